@@ -1,0 +1,13 @@
+// `bun run bench <area>`: prints what it measured, as ratios against a floor of the same run.
+
+import { run as documents } from './documents/index.ts';
+
+const AREAS: Record<string, () => Promise<void>> = { documents };
+
+const run = AREAS[process.argv[2] ?? ''];
+if (run === undefined) {
+  console.error(`Usage: bun run bench ${Object.keys(AREAS).join('|')}`);
+  process.exit(2);
+}
+await run();
+process.exit(0);

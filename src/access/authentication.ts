@@ -1,0 +1,148 @@
+// Keys → principals: from memory where possible, and never for longer than the key is worth it.
+
+import { type CachedLookup, createCachedLookup } from '../core/cached-lookup.ts';
+import type { Clock } from '../core/clock.ts';
+import { unavailable } from '../core/errors.ts';
+import { type Principal, SCOPES, type Scope } from '../core/principal.ts';
+import { isUnavailable, withDeadline } from '../infra/postgres/client.ts';
+import { hashSecret, isKeyText } from './key-text.ts';
+import type { createLastUses } from './last-uses.ts';
+import {
+  AWAY_MS,
+  LAST_USE_INTERVAL_MS,
+  LOOKUP_TIMEOUT_MS,
+  PRINCIPAL_TTL_MS,
+  PRINCIPALS_MAX,
+} from './limits.ts';
+import type { KeyStore, LiveKey } from './store/keys.ts';
+
+/** What a key stands for until it expires; `lastUseToldAtMs` spares most uses their record. */
+type Known = { principal: Principal; expiresAtMs: number; lastUseToldAtMs: number };
+
+type Found = Principal | undefined | Promise<Principal | undefined>;
+
+export type AuthenticationDeps = {
+  store: Pick<KeyStore, 'findLive'>;
+  /** Whether the database tells of changes; while it does not, every key is looked up. */
+  informed(): boolean;
+  lastUses: Pick<ReturnType<typeof createLastUses>, 'add'>;
+  clock: Clock;
+};
+
+export type Authentication = {
+  /** The principal of a key's text; undefined for what is no key, or none any more. At once where it is cached. */
+  authenticate(text: string): Found;
+  /** The principal of the key with this hash. */
+  principalOf(hash: string): Found;
+  /** Forgets one key, or all: from then on the database is asked. */
+  drop(hash: string): void;
+  reset(): void;
+};
+
+/**
+ * While the database can't be asked, a key that it vouched for less than 30 s ago is still accepted; others are
+ * refused with 503.
+ */
+export function createAuthentication({
+  store,
+  informed,
+  lastUses,
+  clock,
+}: AuthenticationDeps): Authentication {
+  const cache = createCachedLookup<Known>({
+    load: async (hash) => toKnown(await withDeadline(store.findLive(hash), LOOKUP_TIMEOUT_MS)),
+    ttlMs: PRINCIPAL_TTL_MS,
+    entriesMax: PRINCIPALS_MAX,
+    usable: informed,
+  });
+  const vouched = createVouched(cache);
+
+  const accept = (known: Known | undefined): Principal | undefined => {
+    const nowMs = clock.now().getTime();
+    if (known === undefined || known.expiresAtMs <= nowMs) return undefined;
+    if (nowMs - known.lastUseToldAtMs >= LAST_USE_INTERVAL_MS) {
+      const told = lastUses.add({ keyId: known.principal.keyId, usedAt: new Date(nowMs) });
+      if (told) known.lastUseToldAtMs = nowMs;
+    }
+    return known.principal;
+  };
+
+  /** Until then the database is taken to be still away, so that known keys do not wait for it one by one. */
+  let awayUntil = Number.NEGATIVE_INFINITY;
+
+  const load = async (hash: string, loading: Promise<Known | undefined>): Promise<Principal | undefined> => {
+    try {
+      const known = await loading;
+      vouched.update(hash, known);
+      return accept(known);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      awayUntil = performance.now() + AWAY_MS;
+      const known = vouched.find(hash);
+      if (known === undefined)
+        throw unavailable('API keys cannot be checked at the moment', { cause: error });
+      return accept(known);
+    }
+  };
+
+  const principalOf = (hash: string): Found => {
+    const known = performance.now() < awayUntil ? vouched.find(hash) : undefined;
+    if (known !== undefined) return accept(known);
+    const found = cache.get(hash);
+    return found instanceof Promise ? load(hash, found) : accept(found);
+  };
+
+  return {
+    principalOf,
+    authenticate: (text) => (isKeyText(text) ? principalOf(hashSecret(text)) : undefined),
+    drop(hash) {
+      cache.drop(hash);
+      vouched.forget(hash);
+    },
+    reset: cache.reset,
+  };
+}
+
+/**
+ * What the cache has held, for the time after the database was lost: then nobody tells of changes, and the cache
+ * is emptied. Values that the cache did not keep, because they may have been outdated, are not kept here either.
+ */
+function createVouched(cache: CachedLookup<Known>) {
+  const entries = new Map<string, { known: Known; until: number }>();
+  return {
+    update(hash: string, known: Known | undefined): void {
+      if (known !== undefined && cache.getNow(hash) !== known) return;
+      entries.delete(hash);
+      if (known === undefined) return;
+      entries.set(hash, { known, until: performance.now() + PRINCIPAL_TTL_MS });
+      const [oldest] = entries.keys();
+      if (entries.size > PRINCIPALS_MAX && oldest !== undefined) entries.delete(oldest);
+    },
+    find(hash: string): Known | undefined {
+      const entry = entries.get(hash);
+      return entry !== undefined && entry.until > performance.now() ? entry.known : undefined;
+    },
+    forget(hash: string): void {
+      entries.delete(hash);
+    },
+  };
+}
+
+function toKnown(live: LiveKey | undefined): Known | undefined {
+  if (live === undefined) return undefined;
+  const { keyId, workspaceId, userId, limits, expiresAt, lastUsedAt } = live;
+  return {
+    principal: {
+      keyId,
+      workspaceId,
+      userId,
+      email: live.email.toLowerCase(),
+      scopes: new Set(live.scopes.filter(isScope)),
+      limits,
+    },
+    expiresAtMs: expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
+    lastUseToldAtMs: lastUsedAt?.getTime() ?? Number.NEGATIVE_INFINITY,
+  };
+}
+
+const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);

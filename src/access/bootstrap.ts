@@ -1,0 +1,81 @@
+import type { Clock } from '../core/clock.ts';
+import { newId } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { SCOPES } from '../core/principal.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import { createKeyText, hashSecret, isKeyText, shownPrefix } from './key-text.ts';
+import { createKeyStore, type NewKey } from './store/keys.ts';
+import { createWorkspaceStore } from './store/workspaces.ts';
+import { administratorOf, isReservedWorkspaceName, isWorkspaceName } from './workspace-names.ts';
+
+/** The first workspace; `key`: the text that becomes its key. */
+export type BootstrapRequest = { workspace: string; key?: string | undefined };
+
+/** `key`: the one that was made, which is shown nowhere again. */
+export type BootstrapOutcome = { workspace: string; key: string | undefined };
+
+/**
+ * Makes sure that the workspace, its administrator and a key with every scope exist, however many processes do
+ * so at once. Without a given key, one is made together with the workspace, and only then. A given key that was
+ * revoked stays revoked.
+ * Throws Error of one sentence for a name or a key that cannot be.
+ */
+export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; log: Logger }) {
+  return async ({ workspace, key: given }: BootstrapRequest): Promise<BootstrapOutcome> => {
+    refuseImpossible({ workspace, key: given });
+    const text = given ?? createKeyText();
+    const created = await sql.begin(async (transaction) => {
+      const createdAt = clock.now();
+      const made = await createWorkspaceStore(transaction).insert({
+        id: workspace,
+        name: workspace,
+        createdAt,
+      });
+      if (made !== undefined || given !== undefined) {
+        await createKeyStore(transaction).insert(toBootstrapKey(workspace, text, createdAt));
+      }
+      return made !== undefined;
+    });
+    if (given !== undefined) await checkGiven({ workspace, key: given });
+    if (created) log.info({ workspace }, 'the first workspace, its administrator and a key were created');
+    return { workspace, key: created && given === undefined ? text : undefined };
+  };
+
+  async function checkGiven({ workspace, key }: { workspace: string; key: string }): Promise<void> {
+    const store = createKeyStore(sql);
+    const owner = await store.findWorkspace(hashSecret(key));
+    if (owner !== workspace)
+      throw new Error(`The bootstrap key belongs to another workspace than ${workspace}`);
+    if ((await store.findLive(hashSecret(key))) === undefined) {
+      log.warn({ workspace }, 'the bootstrap key was revoked or disabled, and stays so');
+    }
+  }
+}
+
+const toBootstrapKey = (workspaceId: string, text: string, createdAt: Date): NewKey => ({
+  id: newId(),
+  workspaceId,
+  name: 'bootstrap',
+  prefix: shownPrefix(text),
+  hash: hashSecret(text),
+  scopes: SCOPES,
+  limits: {},
+  expiresAt: null,
+  createdAt,
+  userEmail: administratorOf(workspaceId),
+  userId: newId(),
+});
+
+function refuseImpossible({ workspace, key }: BootstrapRequest): void {
+  if (!isWorkspaceName(workspace)) {
+    throw new Error(
+      `The workspace name ${JSON.stringify(workspace)} is not 2 to 63 of a-z, 0-9 and - (not first)`,
+    );
+  }
+  if (isReservedWorkspaceName(workspace)) throw new Error(`The workspace name ${workspace} is reserved`);
+  if (key !== undefined && !isKeyText(key)) {
+    throw new Error(
+      'The bootstrap key is shorter than 32 characters, or starts with atr_ and its checksum is wrong',
+    );
+  }
+}

@@ -1,0 +1,33 @@
+// What /docs shows.
+
+export const WORKSPACE_EXAMPLE = { id: 'acme', name: 'Acme Ltd', created_at: '2026-11-20T23:38:56.123Z' };
+
+export const USER_EXAMPLE = {
+  id: '019a9f3e-7c1b-7d52-9a44-2f60c1d3b7aa',
+  email: 'ada@example.com',
+  name: 'Ada',
+  created_at: '2026-11-20T23:38:56.123Z',
+};
+
+export const KEY_EXAMPLE = {
+  id: '019a9f3e-8d00-7c31-8e02-51b7c9d0e4f2',
+  name: 'Import of manuals',
+  prefix: 'atr_5YgT2k',
+  scopes: ['documents:read', 'documents:write'],
+  user_email: 'ada@example.com',
+  limits: { requests_per_minute: 600 },
+  disabled: false,
+  created_at: '2026-11-20T23:38:56.123Z',
+  expires_at: '2027-11-20T00:00:00.000Z',
+  last_used_at: null,
+};
+
+export const KEY_CREATED_EXAMPLE = { ...KEY_EXAMPLE, key: 'atr_5YgT2k…' };
+
+export const KEY_CREATE_EXAMPLE = {
+  name: KEY_EXAMPLE.name,
+  scopes: KEY_EXAMPLE.scopes,
+  user_email: KEY_EXAMPLE.user_email,
+  expires_at: KEY_EXAMPLE.expires_at,
+  limits: KEY_EXAMPLE.limits,
+};

@@ -1,0 +1,102 @@
+// Workspaces, the people in them and their keys: who may ask the service for what.
+
+import { createCachedLookup } from '../core/cached-lookup.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import { createPeriodic } from '../core/periodic.ts';
+import { type Principal, SCOPES } from '../core/principal.ts';
+import type { Authenticators } from '../http/credentials.ts';
+import type { Route } from '../http/operation.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import { createAuthentication } from './authentication.ts';
+import { type BootstrapOutcome, type BootstrapRequest, createBootstrap } from './bootstrap.ts';
+import { createKeys } from './keys.ts';
+import { createLastUses } from './last-uses.ts';
+import { PRINCIPAL_TTL_MS, PRINCIPALS_MAX, SESSION_SWEEP_MS } from './limits.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { sessionRoutes } from './routes/session.ts';
+import { userRoutes } from './routes/users.ts';
+import { workspaceRoutes } from './routes/workspaces.ts';
+import { createSessions } from './sessions.ts';
+import { createKeyStore } from './store/keys.ts';
+import { createSessionStore } from './store/sessions.ts';
+import { createUserStore, type UserReference } from './store/users.ts';
+import { createWorkspaceStore } from './store/workspaces.ts';
+import { createUsers } from './users.ts';
+import { administratorOf } from './workspace-names.ts';
+import { createWorkspaces } from './workspaces.ts';
+
+export type AccessDeps = {
+  sql: Sql;
+  invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
+  clock: Clock;
+  log: Logger;
+};
+
+export type Access = {
+  routes: Route[];
+  authenticators: Authenticators;
+  jobs: Job[];
+  /** The person of a workspace; undefined when nobody there has this id. */
+  findUser(reference: UserReference): Promise<{ id: string; email: string } | undefined>;
+  bootstrap(request: BootstrapRequest): Promise<BootstrapOutcome>;
+};
+
+export function createAccess({ sql, invalidation, clock, log }: AccessDeps): Access {
+  const stores = {
+    workspaces: createWorkspaceStore(sql),
+    users: createUserStore(sql),
+    keys: createKeyStore(sql),
+    sessions: createSessionStore(sql),
+  };
+  const lastUses = createLastUses({ store: stores.keys, log });
+  const informed = invalidation.connected;
+  const authentication = createAuthentication({ store: stores.keys, informed, lastUses, clock });
+  const openSessions = createCachedLookup({
+    load: stores.sessions.find,
+    ttlMs: PRINCIPAL_TTL_MS,
+    entriesMax: PRINCIPALS_MAX,
+    usable: informed,
+  });
+  invalidation.subscribe('access', authentication.drop, authentication.reset);
+  invalidation.subscribe('access', openSessions.drop, openSessions.reset);
+
+  // The other processes are told by the database; this one must not answer before it has forgotten.
+  const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
+  const workspaces = createWorkspaces({ store: stores.workspaces, clock });
+  const requireWorkspace = workspaces.requireExisting;
+  const sessions = createSessions({ store: stores.sessions, sessions: openSessions, authentication, clock });
+
+  return {
+    routes: [
+      ...workspaceRoutes(workspaces),
+      ...userRoutes({ users: createUsers({ store: stores.users, forget, clock }), requireWorkspace }),
+      ...keyRoutes({ keys: createKeys({ store: stores.keys, forget, clock }), requireWorkspace }),
+      ...sessionRoutes(sessions),
+    ],
+    authenticators: { key: authentication.authenticate, session: sessions.authenticate },
+    jobs: [
+      lastUses.job,
+      createPeriodic({
+        name: 'access.sessions',
+        intervalMs: SESSION_SWEEP_MS,
+        run: () => stores.sessions.deleteEnded(clock.now()),
+        log,
+      }),
+    ],
+    findUser: stores.users.find,
+    bootstrap: createBootstrap({ sql, clock, log }),
+  };
+}
+
+/** Whoever may open the database itself: trusted with everything, and acting as the workspace's administrator. */
+export const trustedOperator = (workspaceId: string): Principal => ({
+  keyId: 'local',
+  userId: 'local',
+  workspaceId,
+  email: administratorOf(workspaceId),
+  scopes: new Set(SCOPES),
+  limits: {},
+});

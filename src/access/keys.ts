@@ -1,0 +1,144 @@
+import type { Clock } from '../core/clock.ts';
+import { parseDateTime } from '../core/date-time.ts';
+import { conflict, forbidden, notFound, valueError } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import type { KeyLimits, Principal, Scope } from '../core/principal.ts';
+import { type Page, type PageRequest, toPage } from '../http/paging.ts';
+import { createKeyText, hashSecret, shownPrefix } from './key-text.ts';
+import type { KeyCreate, KeyCreated, KeyPatch, KeyRead, KeyRotate } from './schema.ts';
+import type { Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
+
+export type KeysDeps = {
+  store: KeyStore;
+  /** Forgets what is cached of the keys with these hashes. */
+  forget(keyHashes: readonly string[]): void;
+  clock: Clock;
+};
+
+export type Keys = ReturnType<typeof createKeys>;
+
+/** The keys of a workspace. A key's text leaves once, in the answer that makes it. */
+export function createKeys({ store, forget, clock }: KeysDeps) {
+  /** Throws 404; 403 for a key that reaches further than the caller does. */
+  const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<Key> => {
+    const key = await store.find(reference);
+    if (key === undefined) throw keyNotFound();
+    refuseBeyondReach(principal, key.scopes);
+    return key;
+  };
+
+  return {
+    async list(workspaceId: string, page: PageRequest): Promise<Page<KeyRead>> {
+      return toPage(await store.list(workspaceId, page), page.limit, {
+        position: (row) => row,
+        item: render,
+      });
+    },
+
+    /**
+     * A key for the person of `user_email`, or for the caller's own e-mail; nobody of that e-mail: a new user.
+     * Throws 403 when others than operators give the scope `operator`, 422 for an expiry in the past.
+     */
+    async create(principal: Principal, workspaceId: string, wanted: KeyCreate): Promise<KeyCreated> {
+      refuseBeyondReach(principal, wanted.scopes);
+      const text = createKeyText();
+      const key = await store.insert({
+        ...toSecret(text, toExpiry(wanted.expires_at, clock.now()), clock.now()),
+        workspaceId,
+        name: wanted.name,
+        scopes: [...new Set(wanted.scopes)],
+        limits: toLimits(wanted.limits),
+        userEmail: (wanted.user_email ?? principal.email).toLowerCase(),
+        userId: newId(),
+      });
+      if (key === undefined) throw new Error('a new key has the hash of another one');
+      return { ...render(key), key: text };
+    },
+
+    /** Throws 404; 403 when others than operators change a key with the scope `operator`. */
+    async update(principal: Principal, reference: KeyReference, changes: KeyPatch): Promise<KeyRead> {
+      await findWithinReach(principal, reference);
+      const changed = await store.update(reference, changes);
+      if (changed === undefined) throw keyNotFound();
+      forget([changed.hash]);
+      return render(changed.key);
+    },
+
+    /**
+     * A new key like the old one, which ends at once or after `grace_seconds`.
+     * Throws 404; 403 as `update` does; 409 for a key that was rotated before, and for an expired one unless the new
+     * one is given an expiry.
+     */
+    async rotate(principal: Principal, reference: KeyReference, wanted: KeyRotate): Promise<KeyCreated> {
+      const old = await findWithinReach(principal, reference);
+      const now = clock.now();
+      const expiresAt = wanted.expires_at === undefined ? old.expiresAt : toExpiry(wanted.expires_at, now);
+      if (expiresAt !== null && expiresAt <= now)
+        throw conflict('The key has expired: give the new one an expires_at');
+      const text = createKeyText();
+      const endsAt = new Date(now.getTime() + (wanted.grace_seconds ?? 0) * 1000);
+      const rotated = await store.rotate(reference, toSecret(text, expiresAt, now), { now, endsAt });
+      if (rotated === undefined) {
+        const replaced = (await store.find(reference)) !== undefined;
+        throw replaced ? conflict('The key has been rotated already') : keyNotFound();
+      }
+      forget([rotated.oldHash]);
+      return { ...render(rotated.key), key: text };
+    },
+
+    /** From then on no request with the key is accepted. Throws 404, also when it was revoked before. */
+    async revoke(reference: KeyReference): Promise<void> {
+      const hash = await store.revoke(reference, clock.now());
+      if (hash === undefined) throw keyNotFound();
+      forget([hash]);
+    },
+  };
+}
+
+const keyNotFound = () => notFound('Key not found');
+
+function refuseBeyondReach(principal: Principal, scopes: readonly Scope[]): void {
+  if (scopes.includes('operator') && !principal.scopes.has('operator')) {
+    throw forbidden('Only operators may give the scope operator, or change a key that has it');
+  }
+}
+
+const toSecret = (text: string, expiresAt: Date | null, createdAt: Date): Secret => ({
+  id: newId(),
+  prefix: shownPrefix(text),
+  hash: hashSecret(text),
+  createdAt,
+  expiresAt,
+});
+
+function toExpiry(text: string | null | undefined, now: Date): Date | null {
+  if (text === null || text === undefined) return null;
+  const expiresAt = parseDateTime(text);
+  if (expiresAt === undefined || expiresAt <= now) {
+    throw valueError(['body', 'expires_at'], 'the expiry must be in the future', text);
+  }
+  return expiresAt;
+}
+
+/** The ceilings that are set; unknown names are left out. */
+function toLimits(limits: KeyCreate['limits']): KeyLimits {
+  const { requests_per_minute, tokens_per_minute, budget_per_month } = limits ?? {};
+  return {
+    ...(requests_per_minute == null ? {} : { requests_per_minute }),
+    ...(tokens_per_minute == null ? {} : { tokens_per_minute }),
+    ...(budget_per_month == null ? {} : { budget_per_month }),
+  };
+}
+
+const render = (key: Key): KeyRead => ({
+  id: key.id,
+  name: key.name,
+  prefix: key.prefix,
+  scopes: key.scopes,
+  user_email: key.userEmail,
+  limits: key.limits,
+  disabled: key.disabled,
+  created_at: key.createdAt.toISOString(),
+  expires_at: key.expiresAt?.toISOString() ?? null,
+  last_used_at: key.lastUsedAt?.toISOString() ?? null,
+});

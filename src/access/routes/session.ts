@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox';
+import { noContent, type Route, route } from '../../http/operation.ts';
+import { withErrors } from '../../http/schemas.ts';
+import { SessionCreate } from '../schema.ts';
+import { renderCookie, renderCookieRemoval } from '../session-cookie.ts';
+import type { Sessions } from '../sessions.ts';
+
+const SESSION = {
+  area: 'access',
+  path: '/admin/api/session',
+  credential: 'none',
+  parameters: Type.Object({}),
+  query: Type.Object({}),
+} as const;
+
+export function sessionRoutes(sessions: Sessions): Route[] {
+  return [
+    route(
+      {
+        ...SESSION,
+        id: 'access.open-session',
+        method: 'POST',
+        summary: 'Sign in to the portal with a key',
+        description:
+          'The answer sets the cookie `atrium_session`, which lasts 12 hours and ends with the key.',
+        body: SessionCreate,
+        bodyExample: { key: 'atr_…' },
+        responses: withErrors(
+          { 204: { description: 'Signed in; no content' } },
+          [401, 403, 413, 415, 422, 503],
+        ),
+      },
+      async ({ body, request }) =>
+        noContent({ 'set-cookie': renderCookie(request, await sessions.open(body.key)) }),
+    ),
+    route(
+      {
+        ...SESSION,
+        id: 'access.close-session',
+        method: 'DELETE',
+        summary: 'Sign out of the portal',
+        responses: withErrors(
+          { 204: { description: 'Signed out, or not signed in at all; no content' } },
+          [503],
+        ),
+      },
+      async ({ request }) => {
+        await sessions.close(request);
+        return noContent({ 'set-cookie': renderCookieRemoval(request) });
+      },
+    ),
+  ];
+}

@@ -1,0 +1,179 @@
+import type { KeyLimits, Scope } from '../../core/principal.ts';
+import type { PageRequest } from '../../http/paging.ts';
+import type { Transaction } from '../../infra/postgres/client.ts';
+
+export type Key = {
+  id: string;
+  name: string;
+  prefix: string;
+  scopes: Scope[];
+  userEmail: string;
+  limits: KeyLimits;
+  disabled: boolean;
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+};
+
+/** What makes a key a new one; the hash is in hexadecimal. */
+export type Secret = { id: string; prefix: string; hash: string; createdAt: Date; expiresAt: Date | null };
+
+export type NewKey = Secret & {
+  workspaceId: string;
+  name: string;
+  scopes: readonly Scope[];
+  limits: KeyLimits;
+  /** In lower case. The user is created, as `userId`, when the workspace has nobody of that e-mail. */
+  userEmail: string;
+  userId: string;
+};
+
+/** What a key that is neither revoked nor disabled stands for; it may have expired. */
+export type LiveKey = {
+  keyId: string;
+  workspaceId: string;
+  userId: string;
+  email: string;
+  scopes: string[];
+  limits: KeyLimits;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+};
+
+/** Which key of which workspace. */
+export type KeyReference = { workspaceId: string; keyId: string };
+
+export type KeyStore = ReturnType<typeof createKeyStore>;
+
+/** The keys table. Revoked keys are kept as a record and seen by none of these, unless it says so. */
+export function createKeyStore(sql: Transaction) {
+  const columns = sql`
+    keys.id, keys.name, prefix, scopes, email AS "userEmail", limits, disabled, keys.created_at AS "createdAt",
+    expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
+  const named = ({ workspaceId, keyId }: KeyReference) =>
+    sql`keys.workspace_id = ${workspaceId} AND keys.id = ${keyId} AND revoked_at IS NULL`;
+
+  return {
+    async findLive(hash: string): Promise<LiveKey | undefined> {
+      const [row] = await sql<LiveKey[]>`
+        SELECT keys.id AS "keyId", keys.workspace_id AS "workspaceId", user_id AS "userId", email, scopes, limits,
+          expires_at AS "expiresAt", last_used_at AS "lastUsedAt"
+        FROM keys JOIN users ON users.id = user_id
+        WHERE hash = decode(${hash}, 'hex') AND revoked_at IS NULL AND NOT disabled`;
+      return row;
+    },
+
+    /** The workspace of the key of that hash, revoked or not. */
+    async findWorkspace(hash: string): Promise<string | undefined> {
+      const [row] = await sql<{ workspaceId: string }[]>`
+        SELECT workspace_id AS "workspaceId" FROM keys WHERE hash = decode(${hash}, 'hex')`;
+      return row?.workspaceId;
+    },
+
+    /** Newest first, one row more than the limit where others follow. */
+    list(workspaceId: string, { limit, after }: PageRequest): Promise<Key[]> {
+      return sql<Key[]>`
+        SELECT ${columns} FROM keys JOIN users ON users.id = user_id
+        WHERE keys.workspace_id = ${workspaceId} AND revoked_at IS NULL
+          AND ${after === undefined ? sql`true` : sql`(keys.created_at, keys.id) < (${after.createdAt}, ${after.id}::uuid)`}
+        ORDER BY keys.created_at DESC, keys.id DESC LIMIT ${limit + 1}`;
+    },
+
+    async find(reference: KeyReference): Promise<Key | undefined> {
+      const [row] = await sql<Key[]>`
+        SELECT ${columns} FROM keys JOIN users ON users.id = user_id WHERE ${named(reference)}`;
+      return row;
+    },
+
+    /** The key together with its owner; undefined when a key of that hash exists, revoked or not. */
+    async insert(key: NewKey): Promise<Key | undefined> {
+      const [row] = await sql<Key[]>`
+        WITH owner AS (
+          INSERT INTO users (id, workspace_id, email, created_at)
+          VALUES (${key.userId}, ${key.workspaceId}, ${key.userEmail}, ${key.createdAt})
+          ON CONFLICT (workspace_id, email) DO UPDATE SET email = excluded.email RETURNING id, email
+        ), made AS (
+          INSERT INTO keys (id, workspace_id, user_id, name, prefix, hash, scopes, limits, expires_at, created_at)
+          SELECT ${key.id}::uuid, ${key.workspaceId}, id, ${key.name}, ${key.prefix}, decode(${key.hash}, 'hex'),
+            ${sql.array([...key.scopes])}::text[], ${sql.json(key.limits)}::jsonb, ${key.expiresAt}::timestamptz,
+            ${key.createdAt}::timestamptz
+          FROM owner ON CONFLICT (hash) DO NOTHING RETURNING *
+        )
+        SELECT ${columns} FROM made AS keys CROSS JOIN owner`;
+      return row;
+    },
+
+    /**
+     * A new key like the old one; the old one is revoked when `endsAt` is now, else it expires then. One statement:
+     * there is never none of the two. Undefined for a key that is gone or has its successor.
+     */
+    async rotate(
+      reference: KeyReference,
+      secret: Secret,
+      end: { now: Date; endsAt: Date },
+    ): Promise<{ key: Key; oldHash: string } | undefined> {
+      const atOnce = end.endsAt <= end.now;
+      const [row] = await sql<(Key & { oldHash: string })[]>`
+        WITH old AS (
+          UPDATE keys SET
+            replaced_at = ${end.now},
+            revoked_at = ${atOnce ? end.now : null}::timestamptz,
+            expires_at = ${atOnce ? sql`expires_at` : sql`least(expires_at, ${end.endsAt}::timestamptz)`}
+          WHERE ${named(reference)} AND replaced_at IS NULL RETURNING *
+        ), made AS (
+          INSERT INTO keys
+            (id, workspace_id, user_id, name, prefix, hash, scopes, limits, disabled, expires_at, created_at)
+          SELECT ${secret.id}::uuid, workspace_id, user_id, name, ${secret.prefix}, decode(${secret.hash}, 'hex'),
+            scopes, limits, disabled, ${secret.expiresAt}::timestamptz, ${secret.createdAt}::timestamptz
+          FROM old RETURNING *
+        )
+        SELECT ${columns}, (SELECT encode(hash, 'hex') FROM old) AS "oldHash"
+        FROM made AS keys JOIN users ON users.id = user_id`;
+      if (row === undefined) return undefined;
+      const { oldHash, ...key } = row;
+      return { key, oldHash };
+    },
+
+    /** Sets what is given; the key as changed, with its hash. */
+    async update(
+      reference: KeyReference,
+      { name, disabled }: { name?: string; disabled?: boolean },
+    ): Promise<{ key: Key; hash: string } | undefined> {
+      const [row] = await sql<(Key & { hash: string })[]>`
+        UPDATE keys SET
+          name = ${name === undefined ? sql`keys.name` : name},
+          disabled = ${disabled === undefined ? sql`disabled` : disabled}
+        FROM users WHERE ${named(reference)} AND users.id = user_id
+        RETURNING ${columns}, encode(hash, 'hex') AS hash`;
+      if (row === undefined) return undefined;
+      const { hash, ...key } = row;
+      return { key, hash };
+    },
+
+    /** The hash of the key that is revoked by this; undefined when there is none to revoke. */
+    async revoke(reference: KeyReference, now: Date): Promise<string | undefined> {
+      const [row] = await sql<{ hash: string }[]>`
+        UPDATE keys SET revoked_at = ${now} WHERE ${named(reference)} RETURNING encode(hash, 'hex') AS hash`;
+      return row?.hash;
+    },
+
+    /**
+     * Writes last uses, unless a later one stands there or one less than `intervalMs` older. Rows that someone
+     * else is changing are left out: the next use will tell.
+     */
+    async recordUses(uses: readonly { keyId: string; usedAt: Date }[], intervalMs: number): Promise<void> {
+      await sql`
+        WITH used AS (
+          SELECT id, max(at) AS at
+          FROM unnest(${uses.map((use) => use.keyId)}::uuid[], ${uses.map((use) => use.usedAt.toISOString())}::timestamptz[])
+            AS use (id, at)
+          GROUP BY id
+        ), due AS (
+          SELECT id, at FROM keys JOIN used USING (id)
+          WHERE last_used_at IS NULL OR last_used_at <= at - ${intervalMs} * interval '1 millisecond'
+          ORDER BY id FOR NO KEY UPDATE OF keys SKIP LOCKED
+        )
+        UPDATE keys SET last_used_at = due.at FROM due WHERE keys.id = due.id`;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { PageRequest } from '../../http/paging.ts';
+import type { Transaction } from '../../infra/postgres/client.ts';
+
+export type Workspace = { id: string; name: string; createdAt: Date };
+
+export type WorkspaceStore = ReturnType<typeof createWorkspaceStore>;
+
+/** The workspaces table. */
+export function createWorkspaceStore(sql: Transaction) {
+  const columns = sql`id, name, created_at AS "createdAt"`;
+  return {
+    /** Newest first, one row more than the limit where others follow; `id`: that workspace alone. */
+    list({ limit, after }: PageRequest, id?: string): Promise<Workspace[]> {
+      return sql<Workspace[]>`
+        SELECT ${columns} FROM workspaces
+        WHERE ${id === undefined ? sql`true` : sql`id = ${id}`}
+          AND ${after === undefined ? sql`true` : sql`(created_at, id) < (${after.createdAt}, ${after.id})`}
+        ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`;
+    },
+
+    /** Undefined when the name is taken. */
+    async insert({ id, name, createdAt }: Workspace): Promise<Workspace | undefined> {
+      const [row] = await sql<Workspace[]>`
+        INSERT INTO workspaces (id, name, created_at) VALUES (${id}, ${name}, ${createdAt})
+        ON CONFLICT (id) DO NOTHING RETURNING ${columns}`;
+      return row;
+    },
+
+    async exists(id: string): Promise<boolean> {
+      const rows = await sql`SELECT 1 FROM workspaces WHERE id = ${id}`;
+      return rows.length > 0;
+    },
+  };
+}

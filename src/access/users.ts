@@ -1,0 +1,64 @@
+import type { Clock } from '../core/clock.ts';
+import { conflict, notFound } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { type Page, type PageRequest, toPage } from '../http/paging.ts';
+import type { UserCreate, UserPatch, UserRead } from './schema.ts';
+import type { User, UserReference, UserStore } from './store/users.ts';
+
+export type UsersDeps = {
+  store: UserStore;
+  /** Forgets what is cached of the keys with these hashes. */
+  forget(keyHashes: readonly string[]): void;
+  clock: Clock;
+};
+
+export type Users = ReturnType<typeof createUsers>;
+
+/** The people of a workspace. E-mails compare in lower case. */
+export function createUsers({ store, forget, clock }: UsersDeps) {
+  return {
+    async list(workspaceId: string, page: PageRequest): Promise<Page<UserRead>> {
+      return toPage(await store.list(workspaceId, page), page.limit, {
+        position: (row) => row,
+        item: render,
+      });
+    },
+
+    /** Throws 409 when the e-mail is taken. */
+    async create(workspaceId: string, { email, name }: UserCreate): Promise<UserRead> {
+      const user = { id: newId(), email: email.toLowerCase(), name: name ?? null, createdAt: clock.now() };
+      const made = await store.insert(workspaceId, user);
+      if (made === undefined) throw emailTaken();
+      return render(made);
+    },
+
+    /** Throws 404 for an unknown user, 409 when the e-mail is taken. */
+    async update(reference: UserReference, { email, name }: UserPatch): Promise<UserRead> {
+      const outcome = await store.update(reference, {
+        ...(email === undefined ? {} : { email: email.toLowerCase() }),
+        ...(name === undefined ? {} : { name }),
+      });
+      if (outcome === 'email taken') throw emailTaken();
+      if (outcome === undefined) throw userNotFound();
+      forget(outcome.keyHashes);
+      return render(outcome.user);
+    },
+
+    /** Deletes the user and revokes their keys; from then on no request with one is accepted. Throws 404. */
+    async delete(reference: UserReference): Promise<void> {
+      const keyHashes = await store.delete(reference);
+      if (keyHashes === undefined) throw userNotFound();
+      forget(keyHashes);
+    },
+  };
+}
+
+const emailTaken = () => conflict('The workspace has a user of this e-mail');
+const userNotFound = () => notFound('User not found');
+
+const render = ({ id, email, name, createdAt }: User): UserRead => ({
+  id,
+  email,
+  name,
+  created_at: createdAt.toISOString(),
+});

@@ -1,0 +1,19 @@
+/** How a workspace's name is written: it stands in URLs and at the head of every object key. */
+export const WORKSPACE_NAME_PATTERN = '^[a-z0-9][a-z0-9-]{1,62}$';
+
+const PATTERN = new RegExp(WORKSPACE_NAME_PATTERN);
+
+export const isWorkspaceName = (text: string): boolean => PATTERN.test(text);
+
+/** First segments of the service's own paths, which a workspace's name must not hide. */
+const RESERVED = new Set(
+  (
+    'filter metadata chat models completions images embeddings admin api v1 docs temp chatapp compute ' +
+    'healthz readyz metrics file upload trash restore'
+  ).split(' '),
+);
+
+export const isReservedWorkspaceName = (name: string): boolean => RESERVED.has(name);
+
+/** The e-mail of the administrator that a workspace has from the start: an address that no mail reaches. */
+export const administratorOf = (workspaceId: string): string => `admin@${workspaceId}.localhost`;

@@ -1,0 +1,93 @@
+// `bun run admin …`: the operations of the administration on the command line, without HTTP.
+
+import { createAccess, trustedOperator } from './access/index.ts';
+import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
+import { type Answer, createLocalClient } from './admin/local-client.ts';
+import { type Row, renderFields, renderHelp, renderRefusal, renderTable } from './admin/render.ts';
+import { loadConfig } from './config.ts';
+import { systemClock } from './core/clock.ts';
+import type { Logger } from './core/logger.ts';
+import { SettingsError } from './core/settings-reader.ts';
+import { createInvalidation } from './infra/postgres/invalidation.ts';
+import { openDatabase } from './supervisor.ts';
+
+/** Refused or failed; the message is one line. */
+class Refused extends Error {}
+
+const tell = (fields: object, message: string): void => {
+  const { err } = fields as { err?: unknown };
+  process.stderr.write(`admin: ${message}${err instanceof Error ? `: ${err.message}` : ''}\n`);
+};
+
+/** Standard output is the answer's alone: what goes wrong on the way is told on standard error. */
+const log: Logger = { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
+
+async function main(words: readonly string[]): Promise<void> {
+  const typed = parseCommandLine(words, systemClock.now());
+  if ('help' in typed) {
+    await print(renderHelp(typed.help));
+    return;
+  }
+  const database = await openDatabase(loadConfig(process.env), log);
+  try {
+    const { sql } = database;
+    const access = createAccess({
+      sql,
+      invalidation: createInvalidation({ sql, log }),
+      clock: systemClock,
+      log,
+    });
+    const call = createLocalClient({ routes: access.routes, log });
+    const principal = trustedOperator(typed.path['workspace_id'] ?? '');
+    const ask = async (query: Record<string, string>): Promise<Answer> => {
+      const { command, path, body } = typed;
+      const answer = await call({ operation: command.operation, path, query, body, principal });
+      if (answer.status >= 400) throw new Refused(renderRefusal(command, answer.body));
+      return answer;
+    };
+    await print(await run(typed, ask));
+  } finally {
+    await database.close();
+  }
+}
+
+/** Resolves when everything is written: a pipe may take its time. */
+const print = (text: string): Promise<void> =>
+  new Promise((resolve) => {
+    process.stdout.write(text, () => resolve());
+  });
+
+/** What is printed of the operation's answer; of a list's pages, all. */
+async function run(
+  { command, json }: Invocation,
+  ask: (query: Record<string, string>) => Promise<Answer>,
+): Promise<string> {
+  if (!command.words.endsWith(' list')) {
+    const { body } = await ask({});
+    if (json) return `${JSON.stringify(body ?? {})}\n`;
+    return body === undefined ? 'Done.\n' : renderOne(body as Row);
+  }
+  const rows: Row[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await ask({ limit: '100', cursor });
+    const page = body as { items: Row[]; next_cursor: string | null };
+    rows.push(...page.items);
+    cursor = page.next_cursor;
+  }
+  return json ? `${JSON.stringify({ items: rows, next_cursor: null })}\n` : renderTable(rows);
+}
+
+/** A new key stands alone on the last line. */
+function renderOne({ key, ...fields }: Row): string {
+  const table = renderFields(fields);
+  return typeof key === 'string' ? `${table}\nThe key, shown this once:\n${key}\n` : table;
+}
+
+try {
+  await main(process.argv.slice(2));
+  process.exit(0);
+} catch (error) {
+  const sentence = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`admin: ${sentence.replaceAll('\n', ' ')}\n`);
+  process.exit(error instanceof UsageError || error instanceof SettingsError ? 2 : 1);
+}

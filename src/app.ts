@@ -1,0 +1,58 @@
+// Routes → one Elysia. It finds the route and describes the interface; everything else of a request's way stands in
+// http/boundary.ts.
+
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
+import { notFound } from './core/errors.ts';
+import type { Boundary } from './http/boundary.ts';
+import type { Cors } from './http/cors.ts';
+import { IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
+import { type Route, reply, route } from './http/operation.ts';
+
+export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
+
+export function createApp({ routes, boundary, cors }: AppOptions) {
+  const app = new Elysia({
+    precompile: true,
+    normalize: false,
+    // Each operation bounds its own body, and answers 413 as the interface does; what it does not read is not kept.
+    serve: { maxRequestBodySize: Number.MAX_SAFE_INTEGER, idleTimeout: IDLE_TIMEOUT_SECONDS },
+  });
+  const unmatched = boundary.guard(unmatchedRoute(routes, cors));
+  app.onError(({ request }) => unmatched(request));
+  for (const each of routes) {
+    const answer = boundary.guard(each);
+    const path = each.operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    app.route(each.operation.method, path, ({ request }) => answer(request), { parse: 'none' });
+  }
+  return app;
+}
+
+/** What no operation answers: preflights, known paths asked with another method, and unknown paths. */
+function unmatchedRoute(routes: readonly Route[], cors: Cors): Route {
+  const patterns = routes.map(({ operation }) => ({
+    method: operation.method,
+    pattern: new RegExp(`^${operation.path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
+  }));
+  return route(
+    {
+      id: 'http.unmatched',
+      method: 'GET',
+      path: '*',
+      area: 'http',
+      summary: 'No such operation',
+      credential: 'none',
+      parameters: Type.Object({}),
+      query: Type.Object({}),
+      responses: {},
+    },
+    ({ request }) => {
+      const preflight = request.method === 'OPTIONS' ? cors.preflight(request) : undefined;
+      if (preflight !== undefined) return preflight;
+      const { pathname } = new URL(request.url);
+      const methods = patterns.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method);
+      if (methods.length === 0) throw notFound('Not Found');
+      return reply(405, { detail: 'Method Not Allowed' }, { allow: [...new Set(methods)].join(', ') });
+    },
+  );
+}

@@ -1,0 +1,76 @@
+// The composition root: clients → areas. No HTTP here.
+
+import { createAccess } from './access/index.ts';
+import type { Config } from './config.ts';
+import { systemClock } from './core/clock.ts';
+import type { Job } from './core/lifecycle.ts';
+import type { Logger } from './core/logger.ts';
+import { createDocuments } from './documents/index.ts';
+import type { Authenticators } from './http/credentials.ts';
+import type { ReadinessCheck } from './http/health.ts';
+import type { Route } from './http/operation.ts';
+import type { Sql } from './infra/postgres/client.ts';
+import { createInvalidation } from './infra/postgres/invalidation.ts';
+import type { ObjectStore } from './infra/s3/client.ts';
+
+export type Areas = {
+  routes: Route[];
+  authenticators: Authenticators;
+  bootstrap: ReturnType<typeof createAccess>['bootstrap'];
+  jobs: Job[];
+  checks: ReadinessCheck[];
+};
+
+export type Clients = { sql: Sql; objects: ObjectStore };
+
+export function createAreas(config: Config, { sql, objects }: Clients, log: Logger): Areas {
+  const clock = systemClock;
+  const invalidation = createInvalidation({ sql, log });
+  const access = createAccess({ sql, invalidation, clock, log });
+  const documents = createDocuments({
+    sql,
+    objects,
+    invalidation,
+    findUser: access.findUser,
+    clock,
+    log,
+    settings: config.documents,
+  });
+
+  return {
+    routes: [...documents.routes, ...access.routes],
+    authenticators: access.authenticators,
+    bootstrap: access.bootstrap,
+    jobs: [
+      { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
+      ...access.jobs,
+      ...documents.jobs,
+    ],
+    checks: [
+      {
+        name: 'postgres',
+        essential: true,
+        check: async () => {
+          await sql`SELECT 1`;
+          return { state: 'ready' };
+        },
+      },
+      {
+        name: 'object_store',
+        essential: false,
+        check: async () => {
+          await objects.check();
+          return { state: 'ready' };
+        },
+      },
+      {
+        name: 'key_revocation',
+        essential: false,
+        check: async () =>
+          invalidation.connected()
+            ? { state: 'ready' }
+            : { state: 'degraded', detail: 'no notices from the database: every key is looked up' },
+      },
+    ],
+  };
+}

@@ -1,0 +1,224 @@
+// The environment → one validated, frozen Config. Nothing else reads the environment.
+
+import { resolve } from 'node:path';
+import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
+import { createSettingsReader, SettingsError, type SettingsReader } from './core/settings-reader.ts';
+import { FORM_PROFILES, type FormProfile } from './infra/s3/form-profiles.ts';
+
+/** S3's own ceiling for one posted form and for one copy. */
+const S3_OBJECT_BYTES_MAX = 5_368_709_120;
+
+type Variable = { name: string; default: string; meaning: string; secret?: true };
+
+const VARIABLES: readonly Variable[] = [
+  { name: 'HOST', default: '127.0.0.1', meaning: 'address to listen on' },
+  { name: 'PORT', default: '3000', meaning: 'port to listen on; 0 picks a free one and prints it' },
+  { name: 'DATA_DIR', default: './data', meaning: 'everything embedded lives here, and nowhere else' },
+  {
+    name: 'DATABASE_URL',
+    default: 'embedded Postgres',
+    meaning: 'postgres://user:password@host/database',
+    secret: true,
+  },
+  {
+    name: 'S3_ENDPOINT',
+    default: 'embedded object store',
+    meaning: 'origin by which the service reaches the store',
+  },
+  {
+    name: 'S3_PUBLIC_ENDPOINT',
+    default: 'S3_ENDPOINT',
+    meaning: 'origin by which clients reach it; signed URLs name it',
+  },
+  { name: 'S3_REGION', default: 'us-east-1', meaning: 'region that signatures name' },
+  {
+    name: 'S3_BUCKET',
+    default: 'atrium',
+    meaning: 'bucket, for this service alone; created when it is absent',
+  },
+  { name: 'S3_ACCESS_KEY_ID', default: 'none', meaning: 'credentials of the store', secret: true },
+  { name: 'S3_SECRET_ACCESS_KEY', default: 'none', meaning: 'credentials of the store', secret: true },
+  { name: 'S3_FORM_PROFILE', default: 'standard', meaning: 'mix of form fields: standard, aws or seaweedfs' },
+  {
+    name: 'OBJECT_STORE_PORT',
+    default: '0',
+    meaning: 'port of the embedded object store; 0 picks a free one',
+  },
+  { name: 'UPLOAD_BYTES_MAX', default: '5368709120', meaning: 'largest file, in bytes' },
+  {
+    name: 'UPLOAD_RETENTION_SECONDS',
+    default: '86400',
+    meaning: 'age at which unconfirmed uploads and orphans are swept',
+  },
+  { name: 'SWEEP_INTERVAL_SECONDS', default: '3600', meaning: 'pause between two sweeps' },
+  {
+    name: 'TRASH_RETENTION_DAYS',
+    default: '0',
+    meaning: 'days after which binned documents are purged; 0 keeps them',
+  },
+  {
+    name: 'CORS_ORIGINS',
+    default: 'none',
+    meaning: 'comma-separated origins, or *; also for the embedded object store',
+  },
+  { name: 'BOOTSTRAP_WORKSPACE', default: 'none', meaning: 'workspace to create at start' },
+  {
+    name: 'BOOTSTRAP_API_KEY',
+    default: 'none',
+    meaning: 'its first key, at least 32 characters',
+    secret: true,
+  },
+  { name: 'LOG_LEVEL', default: 'info', meaning: 'debug, info, warn, error or silent' },
+  { name: 'LOG_FORMAT', default: 'pretty on a terminal, else json', meaning: 'pretty or json' },
+  {
+    name: 'SHUTDOWN_TIMEOUT_MS',
+    default: '20000',
+    meaning: 'time for running requests and jobs after SIGTERM',
+  },
+  { name: 'PROCESSES', default: '1', meaning: 'processes that share the port and the data' },
+];
+
+const SECRETS = new Set(VARIABLES.filter(({ secret }) => secret === true).map(({ name }) => name));
+
+export type S3Settings = {
+  endpoint: string;
+  publicEndpoint: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+};
+
+export type Config = {
+  readonly server: {
+    host: string;
+    port: number;
+    corsOrigins: readonly string[];
+    shutdownTimeoutMs: number;
+    /** One of several processes behind one port. */
+    sharesPort: boolean;
+  };
+  readonly processes: number;
+  /** Whether the start is announced to a person; one of several processes leaves that to their owner. */
+  readonly announces: boolean;
+  readonly dataDir: string;
+  /** Undefined: embedded Postgres. */
+  readonly databaseUrl: string | undefined;
+  readonly objects: {
+    /** Undefined: the embedded object store. */
+    external: S3Settings | undefined;
+    embeddedPort: number;
+    /** The origin that clients reach, where it differs from the store's own. */
+    publicEndpoint: string | undefined;
+    region: string;
+    bucket: string;
+    formProfile: FormProfile;
+  };
+  readonly documents: {
+    uploadBytesMax: number;
+    uploadRetentionSeconds: number;
+    sweepIntervalSeconds: number;
+    trashRetentionDays: number;
+  };
+  readonly bootstrap: { workspace: string | undefined; apiKey: string | undefined };
+  readonly log: { level: LogLevel; format: 'json' | 'pretty' };
+};
+
+/** The table that `bun run start --help` prints. */
+export function renderSettings(): string {
+  const width = (column: 'name' | 'default') =>
+    Math.max(...VARIABLES.map((variable) => variable[column].length));
+  return VARIABLES.map(
+    (variable) =>
+      `  ${variable.name.padEnd(width('name'))}  ${variable.default.padEnd(width('default'))}  ${variable.meaning}`,
+  ).join('\n');
+}
+
+/** Reads and checks the environment. An empty value counts as absent. Throws SettingsError. */
+export function loadConfig(environment: Record<string, string | undefined>, terminal = false): Config {
+  const read = createSettingsReader(environment, SECRETS);
+  const config: Config = {
+    server: {
+      host: read.text('HOST') ?? '127.0.0.1',
+      port: read.integer('PORT', { fallback: 3000, minimum: 0, maximum: 65_535 }),
+      corsOrigins: read.origins('CORS_ORIGINS'),
+      shutdownTimeoutMs: read.integer('SHUTDOWN_TIMEOUT_MS', {
+        fallback: 20_000,
+        minimum: 100,
+        maximum: 3_600_000,
+      }),
+      sharesPort: environment['ATRIUM_PROCESS_OF_SEVERAL'] === '1',
+    },
+    announces: environment['ATRIUM_PROCESS_OF_SEVERAL'] !== '1',
+    processes: read.integer('PROCESSES', { fallback: 1, minimum: 1, maximum: 256 }),
+    dataDir: resolve(read.text('DATA_DIR') ?? './data'),
+    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    objects: {
+      external: readStore(read),
+      embeddedPort: read.integer('OBJECT_STORE_PORT', { fallback: 0, minimum: 0, maximum: 65_535 }),
+      publicEndpoint: read.origin('S3_PUBLIC_ENDPOINT'),
+      region: read.text('S3_REGION') ?? 'us-east-1',
+      bucket:
+        read.pattern('S3_BUCKET', /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, '3 to 63 of a-z, 0-9, . and -') ??
+        'atrium',
+      formProfile: read.choice('S3_FORM_PROFILE', FORM_PROFILES) ?? 'standard',
+    },
+    documents: {
+      uploadBytesMax: read.integer('UPLOAD_BYTES_MAX', {
+        fallback: S3_OBJECT_BYTES_MAX,
+        minimum: 1,
+        maximum: S3_OBJECT_BYTES_MAX,
+      }),
+      uploadRetentionSeconds: read.integer('UPLOAD_RETENTION_SECONDS', {
+        fallback: 86_400,
+        minimum: 1,
+        maximum: 31_536_000,
+      }),
+      sweepIntervalSeconds: read.integer('SWEEP_INTERVAL_SECONDS', {
+        fallback: 3600,
+        minimum: 1,
+        maximum: 86_400,
+      }),
+      trashRetentionDays: read.integer('TRASH_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
+    },
+    bootstrap: {
+      workspace: read.text('BOOTSTRAP_WORKSPACE'),
+      apiKey: read.pattern(
+        'BOOTSTRAP_API_KEY',
+        /^[\x21-\x7e]{32,512}$/,
+        'at least 32 visible ASCII characters',
+      ),
+    },
+    log: {
+      level: read.choice('LOG_LEVEL', LOG_LEVELS) ?? 'info',
+      format: read.choice('LOG_FORMAT', ['json', 'pretty'] as const) ?? (terminal ? 'pretty' : 'json'),
+    },
+  };
+  refuseContradictions(read);
+  return Object.freeze(config);
+}
+
+function readStore(read: SettingsReader): S3Settings | undefined {
+  const endpoint = read.origin('S3_ENDPOINT');
+  const accessKeyId = read.text('S3_ACCESS_KEY_ID');
+  const secretAccessKey = read.text('S3_SECRET_ACCESS_KEY');
+  if (endpoint === undefined) {
+    if (accessKeyId === undefined && secretAccessKey === undefined) return undefined;
+    throw new SettingsError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY need S3_ENDPOINT, which is not set');
+  }
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new SettingsError(
+      'S3_ENDPOINT needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, which are not both set',
+    );
+  }
+  return {
+    endpoint,
+    publicEndpoint: read.origin('S3_PUBLIC_ENDPOINT') ?? endpoint,
+    accessKeyId,
+    secretAccessKey,
+  };
+}
+
+function refuseContradictions(read: SettingsReader): void {
+  if (read.text('PROCESSES') !== undefined && read.text('PROCESSES') !== '1' && read.text('PORT') === '0') {
+    throw new SettingsError('PORT=0 cannot be shared by several processes: set PORT, or PROCESSES=1');
+  }
+}

@@ -1,0 +1,75 @@
+// The kinds of refusal that every area speaks. The public sentence stands apart from the cause:
+// a boundary renders the sentence, the log keeps the cause.
+
+export type ErrorKind =
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not-found'
+  | 'conflict'
+  | 'too-large'
+  | 'unsupported-media-type'
+  | 'unavailable';
+
+/** A refusal whose `message` may be shown to the caller as it stands. */
+export class ServiceError extends Error {
+  readonly kind: ErrorKind;
+  /** Seconds after which a retry makes sense; sent as `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    kind: ErrorKind,
+    sentence: string,
+    options: { cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
+    super(sentence, { cause: options.cause });
+    this.name = 'ServiceError';
+    this.kind = kind;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+type Cause = { cause?: unknown };
+
+export const unauthenticated = (sentence: string, options: Cause = {}) =>
+  new ServiceError('unauthenticated', sentence, options);
+export const forbidden = (sentence: string, options: Cause = {}) =>
+  new ServiceError('forbidden', sentence, options);
+export const notFound = (sentence: string, options: Cause = {}) =>
+  new ServiceError('not-found', sentence, options);
+export const conflict = (sentence: string, options: Cause = {}) =>
+  new ServiceError('conflict', sentence, options);
+export const tooLarge = (sentence: string, options: Cause = {}) =>
+  new ServiceError('too-large', sentence, options);
+export const unsupportedMediaType = (sentence: string) =>
+  new ServiceError('unsupported-media-type', sentence);
+
+/** A backing service is down or slow. The sentence names the capability, never the host. */
+export const unavailable = (sentence: string, options: Cause = {}) =>
+  new ServiceError('unavailable', sentence, { ...options, retryAfterSeconds: 2 });
+
+/** One entry of a 422 body, as FastAPI and pydantic v2 write it. */
+export type ValidationEntry = {
+  type: string;
+  loc: (string | number)[];
+  msg: string;
+  input: unknown;
+  ctx?: Record<string, unknown>;
+};
+
+/** A request that fails validation: rendered as 422 with every entry. */
+export class ValidationFailure extends Error {
+  readonly entries: readonly ValidationEntry[];
+
+  constructor(entries: readonly ValidationEntry[]) {
+    super(entries.map((entry) => `${entry.loc.join('.')}: ${entry.msg}`).join('; '));
+    this.name = 'ValidationFailure';
+    this.entries = entries;
+  }
+}
+
+/** A rule that no schema can say, in pydantic's form for such rules. */
+export function valueError(loc: (string | number)[], reason: string, input: unknown): ValidationFailure {
+  return new ValidationFailure([
+    { type: 'value_error', loc, msg: `Value error, ${reason}`, input, ctx: { error: reason } },
+  ]);
+}

@@ -1,0 +1,59 @@
+// Background work of the areas: started in order, ended in reverse, each with a deadline.
+
+import type { Logger } from './logger.ts';
+
+/** Something that runs beside the requests. `stop` ends it after the work in hand. */
+export type Job = {
+  name: string;
+  start(): void | Promise<void>;
+  stop(): Promise<void>;
+  /** Resolves when nothing that is due is left; for tests and orderly hand-overs. */
+  settle?(): Promise<void>;
+};
+
+export type Lifecycle = {
+  start(): Promise<void>;
+  /** Ends every started job in reverse order; one that outlasts its share of the time is left behind, and logged. */
+  stop(timeoutMs: number): Promise<void>;
+  settle(): Promise<void>;
+};
+
+export function createLifecycle(jobs: readonly Job[], log: Logger): Lifecycle {
+  const started: Job[] = [];
+  return {
+    async start() {
+      for (const job of jobs) {
+        await job.start();
+        started.push(job);
+      }
+    },
+    async stop(timeoutMs) {
+      const deadline = performance.now() + timeoutMs;
+      for (let job = started.pop(); job !== undefined; job = started.pop()) {
+        const leftMs = Math.max(100, deadline - performance.now());
+        try {
+          if (!(await endsWithin(job.stop(), leftMs)))
+            log.warn({ job: job.name }, 'a job did not end in time');
+        } catch (error) {
+          log.error({ job: job.name, err: error }, 'a job failed to end');
+        }
+      }
+    },
+    async settle() {
+      for (const job of jobs) await job.settle?.();
+    },
+  };
+}
+
+/** Whether the promise settles within the time; it is not cancelled when it does not. */
+export async function endsWithin(promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise.then(() => true as const), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,42 @@
+import pino from 'pino';
+import pretty from 'pino-pretty';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What every room may write to. Fields never hold a secret; `err` holds a cause. */
+export type Logger = {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+};
+
+/**
+ * One JSON line an entry on standard output (or a readable one for a terminal). JSON lines are written in
+ * blocks, at the latest after 100 ms and at `close()`: a killed process may lose the last of them.
+ */
+export function createLogger(options: {
+  level: LogLevel;
+  format: 'json' | 'pretty';
+}): Logger & { close(): void } {
+  const settings = {
+    level: options.level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  if (options.format === 'pretty') {
+    const stream = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss.l', colorize: process.stdout.isTTY });
+    return Object.assign(pino(settings, stream), { close: () => undefined });
+  }
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 8_192 });
+  const flushing = setInterval(() => destination.flush(), 100);
+  flushing.unref();
+  return Object.assign(pino(settings, destination), {
+    close: () => {
+      clearInterval(flushing);
+      destination.flushSync();
+    },
+  });
+}

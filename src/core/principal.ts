@@ -1,0 +1,34 @@
+// Who is calling, as every area sees it.
+
+export const SCOPES = [
+  'documents:read',
+  'documents:write',
+  'models',
+  'chat',
+  'bots',
+  'metrics',
+  'admin',
+  'operator',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** Ceilings that travel with a key; each is enforced by the area that counts it. */
+export type KeyLimits = {
+  requests_per_minute?: number;
+  tokens_per_minute?: number;
+  budget_per_month?: number;
+};
+
+export type Principal = {
+  readonly keyId: string;
+  readonly workspaceId: string;
+  readonly userId: string;
+  /** Lower-cased. */
+  readonly email: string;
+  readonly scopes: ReadonlySet<Scope>;
+  readonly limits: KeyLimits;
+};
+
+/** Administrators of a workspace: scope `admin`, or `operator`, which administers every workspace. */
+export const isAdmin = (principal: Principal): boolean =>
+  principal.scopes.has('admin') || principal.scopes.has('operator');

@@ -1,0 +1,54 @@
+/** The words of the interface's StatusEnum. */
+type Status = 'public' | 'private' | 'deleted';
+
+/** `access` of a document: free-form, with the known key `curators`. */
+export type Access = { curators?: string[] } & Record<string, unknown>;
+
+/** A document as the store holds it. */
+export type Document = {
+  id: string;
+  workspaceId: string;
+  uploadId: string;
+  ownerId: string;
+  name: string;
+  objectKey: string;
+  createdAt: Date;
+  fileSize: number | null;
+  fileType: string | null;
+  fileHash: string | null;
+  tags: string[] | null;
+  categories: string[] | null;
+  summary: string | null;
+  access: Access | null;
+  slots: Record<string, unknown> | null;
+  /** E-mails of `access.curators`, trimmed and lower-cased. */
+  curators: string[];
+  status: Status;
+  deletedAt: Date | null;
+  archivedAt: Date | null;
+};
+
+/** The interface's DocumentMetadataRead. */
+export function renderDocument(document: Document, bucket: string) {
+  return {
+    id: document.id,
+    owner_id: document.ownerId,
+    name: document.name,
+    storage_url: `s3://${bucket}/${document.objectKey}`,
+    created_at: document.createdAt.toISOString(),
+    file_size: document.fileSize,
+    file_type: document.fileType,
+    tags: document.tags,
+    categories: document.categories,
+    status: document.status,
+    file_hash: document.fileHash,
+    summary: document.summary,
+    access: document.access,
+    slots: document.slots,
+  };
+}
+
+/** The e-mails that `access` makes curators, as permission checks compare them. */
+export const curatorsOf = (access: Access | null | undefined): string[] => [
+  ...new Set((access?.curators ?? []).map((email) => email.trim().toLowerCase())),
+];

@@ -1,0 +1,131 @@
+// Area A: documents. Their bytes travel between client and object store; here stand their records.
+
+import { createBatcher } from '../core/batcher.ts';
+import { createCachedLookup } from '../core/cached-lookup.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import { createPeriodic } from '../core/periodic.ts';
+import type { Route } from '../http/operation.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import { exclusively } from '../infra/postgres/exclusive.ts';
+import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import { createJobWorker } from '../infra/postgres/job-queue.ts';
+import { KEYS_PER_CALL_MAX, type ObjectStore } from '../infra/s3/client.ts';
+import { createDeletion } from './jobs/deletion.ts';
+import { createRetention } from './jobs/retention.ts';
+import { createSweep } from './jobs/sweep.ts';
+import { CACHE_TTL_MS, CACHED_DOCUMENTS_MAX, CONFIRM_WITHIN_MS_MAX, DELETION_LEASE_MS } from './limits.ts';
+import { createArchive } from './operations/archive.ts';
+import { createBin } from './operations/bin.ts';
+import { type ConfirmDeps, createConfirm } from './operations/confirm.ts';
+import { createDetail } from './operations/detail.ts';
+import { createDownload } from './operations/download.ts';
+import { createPatch } from './operations/patch.ts';
+import { createPresign } from './operations/presign.ts';
+import { createPurge } from './operations/purge.ts';
+import { createRestore } from './operations/restore.ts';
+import { documentRoutes } from './routes.ts';
+import { createDocumentStore, OBJECT_DELETION } from './store.ts';
+
+export type DocumentsDeps = {
+  sql: Sql;
+  objects: ObjectStore;
+  invalidation: Invalidation;
+  findUser: ConfirmDeps['findUser'];
+  clock: Clock;
+  log: Logger;
+  settings: {
+    uploadBytesMax: number;
+    uploadRetentionSeconds: number;
+    sweepIntervalSeconds: number;
+    trashRetentionDays: number;
+  };
+};
+
+export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: Job[] } {
+  const { sql, objects, invalidation, clock, log, settings } = deps;
+  const store = createDocumentStore(sql);
+  const documents = createCachedLookup({
+    load: store.findById,
+    ttlMs: CACHE_TTL_MS,
+    entriesMax: CACHED_DOCUMENTS_MAX,
+    usable: invalidation.connected,
+  });
+  invalidation.subscribe('documents', documents.drop, documents.reset);
+  const changed = documents.drop;
+
+  const deletion = createJobWorker({
+    sql,
+    kind: OBJECT_DELETION,
+    batchMax: KEYS_PER_CALL_MAX,
+    handle: createDeletion(objects),
+    log,
+    pollMs: 5000,
+    leaseMs: DELETION_LEASE_MS,
+  });
+  const objectsQueued = deletion.wake;
+  const discarded = createBatcher<string>({
+    itemsMax: KEYS_PER_CALL_MAX,
+    waitingMax: 100 * KEYS_PER_CALL_MAX,
+    delayMs: 50,
+    run: async (keys) => {
+      // What can't be deleted now is left to the sweeper.
+      await objects
+        .remove(keys)
+        .catch((error: unknown) => log.debug({ err: error }, 'discarded objects stay for now'));
+    },
+  });
+
+  const routes = documentRoutes(
+    {
+      presign: createPresign({ presigner: objects, clock, uploadBytesMax: settings.uploadBytesMax }),
+      confirm: createConfirm({
+        store,
+        objects,
+        discard: discarded.add,
+        findUser: deps.findUser,
+        clock,
+        uploadBytesMax: settings.uploadBytesMax,
+        withinMs: Math.min(CONFIRM_WITHIN_MS_MAX, settings.uploadRetentionSeconds * 500),
+      }),
+      download: createDownload({ documents, presigner: objects, clock }),
+      detail: createDetail({ store }),
+      patch: createPatch({ store, changed }),
+      archive: createArchive({ store, changed, archived: true }),
+      unarchive: createArchive({ store, changed, archived: false }),
+      bin: createBin({ store, changed }),
+      restore: createRestore({ store, changed }),
+      purge: createPurge({ store, changed, objectsQueued }),
+      lists: store,
+    },
+    objects.bucket,
+  );
+
+  const periodic = (name: string, run: (signal: AbortSignal) => Promise<void>): Job =>
+    createPeriodic({
+      name,
+      intervalMs: settings.sweepIntervalSeconds * 1000,
+      // One process at a time sweeps; the others find the lock taken and wait for their next turn.
+      run: (signal) => exclusively(sql, name, () => run(signal)),
+      log,
+    });
+  const sweep = createSweep({
+    store,
+    objects,
+    clock,
+    log,
+    retentionSeconds: settings.uploadRetentionSeconds,
+  });
+  const retentionDays = settings.trashRetentionDays;
+  const retention = createRetention({ store, clock, retentionDays, changed, objectsQueued });
+  return {
+    routes,
+    jobs: [
+      { name: 'documents.deletion', start: deletion.start, stop: deletion.stop, settle: deletion.drain },
+      { name: 'documents.discard', start: () => undefined, stop: discarded.flush, settle: discarded.flush },
+      periodic('documents.sweep', sweep),
+      ...(retentionDays > 0 ? [periodic('documents.retention', retention)] : []),
+    ],
+  };
+}

@@ -1,0 +1,49 @@
+// Finds what crashes and abandoned uploads left in the bucket: temporary objects past their time, and objects
+// whose record was never written (a confirm cut off between copy and insert) or is gone.
+
+import type { Clock } from '../../core/clock.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { ListedObject, ObjectStore } from '../../infra/s3/client.ts';
+import { classifyKey } from '../object-keys.ts';
+import type { DocumentStore } from '../store.ts';
+
+export type SweepDeps = {
+  store: Pick<DocumentStore, 'objectKeysOf'>;
+  objects: Pick<ObjectStore, 'list' | 'remove'>;
+  clock: Clock;
+  log: Logger;
+  /** Younger objects are left alone: an upload may still be confirmed, a confirm may still write its record. */
+  retentionSeconds: number;
+};
+
+/** One pass over the bucket, a page at a time. Keys that are not of our making are never touched. */
+export function createSweep({ store, objects, clock, log, retentionSeconds }: SweepDeps) {
+  return async (signal: AbortSignal): Promise<void> => {
+    const before = clock.now().getTime() - retentionSeconds * 1000;
+    let removed = 0;
+    for await (const page of objects.list('')) {
+      const old = page.filter((object) => object.lastModified.getTime() < before);
+      const stale = [...uploadsOf(old), ...(await orphansOf(old))];
+      const failed = await objects.remove(stale);
+      removed += stale.length - failed.size;
+      if (failed.size > 0)
+        log.warn({ failed: Object.fromEntries(failed) }, 'the sweeper could not remove objects');
+      if (signal.aborted) return;
+    }
+    if (removed > 0) log.info({ removed }, 'abandoned uploads and orphaned objects were swept');
+  };
+
+  async function orphansOf(old: readonly ListedObject[]): Promise<string[]> {
+    const keysById = new Map<string, string>();
+    for (const { key } of old) {
+      const kind = classifyKey(key);
+      if (kind.kind === 'document') keysById.set(kind.id, key);
+    }
+    if (keysById.size === 0) return [];
+    const recorded = await store.objectKeysOf([...keysById.keys()]);
+    return [...keysById].filter(([id, key]) => recorded.get(id) !== key).map(([, key]) => key);
+  }
+}
+
+const uploadsOf = (old: readonly ListedObject[]): string[] =>
+  old.map(({ key }) => key).filter((key) => classifyKey(key).kind === 'upload');

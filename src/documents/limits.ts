@@ -1,0 +1,29 @@
+// Ceilings of the documents area.
+
+/** Characters of a document's name; short enough for the index by name in any script. */
+export const NAME_LENGTH_MAX = 512;
+
+/** Characters of one tag or category; short enough to be indexed. */
+export const TAG_LENGTH_MAX = 256;
+
+/** Bytes of a folder, in UTF-8; with the rest of an object key it stays below S3's 1,024. */
+export const FOLDER_BYTES_MAX = 512;
+
+export const EXPIRES_IN_SECONDS_MAX = 604_800;
+export const EXPIRES_IN_SECONDS_DEFAULT = 3600;
+
+/** Rows of one page of the bin or the archive. */
+export const LIST_LIMIT_MAX = 1000;
+
+/** A confirm gives up after this long (or half the retention of uploads, where that is shorter). */
+export const CONFIRM_WITHIN_MS_MAX = 600_000;
+
+/** How often a confirm starts again because the upload was replaced under it. */
+export const CONFIRM_ATTEMPTS_MAX = 3;
+
+/** Documents that a process keeps at hand for download URLs, and for how long at most. */
+export const CACHED_DOCUMENTS_MAX = 50_000;
+export const CACHE_TTL_MS = 30_000;
+
+/** After this long the deletions in the hands of a process that died are given to another; far above one call's. */
+export const DELETION_LEASE_MS = 60_000;

@@ -1,0 +1,63 @@
+// Names of objects in the bucket: `temp/<workspace>/<uuid>` for uploads, `<workspace>/<folder>/<uuid>.<ext>` for documents.
+
+import { valueError } from '../core/errors.ts';
+import { isUuid } from '../core/ids.ts';
+import { FOLDER_BYTES_MAX } from './limits.ts';
+
+const TEMPORARY = 'temp/';
+
+/** The key under which an upload lands. */
+export const toTemporaryKey = (workspaceId: string, uploadId: string): string =>
+  `${TEMPORARY}${workspaceId}/${uploadId}`;
+
+/**
+ * The upload that a temporary key of this workspace names: `undefined` when it can't be one of ours,
+ * `foreign` when it lies outside the workspace's own uploads.
+ */
+export function parseTemporaryKey(
+  key: string,
+  workspaceId: string,
+): { uploadId: string } | 'foreign' | undefined {
+  const prefix = `${TEMPORARY}${workspaceId}/`;
+  if (!key.startsWith(prefix)) return 'foreign';
+  const uploadId = key.slice(prefix.length);
+  return isUuid(uploadId) && uploadId === uploadId.toLowerCase() ? { uploadId } : undefined;
+}
+
+/** The final key of a document. */
+export function toObjectKey(parts: {
+  workspaceId: string;
+  folder: string;
+  id: string;
+  fileType: string | null;
+}): string {
+  const { workspaceId, folder, id, fileType } = parts;
+  return `${workspaceId}/${folder === '' ? '' : `${folder}/`}${id}${fileType === null ? '' : `.${fileType}`}`;
+}
+
+/** What a key in the bucket is: an upload, a document's object, or nothing of ours. */
+export function classifyKey(
+  key: string,
+): { kind: 'upload' } | { kind: 'document'; id: string } | { kind: 'foreign' } {
+  if (key.startsWith(TEMPORARY)) return { kind: 'upload' };
+  const id = /\/([0-9a-f-]{36})(?:\.[a-z0-9]{1,16})?$/.exec(key)?.[1];
+  return id !== undefined && isUuid(id) ? { kind: 'document', id } : { kind: 'foreign' };
+}
+
+/**
+ * A folder in its canonical form: outer slashes dropped, repeated ones collapsed, none is `''`.
+ * Throws 422 for a `.` or `..` segment, a control character, or more than 512 bytes.
+ */
+export function parseFolder(folder: string | null | undefined): string {
+  const segments = (folder ?? '').split('/').filter((segment) => segment !== '');
+  const canonical = segments.join('/');
+  const loc = ['body', 'folder'];
+  if (segments.some((segment) => segment === '.' || segment === '..')) {
+    throw valueError(loc, "a folder has no segment '.' or '..'", folder);
+  }
+  if (/\p{Cc}/u.test(canonical)) throw valueError(loc, 'a folder has no control characters', folder);
+  if (Buffer.byteLength(canonical) > FOLDER_BYTES_MAX) {
+    throw valueError(loc, `a folder has at most ${FOLDER_BYTES_MAX} bytes`, folder);
+  }
+  return canonical;
+}

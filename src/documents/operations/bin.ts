@@ -1,0 +1,24 @@
+import { forbidden } from '../../core/errors.ts';
+import { isUuid } from '../../core/ids.ts';
+import { canSee, documentNotFound, type Viewer } from '../policy.ts';
+import type { DocumentStore } from '../store.ts';
+
+/** Puts a document into the bin. Throws 404 unseen or binned already, 403 for viewers who may only see it. */
+export function createBin({
+  store,
+  changed,
+}: {
+  store: Pick<DocumentStore, 'bin' | 'findById'>;
+  changed(id: string): void;
+}) {
+  return async (viewer: Viewer, fileId: string): Promise<void> => {
+    if (!isUuid(fileId)) throw documentNotFound();
+    const id = fileId.toLowerCase();
+    if (await store.bin(viewer, id)) return changed(id);
+    const document = await store.findById(id);
+    if (document === undefined || document.status === 'deleted' || !canSee(viewer, document)) {
+      throw documentNotFound();
+    }
+    throw forbidden('Only the owner and admins may bin this document');
+  };
+}

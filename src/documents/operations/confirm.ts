@@ -1,0 +1,146 @@
+// Step 3 of an upload: the temporary object becomes a document. Safe when repeated, raced, or cut off anywhere:
+// the outcome is one record with one object, or neither once the sweeper has passed.
+
+import type { Clock } from '../../core/clock.ts';
+import { conflict, forbidden, notFound, tooLarge, unavailable, valueError } from '../../core/errors.ts';
+import { newId } from '../../core/ids.ts';
+import { isAdmin, type Principal } from '../../core/principal.ts';
+import type { ObjectStore, StoredObject } from '../../infra/s3/client.ts';
+import type { Document } from '../document.ts';
+import { CONFIRM_ATTEMPTS_MAX } from '../limits.ts';
+import { extensionOf, refuseUnreachableName } from '../name.ts';
+import { parseFolder, parseTemporaryKey, toObjectKey } from '../object-keys.ts';
+import { canSee, toViewer } from '../policy.ts';
+import type { DocumentMetadataConfirm, DocumentMetadataCreate } from '../schema.ts';
+import type { DocumentStore, NewDocument } from '../store.ts';
+
+export type ConfirmDeps = {
+  store: Pick<DocumentStore, 'insert' | 'findByUpload'>;
+  objects: Pick<ObjectStore, 'head' | 'copy'>;
+  /** Deletes objects that nobody needs any more, soon and without being waited for; what it loses is swept. */
+  discard(key: string): void;
+  findUser(user: { workspaceId: string; userId: string }): Promise<unknown | undefined>;
+  clock: Clock;
+  uploadBytesMax: number;
+  /** Below the age at which the sweeper takes a copy without a record for an orphan. */
+  withinMs: number;
+};
+
+type Upload = { workspaceId: string; uploadId: string; key: string };
+
+export function createConfirm(deps: ConfirmDeps) {
+  const { store, objects, discard, clock } = deps;
+
+  return async (principal: Principal, request: DocumentMetadataConfirm): Promise<Document> => {
+    // 1. Everything that can be refused without asking anyone is refused before anything is touched.
+    const { workspaceId } = principal;
+    const folder = parseFolder(request.folder);
+    const metadata = request.document_metadata;
+    const ownerId = await ownerOf(principal, metadata);
+    const status = statusOf(metadata);
+    refuseUnreachableName(metadata.name, ['body', 'document_metadata', 'name']);
+    const parsed = parseTemporaryKey(request.temp_key, workspaceId);
+    if (parsed === 'foreign') throw forbidden('The temporary key belongs to another workspace');
+    if (parsed === undefined) throw uploadNotFound();
+    const upload = { workspaceId, uploadId: parsed.uploadId, key: request.temp_key };
+
+    for (let attempt = 0; attempt < CONFIRM_ATTEMPTS_MAX; attempt++) {
+      // 2. Size and hash are the store's own. No object: the upload may have been confirmed before.
+      const deadline = new Date(clock.now().getTime() + deps.withinMs);
+      const stored = await objects.head(upload.key);
+      if (stored === undefined) return confirmedBefore(principal, upload);
+      if (stored.size > deps.uploadBytesMax) {
+        throw tooLarge(`The upload is larger than ${deps.uploadBytesMax} bytes`);
+      }
+
+      // 3. The copy is made under a key of its own, and only of what step 2 saw. Killed after it: an orphan
+      //    without a record, which the sweeper removes; the temporary object is still there to confirm again.
+      const document = toDocument({ upload, folder, metadata, ownerId, status, stored });
+      const outcome = await objects.copy({ from: upload.key, to: document.objectKey, etag: stored.etag });
+      if (outcome === 'missing') return confirmedBefore(principal, upload);
+      if (outcome === 'changed') continue;
+
+      // 4. The record makes it a document. Of two at once one inserts, the other gets the first one's record.
+      //    When the answer is lost the copy stays: it may be the document's; the sweeper can tell.
+      const kept = await store.insert(document, deadline);
+      if (kept === undefined) {
+        discard(document.objectKey);
+        throw unavailable('The upload could not be confirmed in time');
+      }
+      if (kept.id !== document.id) discard(document.objectKey);
+
+      // 5. The temporary object has served. Killed before it is gone: the sweeper removes it.
+      discard(upload.key);
+      return visibleTo(principal, kept);
+    }
+    throw conflict('The upload is being replaced while it is confirmed; try again');
+  };
+
+  async function confirmedBefore(principal: Principal, upload: Upload): Promise<Document> {
+    const document = await store.findByUpload(upload.workspaceId, upload.uploadId);
+    if (document === undefined) throw uploadNotFound();
+    return visibleTo(principal, document);
+  }
+
+  async function ownerOf(principal: Principal, metadata: DocumentMetadataCreate): Promise<string> {
+    const wanted = metadata.owner_id?.toLowerCase() ?? principal.userId;
+    if (wanted === principal.userId) return wanted;
+    if (!isAdmin(principal)) throw forbidden('Only administrators may name another owner');
+    const user = await deps.findUser({ workspaceId: principal.workspaceId, userId: wanted });
+    if (user !== undefined) return wanted;
+    throw valueError(
+      ['body', 'document_metadata', 'owner_id'],
+      'no such user in this workspace',
+      metadata.owner_id,
+    );
+  }
+}
+
+const uploadNotFound = () => notFound('No upload was found under this temporary key');
+
+/** Knowing a temporary key does not open somebody else's private document. */
+function visibleTo(principal: Principal, document: Document): Document {
+  if (!canSee(toViewer(principal), document)) throw uploadNotFound();
+  return document;
+}
+
+function statusOf(metadata: DocumentMetadataCreate): 'public' | 'private' {
+  if (metadata.status === 'deleted') {
+    const loc = ['body', 'document_metadata', 'status'];
+    throw valueError(loc, "a document can't be created as 'deleted'", metadata.status);
+  }
+  return metadata.status ?? 'private';
+}
+
+function toDocument(parts: {
+  upload: Upload;
+  folder: string;
+  metadata: DocumentMetadataCreate;
+  ownerId: string;
+  status: 'public' | 'private';
+  stored: StoredObject;
+}): NewDocument {
+  const { upload, folder, metadata, ownerId, status, stored } = parts;
+  const id = newId();
+  const fileType = extensionOf(metadata.name);
+  return {
+    id,
+    workspaceId: upload.workspaceId,
+    uploadId: upload.uploadId,
+    ownerId,
+    name: metadata.name,
+    objectKey: toObjectKey({ workspaceId: upload.workspaceId, folder, id, fileType }),
+    fileSize: stored.size,
+    fileType,
+    fileHash: md5Of(stored.etag),
+    tags: metadata.tags ?? null,
+    categories: metadata.categories ?? null,
+    summary: metadata.summary ?? null,
+    access: metadata.access ?? null,
+    slots: metadata.slots ?? null,
+    status,
+  };
+}
+
+/** The ETag of an object that was stored in one piece is its MD5; encrypted stores answer something else. */
+const md5Of = (etag: string): string | null => /^"?([0-9a-f]{32})"?$/i.exec(etag)?.[1]?.toLowerCase() ?? null;

@@ -1,0 +1,33 @@
+import { isUuid } from '../../core/ids.ts';
+import { documentNotFound, type Viewer } from '../policy.ts';
+import type { DocumentStore } from '../store.ts';
+
+/**
+ * Deletes binned documents for good. The records are gone when this answers; their objects follow through a
+ * queue that was written in the same statement.
+ */
+export function createPurge({
+  store,
+  changed,
+  objectsQueued,
+}: {
+  store: Pick<DocumentStore, 'purge' | 'purgeOwn'>;
+  changed(id: string): void;
+  objectsQueued(): void;
+}) {
+  const settle = (purged: readonly string[]): void => {
+    for (const id of purged) changed(id);
+    if (purged.length > 0) objectsQueued();
+  };
+  return {
+    /** Throws 404 when the document is not in the viewer's bin. */
+    async one(viewer: Viewer, fileId: string): Promise<void> {
+      const purged = isUuid(fileId) ? await store.purge(viewer, fileId.toLowerCase()) : [];
+      if (purged.length === 0) throw documentNotFound();
+      settle(purged);
+    },
+
+    /** Empties the viewer's own bin, admins' too: theirs alone. */
+    own: async (viewer: Viewer): Promise<void> => settle(await store.purgeOwn(viewer)),
+  };
+}

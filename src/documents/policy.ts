@@ -1,0 +1,45 @@
+// Who may see and do what with a document. Public ones are readable with any documents key of the workspace,
+// private ones by owner, curators and admins; binned ones by owner and admins.
+
+import { conflict, forbidden, notFound, type ServiceError } from '../core/errors.ts';
+import { isAdmin, type Principal } from '../core/principal.ts';
+import type { Document } from './document.ts';
+
+/** The caller as permission rules see them; the store compiles the same value into its queries. */
+export type Viewer = { workspaceId: string; userId: string; email: string; admin: boolean };
+
+export const toViewer = (principal: Principal): Viewer => ({
+  workspaceId: principal.workspaceId,
+  userId: principal.userId,
+  email: principal.email,
+  admin: isAdmin(principal),
+});
+
+/** What the rules need to know of a document. */
+export type Guarded = Pick<Document, 'workspaceId' | 'ownerId' | 'curators' | 'status'>;
+
+/** Owner and admins: bin, restore, purge, change `access`. */
+export const canAdminister = (viewer: Viewer, document: Guarded): boolean =>
+  viewer.workspaceId === document.workspaceId && (viewer.admin || viewer.userId === document.ownerId);
+
+/** Owner, curators and admins: edit metadata, archive. */
+const canEdit = (viewer: Viewer, document: Guarded): boolean =>
+  canAdminister(viewer, document) ||
+  (viewer.workspaceId === document.workspaceId && document.curators.includes(viewer.email));
+
+export const canSee = (viewer: Viewer, document: Guarded): boolean =>
+  document.status === 'deleted'
+    ? canAdminister(viewer, document)
+    : canEdit(viewer, document) ||
+      (viewer.workspaceId === document.workspaceId && document.status === 'public');
+
+export const documentNotFound = (): ServiceError => notFound('Document not found');
+
+/** The document, provided that the caller may edit it now. Throws 404 unseen, 403 forbidden, 409 binned. */
+export function editable(viewer: Viewer, document: Document | undefined): Document {
+  if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
+  if (!canEdit(viewer, document))
+    throw forbidden('Only the owner, curators and admins may change this document');
+  if (document.status === 'deleted') throw conflict('The document is in the bin; restore it first');
+  return document;
+}

@@ -1,0 +1,177 @@
+// The shapes of Area A, as the interface names them.
+
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import {
+  EXPIRES_IN_SECONDS_DEFAULT,
+  EXPIRES_IN_SECONDS_MAX,
+  LIST_LIMIT_MAX,
+  NAME_LENGTH_MAX,
+  TAG_LENGTH_MAX,
+} from './limits.ts';
+
+const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+const StatusEnum = Type.Union([Type.Literal('public'), Type.Literal('private'), Type.Literal('deleted')], {
+  description: 'Visibility status',
+});
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: NAME_LENGTH_MAX,
+  description: 'File name including extension',
+});
+const Labels = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: TAG_LENGTH_MAX }), { description });
+const Slots = Type.Record(Type.String(), Type.Unknown(), { description: 'Free-form extra metadata' });
+const AccessRules = Type.Object(
+  { curators: Type.Optional(Type.Array(Type.String({ format: 'email' }))) },
+  {
+    dictionary: true,
+    additionalProperties: true,
+    description: 'Who may edit the document besides its owner',
+  },
+);
+const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Size in bytes' });
+
+export const DocumentMetadataRead = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'Unique identifier of the file' }),
+    owner_id: Type.String({ description: 'Identifier of the user who uploaded the file' }),
+    name: Type.String({ description: 'File name including extension' }),
+    storage_url: Type.String({ description: 'Object-store location of the file' }),
+    created_at: Type.String({ format: 'date-time' }),
+    file_size: nullable(Size),
+    file_type: nullable(Type.String({ description: 'File extension' })),
+    tags: nullable(Type.Array(Type.String())),
+    categories: nullable(Type.Array(Type.String())),
+    status: StatusEnum,
+    file_hash: nullable(Type.String({ description: 'MD5 hash of the content' })),
+    summary: nullable(Type.String()),
+    access: nullable(Type.Record(Type.String(), Type.Unknown())),
+    slots: nullable(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { $id: 'DocumentMetadataRead' },
+);
+
+const DocumentMetadataCreate = Type.Object(
+  {
+    name: Name,
+    tags: Type.Optional(nullable(Labels('Tags of the file'))),
+    categories: Type.Optional(nullable(Labels('Categories of the file'))),
+    summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content' }))),
+    slots: Type.Optional(nullable(Slots)),
+    access: Type.Optional(nullable(AccessRules)),
+    owner_id: Type.Optional(
+      nullable(Type.String({ format: 'uuid', description: "Another user's, from administrators only" })),
+    ),
+    status: Type.Optional(nullable(StatusEnum)),
+    storage_url: Type.Optional(nullable(Type.String({ description: 'Ignored: the store decides' }))),
+    created_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'Ignored' }))),
+    file_size: Type.Optional(nullable(Type.Integer({ description: 'Ignored: the store decides' }))),
+    file_type: Type.Optional(nullable(Type.String({ description: 'Ignored: the name decides' }))),
+    file_hash: Type.Optional(nullable(Type.String({ description: 'Ignored: the store decides' }))),
+  },
+  { $id: 'DocumentMetadataCreate' },
+);
+export type DocumentMetadataCreate = Static<typeof DocumentMetadataCreate>;
+
+export const DocumentMetadataConfirm = Type.Object(
+  {
+    temp_key: Type.String({ description: 'Temporary object key from the upload step' }),
+    folder: Type.Optional(nullable(Type.String({ description: 'Folder for the file' }))),
+    document_metadata: DocumentMetadataCreate,
+  },
+  { $id: 'DocumentMetadataConfirm' },
+);
+export type DocumentMetadataConfirm = Static<typeof DocumentMetadataConfirm>;
+
+export const DocumentMetadataPatch = Type.Object(
+  {
+    name: Type.Optional(Name),
+    tags: Type.Optional(nullable(Labels('Tags of the file'))),
+    categories: Type.Optional(nullable(Labels('Categories of the file'))),
+    access: Type.Optional(nullable(AccessRules)),
+    slots: Type.Optional(nullable(Slots)),
+    file_hash: Type.Optional(nullable(Type.String({ description: 'MD5 hash of the content' }))),
+    file_size: Type.Optional(nullable(Size)),
+    summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content' }))),
+  },
+  { $id: 'DocumentMetadataPatch' },
+);
+export type DocumentMetadataPatch = Static<typeof DocumentMetadataPatch>;
+
+export const UploadDescriptor = Type.Object(
+  {
+    url: Type.String({ description: 'Object-store bucket URL to post the file to' }),
+    fields: Type.Object(
+      {
+        key: Type.String({ description: 'The temporary key where the upload lands' }),
+        StorageAccessKeyId: Type.String(),
+        policy: Type.String(),
+        signature: Type.String(),
+      },
+      { additionalProperties: Type.String(), description: 'Send every entry as a form field, then the file' },
+    ),
+  },
+  { $id: 'UploadDescriptor' },
+);
+
+const moment = Type.String({ format: 'date-time' });
+const listOf = (item: TSchema, $id: string) =>
+  Type.Object(
+    {
+      items: Type.Array(item),
+      count: Type.Integer({ minimum: 0, description: 'Rows in all, on this page or not' }),
+      next_cursor: Type.Optional(Type.String({ description: 'Present when there are more rows' })),
+    },
+    { $id },
+  );
+
+export const TrashList = listOf(
+  Type.Composite([DocumentMetadataRead, Type.Object({ deleted_at: moment })], { $id: 'BinnedDocument' }),
+  'TrashList',
+);
+export const ArchiveList = listOf(
+  Type.Composite([DocumentMetadataRead, Type.Object({ archived_at: moment })], { $id: 'ArchivedDocument' }),
+  'ArchiveList',
+);
+
+const Workspace = { workspace_id: Type.String({ description: "The workspace of the caller's API key" }) };
+export const InWorkspace = Type.Object(Workspace);
+export const ByFileId = Type.Object({
+  ...Workspace,
+  file_id: Type.String({ description: 'Unique identifier of the file' }),
+});
+export const ByDocument = Type.Object({
+  ...Workspace,
+  document: Type.String({ description: 'Id or name of the document' }),
+});
+export const ByFileName = Type.Object({
+  ...Workspace,
+  file_name: Type.String({ description: 'Name of the file' }),
+});
+export const ByFile = Type.Object({ ...Workspace, file: Type.String({ description: 'Name of the file' }) });
+
+export const NoQuery = Type.Object({});
+export const ExpiresIn = Type.Object({
+  expires_in: Type.Integer({
+    minimum: 1,
+    maximum: EXPIRES_IN_SECONDS_MAX,
+    default: EXPIRES_IN_SECONDS_DEFAULT,
+    description: 'Lifetime in seconds',
+  }),
+});
+const listQuery = {
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: LIST_LIMIT_MAX,
+    default: LIST_LIMIT_MAX,
+    description: 'Rows a page',
+  }),
+  cursor: Type.Optional(Type.String({ description: '`next_cursor` of the page before' })),
+};
+export const ArchiveQuery = Type.Object(listQuery);
+export const TrashQuery = Type.Object({
+  ...listQuery,
+  all: Type.Boolean({ default: false, description: "The whole workspace's bin; administrators only" }),
+});

@@ -1,0 +1,223 @@
+// The documents table. Every statement of it stands in this file.
+
+import type { Sql } from '../infra/postgres/client.ts';
+import { enqueueFragment } from '../infra/postgres/job-queue.ts';
+import { type Access, curatorsOf, type Document } from './document.ts';
+import type { Viewer } from './policy.ts';
+
+/** The queue kind of objects that wait for their deletion; its payload is `{ key }`. */
+export const OBJECT_DELETION = 'documents.delete-object';
+
+export type NewDocument = Omit<Document, 'createdAt' | 'curators' | 'deletedAt' | 'archivedAt'>;
+
+/** Fields that a patch may set; an absent one stays as it is. */
+export type DocumentChanges = {
+  name?: string;
+  tags?: string[] | null;
+  categories?: string[] | null;
+  summary?: string | null;
+  access?: Access | null;
+  slots?: Record<string, unknown> | null;
+  fileHash?: string | null;
+  fileSize?: number | null;
+};
+
+/** Which of several namesakes is meant: the newest that the operation can act on, else the newest visible. */
+export type Preference = 'live' | 'editable' | 'to-archive' | 'to-unarchive';
+
+export type ListedDocuments = { documents: Document[]; count: number; more: boolean };
+
+export type DocumentStore = ReturnType<typeof createDocumentStore>;
+
+export function createDocumentStore(sql: Sql) {
+  const columns = sql`
+    id, workspace_id AS "workspaceId", upload_id AS "uploadId", owner_id AS "ownerId", name,
+    object_key AS "objectKey", created_at AS "createdAt", file_size::float8 AS "fileSize", file_type AS "fileType",
+    file_hash AS "fileHash", tags, categories, summary, access, slots, curators, status,
+    deleted_at AS "deletedAt", archived_at AS "archivedAt"`;
+
+  const administered = (viewer: Viewer) => (viewer.admin ? sql`true` : sql`owner_id = ${viewer.userId}`);
+  const edited = (viewer: Viewer) =>
+    viewer.admin ? sql`true` : sql`(owner_id = ${viewer.userId} OR ${viewer.email} = ANY (curators))`;
+  const visible = (viewer: Viewer) =>
+    viewer.admin
+      ? sql`true`
+      : sql`(owner_id = ${viewer.userId}
+             OR (deleted_at IS NULL AND (status = 'public' OR ${viewer.email} = ANY (curators))))`;
+
+  const preferred = (preference: Preference, viewer: Viewer) =>
+    ({
+      live: () => sql`deleted_at IS NULL`,
+      editable: () => sql`deleted_at IS NULL AND ${edited(viewer)}`,
+      'to-archive': () => sql`deleted_at IS NULL AND archived_at IS NULL AND ${edited(viewer)}`,
+      'to-unarchive': () => sql`deleted_at IS NULL AND archived_at IS NOT NULL AND ${edited(viewer)}`,
+    })[preference]();
+
+  const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
+
+  /** Bins wait under a lock of the row only; one statement deletes rows and queues their objects. */
+  const purgeWhere = async (condition: ReturnType<typeof sql>): Promise<string[]> => {
+    const rows = await sql<{ id: string }[]>`
+      WITH gone AS (DELETE FROM documents WHERE deleted_at IS NOT NULL AND ${condition} RETURNING id, object_key),
+      queued AS (${enqueueFragment(sql, OBJECT_DELETION, sql`SELECT jsonb_build_object('key', object_key) FROM gone`)})
+      SELECT id FROM gone`;
+    return rows.map((row) => row.id);
+  };
+
+  return {
+    /**
+     * Inserts the document of an upload, unless `deadline` has passed on the database's clock (then undefined).
+     * An upload that has its document already keeps it: that one is returned.
+     */
+    async insert(document: NewDocument, deadline: Date): Promise<Document | undefined> {
+      const { tags, categories, access, slots } = document;
+      const [row] = await sql<Document[]>`
+        INSERT INTO documents (id, workspace_id, upload_id, owner_id, name, object_key, file_size, file_type,
+          file_hash, tags, categories, summary, access, slots, curators, status)
+        SELECT ${document.id}::uuid, ${document.workspaceId}, ${document.uploadId}::uuid, ${document.ownerId}::uuid,
+          ${document.name}, ${document.objectKey}, ${document.fileSize}::bigint, ${document.fileType},
+          ${document.fileHash}, ${tags}::text[], ${categories}::text[], ${document.summary},
+          ${json(access)}::jsonb, ${json(slots)}::jsonb, ${curatorsOf(access)}::text[], ${document.status}
+        WHERE clock_timestamp() < ${deadline}::timestamptz
+        ON CONFLICT (workspace_id, upload_id) DO UPDATE SET upload_id = excluded.upload_id
+        RETURNING ${columns}`;
+      return row;
+    },
+
+    async findByUpload(workspaceId: string, uploadId: string): Promise<Document | undefined> {
+      const [row] = await sql<Document[]>`
+        SELECT ${columns} FROM documents WHERE workspace_id = ${workspaceId} AND upload_id = ${uploadId}`;
+      return row;
+    },
+
+    async findById(id: string): Promise<Document | undefined> {
+      const [row] = await sql<Document[]>`SELECT ${columns} FROM documents WHERE id = ${id}`;
+      return row;
+    },
+
+    /** By id where `reference` is one and exists, else by exact name; only what the viewer sees. */
+    async find(options: {
+      viewer: Viewer;
+      reference: string;
+      id: string | undefined;
+      preference: Preference;
+    }): Promise<Document | undefined> {
+      const { viewer, reference, id, preference } = options;
+      const named = id === undefined ? sql`name = ${reference}` : sql`(id = ${id} OR name = ${reference})`;
+      const byId = id === undefined ? sql`` : sql`(id = ${id}) DESC,`;
+      const [row] = await sql<Document[]>`
+        SELECT ${columns} FROM documents
+        WHERE workspace_id = ${viewer.workspaceId} AND ${named} AND ${visible(viewer)}
+        ORDER BY ${byId} (${preferred(preference, viewer)}) DESC, (deleted_at IS NULL) DESC, created_at DESC, id DESC
+        LIMIT 1`;
+      return row;
+    },
+
+    /** Applies the changes if the viewer still may edit the document and it is not binned; else undefined. */
+    async update(viewer: Viewer, id: string, changes: DocumentChanges): Promise<Document | undefined> {
+      const { access, slots, fileHash, fileSize, ...plain } = changes;
+      const values = {
+        ...plain,
+        ...(fileHash === undefined ? {} : { file_hash: fileHash }),
+        ...(fileSize === undefined ? {} : { file_size: fileSize }),
+        ...(slots === undefined ? {} : { slots: json(slots) }),
+        ...(access === undefined ? {} : { access: json(access), curators: curatorsOf(access) }),
+      };
+      const assigned = Object.keys(values).length === 0 ? sql`name = name` : sql(values as never);
+      const [row] = await sql<Document[]>`
+        UPDATE documents SET ${assigned}
+        WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+        RETURNING ${columns}`;
+      return row;
+    },
+
+    /** Archives (once: the first time stays) or un-archives, under the same conditions as `update`. */
+    async setArchived(viewer: Viewer, id: string, archived: boolean): Promise<Document | undefined> {
+      const [row] = await sql<Document[]>`
+        UPDATE documents SET archived_at = ${archived ? sql`coalesce(archived_at, now())` : null}
+        WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+        RETURNING ${columns}`;
+      return row;
+    },
+
+    async bin(viewer: Viewer, id: string): Promise<boolean> {
+      const rows = await sql`
+        UPDATE documents SET status_before_bin = status, status = 'deleted', deleted_at = now()
+        WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${administered(viewer)}
+        RETURNING id`;
+      return rows.length > 0;
+    },
+
+    async restore(viewer: Viewer, id: string): Promise<Document | undefined> {
+      const [row] = await sql<Document[]>`
+        UPDATE documents SET status = status_before_bin, status_before_bin = NULL, deleted_at = NULL
+        WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NOT NULL
+          AND ${administered(viewer)}
+        RETURNING ${columns}`;
+      return row;
+    },
+
+    /** Deletes one binned document for good and queues its object's deletion, both or neither; returns its id. */
+    purge: (viewer: Viewer, id: string): Promise<string[]> =>
+      purgeWhere(sql`id = ${id} AND workspace_id = ${viewer.workspaceId} AND ${administered(viewer)}`),
+
+    /** Empties the viewer's own bin; returns what was in it. */
+    purgeOwn: (viewer: Viewer): Promise<string[]> =>
+      purgeWhere(sql`workspace_id = ${viewer.workspaceId} AND owner_id = ${viewer.userId}`),
+
+    /** Purges up to `limit` documents binned before the time; returns them. */
+    purgeBinnedBefore: (time: Date, limit: number): Promise<string[]> =>
+      purgeWhere(
+        sql`id IN (SELECT id FROM documents WHERE deleted_at < ${time} ORDER BY deleted_at LIMIT ${limit})`,
+      ),
+
+    /** The bin, newest first: the viewer's own, or (`all`) the workspace's. */
+    listBin: (viewer: Viewer, page: ListPage & { all: boolean }): Promise<ListedDocuments> =>
+      list(
+        page,
+        sql`deleted_at`,
+        sql`workspace_id = ${viewer.workspaceId} AND deleted_at IS NOT NULL
+        AND ${page.all ? sql`true` : sql`owner_id = ${viewer.userId}`}`,
+      ),
+
+    /** Archived documents that the viewer sees, the last archived first. */
+    listArchive: (viewer: Viewer, page: ListPage): Promise<ListedDocuments> =>
+      list(
+        page,
+        sql`archived_at`,
+        sql`workspace_id = ${viewer.workspaceId} AND archived_at IS NOT NULL
+        AND deleted_at IS NULL AND ${visible(viewer)}`,
+      ),
+
+    /** Of the given documents, those that exist, with the key that their object has. */
+    async objectKeysOf(ids: readonly string[]): Promise<Map<string, string>> {
+      const rows = await sql<{ id: string; objectKey: string }[]>`
+        SELECT id, object_key AS "objectKey" FROM documents WHERE id = ANY (${ids as string[]}::uuid[])`;
+      return new Map(rows.map((row) => [row.id, row.objectKey]));
+    },
+  };
+
+  async function list(
+    page: ListPage,
+    order: ReturnType<typeof sql>,
+    condition: ReturnType<typeof sql>,
+  ): Promise<ListedDocuments> {
+    const after =
+      page.after === undefined ? sql`true` : sql`(${order}, id) < (${page.after.time}, ${page.after.id})`;
+    const rows = await sql<(Document & { total: number })[]>`
+      SELECT ${columns}, (SELECT count(*)::int FROM documents WHERE ${condition}) AS total
+      FROM documents WHERE ${condition} AND ${after} ORDER BY ${order} DESC, id DESC LIMIT ${page.limit + 1}`;
+    const documents = rows.slice(0, page.limit);
+    const count = rows[0]?.total ?? (page.after === undefined ? 0 : await countWhere(condition));
+    return { documents, count, more: rows.length > page.limit };
+  }
+
+  async function countWhere(condition: ReturnType<typeof sql>): Promise<number> {
+    const [row] = await sql<
+      { count: number }[]
+    >`SELECT count(*)::int AS count FROM documents WHERE ${condition}`;
+    return row?.count ?? 0;
+  }
+}
+
+export type ListPage = { limit: number; after?: { time: Date; id: string } };

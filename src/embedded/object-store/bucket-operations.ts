@@ -1,0 +1,47 @@
+// The operations on a bucket: create, head, list, delete many objects.
+import type { Authentication } from './authentication.ts';
+import { parseDeleteDocument } from './delete-document.ts';
+import { readDocument } from './document-body.ts';
+import { parseListQuery, renderListing } from './list-document.ts';
+import type { Objects } from './objects.ts';
+import type { Reply } from './reply.ts';
+import type { StoreRequest } from './request.ts';
+import type { Signer } from './signature.ts';
+import { element, renderDocument, S3_NAMESPACE } from './xml.ts';
+
+interface BucketOperationsOptions {
+  readonly objects: Objects;
+  readonly signer: Signer;
+  readonly region: string;
+}
+
+/** Each takes a request whose signature holds, and whose bucket is a valid name. */
+export function createBucketOperations({ objects, signer, region }: BucketOperationsOptions) {
+  return {
+    /** Creating it again is no error. */
+    createBucket: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
+      await readDocument(request, authentication, signer);
+      await objects.createBucket(request.bucket);
+      return { status: 200, headers: { location: `/${request.bucket}` } };
+    },
+
+    headBucket: (request: StoreRequest): Reply => {
+      objects.assertBucket(request.bucket);
+      return { status: 200, headers: { 'x-amz-bucket-region': region } };
+    },
+
+    listObjects: (request: StoreRequest): Reply => {
+      const query = parseListQuery(request);
+      const page = objects.list({ bucket: request.bucket, ...query });
+      return { status: 200, document: renderListing(request, query, page) };
+    },
+
+    deleteObjects: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
+      objects.assertBucket(request.bucket);
+      const { keys, isQuiet } = parseDeleteDocument(await readDocument(request, authentication, signer));
+      await objects.remove(request.bucket, keys);
+      const deleted = isQuiet ? [] : keys.map((key) => element('Deleted', [element('Key', key)]));
+      return { status: 200, document: renderDocument('DeleteResult', deleted, S3_NAMESPACE) };
+    },
+  };
+}

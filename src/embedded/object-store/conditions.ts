@@ -1,0 +1,60 @@
+// Conditional requests (RFC 9110, section 13) for reads, copies and writes.
+import { S3Error } from './errors.ts';
+
+type Header = (name: string) => string | undefined;
+
+interface Validators {
+  readonly etag: string;
+  readonly modifiedMs: number;
+}
+
+/** What the preconditions of a read come to. */
+export function evaluateRead(header: Header, object: Validators): 'proceed' | 'not-modified' | 'failed' {
+  const ifMatch = header('if-match');
+  if (ifMatch !== undefined) {
+    if (!matches(ifMatch, object.etag)) return 'failed';
+  } else if (isModifiedAfter(header('if-unmodified-since'), object.modifiedMs) === true) return 'failed';
+  const ifNoneMatch = header('if-none-match');
+  if (ifNoneMatch !== undefined) return matches(ifNoneMatch, object.etag) ? 'not-modified' : 'proceed';
+  return isModifiedAfter(header('if-modified-since'), object.modifiedMs) === false
+    ? 'not-modified'
+    : 'proceed';
+}
+
+/** Throws PreconditionFailed unless a write may replace what is there now. */
+export function assertMayWrite(header: Header, current: Validators | undefined): void {
+  const ifMatch = header('if-match');
+  const ifNoneMatch = header('if-none-match');
+  if (ifMatch !== undefined) {
+    if (current === undefined) throw new S3Error('NoSuchKey');
+    if (!matches(ifMatch, current.etag)) throw preconditionFailed('If-Match');
+  }
+  if (ifNoneMatch !== undefined && current !== undefined && matches(ifNoneMatch, current.etag)) {
+    throw preconditionFailed('If-None-Match');
+  }
+}
+
+export function preconditionFailed(condition: string): S3Error {
+  return new S3Error('PreconditionFailed', { details: { Condition: condition } });
+}
+
+/** Whether a range may be served: If-Range is absent, or still names this content. */
+export function isRangeCurrent(ifRange: string | undefined, object: Validators): boolean {
+  if (ifRange === undefined) return true;
+  if (ifRange.includes('"')) return !ifRange.startsWith('W/') && matches(ifRange, object.etag);
+  return isModifiedAfter(ifRange, object.modifiedMs) === false;
+}
+
+/** S3 takes ETags with and without quotes. */
+function matches(list: string, etag: string): boolean {
+  return list
+    .split(',')
+    .map((item) => item.trim().replace(/^W\//, '').replaceAll('"', ''))
+    .some((item) => item === '*' || item === etag);
+}
+
+/** Undefined where there is no valid date. */
+function isModifiedAfter(date: string | undefined, modifiedMs: number): boolean | undefined {
+  const time = date === undefined ? Number.NaN : Date.parse(date);
+  return Number.isNaN(time) ? undefined : modifiedMs > time;
+}

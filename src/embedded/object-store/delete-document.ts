@@ -1,0 +1,58 @@
+// The XML body of DeleteObjects.
+import { XMLParser, XMLValidator } from 'fast-xml-parser';
+import { S3Error } from './errors.ts';
+import { limits } from './limits.ts';
+import { assertKey } from './names.ts';
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** Text stays text, blanks included; entities are left alone here, so that a document can't define its own. */
+const parser = new XMLParser({
+  ignoreAttributes: true,
+  parseTagValue: false,
+  trimValues: false,
+  processEntities: false,
+  isArray: (name) => name === 'Object',
+});
+
+interface DeleteDocument {
+  readonly keys: readonly string[];
+  readonly isQuiet: boolean;
+}
+
+/** Throws MalformedXML, also for a DOCTYPE or more than 1000 keys; NotImplemented for versions and conditions. */
+export function parseDeleteDocument(document: string): DeleteDocument {
+  if (/<!doctype/i.test(document) || XMLValidator.validate(document) !== true)
+    throw new S3Error('MalformedXML');
+  const root = childOf(parser.parse(document), 'Delete');
+  const objects = childOf(root, 'Object');
+  if (!Array.isArray(objects) || objects.length > limits.deleteKeysMax) throw new S3Error('MalformedXML');
+  const keys = objects.map((object: unknown) => {
+    if (childOf(object, 'VersionId') !== undefined || childOf(object, 'ETag') !== undefined) {
+      throw new S3Error('NotImplemented');
+    }
+    const text = childOf(object, 'Key');
+    if (typeof text !== 'string') throw new S3Error('MalformedXML');
+    const key = decodeEntities(text);
+    assertKey(key);
+    return key;
+  });
+  const quiet = childOf(root, 'Quiet');
+  return { keys, isQuiet: typeof quiet === 'string' && quiet.trim() === 'true' };
+}
+
+function childOf(node: unknown, name: string): unknown {
+  return typeof node === 'object' && node !== null ? Reflect.get(node, name) : undefined;
+}
+
+/** The five entities of XML and character references; anything else is not well-formed without a DTD. */
+function decodeEntities(text: string): string {
+  return text.replace(/&([^;]*);?/g, (whole, name: string) => {
+    const named = ENTITIES[name];
+    if (named !== undefined && whole.endsWith(';')) return named;
+    const [, hex, decimal] = /^#(?:x([0-9a-fA-F]{1,6})|(\d{1,7}))$/.exec(name) ?? [];
+    const code = hex !== undefined ? Number.parseInt(hex, 16) : Number(decimal ?? Number.NaN);
+    if (!whole.endsWith(';') || Number.isNaN(code) || code > 0x10ffff) throw new S3Error('MalformedXML');
+    return String.fromCodePoint(code);
+  });
+}

@@ -1,0 +1,88 @@
+// The errors of the S3 protocol that this store answers.
+
+const ERRORS = {
+  AccessDenied: [403, 'Access Denied'],
+  AuthorizationHeaderMalformed: [400, 'The authorization header is malformed.'],
+  AuthorizationQueryParametersError: [400, 'The query string parameters of the signature are not valid.'],
+  BadDigest: [400, 'A digest you specified did not match what was received.'],
+  EntityTooLarge: [400, 'Your proposed upload exceeds the maximum allowed size'],
+  EntityTooSmall: [400, 'Your proposed upload is smaller than the minimum allowed size'],
+  IncompleteBody: [400, 'You did not provide the number of bytes specified by the Content-Length header.'],
+  InternalError: [500, 'We encountered an internal error. Please try again.'],
+  InvalidAccessKeyId: [403, 'The AWS Access Key Id you provided does not exist in our records.'],
+  InvalidArgument: [400, 'Invalid Argument'],
+  InvalidBucketName: [400, 'The specified bucket is not valid.'],
+  InvalidDigest: [400, 'The Content-MD5 you specified is not valid.'],
+  InvalidPolicyDocument: [400, 'Invalid Policy: Invalid JSON.'],
+  InvalidRange: [416, 'The requested range is not satisfiable'],
+  InvalidRequest: [400, 'Invalid Request'],
+  InvalidURI: [400, "Couldn't parse the specified URI."],
+  KeyTooLongError: [400, 'Your key is too long'],
+  MalformedPOSTRequest: [400, 'The body of your POST request is not well-formed multipart/form-data.'],
+  MalformedXML: [
+    400,
+    'The XML you provided was not well-formed or did not validate against our published schema',
+  ],
+  MaxMessageLengthExceeded: [400, 'Your request was too large.'],
+  MaxPostPreDataLengthExceeded: [400, 'Your POST request fields preceding the upload file were too large.'],
+  MetadataTooLarge: [400, 'Your metadata headers exceed the maximum allowed metadata size'],
+  MethodNotAllowed: [405, 'The specified method is not allowed against this resource.'],
+  MissingContentLength: [411, 'You must provide the Content-Length HTTP header.'],
+  NoSuchBucket: [404, 'The specified bucket does not exist'],
+  NoSuchKey: [404, 'The specified key does not exist.'],
+  NotImplemented: [501, 'A header or parameter you provided implies functionality that is not implemented'],
+  PreconditionFailed: [412, 'At least one of the pre-conditions you specified did not hold'],
+  RequestTimeTooSkewed: [403, "The difference between the request time and the server's time is too large."],
+  SignatureDoesNotMatch: [
+    403,
+    'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
+  ],
+  SlowDown: [503, 'Please reduce your request rate.'],
+  StorageFull: [507, 'The disk of the object store is full.'],
+  XAmzContentSHA256Mismatch: [
+    400,
+    "The provided 'x-amz-content-sha256' header does not match what was computed.",
+  ],
+} as const satisfies Record<string, readonly [number, string]>;
+
+type S3ErrorCode = keyof typeof ERRORS;
+
+interface S3ErrorOptions {
+  /** In place of the code's usual sentence. */
+  readonly message?: string;
+  /** Further elements of the error document. */
+  readonly details?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that S3 has a code for. Its message is public: it never holds a key or a signature. */
+export class S3Error extends Error {
+  readonly code: S3ErrorCode;
+  readonly status: number;
+  readonly details: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: S3ErrorCode, options: S3ErrorOptions = {}) {
+    super(options.message ?? ERRORS[code][1]);
+    this.name = 'S3Error';
+    this.code = code;
+    this.status = ERRORS[code][0];
+    this.details = options.details ?? {};
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** The client left before its request was complete: there is nobody to answer. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client closed the connection');
+    this.name = 'ClientGone';
+  }
+}
+
+/** What a failure is to the client: an S3 error as it is, a full disk by name, all else an InternalError. */
+export function toS3Error(error: unknown): S3Error {
+  if (error instanceof S3Error) return error;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return new S3Error(code === 'ENOSPC' || code === 'EDQUOT' ? 'StorageFull' : 'InternalError');
+}

@@ -1,0 +1,75 @@
+// The embedded object store: a small S3 server for when none is configured. It speaks the protocol as
+// the official SDK, browsers' upload forms and pre-signed URLs use it, so that nothing else in the
+// service knows which store it talks to.
+import { limits } from './limits.ts';
+import type { ObjectStoreOptions, StoreMessage, ThreadMessage } from './thread-messages.ts';
+
+/** Is told of failures of the store's own, of which clients see InternalError at most. */
+interface Log {
+  error(fields: object, message: string): void;
+}
+
+interface ObjectStore {
+  /** `http://127.0.0.1:PORT` */
+  readonly endpoint: string;
+  /** Stops accepting, lets running requests finish for a bounded time, then ends the thread. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the store on a thread of its own; resolves when it listens. Rejects where another process holds
+ * the directory or the port. The thread dies with the process; nothing that was answered is lost by that.
+ */
+export async function startObjectStore(options: ObjectStoreOptions, log: Log): Promise<ObjectStore> {
+  const worker = new Worker(new URL('./worker.ts', import.meta.url).href);
+  worker.addEventListener('message', ({ data }: MessageEvent<StoreMessage>) => {
+    if (data.type === 'fault') log.error({ reason: data.reason }, 'the embedded object store failed');
+  });
+  worker.addEventListener('error', (event) =>
+    log.error({ reason: event.message }, 'the embedded object store failed'),
+  );
+  const answer = await ask(worker, { type: 'start', options }, limits.startMsMax);
+  if (answer.type !== 'listening') {
+    worker.terminate();
+    throw new Error(`The embedded object store did not start: ${toReason(answer)}`);
+  }
+  let closing: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    await ask(worker, { type: 'close' }, limits.drainMsMax + limits.endMsMax);
+    worker.terminate();
+  }
+  return {
+    endpoint: `http://${options.host}:${answer.port}`,
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** Never rejects: a thread that dies or says nothing in time has `failed`. */
+function ask(worker: Worker, message: ThreadMessage, timeoutMs: number): Promise<StoreMessage> {
+  const { promise, resolve } = Promise.withResolvers<StoreMessage>();
+  const listening = new AbortController();
+  const { signal } = listening;
+  const fail = (reason: string) => resolve({ type: 'failed', reason });
+  const timer = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs);
+  worker.addEventListener('error', (event) => fail(event.message), { signal });
+  worker.addEventListener('close', () => fail('its thread ended'), { signal });
+  worker.addEventListener(
+    'message',
+    ({ data }: MessageEvent<StoreMessage>) => {
+      if (data.type !== 'fault') resolve(data);
+    },
+    { signal },
+  );
+  worker.postMessage(message);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    listening.abort();
+  });
+}
+
+function toReason(answer: StoreMessage): string {
+  return answer.type === 'failed' ? answer.reason : `it answered '${answer.type}'`;
+}

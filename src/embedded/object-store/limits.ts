@@ -1,0 +1,54 @@
+// Every limit of the embedded object store. Where S3 has one, it is S3's.
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+export const limits = {
+  /** UTF-8 bytes of an object key. */
+  keyBytesMax: 1024,
+  /** S3's largest object. What a form may upload is said by its policy, not here. */
+  objectBytesMax: 5 * 1024 * 1024 * MiB,
+  /** Names and values of x-amz-meta-* together. */
+  metadataBytesMax: 2 * KiB,
+  /** Names and values of all form fields before the file. */
+  formFieldsBytesMax: 20 * KiB,
+  formFieldsMax: 100,
+  /** Bodies that are read into memory: the XML of DeleteObjects. */
+  documentBytesMax: 4 * MiB,
+  deleteKeysMax: 1000,
+  listKeysMax: 1000,
+  /** A line of the aws-chunked encoding (chunk header or trailer). */
+  chunkLineBytesMax: 4 * KiB,
+  chunkTrailersMax: 16,
+
+  clockSkewMsMax: 15 * 60_000,
+  presignedSecondsMax: 7 * 24 * 3600,
+
+  /** Received bytes that wait for the disk, per upload, before the socket is paused. */
+  writeBufferBytes: 256 * KiB,
+  readBufferBytes: 256 * KiB,
+  /** Dirty bytes of one upload before they are pushed to the disk, so that the last fsync is short. */
+  unsyncedBytesMax: 64 * MiB,
+  /** Received bytes between two collections: buffers lie outside the heap, so that their garbage is not seen. */
+  uncollectedBytesMax: 48 * MiB,
+
+  requestsMax: 1024,
+  headerMsMax: 30_000,
+  keepAliveMsMax: 120_000,
+  /** Without a byte from the client. */
+  uploadIdleMsMax: 60_000,
+  /** Without room for a byte to the client; long, because a slow reader has megabytes in kernel buffers. */
+  downloadIdleMsMax: 600_000,
+  /** After an early refusal the rest of the body is read and dropped within these, so that the client sees the answer. */
+  lingerMsMax: 10_000,
+  lingerBytesMax: 256 * MiB,
+
+  /** For another process, which is just ending, to let go of the directory. */
+  directoryLockMsMax: 3_000,
+  startMsMax: 60_000,
+  /** For running requests at the end. */
+  drainMsMax: 10_000,
+  closeIdleEveryMs: 50,
+  /** For closing files after that, before the thread is ended anyway. */
+  endMsMax: 5_000,
+} as const;

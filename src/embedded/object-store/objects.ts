@@ -1,0 +1,196 @@
+// The objects of the store: blobs and catalogue as one. A change is visible as a whole or not at all,
+// and every promise here resolves only when the change would survive a loss of power.
+import { chmod, mkdir, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Blob, type Blobs, openBlobs } from './blobs.ts';
+import { type Catalogue, type ObjectRow, openCatalogue } from './catalogue.ts';
+import { S3Error } from './errors.ts';
+import { type ListPage, listPage } from './listing.ts';
+import type { ObjectAttributes } from './object-attributes.ts';
+
+export interface StoredObject {
+  readonly blob: string;
+  readonly sizeBytes: number;
+  /** MD5 of the content in hex, without quotes. */
+  readonly etag: string;
+  readonly modifiedMs: number;
+  readonly attributes: ObjectAttributes;
+}
+
+export interface ObjectName {
+  readonly bucket: string;
+  readonly key: string;
+}
+
+/** Is given what the name holds at the moment of the change; throws to refuse the change. */
+type Precondition = (current: StoredObject | undefined) => void;
+
+interface ListObjectsOptions {
+  readonly bucket: string;
+  readonly prefix: string;
+  readonly delimiter: string;
+  readonly from?: Uint8Array;
+  readonly max: number;
+}
+
+export interface Objects {
+  createBucket(bucket: string): Promise<void>;
+  /** Throws NoSuchBucket. */
+  assertBucket(bucket: string): void;
+  /** Throws NoSuchBucket and NoSuchKey. */
+  get(name: ObjectName): StoredObject;
+  /**
+   * A descriptor of the bytes, which the caller closes; they stay as they are when the object is replaced.
+   * To be called in the same turn of the event loop as get, before a replacement can remove them.
+   */
+  openContent(object: StoredObject): number;
+  readonly receive: Blobs['receive'];
+  /** Gives the blob a name; where that fails, the blob is removed. */
+  put(
+    name: ObjectName,
+    blob: Blob,
+    attributes: ObjectAttributes,
+    precondition?: Precondition,
+  ): Promise<StoredObject>;
+  /** Copies no bytes: both names share the blob. `derive` sees the source and answers the copy's attributes. */
+  copy(
+    source: ObjectName,
+    target: ObjectName,
+    derive: (source: StoredObject) => ObjectAttributes,
+    precondition?: Precondition,
+  ): Promise<StoredObject>;
+  /** Names that hold nothing are no error. */
+  remove(bucket: string, keys: readonly string[], precondition?: Precondition): Promise<void>;
+  list(options: ListObjectsOptions): ListPage;
+  close(): Promise<void>;
+}
+
+/** Opens or creates the store in `directory`, which no other process may have open, and tidies it. */
+export async function openObjects(directory: string): Promise<Objects> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+  const catalogue = await openCatalogue(join(directory, 'catalogue.sqlite'));
+  const blobs = await openBlobs(directory);
+  await blobs.recover(catalogue.isNamed);
+  await syncFolder(directory);
+  return createObjects(catalogue, blobs);
+}
+
+function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
+  function find({ bucket, key }: ObjectName): StoredObject | undefined {
+    const row = catalogue.find(bucket, key);
+    return row === undefined ? undefined : toStoredObject(row);
+  }
+
+  function assertBucket(bucket: string): void {
+    if (!catalogue.hasBucket(bucket)) throw new S3Error('NoSuchBucket', { details: { BucketName: bucket } });
+  }
+
+  function get(name: ObjectName): StoredObject {
+    assertBucket(name.bucket);
+    const object = find(name);
+    if (object === undefined) throw new S3Error('NoSuchKey', { details: { Key: name.key } });
+    return object;
+  }
+
+  /** Only after the change is durable: until then a crash could bring the old name back. */
+  async function release(replaced: readonly (StoredObject | undefined)[]): Promise<void> {
+    await catalogue.durable();
+    const unnamed = new Set(replaced.flatMap((object) => (object === undefined ? [] : [object.blob])));
+    for (const blob of unnamed) if (!catalogue.isNamed(blob)) await blobs.remove(blob);
+  }
+
+  async function write(name: ObjectName, object: StoredObject, precondition?: Precondition): Promise<void> {
+    assertBucket(name.bucket);
+    const replaced = find(name);
+    precondition?.(replaced);
+    catalogue.put(name.bucket, name.key, toRow(object));
+    await release([replaced]);
+  }
+
+  return {
+    createBucket: async (bucket) => {
+      catalogue.createBucket(bucket, Date.now());
+      await catalogue.durable();
+    },
+    assertBucket,
+    get,
+    openContent: (object) => blobs.open(object.blob),
+    receive: blobs.receive,
+    put: async (name, blob, attributes, precondition) => {
+      const object = {
+        blob: blob.id,
+        sizeBytes: blob.sizeBytes,
+        etag: (blob.digests.get('md5') ?? Buffer.alloc(0)).toString('hex'),
+        modifiedMs: wholeSecond(Date.now()),
+        attributes,
+      };
+      try {
+        await write(name, object, precondition);
+      } catch (error) {
+        if (!catalogue.isNamed(blob.id)) await blobs.remove(blob.id);
+        throw error;
+      }
+      return object;
+    },
+    copy: async (source, target, derive, precondition) => {
+      const original = get(source);
+      const object = { ...original, modifiedMs: wholeSecond(Date.now()), attributes: derive(original) };
+      await write(target, object, precondition);
+      return object;
+    },
+    remove: async (bucket, keys, precondition) => {
+      assertBucket(bucket);
+      const removed = keys.map((key) => find({ bucket, key }));
+      for (const object of removed) precondition?.(object);
+      catalogue.atomically(() => {
+        for (const key of keys) catalogue.delete(bucket, key);
+      });
+      await release(removed);
+    },
+    list: ({ bucket, ...options }) => {
+      assertBucket(bucket);
+      return listPage((range) => catalogue.range({ bucket, ...range }), options);
+    },
+    close: async () => {
+      await catalogue.close();
+      await blobs.close();
+    },
+  };
+}
+
+/** HTTP dates know no finer time, and an object has one date everywhere. */
+function wholeSecond(timeMs: number): number {
+  return timeMs - (timeMs % 1000);
+}
+
+function toStoredObject(row: ObjectRow): StoredObject {
+  // Written by toRow only.
+  const attributes: ObjectAttributes = JSON.parse(row.attributes);
+  return {
+    blob: row.blob,
+    sizeBytes: row.size,
+    etag: row.etag,
+    modifiedMs: row.modified_ms,
+    attributes,
+  };
+}
+
+function toRow(object: StoredObject): ObjectRow {
+  return {
+    blob: object.blob,
+    size: object.sizeBytes,
+    etag: object.etag,
+    modified_ms: object.modifiedMs,
+    attributes: JSON.stringify(object.attributes),
+  };
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,130 @@
+// Reads an upload form (multipart/form-data): fields into memory within a bound, the file as a stream.
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { ClientGone, S3Error } from './errors.ts';
+import { limits } from './limits.ts';
+import type { StoreRequest } from './request.ts';
+import { pumpBody } from './request-body.ts';
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the protocol's own variable
+const FILENAME_VARIABLE = '${filename}';
+
+/** What came before the file. */
+export interface FormFields {
+  /** By lower-case name; `${filename}` is replaced, but in the policy, whose text is signed. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+export interface FormFile {
+  readonly content: Readable;
+  /** Resolves at the end of the whole form: until then the upload may still be cut off. */
+  readonly formEnd: Promise<void>;
+}
+
+type ReceiveFile<Result> = (fields: FormFields, file: FormFile) => Promise<Result>;
+
+/**
+ * Calls `receive` when the file begins, and answers its result. Fields behind the file are ignored, as
+ * are further files. When receive rejects, or the form is cut off, the content is destroyed and nothing
+ * more is read. Throws MalformedPOSTRequest, MaxPostPreDataLengthExceeded, InvalidArgument, ClientGone.
+ */
+export async function readPostForm<Result>(
+  request: StoreRequest,
+  receive: ReceiveFile<Result>,
+): Promise<Result> {
+  const parser = createParser(request.headers.get('content-type') ?? '');
+  const { promise: formEnd, resolve: endForm, reject: breakForm } = Promise.withResolvers<void>();
+  formEnd.catch(() => undefined);
+  const fields = collectFields(parser);
+  let upload: Promise<Result> | undefined;
+  let file: Readable | undefined;
+  parser.on('file', (_name, content, filename) => {
+    content.on('error', () => undefined); // Told to whoever reads it; nobody may be reading yet.
+    if (upload !== undefined) {
+      content.resume();
+      return;
+    }
+    file = content;
+    upload = receive({ values: expand(fields.close(), filename) }, { content, formEnd });
+    upload.catch((error: unknown) => parser.destroy(toError(error)));
+  });
+  try {
+    await pumpBody(request, parser);
+    endForm();
+  } catch (cause) {
+    const error = isOurs(cause) ? toError(cause) : new S3Error('MalformedPOSTRequest');
+    breakForm(error);
+    file?.destroy(error);
+    await upload?.catch(() => undefined);
+    throw error;
+  }
+  if (upload === undefined) {
+    throw new S3Error('InvalidArgument', { message: 'POST requires exactly one file upload per request.' });
+  }
+  return upload;
+}
+
+function createParser(contentType: string): BusboyInstance {
+  if (!/^multipart\/form-data\s*;/i.test(contentType)) {
+    throw new S3Error('PreconditionFailed', {
+      message: 'Bucket POST must be of the enclosure-type multipart/form-data',
+    });
+  }
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      isPartAFile: (name) => name?.toLowerCase() === 'file',
+      highWaterMark: limits.writeBufferBytes,
+      fileHwm: limits.writeBufferBytes,
+      limits: { fieldSize: limits.formFieldsBytesMax, headerSize: limits.formFieldsBytesMax },
+    });
+  } catch {
+    throw new S3Error('MalformedPOSTRequest');
+  }
+}
+
+/** Takes fields until it is closed; breaks the parser off where they are too many, too large, or repeated. */
+function collectFields(parser: BusboyInstance) {
+  const values = new Map<string, string>();
+  let sizeBytes = 0;
+  let isClosed = false;
+  parser.on('field', (name: string | undefined, value, _nameTruncated, valueTruncated) => {
+    if (isClosed || name === undefined) return;
+    sizeBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
+    const key = name.toLowerCase();
+    if (valueTruncated || sizeBytes > limits.formFieldsBytesMax || values.size >= limits.formFieldsMax) {
+      parser.destroy(new S3Error('MaxPostPreDataLengthExceeded'));
+    } else if (values.has(key)) {
+      parser.destroy(
+        new S3Error('InvalidArgument', { message: `The form field ${key} may be given only once.` }),
+      );
+    } else values.set(key, value);
+  });
+  return {
+    close: (): ReadonlyMap<string, string> => {
+      isClosed = true;
+      return values;
+    },
+  };
+}
+
+/** S3 expands the variable in every field, before the policy is checked. */
+function expand(values: ReadonlyMap<string, string>, filename: string): ReadonlyMap<string, string> {
+  return new Map(
+    [...values].map(([name, value]) => [
+      name,
+      name === 'policy' ? value : value.replaceAll(FILENAME_VARIABLE, () => filename),
+    ]),
+  );
+}
+
+/** Errors that say themselves what to answer, or that are the disk's; the rest is the parser's. */
+function isOurs(error: unknown): boolean {
+  return (
+    error instanceof S3Error || error instanceof ClientGone || (error instanceof Error && 'syscall' in error)
+  );
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,152 @@
+// The policy of an upload form: what the signer allows to be uploaded.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-HTTPPOSTConstructPolicy.html
+import { S3Error } from './errors.ts';
+
+/** Fields that need no condition. */
+const EXEMPT_FIELDS: ReadonlySet<string> = new Set([
+  'awsaccesskeyid',
+  'file',
+  'policy',
+  'signature',
+  'storageaccesskeyid',
+  'x-amz-signature',
+]);
+const EXEMPT_PREFIX = 'x-ignore-';
+
+interface FieldCondition {
+  readonly operator: 'eq' | 'starts-with';
+  /** Lower case. */
+  readonly field: string;
+  readonly value: string;
+}
+
+export interface SizeRange {
+  readonly sizeBytesMin: number;
+  readonly sizeBytesMax: number;
+}
+
+interface Policy {
+  readonly expiresMs: number;
+  readonly conditions: readonly FieldCondition[];
+  readonly size: SizeRange;
+}
+
+/** Throws InvalidPolicyDocument. */
+export function parsePolicy(base64: string): Policy {
+  const document = parseJson(base64);
+  const expiration = propertyOf(document, 'expiration');
+  const conditions = propertyOf(document, 'conditions');
+  const expiresMs = typeof expiration === 'string' ? parseDate(expiration) : Number.NaN;
+  if (Number.isNaN(expiresMs)) throw invalid("Policy must contain a valid 'expiration'.");
+  if (!Array.isArray(conditions)) throw invalid("Policy must contain a list of 'conditions'.");
+  const fields: FieldCondition[] = [];
+  let size: SizeRange = { sizeBytesMin: 0, sizeBytesMax: Number.POSITIVE_INFINITY };
+  for (const condition of conditions) {
+    if (!Array.isArray(condition)) fields.push(...parseObjectCondition(condition));
+    else if (condition[0] === 'content-length-range') size = intersect(size, parseSizeRange(condition));
+    else fields.push(parseListCondition(condition));
+  }
+  return { expiresMs, conditions: fields, size };
+}
+
+interface PolicyCheck {
+  /** By lower-case name. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** Where the form was posted to; it counts as the field `bucket` when the form has none. */
+  readonly bucket: string;
+  readonly now: number;
+}
+
+/**
+ * Throws AccessDenied unless the policy is in force, every condition holds for a field that was sent,
+ * and every field has a condition. The size range is left to whoever counts the bytes.
+ */
+export function assertPolicyAllows(policy: Policy, check: PolicyCheck): void {
+  if (check.now >= policy.expiresMs) throw denied('Policy expired.');
+  const fields = new Map([['bucket', check.bucket], ...check.fields]);
+  for (const condition of policy.conditions) {
+    const value = fields.get(condition.field);
+    const holds =
+      condition.operator === 'eq' ? value === condition.value : value?.startsWith(condition.value) === true;
+    if (!holds) {
+      const { operator, field } = condition;
+      throw denied(`Policy Condition failed: ["${operator}", "$${field}", "${condition.value}"]`);
+    }
+  }
+  const covered = new Set(policy.conditions.map((condition) => condition.field));
+  const extra = [...check.fields.keys()].filter(
+    (name) => !covered.has(name) && !EXEMPT_FIELDS.has(name) && !name.startsWith(EXEMPT_PREFIX),
+  );
+  if (extra.length > 0) throw denied(`Extra input fields: ${extra.join(', ')}`);
+}
+
+function parseJson(base64: string): unknown {
+  if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(base64)) throw invalid('Invalid base64.');
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
+    return JSON.parse(text);
+  } catch {
+    throw invalid('Invalid JSON.');
+  }
+}
+
+/** ISO 8601 with date, time and zone, as S3 asks for. */
+function parseDate(text: string): number {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
+}
+
+/** `{"field": "value"}`: the value must be exactly that. */
+function parseObjectCondition(condition: unknown): FieldCondition[] {
+  if (typeof condition !== 'object' || condition === null) throw invalid('Invalid condition.');
+  return Object.entries(condition).map(([field, value]: [string, unknown]) => {
+    if (typeof value !== 'string') throw invalid('Invalid Simple-Condition: value must be a string.');
+    return { operator: 'eq', field: field.toLowerCase(), value };
+  });
+}
+
+/** `["eq" | "starts-with", "$field", "value"]` */
+function parseListCondition(condition: readonly unknown[]): FieldCondition {
+  const [operator, field, value] = condition;
+  if (operator !== 'eq' && operator !== 'starts-with') throw invalid('Invalid condition operator.');
+  if (
+    condition.length !== 3 ||
+    typeof field !== 'string' ||
+    !field.startsWith('$') ||
+    typeof value !== 'string'
+  ) {
+    throw invalid('Invalid condition: a field "$name" and a value are needed.');
+  }
+  return { operator, field: field.slice(1).toLowerCase(), value };
+}
+
+/** `["content-length-range", min, max]`, numbers or their digits. */
+function parseSizeRange(condition: readonly unknown[]): SizeRange {
+  const [min, max] = condition
+    .slice(1)
+    .map((bound) => (/^\d{1,15}$/.test(String(bound)) ? Number(bound) : -1));
+  if (condition.length !== 3 || min === undefined || max === undefined || min < 0 || max < 0) {
+    throw invalid('Invalid content-length-range.');
+  }
+  return { sizeBytesMin: min, sizeBytesMax: max };
+}
+
+function intersect(a: SizeRange, b: SizeRange): SizeRange {
+  return {
+    sizeBytesMin: Math.max(a.sizeBytesMin, b.sizeBytesMin),
+    sizeBytesMax: Math.min(a.sizeBytesMax, b.sizeBytesMax),
+  };
+}
+
+function propertyOf(document: unknown, name: string): unknown {
+  return typeof document === 'object' && document !== null ? Reflect.get(document, name) : undefined;
+}
+
+function invalid(reason: string): S3Error {
+  return new S3Error('InvalidPolicyDocument', { message: `Invalid Policy: ${reason}` });
+}
+
+function denied(reason: string): S3Error {
+  return new S3Error('AccessDenied', { message: `Invalid according to Policy: ${reason}` });
+}

@@ -1,0 +1,52 @@
+// What an operation answers, and how it is sent.
+import { closeSync, createReadStream } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { ByteRange } from './byte-range.ts';
+import { limits } from './limits.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** XML. */
+  readonly document?: string;
+  /** A part of a file; the descriptor is closed once it is sent or the client has left. */
+  readonly file?: ByteRange & { readonly descriptor: number };
+}
+
+/** Resolves when all of the answer is handed over; rejects when the client leaves before. */
+export async function sendReply(response: ServerResponse, reply: Reply): Promise<void> {
+  const { document, file } = reply;
+  if (file !== undefined && file.length > 0) {
+    await sendFile(response, reply, file);
+    return;
+  }
+  if (file !== undefined) closeSync(file.descriptor);
+  const hasLength = reply.status !== 204 && reply.status !== 304;
+  response.writeHead(reply.status, {
+    ...(hasLength ? { 'content-length': String(Buffer.byteLength(document ?? '')) } : {}),
+    ...(document === undefined ? {} : { 'content-type': 'application/xml' }),
+    ...reply.headers,
+  });
+  response.end(document);
+}
+
+async function sendFile(
+  response: ServerResponse,
+  reply: Reply,
+  file: ByteRange & { descriptor: number },
+): Promise<void> {
+  const content = createReadStream('', {
+    fd: file.descriptor,
+    start: file.start,
+    end: file.start + file.length - 1,
+    highWaterMark: limits.readBufferBytes,
+  });
+  try {
+    response.writeHead(reply.status, { ...reply.headers, 'content-length': String(file.length) });
+    response.socket?.setTimeout(limits.downloadIdleMsMax);
+    await pipeline(content, response);
+  } finally {
+    content.destroy();
+  }
+}

@@ -1,0 +1,120 @@
+// The HTTP face of the store. Over node:http and not Bun.serve: that one hands out a URL in which `..`
+// is already resolved, while here it is a legal part of a key and of what is signed.
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createCors } from './cors.ts';
+import { ClientGone, S3Error, toS3Error } from './errors.ts';
+import { limits } from './limits.ts';
+import type { Objects } from './objects.ts';
+import { type Reply, sendReply } from './reply.ts';
+import { parseRequest } from './request.ts';
+import { dropRest } from './request-body.ts';
+import { createRoutes } from './routes.ts';
+import type { Credentials } from './signature.ts';
+import { element, renderDocument } from './xml.ts';
+
+const CLIENT_LEFT: ReadonlySet<unknown> = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE']);
+
+interface StoreServerOptions {
+  readonly objects: Objects;
+  readonly credentials: Credentials;
+  readonly corsOrigins: readonly string[];
+  /** Is told of failures of the store's own, of which the client sees InternalError at most. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface StoreServer {
+  /** Resolves with the port; rejects where it can't listen. */
+  listen(host: string, port: number): Promise<number>;
+  /** Stops accepting; resolves when the running requests are done, or cut after limits.drainMsMax. */
+  close(): Promise<void>;
+}
+
+export function createStoreServer(options: StoreServerOptions): StoreServer {
+  const route = createRoutes({ ...options, now: Date.now });
+  const cors = createCors(options.corsOrigins);
+  const running = new Set<Promise<void>>();
+
+  async function answer(message: IncomingMessage, response: ServerResponse, waits: boolean): Promise<void> {
+    const requestId = randomBytes(8).toString('hex').toUpperCase();
+    let isWaiting = waits;
+    const send = (reply: Reply) => {
+      const ending = isWaiting ? { connection: 'close' } : {};
+      const shared = { 'x-amz-request-id': requestId, ...cors.headers(message.headers.origin), ...ending };
+      return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } });
+    };
+    try {
+      if (running.size > limits.requestsMax) throw new S3Error('SlowDown');
+      const request = parseRequest(message, () => {
+        if (isWaiting) response.writeContinue();
+        isWaiting = false;
+      });
+      await send(await (request.method === 'OPTIONS' ? cors.preflight(request) : route(request)));
+    } catch (error) {
+      if (isFault(error)) options.onFault(error);
+      if (error instanceof ClientGone || response.headersSent) response.destroy();
+      else await send(renderError(toS3Error(error), { requestId, target: message.url ?? '' }));
+    } finally {
+      dropRest(message);
+    }
+  }
+
+  function onRequest(message: IncomingMessage, response: ServerResponse, waits: boolean): void {
+    const answered = answer(message, response, waits)
+      .catch((error: unknown) => {
+        response.destroy();
+        if (isFault(error)) options.onFault(error);
+      })
+      .finally(() => running.delete(answered));
+    running.add(answered);
+  }
+
+  const server = createServer({
+    requestTimeout: 0,
+    headersTimeout: limits.headerMsMax,
+    keepAliveTimeout: limits.keepAliveMsMax,
+  });
+  server.on('request', (message, response) => onRequest(message, response, false));
+  server.on('checkContinue', (message, response) => onRequest(message, response, true));
+  server.on('connection', (socket) => socket.on('timeout', () => socket.destroy()));
+
+  return {
+    listen: (host, port) => {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      server.on('error', reject);
+      server.listen(port, host, () => {
+        const address = server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
+      });
+      return promise;
+    },
+    close: async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const deadline = setTimeout(() => server.closeAllConnections(), limits.drainMsMax);
+      // A kept-alive connection counts as open also when its last request has been answered.
+      const tidying = setInterval(() => server.closeIdleConnections(), limits.closeIdleEveryMs);
+      server.close(() => resolve());
+      server.closeIdleConnections();
+      await promise;
+      await Promise.allSettled(running);
+      clearTimeout(deadline);
+      clearInterval(tidying);
+    },
+  };
+}
+
+function isFault(error: unknown): boolean {
+  if (error instanceof S3Error || error instanceof ClientGone) return false;
+  return !(error instanceof Error && 'code' in error && CLIENT_LEFT.has(error.code));
+}
+
+function renderError(error: S3Error, about: { requestId: string; target: string }): Reply {
+  const document = renderDocument('Error', [
+    element('Code', error.code),
+    element('Message', error.message),
+    ...Object.entries(error.details).map(([name, value]) => element(name, value)),
+    element('Resource', about.target.split('?', 1)[0] ?? ''),
+    element('RequestId', about.requestId),
+  ]);
+  return { status: error.status, headers: error.headers, document };
+}

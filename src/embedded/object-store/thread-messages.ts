@@ -1,0 +1,26 @@
+// What the store's thread and the one that started it say to each other.
+
+export interface ObjectStoreOptions {
+  /** Everything the store keeps lives here (mode 0700); created when absent. One store at a time. */
+  readonly directory: string;
+  readonly host: string;
+  /** 0 = a free one. */
+  readonly port: number;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Exact origins, or `*`. */
+  readonly corsOrigins: readonly string[];
+}
+
+export type ThreadMessage =
+  | { readonly type: 'start'; readonly options: ObjectStoreOptions }
+  | { readonly type: 'close' };
+
+export type StoreMessage =
+  | { readonly type: 'listening'; readonly port: number }
+  /** Could not start, or could not close in order. */
+  | { readonly type: 'failed'; readonly reason: string }
+  /** A request failed for a reason of the store's own. */
+  | { readonly type: 'fault'; readonly reason: string }
+  | { readonly type: 'closed' };

@@ -1,0 +1,52 @@
+// The thread of the store: opens the directory, listens, and ends when it is told to.
+import { openObjects } from './objects.ts';
+import { createStoreServer, type StoreServer } from './server.ts';
+import type { StoreMessage, ThreadMessage } from './thread-messages.ts';
+
+declare const self: {
+  postMessage(message: StoreMessage): void;
+  addEventListener(type: 'message', listener: (event: MessageEvent<ThreadMessage>) => void): void;
+};
+
+/** One request that trips over a defect, ours or a parser's, must not end the uploads of all others. */
+for (const event of ['uncaughtException', 'unhandledRejection']) {
+  process.on(event, (error: unknown) => self.postMessage({ type: 'fault', reason: describe(error) }));
+}
+
+let close: (() => Promise<void>) | undefined;
+
+self.addEventListener('message', ({ data }) => {
+  const work = data.type === 'start' ? start(data) : end();
+  work.catch((error: unknown) => self.postMessage({ type: 'failed', reason: describe(error) }));
+});
+
+async function start({ options }: Extract<ThreadMessage, { type: 'start' }>): Promise<void> {
+  const { accessKeyId, secretAccessKey, region, corsOrigins } = options;
+  const objects = await openObjects(options.directory);
+  const server: StoreServer = createStoreServer({
+    objects,
+    credentials: { accessKeyId, secretAccessKey, region },
+    corsOrigins,
+    onFault: (error) => self.postMessage({ type: 'fault', reason: describe(error) }),
+  });
+  try {
+    const port = await server.listen(options.host, options.port);
+    close = async () => {
+      await server.close();
+      await objects.close();
+    };
+    self.postMessage({ type: 'listening', port });
+  } catch (error) {
+    await objects.close();
+    throw error;
+  }
+}
+
+async function end(): Promise<void> {
+  await close?.();
+  self.postMessage({ type: 'closed' });
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

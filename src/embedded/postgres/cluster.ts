@@ -1,0 +1,122 @@
+/** Creating the database cluster, once. */
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Account, takeOwnership } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import type { LogFile } from './log-file.ts';
+
+const INIT_TIMEOUT_MS = 120_000;
+
+/** The cluster's folder below ours. */
+export const CLUSTER = 'cluster';
+
+/** The service's role and its database, which share the name. It is no superuser: SQL can't reach the machine. */
+export const ROLE = 'atrium';
+
+type Parts = { cluster: string; binaries: Binaries; account: Account; log: LogFile };
+
+/**
+ * Makes sure that the cluster exists, with the role and the database, and belongs to who runs it.
+ *
+ * It is built beside its place and renamed into it when complete, so that a start that was killed half-way leaves
+ * nothing that could be mistaken for a cluster.
+ */
+export async function ensureCluster(parts: Parts, password: string): Promise<void> {
+  const { cluster, account } = parts;
+  const prefix = `${cluster}.unfinished-`;
+  removeUnfinished(prefix);
+  if (existsSync(cluster)) {
+    if (account.owner !== undefined) takeOwnership(cluster, account.owner);
+    return;
+  }
+  const unfinished = mkdtempSync(prefix);
+  if (account.owner !== undefined) chownSync(unfinished, account.owner.uid, account.owner.gid);
+  await initialise({ ...parts, cluster: unfinished }, password);
+  await createDatabase({ ...parts, cluster: unfinished }, password);
+  renameSync(unfinished, cluster);
+}
+
+/**
+ * Each set-up has a folder of its own: processes of one that was killed may go on writing to theirs for a moment,
+ * which is why its removal may fail, to be made up for at the next start.
+ */
+function removeUnfinished(prefix: string): void {
+  for (const name of readdirSync(dirname(prefix))) {
+    const path = join(dirname(prefix), name);
+    if (!path.startsWith(prefix)) continue;
+    try {
+      rmSync(path, { recursive: true, force: true });
+    } catch {}
+  }
+}
+
+/** The password in `path`, made at the first call. Both roles, `postgres` and the service's, have it. */
+export function ensurePassword(path: string): string {
+  if (!existsSync(path)) {
+    const bytes = crypto.getRandomValues(new Uint8Array(24));
+    writeFileSync(`${path}.new`, bytes.toHex(), { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+  }
+  return readFileSync(path, 'utf8');
+}
+
+/**
+ * Text sorts by code point on every machine (the provider is built in). LC_CTYPE only decides which characters
+ * pg_trgm takes for letters: with plain `C` it drops all but ASCII, so that locale is the way out for systems
+ * without `C.UTF-8`.
+ */
+async function initialise(parts: Parts, password: string): Promise<void> {
+  const { binaries, cluster, log } = parts;
+  const command = (ctype: string) => [
+    ...[binaries.initdb, '--pgdata', cluster, '--username', 'postgres', '--pwfile', '/dev/stdin'],
+    ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--data-checksums', '--no-instructions'],
+    ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C', '--lc-ctype', ctype],
+  ];
+  for (const ctype of ['C.UTF-8', 'C']) {
+    log.mark();
+    if ((await run(parts, command(ctype), password)) === 0) return;
+    if (!log.written().includes('invalid locale name')) break;
+  }
+  throw new Error(`The embedded Postgres can't be set up (${log.path}): ${log.tail()}`);
+}
+
+async function createDatabase(parts: Parts, password: string): Promise<void> {
+  const { binaries, cluster, log } = parts;
+  const quiet = ['-c', 'log_checkpoints=off', '-c', 'log_min_error_statement=panic'];
+  log.mark();
+  const statements = [
+    `CREATE ROLE ${ROLE} LOGIN CREATEDB PASSWORD '${password}'`,
+    `GRANT pg_monitor, pg_checkpoint TO ${ROLE}`,
+    `CREATE DATABASE ${ROLE} OWNER ${ROLE}`,
+  ];
+  // A single-user server: one statement a line; errors are reported, but do not end it.
+  const command = [binaries.postgres, '--single', '-D', cluster, ...quiet, 'postgres'];
+  const exitCode = await run(parts, command, `${statements.join('\n')}\n`);
+  if (exitCode !== 0 || log.written().includes('ERROR:')) {
+    throw new Error(`The embedded Postgres can't create its database (${log.path}): ${log.tail()}`);
+  }
+}
+
+async function run({ account, log }: Parts, command: string[], input: string): Promise<number> {
+  const child = Bun.spawn([...account.launcher, ...command], {
+    stdin: new Blob([input]),
+    stdout: log.descriptor,
+    stderr: log.descriptor,
+    cwd: '/',
+    env: CHILD_ENVIRONMENT,
+    timeout: INIT_TIMEOUT_MS,
+  });
+  return await child.exited;
+}
+
+/** Messages in English, times in UTC. The search path is for the shell tools that initdb may call. */
+export const CHILD_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' };

@@ -1,0 +1,74 @@
+/** The Postgres that stands in when no DATABASE_URL is given: a child process with its data in our folder. */
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { chooseAccount } from './account.ts';
+import { findBinaries } from './binaries.ts';
+import { CLUSTER, ensureCluster, ensurePassword } from './cluster.ts';
+import { removeConnection, writeConnection } from './connection-file.ts';
+import { clearLeftover } from './leftover.ts';
+import { openLogFile } from './log-file.ts';
+import { startServer } from './server.ts';
+
+export { readConnection } from './connection-file.ts';
+
+type Log = { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+
+export type EmbeddedPostgres = {
+  /** `postgres://atrium:…@127.0.0.1:PORT/atrium` */
+  url: string;
+  /** Resolves with the exit code when the server ends, asked to or not. */
+  exited: Promise<number>;
+  /** A fast shutdown, and harsher ones where that takes too long; returns within 20 s. */
+  stop: () => Promise<void>;
+};
+
+/**
+ * Starts Postgres on the cluster in `directory`, which is created at the first start.
+ *
+ * The caller must own the directory (`openDataFolder`). Whatever a killed process left there is taken over: an
+ * unfinished cluster is built anew, a running server stopped, a stale pid file removed. The server listens on
+ * 127.0.0.1, on a free port that changes from start to start. On Linux it ends with the calling thread, so call from
+ * the main one.
+ *
+ * @param options.port the port of a server that is started again, so that clients find it; default a free one
+ * @param options.settings server settings that differ from ours
+ * @throws Error of one line; where Postgres itself complained, with the last lines of its log.
+ */
+export async function startPostgres(options: {
+  directory: string;
+  log: Log;
+  port?: number;
+  settings?: Record<string, string>;
+}): Promise<EmbeddedPostgres> {
+  mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+  const directory = realpathSync(options.directory);
+  const cluster = join(directory, CLUSTER);
+  const binaries = await findBinaries();
+  const account = chooseAccount({ postgres: binaries.postgres, cluster });
+  await clearLeftover(cluster, options.log);
+  const log = openLogFile(join(directory, 'postgres.log'));
+  try {
+    const password = ensurePassword(join(directory, 'password'));
+    await ensureCluster({ cluster, binaries, account, log }, password);
+    const server = await startServer({
+      cluster,
+      binaries,
+      account,
+      log,
+      settings: options.settings ?? {},
+      port: options.port,
+    });
+    const url = writeConnection(directory, { port: server.port, password, pid: server.pid });
+    options.log.info({ port: server.port, pid: server.pid }, 'embedded Postgres is ready');
+    return {
+      url,
+      exited: server.exited,
+      async stop() {
+        await server.stop();
+        removeConnection(directory);
+      },
+    };
+  } finally {
+    log.close();
+  }
+}

@@ -1,0 +1,41 @@
+/** The file that takes the output of Postgres' programs. */
+import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+
+/** Beyond this size the file is put aside (as `.1`) at the next start. */
+const LOG_SIZE_BYTES_MAX = 8 * 1024 * 1024;
+const TAIL_LINES = 5;
+
+export type LogFile = {
+  path: string;
+  /** For a child's output; the child keeps its copy when ours is closed. */
+  descriptor: number;
+  /** What was written since the file was opened or last marked. */
+  written: () => string;
+  /** Lets `written` and `tail` begin here. */
+  mark: () => void;
+  /** The last few lines of that, as one line for a message. */
+  tail: () => string;
+  close: () => void;
+};
+
+export function openLogFile(path: string): LogFile {
+  const size = sizeOf(path);
+  if (size > LOG_SIZE_BYTES_MAX) renameSync(path, `${path}.1`);
+  const descriptor = openSync(path, 'a', 0o600);
+  let start = sizeOf(path);
+  const written = () => readFileSync(path).subarray(start).toString();
+  return {
+    path,
+    descriptor,
+    written,
+    mark() {
+      start = sizeOf(path);
+    },
+    tail: () => written().trim().split('\n').slice(-TAIL_LINES).join(' | '),
+    close: () => closeSync(descriptor),
+  };
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

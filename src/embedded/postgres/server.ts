@@ -1,0 +1,112 @@
+/** The server process: start until it is ready, end. */
+import type { Account } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { CHILD_ENVIRONMENT } from './cluster.ts';
+import { readServerState } from './leftover.ts';
+import type { LogFile } from './log-file.ts';
+import { shutDown } from './processes.ts';
+import { serverSettings } from './settings.ts';
+
+/** Long enough for the recovery after a crash under load. */
+const READY_TIMEOUT_MS = 120_000;
+const READY_POLL_MS = 3;
+/** For the last backends of a killed server, which notice its end by themselves. */
+const LINGERING_TIMEOUT_MS = 15_000;
+const LINGERING_POLL_MS = 100;
+const PORTS_TRIED_MAX = 5;
+
+type Parts = {
+  cluster: string;
+  binaries: Binaries;
+  account: Account;
+  log: LogFile;
+  settings: Record<string, string>;
+  /** Undefined: a free one. */
+  port: number | undefined;
+};
+
+export type Server = { port: number; pid: number; exited: Promise<number>; stop: () => Promise<void> };
+
+/**
+ * Starts the server and waits until it takes connections. A port that somebody else took meanwhile is replaced,
+ * and processes of a killed predecessor are given time to go.
+ *
+ * @throws Error of one line with the end of the server's log.
+ */
+export async function startServer(parts: Parts): Promise<Server> {
+  const lingeringUntil = performance.now() + LINGERING_TIMEOUT_MS;
+  for (let portsTried = 1; ; ) {
+    const port = Number(parts.settings['port'] ?? freePort());
+    parts.log.mark();
+    const server = launch(parts, port);
+    if (await becomesReady(parts.cluster, server)) return server;
+    const complaint = parts.log.written();
+    if (
+      /could not bind|Address already in use/.test(complaint) &&
+      portsTried < PORTS_TRIED_MAX &&
+      parts.port === undefined
+    ) {
+      portsTried += 1;
+    } else if (
+      /still in use|lock file .* already exists/.test(complaint) &&
+      performance.now() < lingeringUntil
+    ) {
+      await Bun.sleep(LINGERING_POLL_MS);
+    } else {
+      throw new Error(`The embedded Postgres did not start (${parts.log.path}): ${parts.log.tail()}`);
+    }
+  }
+}
+
+/** In a session of its own: an interrupt from the terminal is for us, and we stop Postgres last. */
+function launch({ cluster, binaries, account, log, settings }: Parts, port: number): Server {
+  const flags = Object.entries({ ...serverSettings(port), ...settings }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  const child = Bun.spawn([...account.launcher, binaries.postgres, '-D', cluster, ...flags], {
+    stdio: ['ignore', log.descriptor, log.descriptor],
+    cwd: '/',
+    env: CHILD_ENVIRONMENT,
+    detached: true,
+  });
+  const { pid } = child;
+  const interrupt = () => child.kill('SIGINT');
+  process.on('exit', interrupt);
+  const exited = child.exited.finally(() => process.off('exit', interrupt));
+  return {
+    port,
+    pid,
+    exited,
+    async stop() {
+      if (await shutDown(pid)) await exited;
+    },
+  };
+}
+
+/** False when the server ended instead. */
+async function becomesReady(cluster: string, server: Server): Promise<boolean> {
+  let ended = false;
+  const noteEnd = server.exited.then(() => {
+    ended = true;
+  });
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  while (!ended) {
+    const state = readServerState(cluster);
+    if (state?.pid === server.pid && state.ready) return true;
+    if (performance.now() > deadline) {
+      await server.stop();
+      break;
+    }
+    await Promise.race([noteEnd, Bun.sleep(READY_POLL_MS)]);
+  }
+  return false;
+}
+
+/** A port that was free a moment ago. */
+function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return port;
+}

@@ -1,0 +1,48 @@
+// The first workspace and key: as configured, or made and kept for the newcomer where Postgres is embedded.
+
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import type { Service } from './service.ts';
+import type { Backing } from './supervisor.ts';
+
+const DEFAULT_WORKSPACE = 'default';
+const FILE = 'first-key';
+
+export type FirstKey = { workspace: string; newKey: string | undefined; keyFile: string | undefined };
+
+/**
+ * Idempotent. A key that is made here is kept in the data folder (0600) and returned at the start that made it.
+ * Killed between the two: the workspace stays without a kept key, and `bun run admin keys create` makes one.
+ */
+export async function keepFirstKey(
+  config: Config,
+  backing: Backing,
+  bootstrap: Service['bootstrap'],
+): Promise<FirstKey> {
+  const { workspace: wanted, apiKey } = config.bootstrap;
+  const workspace = wanted ?? DEFAULT_WORKSPACE;
+  const asked = wanted !== undefined || apiKey !== undefined;
+  if (!asked && (config.databaseUrl !== undefined || backing.folder === undefined)) {
+    return { workspace, newKey: undefined, keyFile: undefined };
+  }
+  const made = await bootstrap({ workspace, ...(apiKey === undefined ? {} : { key: apiKey }) });
+  if (apiKey !== undefined) return { workspace, newKey: undefined, keyFile: undefined };
+  if (backing.folder === undefined) return { workspace, newKey: made.key, keyFile: undefined };
+  const keyFile = join(backing.folder.path, FILE);
+  if (made.key !== undefined) keep(keyFile, made.key);
+  return { workspace, newKey: made.key, keyFile: isReadable(keyFile) ? keyFile : undefined };
+}
+
+function keep(file: string, key: string): void {
+  writeFileSync(`${file}.new`, `${key}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+function isReadable(file: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').trim() !== '';
+  } catch {
+    return false;
+  }
+}

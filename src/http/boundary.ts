@@ -1,0 +1,151 @@
+// The way of every request: request id → credential → parameters → body → operation → answer → log and metrics.
+// Nothing that a handler throws passes this file.
+
+import { type ErrorKind, ServiceError, ValidationFailure } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Principal } from '../core/principal.ts';
+import type { Cors } from './cors.ts';
+import { type Authenticators, authorize, identify } from './credentials.ts';
+import type { RequestMetrics } from './metrics.ts';
+import { type Operation, type Route, reply } from './operation.ts';
+import { createRequestParser } from './request.ts';
+
+const STATUS: Record<ErrorKind, number> = {
+  unauthenticated: 401,
+  forbidden: 403,
+  'not-found': 404,
+  conflict: 409,
+  'too-large': 413,
+  'unsupported-media-type': 415,
+  unavailable: 503,
+};
+
+export type Boundary = {
+  /** Wraps a route so that it answers every request, whatever happens. */
+  guard(route: Route): (request: Request) => Promise<Response>;
+  /** From now on new requests are refused with 503 (but probes are answered). */
+  refuseNewRequests(): void;
+  /** Requests being answered right now. */
+  running(): number;
+};
+
+export type BoundaryDeps = {
+  authenticators: Authenticators;
+  cors: Cors;
+  log: Logger;
+  metrics: RequestMetrics;
+  /** Turns a failure of something outside into the refusal that the caller may see. */
+  explainFailure(error: unknown): ServiceError | undefined;
+};
+
+type Exchange = { requestId: string; principal: Principal | undefined };
+
+export function createBoundary(deps: BoundaryDeps): Boundary {
+  let refusing = false;
+  let running = 0;
+
+  function guard(route: Route): (request: Request) => Promise<Response> {
+    const { operation } = route;
+    const answer = createAnswer(route, deps.authenticators);
+    const observe = deps.metrics.route(operation);
+    const probe = operation.area === 'health';
+    return async (request) => {
+      const startedAt = performance.now();
+      const exchange: Exchange = { requestId: requestIdOf(request), principal: undefined };
+      running++;
+      let response: Response;
+      try {
+        response = refusing && !probe ? shuttingDown() : await answer(request, exchange);
+      } catch (error) {
+        response = renderFailure(error, { exchange, operation, deps });
+      } finally {
+        running--;
+      }
+      response.headers.set('x-request-id', exchange.requestId);
+      deps.cors.mark(request, response);
+      const durationMs = performance.now() - startedAt;
+      observe(response.status, durationMs);
+      deps.log.info(
+        {
+          method: request.method,
+          route: operation.path,
+          status: response.status,
+          ms: Math.round(durationMs * 1000) / 1000,
+          request_id: exchange.requestId,
+          key_id: exchange.principal?.keyId,
+        },
+        'request',
+      );
+      return response;
+    };
+  }
+
+  return {
+    guard,
+    refuseNewRequests: () => {
+      refusing = true;
+    },
+    running: () => running,
+  };
+}
+
+function createAnswer(route: Route, authenticators: Authenticators) {
+  const { operation, handle } = route;
+  const parser = createRequestParser(operation);
+  return async (request: Request, exchange: Exchange): Promise<Response> => {
+    const parameters = parser.parameters(request.url);
+    if (operation.credential !== 'none') {
+      const found = identify(request, operation.credential, authenticators, parameters.entries);
+      exchange.principal = found instanceof Promise ? await found : found;
+      authorize(exchange.principal, operation, parameters.path['workspace_id']);
+    }
+    if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
+    return handle({
+      path: parameters.path,
+      query: parameters.query,
+      body: operation.body === undefined ? undefined : await parser.body(request),
+      request,
+      get principal(): Principal {
+        if (exchange.principal === undefined) throw new Error(`${operation.id} asks for no credential`);
+        return exchange.principal;
+      },
+    });
+  };
+}
+
+function renderFailure(
+  error: unknown,
+  { exchange, operation, deps }: { exchange: Exchange; operation: Operation; deps: BoundaryDeps },
+): Response {
+  if (error instanceof ValidationFailure) return reply(422, { detail: error.entries });
+  const refusal = error instanceof ServiceError ? error : deps.explainFailure(error);
+  const context = { request_id: exchange.requestId, route: operation.path };
+  if (refusal === undefined) {
+    deps.log.error({ ...context, err: error }, 'unexpected failure');
+    return reply(500, { detail: 'Internal Server Error' });
+  }
+  if (refusal.kind === 'unavailable') {
+    deps.log.warn({ ...context, err: refusal.cause ?? error }, refusal.message);
+  }
+  return renderRefusal(refusal);
+}
+
+function renderRefusal(refusal: ServiceError): Response {
+  const response = reply(STATUS[refusal.kind], { detail: refusal.message });
+  if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', 'Bearer realm="atrium"');
+  if (refusal.retryAfterSeconds !== undefined) {
+    response.headers.set('retry-after', String(refusal.retryAfterSeconds));
+  }
+  return response;
+}
+
+const shuttingDown = (): Response =>
+  reply(503, { detail: 'The service is shutting down' }, { 'retry-after': '2', connection: 'close' });
+
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+
+/** The caller's own request id where it is fit for a log line, else a new one. */
+function requestIdOf(request: Request): string {
+  const given = request.headers.get('x-request-id');
+  return given !== null && REQUEST_ID.test(given) ? given : Bun.randomUUIDv7();
+}

@@ -1,0 +1,42 @@
+/** Cross-origin answers for the configured origins (the Fetch standard, section 3.2). */
+export type Cors = {
+  /** The answer to a preflight of an allowed origin, else undefined. */
+  preflight(request: Request): Response | undefined;
+  /** Adds the headers that let an allowed origin read the answer. */
+  mark(request: Request, response: Response): void;
+};
+
+const EXPOSED = 'x-request-id, retry-after, www-authenticate';
+
+export function createCors(origins: readonly string[]): Cors {
+  const everyOrigin = origins.includes('*');
+  const allowed = new Set(origins);
+  const originOf = (request: Request): string | undefined => {
+    const origin = request.headers.get('origin');
+    return origin !== null && (everyOrigin || allowed.has(origin)) ? origin : undefined;
+  };
+  return {
+    preflight(request) {
+      const origin = originOf(request);
+      if (origin === undefined || !request.headers.has('access-control-request-method')) return undefined;
+      return new Response(null, {
+        status: 204,
+        headers: {
+          'access-control-allow-origin': origin,
+          'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+          'access-control-allow-headers': request.headers.get('access-control-request-headers') ?? '*',
+          'access-control-max-age': '600',
+          vary: 'origin, access-control-request-headers',
+        },
+      });
+    },
+    mark(request, response) {
+      if (origins.length === 0) return;
+      response.headers.append('vary', 'origin');
+      const origin = originOf(request);
+      if (origin === undefined) return;
+      response.headers.set('access-control-allow-origin', origin);
+      response.headers.set('access-control-expose-headers', EXPOSED);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+// How each kind of credential travels. What a key is worth is the access area's to say.
+
+import { forbidden, unauthenticated, type ValidationEntry, ValidationFailure } from '../core/errors.ts';
+import type { Principal, Scope } from '../core/principal.ts';
+import type { CredentialKind, Operation } from './operation.ts';
+import { missing } from './validation.ts';
+
+/** Key text → its principal, from a cache where it can; undefined for unknown, expired or revoked keys. */
+export type Authenticate = (key: string) => Principal | undefined | Promise<Principal | undefined>;
+
+/** Portal cookie → its principal, likewise. `request` is checked for cross-site use. */
+export type AuthenticateSession = (request: Request) => Promise<Principal | undefined>;
+
+export type Authenticators = { key: Authenticate; session: AuthenticateSession };
+
+const API_KEY_HEADER = 'APIKeyHeader';
+
+export type CredentialSpec = {
+  /** OpenAPI security requirement: any one of these schemes. */
+  schemes: readonly string[];
+  /** The OpenAPI header parameter that the interface declares for it, if it does. */
+  header?: string;
+};
+
+export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
+  'api-key-header': { schemes: [API_KEY_HEADER], header: API_KEY_HEADER },
+  administration: { schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'] },
+  none: { schemes: [] },
+};
+
+/** The OpenAPI security schemes named above. */
+export const SECURITY_SCHEMES = {
+  APIKeyHeader: { type: 'apiKey', in: 'header', name: API_KEY_HEADER },
+  Bearer: { type: 'http', scheme: 'bearer' },
+  PortalCookie: { type: 'apiKey', in: 'cookie', name: 'atrium_session' },
+} as const;
+
+const invalidKey = () => unauthenticated('The API key is unknown, expired or revoked');
+
+/**
+ * The principal of a request.
+ * Throws 401 for a credential that is not valid (or absent, where the interface requires no header) and
+ * ValidationFailure, together with `mistakes`, where a required header is absent.
+ */
+export function identify(
+  request: Request,
+  kind: CredentialKind,
+  authenticators: Authenticators,
+  mistakes: readonly ValidationEntry[],
+): Principal | Promise<Principal> {
+  const header = request.headers.get(API_KEY_HEADER);
+  if (header !== null) return resolve(authenticators.key(header));
+  if (kind === 'api-key-header') {
+    throw new ValidationFailure([...mistakes, missing(['header', API_KEY_HEADER], null)]);
+  }
+  const bearer = /^Bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  if (bearer !== undefined) return resolve(authenticators.key(bearer));
+  return authenticators.session(request).then((principal) => {
+    if (principal === undefined) throw unauthenticated('An API key is required');
+    return principal;
+  });
+}
+
+function resolve(found: ReturnType<Authenticate>): Principal | Promise<Principal> {
+  if (found instanceof Promise) return found.then(accepted);
+  return accepted(found);
+}
+
+function accepted(principal: Principal | undefined): Principal {
+  if (principal === undefined) throw invalidKey();
+  return principal;
+}
+
+/** Throws 403 when the caller lacks the operation's scope or asks for another workspace than the key's. */
+export function authorize(principal: Principal, operation: Operation, workspaceId: unknown): void {
+  const { scopes } = principal;
+  const operator = operation.credential === 'administration' && scopes.has('operator');
+  if (typeof workspaceId === 'string' && workspaceId !== principal.workspaceId && !operator) {
+    throw forbidden('The API key belongs to another workspace');
+  }
+  if (operation.scope !== undefined && !hasScope(principal, operation.scope)) {
+    throw forbidden(`The API key lacks the scope ${operation.scope}`);
+  }
+}
+
+/** `operator` includes `admin`; no other scope includes another. */
+const hasScope = (principal: Principal, scope: Scope): boolean =>
+  principal.scopes.has(scope) || (scope === 'admin' && principal.scopes.has('operator'));

@@ -1,0 +1,166 @@
+// Probes and figures: no key, nothing secret.
+
+import { Type } from '@sinclair/typebox';
+import type { Figure, RequestMetrics } from './metrics.ts';
+import { type Operation, type Route, reply, route } from './operation.ts';
+import { withErrors } from './schemas.ts';
+
+/** How one backing service does. `detail` says what stands still while it is not ready. */
+export type ServiceState = {
+  state: 'ready' | 'degraded' | 'down';
+  detail?: string;
+  [figure: string]: unknown;
+};
+
+/** Asks a backing service how it does; bounded in time, never throws. */
+export type ReadinessCheck = { name: string; essential: boolean; check(): Promise<ServiceState> };
+
+const CHECK_TIMEOUT_MS = 2500;
+
+const Liveness = Type.Object({ status: Type.Literal('ok') }, { $id: 'Liveness' });
+const Readiness = Type.Object(
+  {
+    status: Type.Union([Type.Literal('ready'), Type.Literal('degraded'), Type.Literal('unavailable')]),
+    services: Type.Record(
+      Type.String(),
+      Type.Object(
+        { state: Type.String(), detail: Type.Optional(Type.String()) },
+        { additionalProperties: true },
+      ),
+    ),
+  },
+  { $id: 'Readiness' },
+);
+
+const READINESS_EXAMPLE = {
+  status: 'ready',
+  services: { postgres: { state: 'ready' }, object_store: { state: 'ready' } },
+};
+
+const Root = Type.Object(
+  { name: Type.String(), version: Type.String(), status: Type.String(), docs: Type.String() },
+  { $id: 'Root' },
+);
+
+const PROBE = {
+  area: 'health',
+  credential: 'none',
+  parameters: Type.Object({}),
+  query: Type.Object({}),
+} as const;
+
+export type HealthDeps = {
+  version: string;
+  checks: readonly ReadinessCheck[];
+  figures: readonly Figure[];
+  metrics: RequestMetrics;
+  /** True from the moment that the service is told to end. */
+  ending(): boolean;
+};
+
+export function healthRoutes(deps: HealthDeps): Route[] {
+  const readiness = async () => renderReadiness(await Promise.all(deps.checks.map(runCheck)), deps.ending());
+  const status: Operation = {
+    ...PROBE,
+    area: 'administration',
+    credential: 'administration',
+    scope: 'admin',
+    id: 'admin.status',
+    method: 'GET',
+    path: '/admin/api/status',
+    summary: 'Each backing service with its state and figures',
+    responses: withErrors(
+      { 200: { description: 'States', schema: Readiness, example: READINESS_EXAMPLE } },
+      [401, 403],
+    ),
+  };
+  return [
+    route(
+      {
+        ...PROBE,
+        id: 'service.root',
+        method: 'GET',
+        path: '/',
+        summary: 'What this is, and where it is described',
+        responses: {
+          200: {
+            description: 'The service',
+            schema: Root,
+            example: { name: 'Atrium', version: deps.version, status: 'ok', docs: '/docs' },
+          },
+        },
+      },
+      () =>
+        reply(200, {
+          name: 'Atrium',
+          version: deps.version,
+          status: deps.ending() ? 'ending' : 'ok',
+          docs: '/docs',
+        }),
+    ),
+    route(
+      {
+        ...PROBE,
+        id: 'health.live',
+        method: 'GET',
+        path: '/healthz',
+        summary: 'Whether the process is alive',
+        responses: { 200: { description: 'Alive', schema: Liveness, example: { status: 'ok' } } },
+      },
+      () => reply(200, { status: 'ok' }),
+    ),
+    route(
+      {
+        ...PROBE,
+        id: 'health.ready',
+        method: 'GET',
+        path: '/readyz',
+        summary: 'Whether the interface can be served',
+        responses: {
+          200: { description: 'It can', schema: Readiness, example: READINESS_EXAMPLE },
+          503: { description: 'It cannot, as a whole', schema: Readiness },
+        },
+      },
+      async () => {
+        const body = await readiness();
+        return reply(body.status === 'unavailable' ? 503 : 200, body);
+      },
+    ),
+    route(
+      {
+        ...PROBE,
+        id: 'health.metrics',
+        method: 'GET',
+        path: '/metrics',
+        summary: 'Figures in the Prometheus text format',
+        responses: { 200: { description: 'Figures', mediaType: 'text/plain' } },
+      },
+      () =>
+        new Response(deps.metrics.render(deps.figures), {
+          headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+        }),
+    ),
+    route(status, async () => reply(200, await readiness())),
+  ];
+}
+
+type Checked = { name: string; essential: boolean; state: ServiceState };
+
+async function runCheck({ name, essential, check }: ReadinessCheck): Promise<Checked> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<ServiceState>((resolve) => {
+    timer = setTimeout(() => resolve({ state: 'down', detail: 'no answer in time' }), CHECK_TIMEOUT_MS);
+  });
+  const state = await Promise.race([check(), late]).catch(
+    (): ServiceState => ({ state: 'down', detail: 'it cannot be reached' }),
+  );
+  clearTimeout(timer);
+  return { name, essential, state };
+}
+
+function renderReadiness(checked: readonly Checked[], ending: boolean) {
+  const unavailable = ending || checked.some(({ essential, state }) => essential && state.state === 'down');
+  const degraded = checked.some(({ state }) => state.state !== 'ready');
+  const services = Object.fromEntries(checked.map(({ name, state }) => [name, state]));
+  return { status: unavailable ? 'unavailable' : degraded ? 'degraded' : 'ready', services };
+}

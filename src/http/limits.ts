@@ -1,0 +1,10 @@
+// Ceilings of every request, whatever the area.
+
+/** Largest JSON body of an ordinary request: metadata, not files. */
+export const JSON_BODY_BYTES_MAX = 1_048_576;
+
+/** Arrays and objects inside one another in a JSON body. */
+export const JSON_NESTING_MAX = 64;
+
+/** Seconds without a byte in either direction after which a connection is closed. */
+export const IDLE_TIMEOUT_SECONDS = 120;

@@ -1,0 +1,128 @@
+// Operations → the `detail` that @elysiajs/swagger makes its OpenAPI 3.1 document from. Schemas with an $id
+// become components, so that clients generated from the document get the interface's names.
+
+import { Kind, OptionalKind, type TObject, type TSchema } from '@sinclair/typebox';
+import { CREDENTIALS } from './credentials.ts';
+import type { Operation, ResponseSpec } from './operation.ts';
+
+type JsonSchema = Record<string, unknown>;
+
+/** Collects the components that the operations' schemas refer to. */
+export type SchemaComponents = Record<string, JsonSchema>;
+
+/** One operation as an OpenAPI operation object; named schemas are added to `components`. */
+export function toOpenApiOperation(operation: Operation, components: SchemaComponents) {
+  const { id, area, summary, description, credential, scope, body, bodyExample, bodyOptional } = operation;
+  const { schemes, header } = CREDENTIALS[credential];
+  const scoped = scope === undefined ? undefined : `Needs a key with the scope \`${scope}\`.`;
+  const text = [description, scoped].filter((part) => part !== undefined).join('\n\n');
+  return {
+    operationId: id,
+    tags: [area],
+    summary,
+    ...(text === '' ? {} : { description: text }),
+    parameters: [
+      ...(header === undefined
+        ? []
+        : [{ in: 'header', name: header, required: true, schema: { type: 'string' } }]),
+      ...toParameters('path', operation.parameters, components),
+      ...toParameters('query', operation.query, components),
+    ],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: bodyOptional !== true,
+            content: toContent({ schema: body, example: bodyExample }, components),
+          },
+        }),
+    responses: Object.fromEntries(
+      Object.entries(operation.responses).map(([status, spec]) => [status, toResponse(spec, components)]),
+    ),
+    security: schemes.map((scheme) => ({ [scheme]: [] })),
+  };
+}
+
+function toParameters(place: 'path' | 'query', schema: TObject, components: SchemaComponents) {
+  return Object.entries(schema.properties).map(([name, property]) => {
+    const { description, ...rest } = toJsonSchema(property, components);
+    return {
+      in: place,
+      name,
+      required: place === 'path' || (property[OptionalKind] === undefined && property.default === undefined),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+function toResponse(spec: ResponseSpec, components: SchemaComponents) {
+  const { description, schema, mediaType } = spec;
+  if (schema !== undefined) return { description, content: toContent({ ...spec, schema }, components) };
+  if (mediaType !== undefined)
+    return { description, content: { [mediaType]: { schema: { type: 'string' } } } };
+  return { description };
+}
+
+function toContent(spec: { schema: TSchema; example?: unknown }, components: SchemaComponents) {
+  const { schema, example } = spec;
+  return {
+    'application/json': {
+      schema: toJsonSchema(schema, components),
+      ...(example === undefined ? {} : { example }),
+    },
+  };
+}
+
+/** TypeBox → JSON Schema 2020-12, with named schemas as references and choices of words as `enum`. */
+function toJsonSchema(schema: TSchema, components: SchemaComponents): JsonSchema {
+  const name = schema.$id;
+  if (name === undefined) return convert(schema, components);
+  if (components[name] === undefined) {
+    components[name] = {};
+    components[name] = convert(schema, components);
+  }
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Keywords of ours that JSON Schema does not know. */
+const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary']);
+
+function convert(schema: TSchema, components: SchemaComponents): JsonSchema {
+  const words = literalsOf(schema);
+  if (words !== undefined) {
+    return {
+      type: 'string',
+      enum: words,
+      ...(schema.description === undefined ? {} : { description: schema.description }),
+    };
+  }
+  const result: JsonSchema = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (!PRIVATE_KEYWORDS.has(keyword)) result[keyword] = convertKeyword(keyword, value, components);
+  }
+  return result;
+}
+
+function convertKeyword(keyword: string, value: unknown, components: SchemaComponents): unknown {
+  if (keyword === 'properties' || keyword === 'patternProperties') {
+    const properties = Object.entries(value as Record<string, TSchema>);
+    return Object.fromEntries(
+      properties.map(([name, property]) => [name, toJsonSchema(property, components)]),
+    );
+  }
+  if (keyword === 'anyOf') return (value as TSchema[]).map((member) => toJsonSchema(member, components));
+  if (keyword === 'items') return toJsonSchema(value as TSchema, components);
+  if (keyword === 'additionalProperties' && typeof value === 'object')
+    return toJsonSchema(value as TSchema, components);
+  return value;
+}
+
+/** The words of an enumeration, or undefined for any other schema. */
+function literalsOf(schema: TSchema): string[] | undefined {
+  if (schema[Kind] !== 'Union') return undefined;
+  const members = schema['anyOf'] as TSchema[];
+  return members.every((member) => member[Kind] === 'Literal')
+    ? members.map((member) => member['const'])
+    : undefined;
+}

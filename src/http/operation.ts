@@ -1,0 +1,75 @@
+import type { Static, TObject, TSchema } from '@sinclair/typebox';
+import type { Principal, Scope } from '../core/principal.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Where a caller's credential travels; `http/credentials.ts` says how each is read. */
+export type CredentialKind = 'api-key-header' | 'administration' | 'none';
+
+/** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
+export type ResponseSpec = {
+  description: string;
+  schema?: TSchema;
+  example?: unknown;
+  mediaType?: string;
+};
+
+/**
+ * One operation of the interface, stated once: the router, the request parser, the access log, the metrics
+ * and the OpenAPI document are all made from it.
+ */
+export type Operation<
+  Path extends TObject = TObject,
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+> = {
+  /** `area.verb`, unique; the operationId of the OpenAPI document. */
+  id: string;
+  method: Method;
+  /** With `{placeholders}`, as the interface writes it. */
+  path: string;
+  area: string;
+  summary: string;
+  description?: string;
+  credential: CredentialKind;
+  scope?: Scope;
+  parameters: Path;
+  query: Query;
+  /** Absent: the request's body is not read. */
+  body?: Body;
+  bodyExample?: unknown;
+  /** An absent body stands for `{}`. */
+  bodyOptional?: true;
+  responses: Record<number, ResponseSpec>;
+};
+
+/** What a handler gets: parsed, checked and authorised. */
+export type Input<Path extends TObject, Query extends TObject, Body extends TSchema> = {
+  path: Static<Path>;
+  query: Static<Query>;
+  /** Undefined where the operation reads no body. */
+  body: Static<Body>;
+  /** The caller; reading it throws when the operation asks for no credential. */
+  principal: Principal;
+  request: Request;
+};
+
+export type Route = {
+  operation: Operation;
+  handle(input: Input<TObject, TObject, TSchema>): Promise<Response> | Response;
+};
+
+/** Binds a handler to its operation, with the handler's input typed by the operation's schemas. */
+export function route<Path extends TObject, Query extends TObject, Body extends TSchema>(
+  operation: Operation<Path, Query, Body>,
+  handle: (input: Input<Path, Query, Body>) => Promise<Response> | Response,
+): Route {
+  return { operation, handle: handle as Route['handle'] };
+}
+
+/** A JSON answer. */
+export const reply = (status: number, body: unknown, headers?: Record<string, string>): Response =>
+  Response.json(body, { status, ...(headers === undefined ? {} : { headers }) });
+
+export const noContent = (headers?: Record<string, string>): Response =>
+  new Response(null, { status: 204, ...(headers === undefined ? {} : { headers }) });

@@ -1,0 +1,83 @@
+// Lists in pages, newest first: a cursor holds the position of the last row that was given, so that rows which
+// come or go meanwhile neither repeat others nor hide them.
+
+import { type TSchema, Type } from '@sinclair/typebox';
+import { valueError } from '../core/errors.ts';
+
+const PAGE_SIZE_MAX = 100;
+const PAGE_SIZE_DEFAULT = 50;
+
+/** Query parameters of every list. */
+export const PageQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: PAGE_SIZE_MAX,
+      default: PAGE_SIZE_DEFAULT,
+      description: 'Rows in a page.',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ description: 'The `next_cursor` of the page before; blank: first page.' }),
+  ),
+});
+
+/** The schema of a page of `item`, as the component `id`. */
+export const pageOf = <Item extends TSchema>(item: Item, id: string) =>
+  Type.Object(
+    { items: Type.Array(item), next_cursor: Type.Union([Type.String(), Type.Null()]) },
+    { $id: id },
+  );
+
+/** Where a row stands in the order (created_at, id). */
+export type Position = { createdAt: Date; id: string };
+
+/** The rows asked for: at most `limit`, behind `after` in the list. */
+export type PageRequest = { limit: number; after: Position | undefined };
+
+export type Page<Item> = { items: Item[]; next_cursor: string | null };
+
+/**
+ * A list's query as the page it asks for. `isId` says whether a text can be the id of a row.
+ * Throws ValidationFailure for a cursor that no page has given.
+ */
+export function toPageRequest(
+  query: { limit?: number; cursor?: string },
+  isId: (text: string) => boolean,
+): PageRequest {
+  const limit = query.limit ?? PAGE_SIZE_DEFAULT;
+  if (query.cursor === undefined || query.cursor === '') return { limit, after: undefined };
+  const after = parseCursor(query.cursor);
+  if (after === undefined || !isId(after.id)) {
+    throw valueError(['query', 'cursor'], 'the cursor is not one that this list has given', query.cursor);
+  }
+  return { limit, after };
+}
+
+/** A page of `rows`, which were read with one row more than the limit to tell whether others follow. */
+export function toPage<Row, Item>(
+  rows: readonly Row[],
+  limit: number,
+  read: { position(row: Row): Position; item(row: Row): Item },
+): Page<Item> {
+  const given = rows.slice(0, limit);
+  const last = given.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  return { items: given.map(read.item), next_cursor: more ? renderCursor(read.position(last)) : null };
+}
+
+/** Latest time that a row can have: the year 9999. */
+const TIME_MAX_MS = 253_402_300_799_999;
+
+/** A position as opaque text that fits into a URL. */
+export const renderCursor = ({ createdAt, id }: Position): string =>
+  Buffer.from(`${createdAt.getTime()}:${id}`).toString('base64url');
+
+/** The position in a cursor; undefined for any text that `renderCursor` does not make. */
+export function parseCursor(cursor: string): Position | undefined {
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, time, id] = /^(\d{1,15}):(.+)$/su.exec(text) ?? [];
+  if (time === undefined || id === undefined || Number(time) > TIME_MAX_MS) return undefined;
+  const position = { createdAt: new Date(Number(time)), id };
+  return renderCursor(position) === cursor ? position : undefined;
+}

@@ -1,0 +1,158 @@
+// From the request's own URL to checked parameters. The router only chooses the operation: its own decoding
+// and coercion are not used, because they lose locations, repeats and odd names.
+
+import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
+import { type ValidationEntry, ValidationFailure } from '../core/errors.ts';
+import { isStorableText } from '../core/json.ts';
+import { readJsonBody, unstorableText } from './json-body.ts';
+import type { Operation } from './operation.ts';
+import { createValidator, missing } from './validation.ts';
+
+export type Parameters = {
+  path: Record<string, unknown>;
+  query: Record<string, unknown>;
+  entries: readonly ValidationEntry[];
+};
+
+/** The parsers of one operation, compiled once. */
+export type RequestParser = {
+  /** Path and query parameters, with every mistake found in them. */
+  parameters(url: string): Parameters;
+  /** The checked body, or undefined where the operation has none. Throws as `readJsonBody` does. */
+  body(request: Request): Promise<unknown>;
+};
+
+export function createRequestParser(operation: Operation): RequestParser {
+  const readPath = createPathReader(operation);
+  const readQuery = createQueryReader(operation.query);
+  const validateBody = operation.body === undefined ? undefined : createValidator(operation.body);
+  const absent = operation.bodyOptional === true ? {} : undefined;
+  return {
+    parameters(url) {
+      const pathStart = url.indexOf('/', url.indexOf('://') + 3);
+      const queryStart = url.indexOf('?', pathStart);
+      const entries: ValidationEntry[] = [];
+      const path = readPath(url.slice(pathStart, queryStart === -1 ? url.length : queryStart), entries);
+      const query = readQuery(queryStart === -1 ? '' : url.slice(queryStart + 1), entries);
+      return { path, query, entries };
+    },
+    async body(request) {
+      if (validateBody === undefined) return undefined;
+      const { value, entries } = validateBody(await readJsonBody(request, absent), ['body']);
+      if (entries.length > 0) throw new ValidationFailure(entries);
+      return value;
+    },
+  };
+}
+
+function createPathReader(operation: Operation) {
+  const placeholders = operation.path
+    .split('/')
+    .map((segment, position) => ({ name: /^\{(\w+)\}$/.exec(segment)?.[1], position }))
+    .filter((segment): segment is { name: string; position: number } => segment.name !== undefined)
+    .map(({ name, position }) => ({
+      name,
+      position,
+      validate: createValidator(property(operation.parameters, name)),
+    }));
+  return (path: string, entries: ValidationEntry[]): Record<string, unknown> => {
+    const segments = path.split('/');
+    const values: Record<string, unknown> = {};
+    for (const { name, position, validate } of placeholders) {
+      const loc = ['path', name];
+      const text = decode(segments[position] ?? '', loc, entries);
+      if (text !== undefined) values[name] = collect(validate(text, loc), entries);
+    }
+    return values;
+  };
+}
+
+type QueryParameter = {
+  name: string;
+  repeated: boolean;
+  required: boolean;
+  fallback: unknown;
+  validate: ReturnType<typeof createValidator>;
+};
+
+function createQueryReader(schema: TObject) {
+  const parameters: QueryParameter[] = Object.entries(schema.properties).map(([name, property]) => ({
+    name,
+    repeated: property[Kind] === 'Array',
+    required: schema.required?.includes(name) ?? false,
+    fallback: property.default as unknown,
+    validate: createValidator(property),
+  }));
+  const names: ReadonlySet<string> = new Set(parameters.map(({ name }) => name));
+  return (search: string, entries: ValidationEntry[]): Record<string, unknown> => {
+    const given = search === '' ? undefined : parsePairs(search, names, entries);
+    const values: Record<string, unknown> = {};
+    for (const { name, repeated, required, fallback, validate } of parameters) {
+      const texts = given?.get(name);
+      const loc = ['query', name];
+      if (texts !== undefined)
+        values[name] = collect(validate(repeated ? texts : texts.at(-1), loc), entries);
+      else if (fallback !== undefined) values[name] = fallback;
+      else if (required) entries.push(missing(loc, null));
+    }
+    return values;
+  };
+}
+
+/** Every value of the parameters with these names, in order; `+` is a blank, as HTML forms write it. */
+function parsePairs(
+  search: string,
+  names: ReadonlySet<string>,
+  entries: ValidationEntry[],
+): Map<string, string[]> {
+  const pairs = new Map<string, string[]>();
+  const fragment = search.indexOf('#');
+  for (const pair of (fragment === -1 ? search : search.slice(0, fragment)).split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    // What an unknown name or its value holds is nobody's concern.
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals), ['query'], [], true);
+    if (name === undefined || !names.has(name)) continue;
+    const value = equals === -1 ? '' : decode(pair.slice(equals + 1), ['query', name], entries, true);
+    if (value === undefined) continue;
+    const values = pairs.get(name);
+    if (values === undefined) pairs.set(name, [value]);
+    else values.push(value);
+  }
+  return pairs;
+}
+
+function decode(
+  raw: string,
+  loc: (string | number)[],
+  entries: ValidationEntry[],
+  plusIsBlank = false,
+): string | undefined {
+  const spaced = plusIsBlank && raw.includes('+') ? raw.replaceAll('+', ' ') : raw;
+  if (!spaced.includes('%')) return spaced;
+  let text: string;
+  try {
+    text = decodeURIComponent(spaced);
+  } catch {
+    const msg = 'Input should be a valid string, unable to parse raw data as a unicode string';
+    entries.push({ type: 'string_unicode', loc, msg, input: raw });
+    return undefined;
+  }
+  if (isStorableText(text)) return text;
+  entries.push(unstorableText(loc, text));
+  return undefined;
+}
+
+function collect(
+  outcome: { value: unknown; entries: readonly ValidationEntry[] },
+  entries: ValidationEntry[],
+): unknown {
+  if (outcome.entries.length > 0) entries.push(...outcome.entries);
+  return outcome.value;
+}
+
+function property(schema: TObject, name: string): TSchema {
+  const found = schema.properties[name];
+  if (found === undefined) throw new Error(`the path names {${name}}, its parameters do not`);
+  return found;
+}

@@ -1,0 +1,52 @@
+// The answers that every area shares.
+
+import { Type } from '@sinclair/typebox';
+import type { ResponseSpec } from './operation.ts';
+
+export const ErrorDetail = Type.Object(
+  { detail: Type.String({ description: 'What was refused and why, in one sentence.' }) },
+  { $id: 'ErrorDetail' },
+);
+
+const ValidationError = Type.Object(
+  {
+    type: Type.String(),
+    loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
+    msg: Type.String(),
+    input: Type.Unknown(),
+    ctx: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { $id: 'ValidationError' },
+);
+
+const HTTPValidationError = Type.Object(
+  { detail: Type.Array(ValidationError) },
+  { $id: 'HTTPValidationError' },
+);
+
+/** The refusals that mean the same wherever they are answered. */
+const ERRORS = {
+  400: 'The request is malformed.',
+  401: 'The credential is absent, unknown, expired or revoked.',
+  403: 'The credential is valid, but not for this.',
+  404: 'There is no such thing, or the caller may not know of it.',
+  409: 'Something of that name exists, or the present state does not allow it.',
+  413: 'The body is too large.',
+  415: 'The body is of another media type.',
+  422: 'Validation error.',
+  429: 'Too many requests.',
+  503: 'A backing service is not available; a retry makes sense after `Retry-After` seconds.',
+} as const;
+
+/** An operation's own answers together with the common refusals that it can give. */
+export function withErrors(
+  own: Record<number, ResponseSpec>,
+  statuses: readonly (keyof typeof ERRORS)[],
+): Record<number, ResponseSpec> {
+  const responses: Record<number, ResponseSpec> = {};
+  for (const status of statuses) {
+    const schema = status === 422 ? HTTPValidationError : ErrorDetail;
+    responses[status] = { description: ERRORS[status], schema };
+  }
+  return { ...responses, ...own };
+}

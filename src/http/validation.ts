@@ -1,0 +1,218 @@
+// Schemas → the 422 entries of FastAPI / pydantic v2 (their messages are the reference, see the README).
+// A compiled check answers first; only what fails it is walked here, field by field, so that every mistake
+// is told at once. Walking also coerces as pydantic's lax mode does ("12" for an integer).
+
+import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import type { ValidationEntry } from '../core/errors.ts';
+import { isRawNumber } from '../core/json.ts';
+import { findFormatMistake } from './formats.ts';
+
+export type Location = (string | number)[];
+type Outcome = { value: unknown };
+type Report = (entry: ValidationEntry) => undefined;
+
+/** Checks one value; returns it (coerced where a text stands for a number or a boolean) and reports mistakes. */
+type Rule = (schema: TSchema, input: unknown, loc: Location, report: Report) => Outcome | undefined;
+
+/** A reusable check of one schema. `entries` is empty when the value is good. */
+export type Validator = (
+  input: unknown,
+  loc: Location,
+) => { value: unknown; entries: readonly ValidationEntry[] };
+
+const NO_ENTRIES: readonly ValidationEntry[] = [];
+
+export function createValidator(schema: TSchema): Validator {
+  const compiled = TypeCompiler.Compile(schema);
+  return (input, loc) => {
+    if (compiled.Check(input)) return { value: input, entries: NO_ENTRIES };
+    const entries: ValidationEntry[] = [];
+    const outcome = checkValue(schema, input, loc, (entry) => {
+      entries.push(entry);
+      return undefined;
+    });
+    return { value: outcome?.value, entries };
+  };
+}
+
+export const missing = (loc: Location, input: unknown): ValidationEntry => ({
+  type: 'missing',
+  loc,
+  msg: 'Field required',
+  input,
+});
+
+const checkString: Rule = (schema, input, loc, report) => {
+  if (typeof input !== 'string') {
+    return report({ type: 'string_type', loc, msg: 'Input should be a valid string', input });
+  }
+  const length = [...input].length;
+  const { minLength, maxLength, pattern, format } = schema as TSchema & Record<string, unknown>;
+  if (typeof minLength === 'number' && length < minLength) {
+    const msg = `String should have at least ${minLength} character${minLength === 1 ? '' : 's'}`;
+    return report({ type: 'string_too_short', loc, msg, input, ctx: { min_length: minLength } });
+  }
+  if (typeof maxLength === 'number' && length > maxLength) {
+    const msg = `String should have at most ${maxLength} character${maxLength === 1 ? '' : 's'}`;
+    return report({ type: 'string_too_long', loc, msg, input, ctx: { max_length: maxLength } });
+  }
+  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(input)) {
+    const msg = `String should match pattern '${pattern}'`;
+    return report({ type: 'string_pattern_mismatch', loc, msg, input, ctx: { pattern } });
+  }
+  const mistake = typeof format === 'string' ? findFormatMistake(format, input) : undefined;
+  if (mistake === undefined) return { value: input };
+  return report({ type: mistake.type, loc, msg: mistake.msg, input, ctx: mistake.ctx });
+};
+
+const INTEGER_TEXT = /^\s*[+-]?\d+(?:\.0*)?\s*$/;
+
+const checkInteger: Rule = (schema, input, loc, report) => {
+  const { minimum, maximum } = schema as TSchema & Record<string, unknown>;
+  if (isRawNumber(input)) return checkInteger(schema, Number(input.rawJSON), loc, report);
+  let value: number;
+  if (typeof input === 'number') {
+    if (!Number.isInteger(input)) {
+      const msg = 'Input should be a valid integer, got a number with a fractional part';
+      return report({ type: 'int_from_float', loc, msg, input });
+    }
+    value = input;
+  } else if (typeof input === 'string') {
+    if (!INTEGER_TEXT.test(input)) {
+      const msg = 'Input should be a valid integer, unable to parse string as an integer';
+      return report({ type: 'int_parsing', loc, msg, input });
+    }
+    value = Number(input);
+  } else return report({ type: 'int_type', loc, msg: 'Input should be a valid integer', input });
+  if (typeof minimum === 'number' && value < minimum) {
+    const msg = `Input should be greater than or equal to ${minimum}`;
+    return report({ type: 'greater_than_equal', loc, msg, input, ctx: { ge: minimum } });
+  }
+  if (typeof maximum === 'number' && value > maximum) {
+    const msg = `Input should be less than or equal to ${maximum}`;
+    return report({ type: 'less_than_equal', loc, msg, input, ctx: { le: maximum } });
+  }
+  return { value };
+};
+
+/** A finite number; `exclusiveMinimum`, `minimum` and `maximum` hold. */
+const checkNumber: Rule = (schema, input, loc, report) => {
+  const { exclusiveMinimum, minimum, maximum } = schema as TSchema & Record<string, unknown>;
+  if (isRawNumber(input)) return checkNumber(schema, Number(input.rawJSON), loc, report);
+  if (typeof input !== 'number' && typeof input !== 'string') {
+    return report({ type: 'float_type', loc, msg: 'Input should be a valid number', input });
+  }
+  const value = typeof input === 'string' && input.trim() === '' ? Number.NaN : Number(input);
+  if (!Number.isFinite(value)) {
+    const msg = 'Input should be a valid number, unable to parse string as a number';
+    return report({ type: 'float_parsing', loc, msg, input });
+  }
+  if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) {
+    const msg = `Input should be greater than ${exclusiveMinimum}`;
+    return report({ type: 'greater_than', loc, msg, input, ctx: { gt: exclusiveMinimum } });
+  }
+  if (typeof minimum === 'number' && value < minimum) {
+    const msg = `Input should be greater than or equal to ${minimum}`;
+    return report({ type: 'greater_than_equal', loc, msg, input, ctx: { ge: minimum } });
+  }
+  if (typeof maximum === 'number' && value > maximum) {
+    const msg = `Input should be less than or equal to ${maximum}`;
+    return report({ type: 'less_than_equal', loc, msg, input, ctx: { le: maximum } });
+  }
+  return { value };
+};
+
+const TRUE_TEXT = new Set(['true', '1', 'yes', 'y', 'on', 't']);
+const FALSE_TEXT = new Set(['false', '0', 'no', 'n', 'off', 'f']);
+
+const checkBoolean: Rule = (_schema, input, loc, report) => {
+  if (typeof input === 'boolean') return { value: input };
+  const text = typeof input === 'string' ? input.toLowerCase() : String(input);
+  if (typeof input === 'string' || input === 0 || input === 1) {
+    if (TRUE_TEXT.has(text)) return { value: true };
+    if (FALSE_TEXT.has(text)) return { value: false };
+    const msg = 'Input should be a valid boolean, unable to interpret input';
+    return report({ type: 'bool_parsing', loc, msg, input });
+  }
+  return report({ type: 'bool_type', loc, msg: 'Input should be a valid boolean', input });
+};
+
+const checkArray: Rule = (schema, input, loc, report) => {
+  if (!Array.isArray(input)) {
+    return report({ type: 'list_type', loc, msg: 'Input should be a valid list', input });
+  }
+  const { minItems, maxItems } = schema as TSchema & Record<string, unknown>;
+  const size = (verb: string, count: number) =>
+    `List should have at ${verb} ${count} item${count === 1 ? '' : 's'} after validation, not ${input.length}`;
+  if (typeof minItems === 'number' && input.length < minItems) {
+    const ctx = { field_type: 'List', min_length: minItems, actual_length: input.length };
+    return report({ type: 'too_short', loc, msg: size('least', minItems), input, ctx });
+  }
+  if (typeof maxItems === 'number' && input.length > maxItems) {
+    const ctx = { field_type: 'List', max_length: maxItems, actual_length: input.length };
+    return report({ type: 'too_long', loc, msg: size('most', maxItems), input, ctx });
+  }
+  const outcomes = input.map((item, index) => checkValue(schema['items'], item, [...loc, index], report));
+  return { value: outcomes.map((outcome) => outcome?.value) };
+};
+
+const isPlainObject = (input: unknown): input is Record<string, unknown> =>
+  typeof input === 'object' && input !== null && !Array.isArray(input) && !isRawNumber(input);
+
+/** An object with named fields, or (`dictionary: true`) a free-form one with known keys. */
+const checkObject: Rule = (schema, input, loc, report) => {
+  if (!isPlainObject(input)) {
+    if (schema['dictionary'] === true) return notADictionary(input, loc, report);
+    const msg = 'Input should be a valid dictionary or object to extract fields from';
+    return report({ type: 'model_attributes_type', loc, msg, input });
+  }
+  const value: Record<string, unknown> = { ...input };
+  const required = (schema as TObject).required ?? [];
+  for (const [name, property] of Object.entries((schema as TObject).properties)) {
+    if (Object.hasOwn(input, name)) {
+      value[name] = checkValue(property, input[name], [...loc, name], report)?.value;
+    } else if (required.includes(name)) report(missing([...loc, name], input));
+  }
+  return { value };
+};
+
+const notADictionary = (input: unknown, loc: Location, report: Report): undefined =>
+  report({ type: 'dict_type', loc, msg: 'Input should be a valid dictionary', input });
+
+const checkRecord: Rule = (_schema, input, loc, report) =>
+  isPlainObject(input) ? { value: input } : notADictionary(input, loc, report);
+
+/** A choice: nullable (`X | null`), or an enumeration of literal strings. */
+const checkUnion: Rule = (schema, input, loc, report) => {
+  const members = (schema['anyOf'] as TSchema[]).filter((member) => member[Kind] !== 'Null');
+  if (members.length < (schema['anyOf'] as TSchema[]).length && input === null) return { value: null };
+  const first = members[0];
+  if (first !== undefined && first[Kind] !== 'Literal') return checkValue(first, input, loc, report);
+  const literals = members.map((member) => member['const'] as string);
+  if (typeof input === 'string' && literals.includes(input)) return { value: input };
+  const expected = listed(literals.map((literal) => `'${literal}'`));
+  return report({ type: 'enum', loc, msg: `Input should be ${expected}`, input, ctx: { expected } });
+};
+
+/** `'a', 'b' or 'c'`, as pydantic writes choices. */
+const listed = (items: string[]): string =>
+  items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
+
+const RULES: Record<string, Rule> = {
+  String: checkString,
+  Integer: checkInteger,
+  Number: checkNumber,
+  Boolean: checkBoolean,
+  Array: checkArray,
+  Object: checkObject,
+  Record: checkRecord,
+  Union: checkUnion,
+  Unknown: (_schema, input) => ({ value: input }),
+};
+
+function checkValue(schema: TSchema, input: unknown, loc: Location, report: Report): Outcome | undefined {
+  const rule = RULES[schema[Kind] as string];
+  if (rule === undefined) throw new Error(`no rule for a schema of kind ${String(schema[Kind])}`);
+  return rule(schema, input, loc, report);
+}

@@ -1,0 +1,146 @@
+/** The database client: postgres.js, with a limit on every wait and no trouble after an outage. */
+import postgres from 'postgres';
+import { arrayOids, columnTypes, type JsonCodec } from './column-types.ts';
+import { createPool, type Generation } from './pool.ts';
+import { openReserved, type Reserved, type ReserveOptions } from './reserved.ts';
+import { superviseSql, type Transaction } from './supervised-sql.ts';
+import { transact } from './transaction.ts';
+import { type DatabaseTimeout, isConnectionLost } from './unavailable.ts';
+
+export type { Reserved } from './reserved.ts';
+export type { Transaction } from './supervised-sql.ts';
+export { isUnavailable, withDeadline } from './unavailable.ts';
+
+export type Sql = Transaction & {
+  /** Runs `run` in a transaction; `transact` says what it rejects with. */
+  begin: <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>;
+  /** Opens a connection apart from the pool with its first statement; once lost it refuses statements. */
+  reserve: (options?: ReserveOptions) => Reserved;
+  /** Closes the pool; statements that still run after `timeout` seconds (default 5) are cut off. */
+  end: (options?: { timeout?: number }) => Promise<void>;
+};
+
+export type ClientOptions = {
+  url: string;
+  applicationName: string;
+  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** Default 10. */
+  connectionsMax?: number;
+  /** How long the server lets a statement run (default 10 s); 0: no limit, neither there nor here. */
+  statementTimeoutMs?: number;
+  /** Codec of json and jsonb columns, if not `JSON`. */
+  json?: JsonCodec;
+};
+
+const CONNECTIONS_MAX = 10;
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** Beyond the server's own limit, which a server that is well keeps. */
+const ANSWER_GRACE_MS = 1_000;
+/** Statements sent ahead on a busy connection: they wait for each other, so that a slow one holds few up. */
+const PIPELINE_MAX = 8;
+const CONNECT_TIMEOUT_SECONDS = 4;
+const IDLE_TIMEOUT_SECONDS = 300;
+const KEEP_ALIVE_SECONDS = 30;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+const RECONNECT_SECONDS = 0.05;
+const END_TIMEOUT_SECONDS = 5;
+
+/**
+ * Connects lazily: the first statement opens the first connection.
+ *
+ * Every statement ends within `statementTimeoutMs` + 1 s as its caller sees it, the wait for a connection included,
+ * also when the server hangs; `isUnavailable` recognises the errors of that. Once the server is back the next
+ * statement succeeds. Sessions are in UTC; bigint columns are numbers where exact; notices are not shown.
+ */
+export function connectPostgres(options: ClientOptions): Sql {
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  const timeoutMs = statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0;
+  const connect = (differences: object) =>
+    openPostgres(options.url, { ...connectionOptions(options), ...differences });
+  const session = sessionSettings(options.applicationName, statementTimeoutMs);
+  const pool = createPool({
+    connect: () => connect({ connection: session }),
+    connectionsMax: options.connectionsMax ?? CONNECTIONS_MAX,
+    log: options.log,
+    timeoutMs,
+  });
+  return Object.assign(superviseSql(pool.current), {
+    begin: <T>(run: (tx: Transaction) => Promise<T>) => begin(pool.current(), run, timeoutMs),
+    reserve: (reserveOptions: ReserveOptions = {}) => {
+      const connection = sessionSettings(
+        options.applicationName,
+        reserveOptions.unlimited ? 0 : statementTimeoutMs,
+      );
+      return openReserved({
+        connect: (own) => connect({ connection, ...own }),
+        options: reserveOptions,
+        timeoutMs,
+      });
+    },
+    end: ({ timeout = END_TIMEOUT_SECONDS } = {}) => pool.end(timeout),
+  });
+}
+
+function openPostgres(
+  url: string,
+  options: postgres.Options<Record<string, postgres.PostgresType>>,
+): postgres.Sql {
+  const sql = postgres(url, options);
+  // What fetch_types would have filled in.
+  const { shared } = sql.options as unknown as { shared: { typeArrayMap: Record<string, number> } };
+  Object.assign(shared.typeArrayMap, arrayOids);
+  return sql;
+}
+
+function connectionOptions(options: ClientOptions) {
+  return {
+    max: options.connectionsMax ?? CONNECTIONS_MAX,
+    connect_timeout: CONNECT_TIMEOUT_SECONDS,
+    idle_timeout: IDLE_TIMEOUT_SECONDS,
+    keep_alive: KEEP_ALIVE_SECONDS,
+    max_pipeline: PIPELINE_MAX,
+    backoff: () => RECONNECT_SECONDS,
+    fetch_types: false,
+    types: columnTypes(options.json),
+    onnotice: () => {},
+  };
+}
+
+/** As text: postgres.js leaves the number 0 out, and with it the word that there is no limit. */
+function sessionSettings(applicationName: string, statementTimeoutMs: number) {
+  return {
+    application_name: applicationName,
+    TimeZone: 'UTC',
+    statement_timeout: `${statementTimeoutMs}`,
+    idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+  };
+}
+
+function begin<T>(
+  generation: Generation,
+  run: (tx: Transaction) => Promise<T>,
+  timeoutMs: number,
+): Promise<T> {
+  const { sql, supervision, transactions } = generation;
+  return transact<Transaction, T>({
+    ...transactions,
+    begin: (work) => sql.begin(work),
+    wrap: (tx, { refusal, onLost }) => {
+      const onFailure = (error: unknown) => {
+        if (isConnectionLost(error)) onLost(error);
+        transactions.onFailure(error);
+      };
+      const onSilence = (error: DatabaseTimeout) => {
+        onLost(error);
+        transactions.onSilence(error);
+      };
+      const { onAnswer } = supervision;
+      return superviseSql(() => ({
+        sql: tx,
+        supervision: { timeoutMs, refusal, onAnswer, onFailure, onSilence },
+      }));
+    },
+    run,
+    timeoutMs,
+  });
+}

@@ -1,0 +1,68 @@
+/** How column values become JavaScript values and back, beyond postgres.js' own defaults. */
+import type { PostgresType } from 'postgres';
+import { parseArray, renderArray } from './array-literal.ts';
+
+export type JsonCodec = { parse: (text: string) => unknown; serialize: (value: unknown) => string };
+
+/** A type's number in `pg_type`, that of its arrays, and how one value is read (else as text). */
+type Scalar = { oid: number; arrayOid: number; parse?: (text: string) => unknown };
+
+const BIGINT: Scalar = { oid: 20, arrayOid: 1016, parse: toInteger };
+const TIMESTAMP: Scalar = { oid: 1114, arrayOid: 1115, parse: toUtcDate };
+
+/**
+ * The built-in types that columns and array parameters have. They are listed, not fetched at connect as postgres.js
+ * would: that saves a round trip each, and its fetching leaves a rejection unhandled when the connection is lost
+ * meanwhile.
+ */
+const SCALARS: Scalar[] = [
+  BIGINT,
+  TIMESTAMP,
+  { oid: 16, arrayOid: 1000, parse: (text) => text === 't' },
+  { oid: 21, arrayOid: 1005, parse: Number },
+  { oid: 23, arrayOid: 1007, parse: Number },
+  { oid: 25, arrayOid: 1009 },
+  { oid: 700, arrayOid: 1021, parse: Number },
+  { oid: 701, arrayOid: 1022, parse: Number },
+  { oid: 1043, arrayOid: 1015 },
+  { oid: 1184, arrayOid: 1185, parse: (text) => new Date(text) },
+  { oid: 1700, arrayOid: 1231 },
+  { oid: 2950, arrayOid: 2951 },
+];
+
+/** Maps a scalar's number to its array's, for `sql.array`. */
+export const arrayOids = Object.fromEntries(SCALARS.map(({ oid, arrayOid }) => [oid, arrayOid]));
+
+/**
+ * The `types` option: integers beyond 2^53 stay exact as bigint, a timestamp without zone is UTC, arrays know NULL,
+ * and `json` replaces the codec of json and jsonb columns.
+ */
+export function columnTypes(json: JsonCodec | undefined): Record<string, PostgresType> {
+  const types: Record<string, PostgresType> = {
+    bigint: { to: BIGINT.oid, from: [BIGINT.oid], parse: toInteger, serialize: String },
+    timestamp: { to: TIMESTAMP.oid, from: [TIMESTAMP.oid], parse: toUtcDate, serialize: renderElement },
+  };
+  if (json !== undefined) types['json'] = { to: 114, from: [114, 3802], ...json };
+  for (const { arrayOid, parse = String } of SCALARS) {
+    types[`array${arrayOid}`] = {
+      to: arrayOid,
+      from: [arrayOid],
+      parse: (text: string) => parseArray(text, parse),
+      serialize: (value: unknown) => (Array.isArray(value) ? renderArray(value, renderElement) : value),
+    };
+  }
+  return types;
+}
+
+function toInteger(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
+function toUtcDate(text: string): Date {
+  return new Date(`${text}Z`);
+}
+
+function renderElement(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value);
+}

@@ -1,0 +1,123 @@
+/** News of changed rows, from every process, for caches. */
+import type { Sql } from './client.ts';
+import { listen } from './listener.ts';
+
+/** Triggers call `pg_notify('atrium_invalidate', 'topic:key')`; the empty topic is taken. */
+const CHANNEL = 'atrium_invalidate';
+const RECONNECT_DELAY_MS_MIN = 100;
+const RECONNECT_DELAY_MS_MAX = 2_000;
+
+type Log = {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+};
+
+type Subscriber = { topic: string; onKey: (key: string) => void; onReset: () => void };
+
+export type Invalidation = {
+  /** `onKey` is told of each change; `onReset` that any number of changes may have been missed. */
+  subscribe: (topic: string, onKey: (key: string) => void, onReset: () => void) => void;
+  /** Resolves after the first attempt to connect, however it went; further ones follow by themselves. */
+  start: () => Promise<void>;
+  close: () => Promise<void>;
+  /** Whether news arrive. While they do not, caches must be bypassed. */
+  connected: () => boolean;
+};
+
+/**
+ * `connected` turns false at once when the connection is closed, and within 3 s when the server hangs or the network
+ * swallows packets. Subscribers are reset at each loss and at each connection.
+ */
+export function createInvalidation({ sql, log }: { sql: Pick<Sql, 'reserve'>; log: Log }): Invalidation {
+  const registry = createRegistry(log);
+  const closing = new AbortController();
+  let connected = false;
+  const firstAttempt = Promise.withResolvers<void>();
+  let running: Promise<void> | undefined;
+
+  const lose = () => {
+    const wasConnected = connected;
+    connected = false;
+    if (wasConnected) registry.reset();
+  };
+  const run = async (): Promise<void> => {
+    let delayMs = RECONNECT_DELAY_MS_MIN;
+    let warned = false;
+    while (!closing.signal.aborted) {
+      await listen({
+        sql,
+        channel: CHANNEL,
+        onListening() {
+          connected = true;
+          registry.reset();
+          delayMs = RECONNECT_DELAY_MS_MIN;
+          warned = false;
+          firstAttempt.resolve();
+        },
+        onNotification: registry.announce,
+        onLost: lose,
+        signal: closing.signal,
+      }).catch((error: unknown) => {
+        if (!warned) log.warn({ err: error }, 'no news of changed rows: caches are bypassed');
+        warned = true;
+      });
+      lose();
+      firstAttempt.resolve();
+      await pause(delayMs, closing.signal);
+      delayMs = Math.min(RECONNECT_DELAY_MS_MAX, delayMs * 2);
+    }
+  };
+
+  return {
+    subscribe: registry.subscribe,
+    start() {
+      running ??= run();
+      return firstAttempt.promise;
+    },
+    async close() {
+      closing.abort();
+      await running;
+    },
+    connected: () => connected,
+  };
+}
+
+function createRegistry(log: Log) {
+  const subscribers: Subscriber[] = [];
+  /** One that fails does not keep the others from being told. */
+  const tell = (subscriber: Subscriber, news: () => void) => {
+    try {
+      news();
+    } catch (error) {
+      log.error({ err: error, topic: subscriber.topic }, 'a cache could not be told of a change');
+    }
+  };
+  return {
+    subscribe(topic: string, onKey: (key: string) => void, onReset: () => void) {
+      subscribers.push({ topic, onKey, onReset });
+    },
+    announce(payload: string) {
+      const colon = payload.indexOf(':');
+      const topic = payload.slice(0, colon);
+      const key = payload.slice(colon + 1);
+      for (const subscriber of subscribers) {
+        if (subscriber.topic === topic) tell(subscriber, () => subscriber.onKey(key));
+      }
+    },
+    reset() {
+      for (const subscriber of subscribers) tell(subscriber, subscriber.onReset);
+    },
+  };
+}
+
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, delayMs);
+  const stop = () => resolve();
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) resolve();
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  });
+}

@@ -1,0 +1,162 @@
+/** What works a queue off: one loop for a kind in each process; processes share the work. */
+import { type LeasedJob, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
+import type { Transaction } from './supervised-sql.ts';
+import { withDeadline } from './unavailable.ts';
+
+export type Job = {
+  id: number | bigint;
+  payload: unknown;
+  /** How often it has been begun, this time included. */
+  attempts: number;
+};
+
+/** `retry` is the reason why it has to be tried again. */
+export type JobOutcome = 'done' | { retry: string };
+
+export type JobWorker = {
+  start: () => void;
+  /** Waits for the batch in hand, for at most 10 s. */
+  stop: () => Promise<void>;
+  /** Looks for due jobs at once: something was queued. */
+  wake: () => void;
+  /** Works until nothing is due, the batch in hand included. Rejects when the database is unavailable. */
+  drain: () => Promise<void>;
+};
+
+export type JobWorkerOptions = {
+  sql: Transaction;
+  kind: string;
+  /** Jobs in a batch at most. */
+  batchMax: number;
+  /** Does the jobs and tells how each went, in their order. Rejecting means that all failed. */
+  handle: (jobs: Job[]) => Promise<readonly JobOutcome[]>;
+  log: { warn(fields: object, message: string): void };
+  /** How often to look for jobs that are due again or that nobody announced. */
+  pollMs: number;
+  /** How long the jobs of a worker that died stay with it (default 30 s). */
+  leaseMs?: number;
+};
+
+const LEASE_MS = 30_000;
+const HANDLE_TIMEOUT_MS = 600_000;
+const STOP_TIMEOUT_MS = 10_000;
+const RETRY_DELAY_MS_MIN = 1_000;
+const RETRY_DELAY_MS_MAX = 300_000;
+const OUTAGE_DELAY_MS_MIN = 250;
+const OUTAGE_DELAY_MS_MAX = 5_000;
+
+/**
+ * Every job is done at least once, and again until it succeeds, with growing delays of up to 5 minutes. It is done
+ * twice where its worker dies, or loses the database for longer than the lease, before that it was done is noted;
+ * it is never in two workers' hands at a time while its own can renew the lease.
+ */
+export function createJobWorker(options: JobWorkerOptions): JobWorker {
+  const workBatch = createBatch(options);
+  let stopping = false;
+  let running: Promise<void> | undefined;
+  let woken = false;
+  let interrupt = () => {};
+
+  const pause = async (delayMs: number) => {
+    if (woken || stopping) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, delayMs);
+    interrupt = resolve;
+    await promise;
+    clearTimeout(timer);
+  };
+
+  const run = async () => {
+    let outageDelayMs = OUTAGE_DELAY_MS_MIN;
+    while (!stopping) {
+      woken = false;
+      try {
+        const count = await workBatch();
+        outageDelayMs = OUTAGE_DELAY_MS_MIN;
+        if (count < options.batchMax) await pause(options.pollMs);
+      } catch (error) {
+        // Once an outage.
+        if (outageDelayMs === OUTAGE_DELAY_MS_MIN) {
+          options.log.warn({ err: error, kind: options.kind }, 'the job queue is out of reach');
+        }
+        await pause(outageDelayMs);
+        outageDelayMs = Math.min(OUTAGE_DELAY_MS_MAX, outageDelayMs * 2);
+      }
+    }
+  };
+
+  return {
+    start() {
+      stopping = false;
+      running ??= run();
+    },
+    async stop() {
+      stopping = true;
+      interrupt();
+      await withDeadline(running ?? Promise.resolve(), STOP_TIMEOUT_MS).catch(() => {});
+      running = undefined;
+    },
+    wake() {
+      woken = true;
+      interrupt();
+    },
+    async drain() {
+      while ((await workBatch()) > 0);
+    },
+  };
+}
+
+/** One batch after the other: `drain` waits for the loop's, too. */
+function createBatch(options: JobWorkerOptions): () => Promise<number> {
+  const { sql, kind, batchMax, leaseMs = LEASE_MS } = options;
+  let previous: Promise<unknown> = Promise.resolve();
+  /** Outcomes that could not be noted yet. */
+  let unsettled: Settlement[] = [];
+
+  const settle = async () => {
+    if (unsettled.length === 0) return;
+    await settleJobs(sql, unsettled);
+    unsettled = [];
+  };
+  const workBatch = async (): Promise<number> => {
+    await settle();
+    const jobs = await leaseJobs(sql, { kind, batchMax, leaseMs });
+    if (jobs.length === 0) return 0;
+    const renewal = setInterval(() => void renewLease(sql, jobs, leaseMs).catch(() => {}), leaseMs / 3);
+    try {
+      unsettled = await handleJobs(options, jobs);
+    } finally {
+      clearInterval(renewal);
+    }
+    await settle();
+    return jobs.length;
+  };
+  return () => {
+    const batch = previous.then(workBatch);
+    previous = batch.catch(() => {});
+    return batch;
+  };
+}
+
+async function handleJobs(options: JobWorkerOptions, jobs: LeasedJob[]): Promise<Settlement[]> {
+  let outcomes: readonly JobOutcome[];
+  try {
+    const tookTooLong = () => new Error(`not done within ${HANDLE_TIMEOUT_MS} ms`);
+    outcomes = await withDeadline(options.handle(jobs), HANDLE_TIMEOUT_MS, tookTooLong);
+  } catch (error) {
+    options.log.warn({ err: error, kind: options.kind, jobs: jobs.length }, 'a batch of jobs failed');
+    outcomes = jobs.map(() => ({ retry: String(error) }));
+  }
+  return jobs.map((job, index) => {
+    const outcome = outcomes[index] ?? { retry: 'the handler did not tell' };
+    return outcome === 'done'
+      ? { job }
+      : { job, retry: { reason: outcome.retry, delayMs: retryDelayMs(job.attempts) } };
+  });
+}
+
+/** Doubles with each attempt; a random part is taken off, so that what failed together does not return together. */
+function retryDelayMs(attempts: number): number {
+  const delayMs = Math.min(RETRY_DELAY_MS_MAX, RETRY_DELAY_MS_MIN * 2 ** Math.min(attempts - 1, 30));
+  return delayMs * (0.5 + Math.random() / 2);
+}

@@ -1,0 +1,58 @@
+/** A connection of one's own, for what lives and dies with it: session locks, LISTEN. */
+import type postgres from 'postgres';
+import { superviseSql, type Transaction } from './supervised-sql.ts';
+import { ConnectionLost, isConnectionLost } from './unavailable.ts';
+
+export type ReserveOptions = {
+  /** Statements may take as long as they take. */
+  unlimited?: boolean;
+  /** A notification of a channel that the connection listens to. */
+  onNotification?: (channel: string, payload: string) => void;
+  /** The connection was lost; not called after `release`. */
+  onLost?: () => void;
+};
+
+export type Reserved = Transaction & {
+  /** Closes the connection. */
+  release: () => void;
+};
+
+/** postgres.js reconnects by itself, which would lose locks and subscriptions in silence. Not here. */
+export function openReserved(parts: {
+  connect: (options: object) => postgres.Sql;
+  options: ReserveOptions;
+  timeoutMs: number;
+}): Reserved {
+  const { connect, options, timeoutMs } = parts;
+  let lost: Error | undefined;
+  let released = false;
+  const release = () => {
+    if (released) return;
+    released = true;
+    void sql.end({ timeout: 0 });
+  };
+  const lose = (error: Error) => {
+    if (released) return;
+    lost = error;
+    release();
+    options.onLost?.();
+  };
+  const sql = connect({
+    ...{ max: 1, idle_timeout: null, max_lifetime: null },
+    onnotify: options.onNotification ?? (() => {}),
+    onclose: () => lose(new ConnectionLost()),
+  });
+  const supervision = {
+    timeoutMs: options.unlimited ? 0 : timeoutMs,
+    refusal: () => lost,
+    onAnswer: () => {},
+    onFailure(error: unknown) {
+      if (isConnectionLost(error)) lose(new ConnectionLost({ cause: error }));
+    },
+    onSilence: lose,
+  };
+  return Object.assign(
+    superviseSql(() => ({ sql, supervision })),
+    { release },
+  );
+}

@@ -1,0 +1,100 @@
+/**
+ * A limit on how long a statement may take as its caller sees it.
+ *
+ * The server's own limit (statement_timeout) is worth nothing when the server hangs or the network swallows packets,
+ * and postgres.js waits for an answer, or for a free connection, without end.
+ */
+import { DatabaseTimeout, markDatabaseError } from './unavailable.ts';
+
+/** What is used of postgres.js' query object. It is a promise that starts its work when it is first awaited. */
+type Query = Promise<unknown> & {
+  /** Called by `then`, `execute` and the like; starts the work. */
+  handle: () => unknown;
+  reject: (error: unknown) => void;
+  /** Takes a statement that was not sent yet out of the queue. */
+  cancel: () => void;
+  /** The connection the statement was sent over; null before. */
+  state: object | null;
+  cursorFn?: unknown;
+};
+
+export type Supervision = {
+  /** 0: no limit. */
+  timeoutMs: number;
+  /** An error that the statement fails with instead of being started. */
+  refusal: () => Error | undefined;
+  /** Where started statements are kept until they end; absent in a transaction, whose queue is its own. */
+  pending?: Set<PendingQuery>;
+  onAnswer: () => void;
+  onFailure: (error: unknown) => void;
+  /** The statement was sent, and its connection has been silent for the whole time. */
+  onSilence: (error: DatabaseTimeout) => void;
+};
+
+/** A statement that was started, with the way to reject it if it was not sent yet. */
+export type PendingQuery = { drop: (error: unknown) => void };
+
+/** When each connection answered last. Its key is postgres.js' own record of the connection. */
+const answeredAt = new WeakMap<object, number>();
+
+/** Whether the value is a statement, and not one of the helpers that become part of one. */
+export function isQuery(value: unknown): value is Query {
+  return value instanceof Promise && 'handle' in value && 'reject' in value && 'state' in value;
+}
+
+/** Has the statement supervised once it is started; as a fragment of another one it never is. */
+export function supervise<Q extends Query>(query: Q, supervision: Supervision): Q {
+  const start = query.handle;
+  let state: 'new' | 'started' | 'refused' = 'new';
+  query.handle = () => {
+    if (state === 'new') {
+      const refusal = supervision.refusal();
+      state = refusal === undefined ? 'started' : 'refused';
+      if (refusal === undefined) watch(query, supervision);
+      else query.reject(refusal);
+    }
+    return state === 'started' ? start.call(query) : undefined;
+  };
+  return query;
+}
+
+function watch(query: Query, supervision: Supervision): void {
+  const { timeoutMs, pending } = supervision;
+  const startedAt = performance.now();
+  const entry: PendingQuery = {
+    drop(error) {
+      if (query.state !== null) return;
+      query.reject(error);
+      query.cancel();
+    },
+  };
+  const expire = () => {
+    const error = new DatabaseTimeout(timeoutMs);
+    if (query.state !== null && (answeredAt.get(query.state) ?? 0) < startedAt) supervision.onSilence(error);
+    if (pending !== undefined) entry.drop(error);
+    query.reject(error);
+  };
+  // A cursor's consumer decides how long it takes.
+  const limited = timeoutMs > 0 && query.cursorFn === undefined;
+  const timer = limited ? setTimeout(expire, timeoutMs) : undefined;
+  const end = (answered: boolean) => {
+    clearTimeout(timer);
+    pending?.delete(entry);
+    if (answered && query.state !== null) answeredAt.set(query.state, performance.now());
+  };
+  pending?.add(entry);
+  // Promise's own `then`: the query's would start it.
+  Promise.prototype.then.call(
+    query,
+    () => {
+      end(true);
+      supervision.onAnswer();
+    },
+    (error: unknown) => {
+      // An error that the server sent shows that it is there.
+      end(error instanceof Error && 'severity' in error);
+      markDatabaseError(error);
+      supervision.onFailure(error);
+    },
+  );
+}

@@ -1,0 +1,27 @@
+/** postgres.js' tag function with every statement supervised. */
+import type { ISql } from 'postgres';
+import { isQuery, type Supervision, supervise } from './supervised-query.ts';
+
+type Types = { bigint: bigint | number };
+
+/** Statements, helpers and fragments. What takes a `Transaction` takes the pool as well. */
+export type Transaction = ISql<Types>;
+
+/** `target` is asked anew at each call, so that what is behind it may change. */
+export function superviseSql(target: () => { sql: ISql; supervision: Supervision }): Transaction {
+  const statement = (make: (sql: ISql) => unknown): unknown => {
+    const { sql, supervision } = target();
+    const value = make(sql);
+    return isQuery(value) ? supervise(value, supervision) : value;
+  };
+  const call = (...args: unknown[]) => statement((sql) => Reflect.apply(sql, undefined, args));
+  const { types, typed, array, json } = target().sql;
+  const members = {
+    ...{ types, typed, array, json },
+    unsafe: (...args: Parameters<ISql['unsafe']>) => statement((sql) => sql.unsafe(...args)),
+    file: (...args: Parameters<ISql['file']>) => statement((sql) => sql.file(...args)),
+    notify: (channel: string, payload: string) =>
+      statement((sql) => sql`select pg_notify(${channel}, ${payload})`),
+  };
+  return Object.assign(call, members) as unknown as Transaction;
+}

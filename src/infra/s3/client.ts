@@ -1,0 +1,152 @@
+import {
+  CopyObjectCommand,
+  CreateBucketCommand,
+  DeleteObjectsCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { unavailable } from '../../core/errors.ts';
+import type { FormProfile } from './form-profiles.ts';
+import { createPresigner, type Presigner, type SigningIdentity } from './presign.ts';
+
+/** Most calls answer in milliseconds; a copy of gigabytes on a real store does not. */
+const CALL_TIMEOUT_MS = 10_000;
+const COPY_TIMEOUT_MS = 300_000;
+
+/** S3's ceiling for one listing page and one multi-delete. */
+export const KEYS_PER_CALL_MAX = 1000;
+
+export type StoredObject = { size: number; etag: string };
+export type ListedObject = { key: string; lastModified: Date };
+
+/**
+ * The bucket. Calls that fail because the store is down, slow or refuses us throw `unavailable`; a missing
+ * object is an ordinary answer.
+ */
+export type ObjectStore = Presigner & {
+  readonly bucket: string;
+  ensureBucket(): Promise<void>;
+  /** Throws when the bucket can't be reached. */
+  check(): Promise<void>;
+  head(key: string): Promise<StoredObject | undefined>;
+  /** Copies inside the bucket, provided that the source still is what `etag` says. */
+  copy(options: { from: string; to: string; etag: string }): Promise<'copied' | 'changed' | 'missing'>;
+  /** Deletes up to 1,000 keys; absent ones count as deleted. Returns the keys that could not be, with the reason. */
+  remove(keys: readonly string[]): Promise<Map<string, string>>;
+  /** All keys below the prefix, in pages of up to 1,000. */
+  list(prefix: string): AsyncGenerator<ListedObject[]>;
+  close(): void;
+};
+
+export type ObjectStoreOptions = SigningIdentity & { endpoint: string; formProfile: FormProfile };
+
+export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
+  const { bucket } = options;
+  const client = new S3Client({
+    endpoint: options.endpoint,
+    region: options.region,
+    credentials: { accessKeyId: options.accessKeyId, secretAccessKey: options.secretAccessKey },
+    forcePathStyle: true,
+    maxAttempts: 3,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  });
+  const within = (timeoutMs: number) => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
+
+  return {
+    ...createPresigner(options, options.formProfile),
+    bucket,
+
+    async ensureBucket() {
+      try {
+        await client.send(new HeadBucketCommand({ Bucket: bucket }), within(CALL_TIMEOUT_MS));
+      } catch (error) {
+        if (statusOf(error) !== 404) throw failure(error);
+        await client
+          .send(new CreateBucketCommand({ Bucket: bucket }), within(CALL_TIMEOUT_MS))
+          .catch((refusal: unknown) => {
+            if (!isNamed(refusal, 'BucketAlreadyOwnedByYou')) throw failure(refusal);
+          });
+      }
+    },
+
+    async check() {
+      await client.send(new HeadBucketCommand({ Bucket: bucket }), within(2000)).catch(fail);
+    },
+
+    async head(key) {
+      try {
+        const found = await client.send(
+          new HeadObjectCommand({ Bucket: bucket, Key: key }),
+          within(CALL_TIMEOUT_MS),
+        );
+        return { size: found.ContentLength ?? 0, etag: found.ETag ?? '' };
+      } catch (error) {
+        if (statusOf(error) === 404) return undefined;
+        throw failure(error);
+      }
+    },
+
+    async copy({ from, to, etag }) {
+      const command = new CopyObjectCommand({
+        Bucket: bucket,
+        Key: to,
+        CopySource: `${bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
+        CopySourceIfMatch: etag,
+      });
+      try {
+        await client.send(command, within(COPY_TIMEOUT_MS));
+        return 'copied';
+      } catch (error) {
+        if (statusOf(error) === 404) return 'missing';
+        if (statusOf(error) === 412) return 'changed';
+        throw failure(error);
+      }
+    },
+
+    async remove(keys) {
+      if (keys.length === 0) return new Map();
+      const command = new DeleteObjectsCommand({
+        Bucket: bucket,
+        Delete: { Objects: keys.map((key) => ({ Key: key })), Quiet: true },
+      });
+      const answer = await client.send(command, within(CALL_TIMEOUT_MS)).catch(fail);
+      const refused = (answer.Errors ?? []).filter((entry) => entry.Code !== 'NoSuchKey');
+      return new Map(refused.map((entry) => [entry.Key ?? '', entry.Code ?? 'unknown']));
+    },
+
+    async *list(prefix) {
+      let continuation: string | undefined;
+      do {
+        const command = new ListObjectsV2Command({
+          Bucket: bucket,
+          Prefix: prefix,
+          ...(continuation === undefined ? {} : { ContinuationToken: continuation }),
+        });
+        const page = await client.send(command, within(CALL_TIMEOUT_MS)).catch(fail);
+        yield (page.Contents ?? []).map((item) => ({
+          key: item.Key ?? '',
+          lastModified: item.LastModified ?? new Date(),
+        }));
+        continuation = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+      } while (continuation !== undefined);
+    },
+
+    close: () => client.destroy(),
+  };
+}
+
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+
+const isNamed = (error: unknown, name: string): boolean => error instanceof Error && error.name === name;
+
+/** The caller learns that the store failed; which store, and how, is for the log. */
+const failure = (error: unknown) => unavailable('The object store cannot be reached', { cause: error });
+
+const fail = (error: unknown): never => {
+  throw failure(error);
+};

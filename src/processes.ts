@@ -1,0 +1,81 @@
+// PROCESSES > 1: one process owns what is embedded, the others serve on one port. A process that dies is replaced.
+
+import type { Subprocess } from 'bun';
+import { createAreas } from './areas.ts';
+import type { Config } from './config.ts';
+import { endsWithin } from './core/lifecycle.ts';
+import type { Logger } from './core/logger.ts';
+import { keepFirstKey } from './first-key.ts';
+import { createObjectStore } from './infra/s3/client.ts';
+import { type Backing, connectDatabase, startBacking } from './supervisor.ts';
+import { renderWelcome } from './welcome.ts';
+
+const RESTART_PAUSE_MS = 500;
+
+/** Runs until told to end; then ends every process before what they stand on. */
+export async function runProcesses(config: Config, log: Logger, ending: Promise<string>): Promise<void> {
+  const startedAt = performance.now();
+  const backing = await startBacking(config, log);
+  const children = new Set<Subprocess>();
+  let stopping = false;
+
+  const startOne = (): Promise<void> =>
+    new Promise((resolve) => {
+      const child = Bun.spawn([process.execPath, `${import.meta.dir}/main.ts`], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        env: { ...process.env, ...environmentOf(config, backing) },
+        ipc: () => resolve(),
+      });
+      children.add(child);
+      void child.exited.then(async (code) => {
+        children.delete(child);
+        if (stopping) return resolve();
+        log.error({ pid: child.pid, code }, 'a process ended by itself; it is replaced');
+        await Bun.sleep(RESTART_PAUSE_MS);
+        if (!stopping) void startOne().then(resolve);
+      });
+    });
+
+  try {
+    const first = await bootstrapOnce(config, backing, log);
+    await Promise.race([Promise.all(Array.from({ length: config.processes }, startOne)), ending]);
+    const url = `http://${config.server.host}:${config.server.port}`;
+    const readyMs = Math.round(performance.now() - startedAt);
+    process.stdout.write(renderWelcome({ url, readyMs, ...first }));
+    log.info({ signal: await ending }, 'ending');
+  } finally {
+    stopping = true;
+    for (const child of children) child.kill('SIGTERM');
+    const ended = Promise.all([...children].map((child) => child.exited));
+    if (!(await endsWithin(ended, config.server.shutdownTimeoutMs)))
+      for (const child of children) child.kill('SIGKILL');
+    await backing.stop();
+  }
+}
+
+/** What tells a child where everything is; the bootstrap is done before it starts. */
+const environmentOf = (config: Config, backing: Backing): Record<string, string> => ({
+  PROCESSES: '1',
+  ATRIUM_PROCESS_OF_SEVERAL: '1',
+  DATABASE_URL: backing.databaseUrl,
+  S3_ENDPOINT: backing.s3.endpoint,
+  S3_PUBLIC_ENDPOINT: backing.s3.publicEndpoint,
+  S3_ACCESS_KEY_ID: backing.s3.accessKeyId,
+  S3_SECRET_ACCESS_KEY: backing.s3.secretAccessKey,
+  OBJECT_STORE_PORT: '',
+  BOOTSTRAP_WORKSPACE: '',
+  BOOTSTRAP_API_KEY: '',
+  LOG_FORMAT: config.log.format,
+});
+
+async function bootstrapOnce(config: Config, backing: Backing, log: Logger) {
+  const { bucket, region, formProfile } = config.objects;
+  const sql = await connectDatabase(backing.databaseUrl, log);
+  const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
+  try {
+    return await keepFirstKey(config, backing, createAreas(config, { sql, objects }, log).bootstrap);
+  } finally {
+    objects.close();
+    await sql.end({ timeout: 5 });
+  }
+}

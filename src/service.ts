@@ -1,0 +1,92 @@
+// One process of the service: clients → areas → HTTP, and the orderly end of it all.
+
+import { version } from '../package.json';
+import { createApp } from './app.ts';
+import { createAreas } from './areas.ts';
+import type { Config, S3Settings } from './config.ts';
+import { type ServiceError, unavailable } from './core/errors.ts';
+import { createLifecycle, endsWithin } from './core/lifecycle.ts';
+import type { Logger } from './core/logger.ts';
+import { createBoundary } from './http/boundary.ts';
+import { createCors } from './http/cors.ts';
+import { docsRoutes } from './http/docs.ts';
+import { healthRoutes } from './http/health.ts';
+import { createRequestMetrics } from './http/metrics.ts';
+import type { Route } from './http/operation.ts';
+import { isUnavailable, type Sql } from './infra/postgres/client.ts';
+import { createObjectStore } from './infra/s3/client.ts';
+import { connectDatabase } from './supervisor.ts';
+
+export type Bootstrapped = { workspace: string; key: string | undefined };
+
+export type Service = {
+  url: string;
+  /** Creates the first workspace and key where they are asked for and absent. */
+  bootstrap(request: { workspace: string; key?: string }): Promise<Bootstrapped>;
+  /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
+  stop(): Promise<void>;
+};
+
+/**
+ * Connects, starts the jobs and listens; `embedderRoutes` are served beside the interface's.
+ * Throws one line when a server can't be reached or the port is taken.
+ */
+export async function startService(
+  config: Config,
+  backing: { databaseUrl: string; s3: S3Settings },
+  log: Logger,
+  embedderRoutes: readonly Route[] = [],
+): Promise<Service> {
+  const { bucket, region, formProfile } = config.objects;
+  const sql = await connectDatabase(backing.databaseUrl, log);
+  const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
+  // A store that is down now may come back: uploads wait for it, the rest of the interface does not.
+  await objects
+    .ensureBucket()
+    .catch((error: unknown) => log.warn({ err: error }, 'the bucket is not reachable yet'));
+
+  const areas = createAreas(config, { sql, objects }, log);
+  const metrics = createRequestMetrics();
+  const cors = createCors(config.server.corsOrigins);
+  let ending = false;
+  const boundary = createBoundary({
+    authenticators: areas.authenticators,
+    cors,
+    log,
+    metrics,
+    explainFailure: explainDatabaseFailure,
+  });
+  const health = { version, checks: areas.checks, figures: [], metrics, ending: () => ending };
+  const described = [...areas.routes, ...healthRoutes(health), ...embedderRoutes];
+  const routes = [...described, ...docsRoutes(described, version)];
+  const app = createApp({ routes, boundary, cors });
+  const lifecycle = createLifecycle(areas.jobs, log);
+  await lifecycle.start();
+  const { host, port, sharesPort, shutdownTimeoutMs } = config.server;
+  app.listen({ hostname: host, port, reusePort: sharesPort });
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${app.server?.port ?? port}`,
+    bootstrap: areas.bootstrap,
+    async stop() {
+      const deadline = performance.now() + shutdownTimeoutMs;
+      ending = true;
+      boundary.refuseNewRequests();
+      await endsWithin(whenIdle(boundary.running), shutdownTimeoutMs * 0.7);
+      await app.server?.stop(true);
+      await lifecycle.stop(Math.max(500, deadline - performance.now() - 500));
+      objects.close();
+      await closeDatabase(sql);
+    },
+  };
+}
+
+const closeDatabase = (sql: Sql): Promise<void> => sql.end({ timeout: 1 });
+
+async function whenIdle(running: () => number): Promise<void> {
+  while (running() > 0) await Bun.sleep(10);
+}
+
+/** A database that is down, slow or going away is the caller's 503, not our 500. */
+const explainDatabaseFailure = (error: unknown): ServiceError | undefined =>
+  isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined;

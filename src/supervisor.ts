@@ -1,0 +1,189 @@
+// What stands behind the areas: the servers that are configured, and embedded ones where none is.
+
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config, S3Settings } from './config.ts';
+import { randomBase62 } from './core/ids.ts';
+import { parseJson } from './core/json.ts';
+import type { Logger } from './core/logger.ts';
+import { type DataFolder, openDataFolder } from './embedded/data-folder.ts';
+import { startObjectStore } from './embedded/object-store/index.ts';
+import { type EmbeddedPostgres, readConnection, startPostgres } from './embedded/postgres/index.ts';
+import { connectPostgres, isUnavailable, type Sql } from './infra/postgres/client.ts';
+import { migrate } from './infra/postgres/migrate.ts';
+
+export type Backing = {
+  databaseUrl: string;
+  s3: S3Settings;
+  /** Where things embedded are kept; undefined when nothing is. */
+  folder: DataFolder | undefined;
+  stop(): Promise<void>;
+};
+
+const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
+const POSTGRES = 'postgres';
+const OBJECT_STORE = 'object-store';
+const RESTART_PAUSE_MS = 500;
+/** As long as a compose file may take to bring the database up. */
+const DATABASE_WAIT_MS = 30_000;
+
+/**
+ * Starts what is embedded and says where everything is.
+ * Throws one line when the data folder is in use or a server does not start.
+ */
+export async function startBacking(config: Config, log: Logger): Promise<Backing> {
+  const embedsPostgres = config.databaseUrl === undefined;
+  const embedsObjects = config.objects.external === undefined;
+  const folder = embedsPostgres || embedsObjects ? openDataFolder(config.dataDir) : undefined;
+  const stops: (() => void | Promise<void>)[] = [() => folder?.close()];
+  const stop = async (): Promise<void> => {
+    for (let end = stops.pop(); end !== undefined; end = stops.pop()) await end();
+  };
+  try {
+    const [postgres, objects] = await Promise.all([
+      embedsPostgres ? keepPostgres(join(config.dataDir, POSTGRES), log) : undefined,
+      embedsObjects ? startEmbeddedObjects(config, log) : undefined,
+    ]);
+    if (postgres !== undefined) stops.push(postgres.stop);
+    if (objects !== undefined) stops.push(objects.close);
+    const databaseUrl = config.databaseUrl ?? postgres?.url;
+    const s3 = config.objects.external ?? objects?.settings;
+    if (databaseUrl === undefined || s3 === undefined)
+      throw new Error('a backing service is neither set nor embedded');
+    return { databaseUrl, s3, folder, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Embedded Postgres, started again on the same port should it ever end by itself. */
+async function keepPostgres(directory: string, log: Logger): Promise<{ url: string; stop(): Promise<void> }> {
+  let running: EmbeddedPostgres = await startPostgres({ directory, log });
+  const { url } = running;
+  let stopping = false;
+  const watch = (server: EmbeddedPostgres): void => {
+    void server.exited.then(async (code) => {
+      while (!stopping) {
+        log.error({ code }, 'the embedded Postgres ended by itself; it is started again');
+        try {
+          running = await startPostgres({ directory, log, port: Number(new URL(url).port) });
+          return watch(running);
+        } catch (error) {
+          log.error({ err: error }, 'the embedded Postgres did not start again');
+          await Bun.sleep(RESTART_PAUSE_MS);
+        }
+      }
+    });
+  };
+  watch(running);
+  return {
+    url,
+    stop: async () => {
+      stopping = true;
+      await running.stop();
+    },
+  };
+}
+
+async function startEmbeddedObjects(
+  config: Config,
+  log: Logger,
+): Promise<{ settings: S3Settings; close(): Promise<void> }> {
+  const directory = join(config.dataDir, OBJECT_STORE);
+  const remembered = readIdentity(`${directory}.json`);
+  const identity = remembered ?? { secretAccessKey: randomBase62(30), port: 0 };
+  const options = {
+    directory,
+    host: config.server.host,
+    region: config.objects.region,
+    accessKeyId: 'atrium',
+    secretAccessKey: identity.secretAccessKey,
+    corsOrigins: config.server.corsOrigins,
+  };
+  const fixedPort = config.objects.embeddedPort;
+  const store =
+    fixedPort > 0 || identity.port === 0
+      ? await startObjectStore({ ...options, port: fixedPort }, log)
+      : // URLs that were signed before a restart go on working, unless somebody else has the port by now.
+        await startObjectStore({ ...options, port: identity.port }, log).catch(() =>
+          startObjectStore({ ...options, port: 0 }, log),
+        );
+  const port = Number(new URL(store.endpoint).port);
+  writeIdentity(`${directory}.json`, { ...identity, port });
+  return {
+    settings: {
+      endpoint: store.endpoint,
+      publicEndpoint: config.objects.publicEndpoint ?? store.endpoint,
+      accessKeyId: options.accessKeyId,
+      secretAccessKey: options.secretAccessKey,
+    },
+    close: store.close,
+  };
+}
+
+/** What must stay the same from start to start: signed URLs depend on both. */
+type StoreIdentity = { secretAccessKey: string; port: number };
+
+const readIdentity = (file: string): StoreIdentity | undefined =>
+  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as StoreIdentity) : undefined;
+
+function writeIdentity(file: string, identity: StoreIdentity): void {
+  writeFileSync(`${file}.new`, JSON.stringify(identity), { mode: 0o600 });
+  chmodSync(`${file}.new`, 0o600);
+  renameSync(`${file}.new`, file);
+}
+
+/**
+ * Connects to the database and brings its schema up to date. A database that is still starting is waited for;
+ * one that stays away, or refuses us, throws one line.
+ */
+export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
+  const json = { parse: parseJson, serialize: JSON.stringify };
+  const sql = connectPostgres({ url, applicationName: 'atrium', log, json });
+  const deadline = performance.now() + DATABASE_WAIT_MS;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await migrate(sql, { directory: MIGRATIONS, log });
+      return sql;
+    } catch (error) {
+      if (!isUnavailable(error) || performance.now() > deadline) {
+        await sql.end({ timeout: 1 });
+        throw error;
+      }
+      if (attempt === 0) log.warn({ err: error }, 'the database is not reachable yet; waiting for it');
+      await Bun.sleep(RESTART_PAUSE_MS);
+    }
+  }
+}
+
+/**
+ * The database of the configuration, for commands beside the service: the one that a running service embeds, or,
+ * when none runs, one that is started for as long as the command takes.
+ */
+export async function openDatabase(
+  config: Config,
+  log: Logger,
+): Promise<{ sql: Sql; close(): Promise<void> }> {
+  const running = config.databaseUrl ?? readConnection(join(config.dataDir, POSTGRES));
+  if (running !== undefined) {
+    const sql = await connectDatabase(running, log);
+    return { sql, close: () => sql.end({ timeout: 5 }) };
+  }
+  const folder = openDataFolder(config.dataDir);
+  try {
+    const postgres = await startPostgres({ directory: join(config.dataDir, POSTGRES), log });
+    const sql = await connectDatabase(postgres.url, log);
+    return {
+      sql,
+      close: async () => {
+        await sql.end({ timeout: 5 });
+        await postgres.stop();
+        folder.close();
+      },
+    };
+  } catch (error) {
+    folder.close();
+    throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { createValidator } from '../../src/http/validation.ts';
+import { type Administration, START_TIMEOUT_MS, startAdministration } from './administration.ts';
+
+let administration: Administration;
+
+beforeAll(async () => {
+  administration = await startAdministration();
+}, START_TIMEOUT_MS);
+afterAll(() => administration.stop());
+
+test('every operation of the administration is there, once', () => {
+  const operations = administration.access.routes.map(({ operation }) => operation);
+  expect(operations.map(({ method, path }) => `${method} ${path.replace('/admin/api', '')}`).sort()).toEqual([
+    'DELETE /session',
+    'DELETE /workspaces/{workspace_id}/keys/{key_id}',
+    'DELETE /workspaces/{workspace_id}/users/{user_id}',
+    'GET /workspaces',
+    'GET /workspaces/{workspace_id}/keys',
+    'GET /workspaces/{workspace_id}/users',
+    'PATCH /workspaces/{workspace_id}/keys/{key_id}',
+    'PATCH /workspaces/{workspace_id}/users/{user_id}',
+    'POST /session',
+    'POST /workspaces',
+    'POST /workspaces/{workspace_id}/keys',
+    'POST /workspaces/{workspace_id}/keys/{key_id}/rotate',
+    'POST /workspaces/{workspace_id}/users',
+  ]);
+  expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
+});
+
+test('examples are of the schema that they illustrate', () => {
+  for (const { operation } of administration.access.routes) {
+    const { body, bodyExample, responses } = operation;
+    if (body !== undefined) expect(createValidator(body)(bodyExample, []).entries).toEqual([]);
+    for (const { schema, example } of Object.values(responses)) {
+      if (schema === undefined || example === undefined) continue;
+      expect(createValidator(schema)(example, []).entries).toEqual([]);
+    }
+  }
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { eventually } from '../support/child.ts';
+import {
+  type Administration,
+  cacheKey,
+  type Instance,
+  START_TIMEOUT_MS,
+  startAdministration,
+  startInstance,
+  WORKSPACE,
+} from './administration.ts';
+import { type Relay, startRelay } from './relay.ts';
+
+const KEYS = `/admin/api/workspaces/${WORKSPACE}/keys`;
+/** Whoever asks first waits until the database is given up. */
+const TIMEOUT_MS = 20_000;
+let administration: Administration;
+let relay: Relay;
+let cutOff: Instance;
+
+beforeAll(async () => {
+  administration = await startAdministration();
+  relay = await startRelay(administration.database.url);
+  cutOff = await startInstance({ url: relay.url });
+}, START_TIMEOUT_MS);
+afterAll(async () => {
+  await cutOff.stop();
+  relay.close();
+  await administration.stop();
+});
+
+async function reconnect(): Promise<void> {
+  relay.restore();
+  await eventually('notices to arrive', () => cutOff.invalidation.connected());
+}
+
+test(
+  'without the database known keys are accepted, and others are told 503 and not 401',
+  async () => {
+    await reconnect();
+    const known = await administration.makeKey(['admin']);
+    const expired = await administration.makeKey(['admin'], {
+      expires_at: new Date(cutOff.clock.now().getTime() + 60_000).toISOString(),
+    });
+    const unknown = await administration.makeKey(['admin']);
+    for (const { key } of [known, expired]) await cacheKey(cutOff, key);
+    relay.cut();
+    await eventually('the loss to be seen', () => !cutOff.invalidation.connected());
+    cutOff.clock.advance(60_001);
+
+    expect(await cutOff.access.authenticators.key(known.key)).toMatchObject({ keyId: known.id });
+    // Only the first one waits to learn that there is no answer.
+    expect(cutOff.access.authenticators.key(known.key)).toMatchObject({ keyId: known.id });
+    expect(cutOff.access.authenticators.key(expired.key)).toBeUndefined();
+    const refused = await cutOff.ask('GET', KEYS, { key: unknown.key });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('2');
+    expect(refused.body.detail).toBe('API keys cannot be checked at the moment');
+    expect(JSON.stringify(cutOff.lines)).not.toContain(known.key);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'when the database is back, so are its answers: what was revoked meanwhile is refused',
+  async () => {
+    await reconnect();
+    const known = await administration.makeKey(['admin']);
+    const revoked = await administration.makeKey(['admin']);
+    for (const { key } of [known, revoked]) await cacheKey(cutOff, key);
+    relay.cut();
+    await eventually('the loss to be seen', () => !cutOff.invalidation.connected());
+    await administration.sql`UPDATE keys SET revoked_at = now() WHERE id = ${revoked.id}`;
+    relay.restore();
+    await eventually('the revoked key to be refused', async () => {
+      const found = await Promise.resolve(cutOff.access.authenticators.key(revoked.key)).catch(
+        () => 'no answer',
+      );
+      return found === undefined;
+    });
+    expect(await cutOff.access.authenticators.key(known.key)).toMatchObject({ keyId: known.id });
+  },
+  TIMEOUT_MS,
+);

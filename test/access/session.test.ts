@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { eventually } from '../support/child.ts';
+import {
+  type Administration,
+  OPERATOR_KEY,
+  START_TIMEOUT_MS,
+  startAdministration,
+  WORKSPACE,
+} from './administration.ts';
+
+const SESSION = '/admin/api/session';
+const KEYS = `/admin/api/workspaces/${WORKSPACE}/keys`;
+let administration: Administration;
+
+beforeAll(async () => {
+  administration = await startAdministration();
+}, START_TIMEOUT_MS);
+afterAll(() => administration.stop());
+
+type Where = { origin?: string; headers?: Record<string, string> };
+
+const signIn = (key: string, where: Where = {}) =>
+  administration.ask('POST', SESSION, { body: { key }, ...where });
+
+/** Signs in and returns the Cookie header that a browser would send. */
+async function openSession(key = OPERATOR_KEY): Promise<string> {
+  const answer = await signIn(key);
+  expect(answer.status).toBe(204);
+  return answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+}
+
+const list = (cookie: string) => administration.ask('GET', KEYS, { headers: { cookie } });
+
+test('signing in sets a cookie that scripts, other sites and other paths never see', async () => {
+  const answer = await signIn(OPERATOR_KEY);
+  expect(answer.status).toBe(204);
+  expect(answer.headers.get('set-cookie')).toMatch(
+    /^atrium_session=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/admin; Max-Age=43200$/,
+  );
+});
+
+test.each([
+  ['https', { origin: 'https://localhost' }],
+  ['a proxy that ends TLS', { headers: { 'x-forwarded-proto': 'https' } }],
+  ['several proxies', { headers: { 'x-forwarded-proto': 'HTTPS, http' } }],
+])('by %s the cookie is Secure', async (_way, where) => {
+  expect((await signIn(OPERATOR_KEY, where)).headers.get('set-cookie')).toEndWith('; Max-Age=43200; Secure');
+});
+
+test('a bad key is 401, a key without administrative scopes 403, and neither gets a cookie', async () => {
+  const powerless = await administration.makeKey(['chat', 'metrics']);
+  const bad = await signIn('nobody-has-this-key-0123456789-abcdef');
+  const refused = await signIn(powerless.key);
+  expect([bad.status, refused.status]).toEqual([401, 403]);
+  expect([bad.headers.get('set-cookie'), refused.headers.get('set-cookie')]).toEqual([null, null]);
+  expect((await administration.ask('POST', SESSION, { body: {} })).status).toBe(422);
+});
+
+test('a session is worth what its key is worth', async () => {
+  const admin = await administration.makeKey(['admin'], { user_email: 'portal@example.com' });
+  const cookie = await openSession(admin.key);
+  expect((await list(cookie)).status).toBe(200);
+  const headers = { cookie: `theme=dark; ${cookie}; lang=de`, origin: 'http://localhost' };
+  const made = await administration.ask('POST', KEYS, { headers, body: { name: 'k', scopes: ['chat'] } });
+  expect(made.status).toBe(201);
+  expect(made.body.user_email).toBe('portal@example.com');
+  const beyond = await administration.ask('POST', '/admin/api/workspaces', { headers, body: { id: 'w-x' } });
+  expect(beyond.status).toBe(403);
+});
+
+test.each(['https://evil.example', 'http://localhost:8080', 'null', 'http://localhost.evil.example'])(
+  'a change that a page of %s sends is not authenticated by the cookie',
+  async (origin) => {
+    const headers = { cookie: await openSession(), origin };
+    const body = { name: 'k', scopes: ['chat'] };
+    expect((await administration.ask('POST', KEYS, { headers, body })).status).toBe(401);
+    expect((await administration.ask('GET', KEYS, { headers })).status).toBe(200);
+  },
+);
+
+test('the page is compared with the Host that the request names', async () => {
+  const headers = { cookie: await openSession(), origin: 'https://atrium.example', host: 'Atrium.example' };
+  const body = { name: 'k', scopes: ['chat'] };
+  expect((await administration.ask('POST', KEYS, { headers, body })).status).toBe(201);
+});
+
+test('signing out ends the session in every process and clears the cookie', async () => {
+  const other = await administration.start();
+  const cookie = await openSession();
+  const elsewhere = new Request(`http://localhost${KEYS}`, { headers: { cookie } });
+  expect(await other.access.authenticators.session(elsewhere)).toBeDefined();
+  const answer = await administration.ask('DELETE', SESSION, { headers: { cookie } });
+  expect(answer.status).toBe(204);
+  expect(answer.headers.get('set-cookie')).toBe(
+    'atrium_session=; HttpOnly; SameSite=Strict; Path=/admin; Max-Age=0',
+  );
+  expect((await list(cookie)).status).toBe(401);
+  await eventually(
+    'the other process to refuse the session',
+    async () => (await other.access.authenticators.session(elsewhere)) === undefined,
+    3_000,
+  );
+});
+
+test('signing out works without a session', async () => {
+  for (const headers of [
+    {},
+    { cookie: 'atrium_session=nonsense' },
+    { cookie: `atrium_session=${'A'.repeat(43)}` },
+  ]) {
+    expect((await administration.ask('DELETE', SESSION, { headers })).status).toBe(204);
+  }
+});
+
+test('a session ends with its key: revoked, disabled or expired', async () => {
+  const { ask, makeKey, first } = administration;
+  const soon = new Date(first.clock.now().getTime() + 60_000).toISOString();
+  const [revoked, disabled, expiring] = [
+    await makeKey(['admin']),
+    await makeKey(['admin']),
+    await makeKey(['admin'], { expires_at: soon }),
+  ];
+  const cookies = await Promise.all([revoked, disabled, expiring].map(({ key }) => openSession(key)));
+  for (const cookie of cookies) expect((await list(cookie)).status).toBe(200);
+  await ask('DELETE', `${KEYS}/${revoked.id}`, { key: OPERATOR_KEY });
+  await ask('PATCH', `${KEYS}/${disabled.id}`, { key: OPERATOR_KEY, body: { disabled: true } });
+  first.clock.advance(60_001);
+  for (const cookie of cookies) expect((await list(cookie)).status).toBe(401);
+});
+
+test('a session ends after twelve hours, and what is over is removed', async () => {
+  const { first, sql } = administration;
+  const key = await administration.makeKey(['admin']);
+  const cookie = await openSession(key.key);
+  const count = async (): Promise<number | undefined> =>
+    (await sql<{ count: number }[]>`SELECT count(*)::int FROM portal_sessions WHERE key_id = ${key.id}`)[0]
+      ?.count;
+  first.clock.advance(12 * 3_600_000 - 1000);
+  expect((await list(cookie)).status).toBe(200);
+  await first.lifecycle.settle();
+  expect(await count()).toBe(1);
+  first.clock.advance(1001);
+  expect((await list(cookie)).status).toBe(401);
+  await first.lifecycle.settle();
+  expect(await count()).toBe(0);
+});
+
+test('neither the cookie nor the key is kept as it is', async () => {
+  const cookie = await openSession();
+  const value = cookie.split('=')[1] ?? '';
+  const rows = await administration.sql`SELECT row_to_json(portal_sessions) AS row FROM portal_sessions`;
+  expect(JSON.stringify(rows)).not.toContain(value);
+  expect(JSON.stringify(rows)).toContain(new Bun.CryptoHasher('sha256').update(value).digest('hex'));
+});

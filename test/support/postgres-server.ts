@@ -1,0 +1,50 @@
+// A Postgres of a test's own: it can be paused, killed, and started again with its data and its port.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
+import { silentLog } from './database.ts';
+
+export type PostgresUnderTest = {
+  url: string;
+  /** Every process of it hangs until `resume`: connections stay open, nobody answers. */
+  pause(): void;
+  resume(): void;
+  /** SIGKILL to all of it; resolves when it is gone. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export async function startPostgresServer(): Promise<PostgresUnderTest> {
+  const directory = mkdtempSync(join(tmpdir(), 'atrium-postgres-'));
+  let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog });
+  const { url } = server;
+  const signal = (name: NodeJS.Signals): void => {
+    for (const pid of processesOf(directory)) process.kill(pid, name);
+  };
+  return {
+    url,
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    async kill() {
+      signal('SIGKILL');
+      await server.exited;
+    },
+    async start() {
+      server = await startPostgres({ directory, log: silentLog, port: Number(new URL(url).port) });
+    },
+    async stop() {
+      await server.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server first, so that it starts no more of its children. */
+function processesOf(directory: string): number[] {
+  const { pid } = JSON.parse(readFileSync(join(directory, 'connection.json'), 'utf8'));
+  const children = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', `${pid}`]).stdout.toString();
+  return [pid, ...children.trim().split(/\s+/).filter(Boolean).map(Number)];
+}

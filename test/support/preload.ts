@@ -1,0 +1,6 @@
+// Runs in the test process before the first test file.
+
+import { afterAll } from 'bun:test';
+import { endTestDatabases } from './database.ts';
+
+afterAll(endTestDatabases);

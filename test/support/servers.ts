@@ -1,0 +1,55 @@
+// The real servers that tests and benchmarks use beside the embedded ones: which they are, where `bun run servers`
+// puts them (outside the tree), and how to find them again.
+
+import { existsSync, mkdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+type Server = { module: string; version: string };
+
+const SERVERS = {
+  minio: { module: 'github.com/minio/minio', version: 'v0.0.0-20260212201848-7aac2a2c5b7c' },
+  versitygw: { module: 'github.com/versity/versitygw/cmd/versitygw', version: 'v1.7.0' },
+  k6: { module: 'go.k6.io/k6', version: 'v1.8.1' },
+} as const satisfies Record<string, Server>;
+
+export type ServerName = keyof typeof SERVERS;
+
+const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'atrium', 'servers');
+
+const folderOf = (name: ServerName): string => join(cache, `${name}-${SERVERS[name].version}`);
+
+/** The binary of a server: of the cache, else of the PATH; undefined where it is not installed. */
+export function findServer(name: ServerName): string | undefined {
+  const cached = join(folderOf(name), name);
+  return existsSync(cached) ? cached : (Bun.which(name) ?? undefined);
+}
+
+/** Builds whatever is not in the cache yet. Needs Go. */
+async function installServers(): Promise<void> {
+  for (const name of Object.keys(SERVERS) as ServerName[]) {
+    const { module, version } = SERVERS[name];
+    const folder = folderOf(name);
+    if (existsSync(join(folder, name))) {
+      console.log(`${name} ${version} is there`);
+      continue;
+    }
+    console.log(`${name} ${version} is being built…`);
+    mkdirSync(folder, { recursive: true });
+    const build = Bun.spawn(['go', 'install', `${module}@${version}`], {
+      env: { ...process.env, GOBIN: folder },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    if ((await build.exited) !== 0) throw new Error(`${name} could not be built`);
+  }
+}
+
+if (import.meta.main) {
+  try {
+    if (Bun.which('go') === null) throw new Error('the servers are built with Go, which is not on the PATH');
+    await installServers();
+  } catch (error) {
+    console.error(`servers: ${error instanceof Error ? error.message : error}`);
+    process.exit(1);
+  }
+}

