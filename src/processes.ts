@@ -5,6 +5,7 @@ import { createAreas } from './areas.ts';
 import type { Config } from './config.ts';
 import { endsWithin } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
+import { toOrigin } from './core/origin.ts';
 import { keepFirstKey } from './first-key.ts';
 import { createObjectStore } from './infra/s3/client.ts';
 import { type Backing, connectDatabase, startBacking } from './supervisor.ts';
@@ -39,7 +40,7 @@ export async function runProcesses(config: Config, log: Logger, ending: Promise<
   try {
     const first = await bootstrapOnce(config, backing, log);
     await Promise.race([Promise.all(Array.from({ length: config.processes }, startOne)), ending]);
-    const url = `http://${config.server.host}:${config.server.port}`;
+    const url = toOrigin(config.server.host, config.server.port);
     const readyMs = Math.round(performance.now() - startedAt);
     process.stdout.write(renderWelcome({ url, readyMs, ...first }));
     log.info({ signal: await ending }, 'ending');

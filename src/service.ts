@@ -7,6 +7,7 @@ import type { Config, S3Settings } from './config.ts';
 import { type ServiceError, unavailable } from './core/errors.ts';
 import { createLifecycle, endsWithin } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
+import { toOrigin } from './core/origin.ts';
 import { createBoundary } from './http/boundary.ts';
 import { createCors } from './http/cors.ts';
 import { docsRoutes } from './http/docs.ts';
@@ -14,6 +15,7 @@ import { healthRoutes } from './http/health.ts';
 import { createRequestMetrics } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
 import { isUnavailable, type Sql } from './infra/postgres/client.ts';
+import { createBucketJob } from './infra/s3/bucket.ts';
 import { createObjectStore } from './infra/s3/client.ts';
 import { connectDatabase } from './supervisor.ts';
 
@@ -40,11 +42,6 @@ export async function startService(
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  // A store that is down now may come back: uploads wait for it, the rest of the interface does not.
-  await objects
-    .ensureBucket()
-    .catch((error: unknown) => log.warn({ err: error }, 'the bucket is not reachable yet'));
-
   const areas = createAreas(config, { sql, objects }, log);
   const metrics = createRequestMetrics();
   const cors = createCors(config.server.corsOrigins);
@@ -60,13 +57,13 @@ export async function startService(
   const described = [...areas.routes, ...healthRoutes(health), ...embedderRoutes];
   const routes = [...described, ...docsRoutes(described, version)];
   const app = createApp({ routes, boundary, cors });
-  const lifecycle = createLifecycle(areas.jobs, log);
+  const lifecycle = createLifecycle([createBucketJob(objects, log), ...areas.jobs], log);
   await lifecycle.start();
   const { host, port, sharesPort, shutdownTimeoutMs } = config.server;
   app.listen({ hostname: host, port, reusePort: sharesPort });
 
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${app.server?.port ?? port}`,
+    url: toOrigin(host, app.server?.port ?? port),
     bootstrap: areas.bootstrap,
     async stop() {
       const deadline = performance.now() + shutdownTimeoutMs;

@@ -6,6 +6,7 @@ import type { Config, S3Settings } from './config.ts';
 import { randomBase62 } from './core/ids.ts';
 import { parseJson } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
+import { isLoopback } from './core/origin.ts';
 import { type DataFolder, openDataFolder } from './embedded/data-folder.ts';
 import { startObjectStore } from './embedded/object-store/index.ts';
 import { type EmbeddedPostgres, readConnection, startPostgres } from './embedded/postgres/index.ts';
@@ -111,10 +112,17 @@ async function startEmbeddedObjects(
         );
   const port = Number(new URL(store.endpoint).port);
   writeIdentity(`${directory}.json`, { ...identity, port });
+  const { endpoint } = store;
+  if (config.objects.publicEndpoint === undefined && !isLoopback(options.host)) {
+    log.warn(
+      { endpoint },
+      'signed URLs name this machine as it sees itself; set S3_PUBLIC_ENDPOINT for other clients',
+    );
+  }
   return {
     settings: {
-      endpoint: store.endpoint,
-      publicEndpoint: config.objects.publicEndpoint ?? store.endpoint,
+      endpoint,
+      publicEndpoint: config.objects.publicEndpoint ?? endpoint,
       accessKeyId: options.accessKeyId,
       secretAccessKey: options.secretAccessKey,
     },

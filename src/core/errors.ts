@@ -6,6 +6,7 @@ export type ErrorKind =
   | 'forbidden'
   | 'not-found'
   | 'conflict'
+  | 'request-timeout'
   | 'too-large'
   | 'unsupported-media-type'
   | 'unavailable';
@@ -38,6 +39,9 @@ export const notFound = (sentence: string, options: Cause = {}) =>
   new ServiceError('not-found', sentence, options);
 export const conflict = (sentence: string, options: Cause = {}) =>
   new ServiceError('conflict', sentence, options);
+/** The request did not arrive whole in time; its connection is closed after the answer. */
+export const requestTimeout = (sentence: string, options: Cause = {}) =>
+  new ServiceError('request-timeout', sentence, options);
 export const tooLarge = (sentence: string, options: Cause = {}) =>
   new ServiceError('too-large', sentence, options);
 export const unsupportedMediaType = (sentence: string) =>

@@ -1,7 +1,7 @@
 // The documents table. Every statement of it stands in this file.
 
 import type { Sql } from '../infra/postgres/client.ts';
-import { enqueueFragment } from '../infra/postgres/job-queue.ts';
+import { enqueue } from '../infra/postgres/job-queue.ts';
 import { type Access, curatorsOf, type Document } from './document.ts';
 import type { Viewer } from './policy.ts';
 
@@ -59,7 +59,7 @@ export function createDocumentStore(sql: Sql) {
   const purgeWhere = async (condition: ReturnType<typeof sql>): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
       WITH gone AS (DELETE FROM documents WHERE deleted_at IS NOT NULL AND ${condition} RETURNING id, object_key),
-      queued AS (${enqueueFragment(sql, OBJECT_DELETION, sql`SELECT jsonb_build_object('key', object_key) FROM gone`)})
+      queued AS (${enqueue(sql, OBJECT_DELETION, sql`SELECT jsonb_build_object('key', object_key) FROM gone`)})
       SELECT id FROM gone`;
     return rows.map((row) => row.id);
   };

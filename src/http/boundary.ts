@@ -14,6 +14,7 @@ const STATUS: Record<ErrorKind, number> = {
   unauthenticated: 401,
   forbidden: 403,
   'not-found': 404,
+  'request-timeout': 408,
   conflict: 409,
   'too-large': 413,
   'unsupported-media-type': 415,
@@ -133,6 +134,7 @@ function renderFailure(
 function renderRefusal(refusal: ServiceError): Response {
   const response = reply(STATUS[refusal.kind], { detail: refusal.message });
   if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', 'Bearer realm="atrium"');
+  if (refusal.kind === 'request-timeout') response.headers.set('connection', 'close');
   if (refusal.retryAfterSeconds !== undefined) {
     response.headers.set('retry-after', String(refusal.retryAfterSeconds));
   }

@@ -71,7 +71,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
     summary: 'Each backing service with its state and figures',
     responses: withErrors(
       { 200: { description: 'States', schema: Readiness, example: READINESS_EXAMPLE } },
-      [401, 403],
+      [401, 403, 503],
     ),
   };
   return [

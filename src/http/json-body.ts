@@ -1,4 +1,11 @@
-import { tooLarge, unsupportedMediaType, type ValidationEntry, ValidationFailure } from '../core/errors.ts';
+import {
+  requestTimeout,
+  ServiceError,
+  tooLarge,
+  unsupportedMediaType,
+  type ValidationEntry,
+  ValidationFailure,
+} from '../core/errors.ts';
 import {
   isRawNumber,
   isStorableText,
@@ -8,21 +15,22 @@ import {
   parseJson,
 } from '../core/json.ts';
 import { locateJsonError } from './json-error.ts';
-import { JSON_BODY_BYTES_MAX, JSON_NESTING_MAX } from './limits.ts';
+import { JSON_BODY_BYTES_MAX, JSON_BODY_TIMEOUT_MS, JSON_NESTING_MAX } from './limits.ts';
 import { type Location, missing } from './validation.ts';
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /**
  * Reads and parses a request's JSON body; `absent`, where it is given, stands for none.
- * Throws 413 above the limit (before reading, where the length is declared), 415 for another media type, and
+ * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
+ * (or its client has gone, and nobody reads the answer), 415 for another media type, and
  * ValidationFailure for an absent body (`null` counts as one, as with FastAPI), malformed JSON, too deep nesting,
  * or text that no database can hold.
  */
 export async function readJsonBody(request: Request, absent?: object): Promise<unknown> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN);
   if (declared > JSON_BODY_BYTES_MAX) throw bodyTooLarge();
-  const bytes = Number.isNaN(declared) ? await readBounded(request) : await request.bytes();
+  const bytes = await inTime(Number.isNaN(declared) ? readBounded(request) : request.bytes());
   if (bytes.length === 0) {
     if (absent !== undefined) return absent;
     throw new ValidationFailure([missing(['body'], null)]);
@@ -37,6 +45,19 @@ export async function readJsonBody(request: Request, absent?: object): Promise<u
 }
 
 const bodyTooLarge = () => tooLarge(`The body is larger than ${JSON_BODY_BYTES_MAX} bytes`);
+
+async function inTime(body: Promise<Uint8Array>): Promise<Uint8Array> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const refusal = (cause?: unknown) => requestTimeout('The body did not arrive in time', { cause });
+  const timer = setTimeout(() => reject(refusal()), JSON_BODY_TIMEOUT_MS);
+  try {
+    return await Promise.race([body, late]);
+  } catch (error) {
+    throw error instanceof ServiceError ? error : refusal(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** A body of undeclared length: collected up to the limit, never beyond. */
 async function readBounded(request: Request): Promise<Uint8Array> {

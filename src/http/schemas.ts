@@ -30,6 +30,7 @@ const ERRORS = {
   401: 'The credential is absent, unknown, expired or revoked.',
   403: 'The credential is valid, but not for this.',
   404: 'There is no such thing, or the caller may not know of it.',
+  408: 'The body did not arrive in time.',
   409: 'Something of that name exists, or the present state does not allow it.',
   413: 'The body is too large.',
   415: 'The body is of another media type.',
@@ -38,13 +39,16 @@ const ERRORS = {
   503: 'A backing service is not available; a retry makes sense after `Retry-After` seconds.',
 } as const;
 
-/** An operation's own answers together with the common refusals that it can give. */
+/**
+ * An operation's own answers together with the common refusals that it can give. Whoever reads a body (and so may
+ * answer 413) can be kept waiting for it, too.
+ */
 export function withErrors(
   own: Record<number, ResponseSpec>,
   statuses: readonly (keyof typeof ERRORS)[],
 ): Record<number, ResponseSpec> {
   const responses: Record<number, ResponseSpec> = {};
-  for (const status of statuses) {
+  for (const status of statuses.includes(413) ? ([...statuses, 408] as const) : statuses) {
     const schema = status === 422 ? HTTPValidationError : ErrorDetail;
     responses[status] = { description: ERRORS[status], schema };
   }

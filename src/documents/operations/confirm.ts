@@ -56,7 +56,7 @@ export function createConfirm(deps: ConfirmDeps) {
       // 3. The copy is made under a key of its own, and only of what step 2 saw. Killed after it: an orphan
       //    without a record, which the sweeper removes; the temporary object is still there to confirm again.
       const document = toDocument({ upload, folder, metadata, ownerId, status, stored });
-      const outcome = await objects.copy({ from: upload.key, to: document.objectKey, etag: stored.etag });
+      const outcome = await objects.copy({ from: upload.key, to: document.objectKey, source: stored });
       if (outcome === 'missing') return confirmedBefore(principal, upload);
       if (outcome === 'changed') continue;
 

@@ -1,6 +1,7 @@
 // The embedded object store: a small S3 server for when none is configured. It speaks the protocol as
 // the official SDK, browsers' upload forms and pre-signed URLs use it, so that nothing else in the
 // service knows which store it talks to.
+import { toOrigin } from '../../core/origin.ts';
 import { limits } from './limits.ts';
 import type { ObjectStoreOptions, StoreMessage, ThreadMessage } from './thread-messages.ts';
 
@@ -39,7 +40,7 @@ export async function startObjectStore(options: ObjectStoreOptions, log: Log): P
     worker.terminate();
   }
   return {
-    endpoint: `http://${options.host}:${answer.port}`,
+    endpoint: toOrigin(options.host, answer.port),
     close: () => {
       closing ??= close();
       return closing;

@@ -45,28 +45,17 @@ export function takeOwnership(cluster: string, owner: Owner): void {
 
 function unprivileged(owner: Owner, capability: string): string[] {
   const only = `-all,+${capability}`;
-  return [
-    ...[
-      'setpriv',
-      '--pdeathsig',
-      'INT',
-      '--reuid',
-      `${owner.uid}`,
-      '--regid',
-      `${owner.gid}`,
-      '--clear-groups',
-    ],
-    ...[
-      '--securebits',
-      '+no_setuid_fixup',
-      '--inh-caps',
-      only,
-      '--ambient-caps',
-      only,
-      '--bounding-set',
-      only,
-    ],
-  ];
+  const flags = {
+    pdeathsig: 'INT',
+    reuid: owner.uid,
+    regid: owner.gid,
+    securebits: '+no_setuid_fixup',
+    'inh-caps': only,
+    'ambient-caps': only,
+    'bounding-set': only,
+  };
+  const rendered = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+  return ['setpriv', '--clear-groups', ...rendered];
 }
 
 function firstThatRuns(candidates: string[][], postgres: string): string[] {

@@ -12,9 +12,9 @@ import { unavailable } from '../../core/errors.ts';
 import type { FormProfile } from './form-profiles.ts';
 import { createPresigner, type Presigner, type SigningIdentity } from './presign.ts';
 
-/** Most calls answer in milliseconds; a copy of gigabytes on a real store does not. */
+/** Most calls answer in milliseconds; a copy of gigabytes on a real store does not, so its size is added. */
 const CALL_TIMEOUT_MS = 10_000;
-const COPY_TIMEOUT_MS = 300_000;
+const COPY_BYTES_PER_SECOND_MIN = 10_000_000;
 
 /** S3's ceiling for one listing page and one multi-delete. */
 export const KEYS_PER_CALL_MAX = 1000;
@@ -32,8 +32,12 @@ export type ObjectStore = Presigner & {
   /** Throws when the bucket can't be reached. */
   check(): Promise<void>;
   head(key: string): Promise<StoredObject | undefined>;
-  /** Copies inside the bucket, provided that the source still is what `etag` says. */
-  copy(options: { from: string; to: string; etag: string }): Promise<'copied' | 'changed' | 'missing'>;
+  /** Copies inside the bucket, provided that the source still is `source`. */
+  copy(options: {
+    from: string;
+    to: string;
+    source: StoredObject;
+  }): Promise<'copied' | 'changed' | 'missing'>;
   /** Deletes up to 1,000 keys; absent ones count as deleted. Returns the keys that could not be, with the reason. */
   remove(keys: readonly string[]): Promise<Map<string, string>>;
   /** All keys below the prefix, in pages of up to 1,000. */
@@ -90,15 +94,18 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       }
     },
 
-    async copy({ from, to, etag }) {
+    async copy({ from, to, source }) {
       const command = new CopyObjectCommand({
         Bucket: bucket,
         Key: to,
         CopySource: `${bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
-        CopySourceIfMatch: etag,
+        CopySourceIfMatch: source.etag,
       });
       try {
-        await client.send(command, within(COPY_TIMEOUT_MS));
+        await client.send(
+          command,
+          within(CALL_TIMEOUT_MS + (source.size / COPY_BYTES_PER_SECOND_MIN) * 1000),
+        );
         return 'copied';
       } catch (error) {
         if (statusOf(error) === 404) return 'missing';

@@ -1,0 +1,38 @@
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { ObjectStore } from './client.ts';
+
+const RETRY_MS = 1000;
+
+/**
+ * A job that makes the bucket where it is absent: at start, and again and again while the store is away. A store that
+ * is down at the start may come back; uploads wait for it, the rest of the interface does not.
+ */
+export function createBucketJob(objects: Pick<ObjectStore, 'ensureBucket'>, log: Logger): Job {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stopped = false;
+  let running: Promise<void> = Promise.resolve();
+
+  const attempt = async (): Promise<void> => {
+    try {
+      await objects.ensureBucket();
+    } catch (error) {
+      log.warn({ err: error }, 'the bucket is not reachable yet');
+      if (!stopped) timer = setTimeout(start, RETRY_MS);
+    }
+  };
+  function start(): Promise<void> {
+    running = attempt();
+    return running;
+  }
+
+  return {
+    name: 's3.bucket',
+    start,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

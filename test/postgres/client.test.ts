@@ -1,0 +1,201 @@
+// What goes into the database comes out again; failures are told apart.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
+import { eventually } from '../support/child.ts';
+import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+
+setDefaultTimeout(30_000);
+
+let database: TestDatabase;
+let sql: Sql;
+beforeAll(async () => {
+  database = await testDatabase();
+  sql = database.sql;
+  await sql`create table items (id bigint primary key, note text)`;
+});
+afterAll(() => database.drop());
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+test('values of every type we use survive the round trip', async () => {
+  const date = new Date('2026-01-02T03:04:05.678Z');
+  const [row] = await sql`
+    select ${'é"\\'}::text as text, ${42}::int as int, ${9007199254740993n}::bigint as large, ${7}::bigint as small,
+      ${true} as boolean, ${date}::timestamptz as instant, ${date}::timestamp as local, ${null}::text as nothing,
+      ${sql.json({ a: [1, 'x'] })}::jsonb as json, ${Buffer.from([0, 255])}::bytea as bytes`;
+  expect(row).toEqual({
+    ...{
+      text: 'é"\\',
+      int: 42,
+      large: 9007199254740993n,
+      small: 7,
+      boolean: true,
+      instant: date,
+      local: date,
+    },
+    ...{ nothing: null, json: { a: [1, 'x'] }, bytes: Buffer.from([0, 255]) },
+  });
+});
+
+test('so do arrays, as parameters and with sql.array', async () => {
+  const uuid = '0198c5a0-0000-7000-8000-000000000000';
+  const [row] = await sql`
+    select ${['a"b', null, 'NULL', '', '{,}\\']}::text[] as texts, ${[1, 9007199254740993n]}::bigint[] as numbers,
+      ${sql.array(['x', 'y'])} as helped, ${[uuid]}::uuid[] as uuids, ${[]}::int[] as none,
+      ${sql.array([new Date(0)])} as instants, ${sql.array([true, false])} as booleans`;
+  expect(row).toEqual({
+    ...{ texts: ['a"b', null, 'NULL', '', '{,}\\'], numbers: [1, 9007199254740993n], helped: ['x', 'y'] },
+    ...{ uuids: [uuid], none: [], instants: [new Date(0)], booleans: [true, false] },
+  });
+});
+
+test('json columns use the codec that is given', async () => {
+  const json = { parse: (text: string) => `parsed ${text}`, serialize: () => '{"replaced":true}' };
+  const other = connectPostgres({ url: database.url, applicationName: 'test', log: silentLog, json });
+  const [row] = await other`select ${other.json({})}::jsonb as value`;
+  expect(row).toEqual({ value: 'parsed {"replaced": true}' });
+  await other.end();
+});
+
+test('fragments and helpers become part of a statement', async () => {
+  await sql`insert into items ${sql([
+    { id: 1, note: 'one' },
+    { id: 2, note: 'two' },
+  ])}`;
+  const only = sql`where note = ${'two'}`;
+  expect(await sql`select ${sql('id')} from ${sql('items')} ${only}`).toMatchObject([{ id: 2 }]);
+});
+
+test('a transaction is committed when its work resolves and undone when it rejects', async () => {
+  await sql.begin((tx) => tx`insert into items values (10, 'kept')`);
+  const failure = await failureOf(
+    sql.begin(async (tx) => {
+      await tx`insert into items values (11, 'undone')`;
+      throw new Error('changed my mind');
+    }),
+  );
+  expect(failure).toEqual(new Error('changed my mind'));
+  expect(await sql`select id from items where id >= 10`).toMatchObject([{ id: 10 }]);
+});
+
+test("a statement's own mistake is not taken for an outage, a statement time-out is", async () => {
+  const impatient = connectPostgres({
+    ...{ url: database.url, applicationName: 'test', log: silentLog, statementTimeoutMs: 100 },
+  });
+  expect(isUnavailable(await failureOf(impatient`select 1/0`))).toBe(false);
+  expect(isUnavailable(await failureOf(impatient`insert into nowhere values (1)`))).toBe(false);
+  expect(isUnavailable(await failureOf(impatient`select pg_sleep(5)`))).toBe(true);
+  expect(isUnavailable(Object.assign(new Error('of another client'), { code: 'ECONNREFUSED' }))).toBe(false);
+  await impatient.end({ timeout: 1 });
+});
+
+test('nobody waits for a free connection for longer than for an answer', async () => {
+  const narrow = connectPostgres({
+    ...{
+      url: database.url,
+      applicationName: 'test',
+      log: silentLog,
+      statementTimeoutMs: 100,
+      connectionsMax: 1,
+    },
+  });
+  let free = () => {};
+  const taken = narrow.begin(() => new Promise<void>((resolve) => (free = resolve)));
+  await sql`select 1`;
+  expect(isUnavailable(await failureOf(narrow`select 1`))).toBe(true);
+  expect(isUnavailable(await failureOf(narrow.begin((tx) => tx`select 1`)))).toBe(true);
+  free();
+  await taken;
+  expect(await narrow`select 1 as one`).toMatchObject([{ one: 1 }]);
+  await narrow.end({ timeout: 1 });
+});
+
+test('a reserved connection is its own session and refuses statements once it is lost', async () => {
+  let lost = 0;
+  const reserved = sql.reserve({ onLost: () => (lost += 1) });
+  const [session] = await reserved<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  const [again] = await reserved<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  expect(again).toEqual(session);
+  await sql`select pg_terminate_backend(${session?.pid ?? 0})`;
+  expect(isUnavailable(await failureOf(reserved`select pg_sleep(1)`))).toBe(true);
+  expect(isUnavailable(await failureOf(reserved`select 1`))).toBe(true);
+  expect(lost).toBe(1);
+  reserved.release();
+});
+
+test('after its end the client refuses statements and opens no connections', async () => {
+  const ended = connectPostgres({ url: database.url, applicationName: 'ended', log: silentLog });
+  await ended`select 1`;
+  await ended.end();
+  expect(isUnavailable(await failureOf(ended`select 1`))).toBe(true);
+  expect(isUnavailable(await failureOf(ended.begin((tx) => tx`select 1`)))).toBe(true);
+  expect(await sql`select from pg_stat_activity where application_name = 'ended'`).toHaveLength(0);
+});
+
+/** The session that runs the statement, seen from another one. */
+async function terminateSessionOf(marker: string): Promise<void> {
+  await eventually('the session', async () => {
+    const ended = await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where query like ${`%${marker}%`} and pid <> pg_backend_pid()`;
+    return ended.length > 0;
+  });
+}
+
+test('a session that is ended amid a statement fails that one, and the next one succeeds', async () => {
+  const own = connectPostgres({
+    url: database.url,
+    applicationName: 'test',
+    log: silentLog,
+    connectionsMax: 2,
+  });
+  const cut = failureOf(own`select pg_sleep(5), 'amid-statement'`);
+  await terminateSessionOf('amid-statement');
+  expect(isUnavailable(await cut)).toBe(true);
+  expect(await Promise.all([own`select 1 as one`, own`select 1 as one`])).toMatchObject([
+    [{ one: 1 }],
+    [{ one: 1 }],
+  ]);
+  await own.end({ timeout: 1 });
+});
+
+test('a session that is ended amid a transaction, in a statement or between two, fails it as a whole', async () => {
+  const own = connectPostgres({
+    url: database.url,
+    applicationName: 'test',
+    log: silentLog,
+    connectionsMax: 2,
+  });
+  const inStatement = failureOf(
+    own.begin(async (tx) => {
+      await tx`insert into items values (20, 'lost')`;
+      await tx`select pg_sleep(5), 'amid-transaction'`.catch(() => {});
+      await tx`insert into items values (21, 'must not be alone')`;
+    }),
+  );
+  await terminateSessionOf('amid-transaction');
+  expect(isUnavailable(await inStatement)).toBe(true);
+
+  let inner: unknown;
+  const between = await failureOf(
+    own.begin(async (tx) => {
+      const [session] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      await sql`select pg_terminate_backend(${session?.pid ?? 0})`;
+      await eventually('its end', async () => {
+        const sessions = await sql`select from pg_stat_activity where pid = ${session?.pid ?? 0}`;
+        return sessions.length === 0;
+      });
+      inner = await failureOf(tx`insert into items values (22, 'lost')`);
+      throw inner;
+    }),
+  );
+  expect(isUnavailable(between)).toBe(true);
+  expect(isUnavailable(await eventually('the statement', () => inner))).toBe(true);
+  expect(await own`select id from items where id between 20 and 29`).toHaveLength(0);
+  await own.end({ timeout: 1 });
+});

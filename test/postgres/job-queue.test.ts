@@ -1,0 +1,194 @@
+// Every job that was committed is done, whoever dies meanwhile, and never by two at a time.
+
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { connectPostgres, type Sql, type Transaction } from '../../src/infra/postgres/client.ts';
+import { createJobWorker, enqueue, type Job } from '../../src/infra/postgres/job-queue.ts';
+import type { JobOutcome, JobWorkerOptions } from '../../src/infra/postgres/job-worker.ts';
+import { eventually, startChild } from '../support/child.ts';
+import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+
+setDefaultTimeout(30_000);
+
+let database: TestDatabase;
+let sql: Sql;
+beforeEach(async () => {
+  database = await testDatabase();
+  sql = database.sql;
+});
+afterEach(() => database.drop());
+
+const numberOf = (job: Job): number => (job.payload as { n: number }).n;
+const queue = (n: number, kind = 'count', tx: Transaction = sql) =>
+  enqueue(tx, kind, tx`select jsonb_build_object('n', ${n}::int)`);
+const queued = async (): Promise<number> => (await sql`select from jobs`).length;
+const workerOf = (handle: JobWorkerOptions['handle'], options: Partial<JobWorkerOptions> = {}) =>
+  createJobWorker({ sql, kind: 'count', batchMax: 10, handle, log: silentLog, pollMs: 60_000, ...options });
+const allDone = (jobs: Job[]): JobOutcome[] => jobs.map(() => 'done');
+
+test('jobs of the kind are handed over in batches, in order, and gone when done', async () => {
+  for (let n = 0; n < 25; n += 1) await queue(n);
+  await queue(99, 'other');
+  const batches: number[][] = [];
+  await workerOf(async (jobs) => {
+    batches.push(jobs.map(numberOf));
+    return allDone(jobs);
+  }).drain();
+  expect(batches.map(({ length }) => length)).toEqual([10, 10, 5]);
+  expect(batches.flat()).toEqual(Array.from({ length: 25 }, (_, n) => n));
+  expect(await queued()).toBe(1);
+});
+
+test('a job exists if and only if the transaction that queued it was committed', async () => {
+  await sql.begin(async (tx) => {
+    await queue(1, 'count', tx);
+  });
+  await sql
+    .begin(async (tx) => {
+      await queue(2, 'count', tx);
+      throw new Error('changed my mind');
+    })
+    .catch(() => {});
+  const rows = await sql`select payload from jobs`;
+  expect(rows).toMatchObject([{ payload: { n: 1 } }]);
+});
+
+test('jobs can be queued by the statement that causes them', async () => {
+  await sql`create table things (n int)`;
+  await sql`insert into things select generate_series(1, 3)`;
+  const payloads = sql`select jsonb_build_object('n', n) from gone`;
+  await sql`
+    with gone as (delete from things where n < 3 returning n), queued as (${enqueue(sql, 'count', payloads)})
+    select count(*) from gone`;
+  const seen: number[] = [];
+  await workerOf(async (jobs) => {
+    seen.push(...jobs.map(numberOf));
+    return allDone(jobs);
+  }).drain();
+  expect(seen.sort()).toEqual([1, 2]);
+});
+
+test('a job is not begun before its time', async () => {
+  await queue(1);
+  await sql`update jobs set run_at = now() + interval '1 minute'`;
+  await workerOf(async () => expect.unreachable()).drain();
+  expect(await queued()).toBe(1);
+});
+
+test('what fails is tried again later, each time later; the rest of its batch is done', async () => {
+  for (const n of [1, 2, 3]) await queue(n);
+  await workerOf(async (jobs) =>
+    jobs.map((job) => (numberOf(job) === 2 ? { retry: 'not yet' } : 'done')),
+  ).drain();
+  const [row] = await sql<{ attempts: number; last_error: string; wait: number }[]>`
+    select attempts, last_error, extract(epoch from run_at - now())::float8 as wait from jobs`;
+  expect(row).toMatchObject({ attempts: 1, last_error: 'not yet' });
+  expect(row?.wait).toBeLessThanOrEqual(1);
+
+  await sql`update jobs set attempts = 40, run_at = now()`;
+  await workerOf(async () => Promise.reject(new Error('out of order'))).drain();
+  const [later] = await sql<{ attempts: number; last_error: string; wait: number }[]>`
+    select attempts, last_error, extract(epoch from run_at - now())::float8 as wait from jobs`;
+  expect(later).toMatchObject({ attempts: 41, last_error: 'Error: out of order' });
+  expect(later?.wait).toBeGreaterThan(140);
+  expect(later?.wait).toBeLessThanOrEqual(300);
+});
+
+test('two workers share the work: each job once, none at the same time as itself', async () => {
+  for (let n = 0; n < 200; n += 1) await queue(n);
+  const times = new Map<number, number>();
+  const inHand = new Set<number>();
+  const handle = async (jobs: Job[]) => {
+    for (const job of jobs) {
+      expect(inHand.has(numberOf(job))).toBe(false);
+      inHand.add(numberOf(job));
+      times.set(numberOf(job), (times.get(numberOf(job)) ?? 0) + 1);
+    }
+    // Longer than the lease, which is renewed.
+    if (times.size < 60) await Bun.sleep(400);
+    for (const job of jobs) inHand.delete(numberOf(job));
+    return allDone(jobs);
+  };
+  const workers = [workerOf(handle, { leaseMs: 150 }), workerOf(handle, { leaseMs: 150 })];
+  await Promise.all(workers.map((worker) => worker.drain()));
+  expect(times.size).toBe(200);
+  expect(new Set(times.values())).toEqual(new Set([1]));
+  expect(await queued()).toBe(0);
+});
+
+test('wake begins at once, drain waits for the batch in hand, stop ends the loop', async () => {
+  const seen: number[] = [];
+  const worker = workerOf(async (jobs) => {
+    await Bun.sleep(50);
+    seen.push(...jobs.map(numberOf));
+    return allDone(jobs);
+  });
+  worker.start();
+  await worker.drain();
+  await queue(1);
+  worker.wake();
+  await eventually('the job', () => seen.includes(1));
+  await queue(2);
+  worker.wake();
+  await worker.drain();
+  expect(seen).toEqual([1, 2]);
+  await worker.stop();
+  await queue(3);
+  worker.wake();
+  await Bun.sleep(0);
+  expect(await queued()).toBe(1);
+});
+
+test('a worker that loses its connection goes on by itself', async () => {
+  const own = connectPostgres({
+    url: database.url,
+    applicationName: 'loses',
+    log: silentLog,
+    connectionsMax: 2,
+  });
+  const seen: number[] = [];
+  const worker = workerOf(
+    async (jobs) => {
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'loses'`;
+      seen.push(...jobs.map(numberOf));
+      return allDone(jobs);
+    },
+    { sql: own, pollMs: 50 },
+  );
+  await queue(1);
+  worker.start();
+  await eventually('the end of the job', async () => (await queued()) === 0);
+  expect(seen).toEqual([1]);
+  await worker.stop();
+  await own.end({ timeout: 1 });
+});
+
+test('the jobs of a killed process are done by another', async () => {
+  for (let n = 0; n < 5; n += 1) await queue(n);
+  const source = join(import.meta.dir, '../../src/infra/postgres');
+  const script = `const { connectPostgres } = await import(process.env.SOURCE + '/client.ts');
+    const { createJobWorker } = await import(process.env.SOURCE + '/job-queue.ts');
+    const log = { info() {}, warn() {} };
+    const sql = connectPostgres({ url: process.env.URL, applicationName: 'victim', log });
+    const handle = async (jobs) => { console.log('took ' + jobs.length); await Bun.sleep(60_000); };
+    createJobWorker({ sql, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 500 }).start();`;
+  const victim = startChild([process.execPath, '-e', script], {
+    environment: { SOURCE: source, URL: database.url },
+  });
+  await eventually('the batch', () => victim.output().includes('took 3'));
+  const seen: number[] = [];
+  const worker = workerOf(
+    async (jobs) => {
+      seen.push(...jobs.map(numberOf));
+      return allDone(jobs);
+    },
+    { pollMs: 50 },
+  );
+  worker.start();
+  await eventually('the other jobs', () => seen.length === 2);
+  expect(await queued()).toBe(3);
+  victim.kill('SIGKILL');
+  await eventually('all jobs', async () => (await queued()) === 0);
+  expect(seen.sort()).toEqual([0, 1, 2, 3, 4]);
+  await worker.stop();
+});

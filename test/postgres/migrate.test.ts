@@ -1,0 +1,105 @@
+// The schema is brought up to date once, by whoever comes first, or refused with the reason.
+
+import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import { migrate } from '../../src/infra/postgres/migrate.ts';
+import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+
+setDefaultTimeout(30_000);
+
+const root = mkdtempSync(join(tmpdir(), 'atrium-migrations-'));
+const databases: TestDatabase[] = [];
+let directory: string;
+let sql: Sql;
+let url: string;
+
+/** A database that never saw a migration, and an empty folder for them. */
+beforeEach(async () => {
+  const database = await testDatabase();
+  databases.push(database);
+  ({ sql, url } = database);
+  await sql`drop schema public cascade`;
+  await sql`create schema public`;
+  directory = mkdtempSync(join(root, 'folder-'));
+  write('0001-notes.sql', 'create table notes (id int primary key); insert into notes values (1);');
+  write('0002-more-notes.sql', 'insert into notes values (2);');
+});
+afterAll(async () => {
+  for (const database of databases) await database.drop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+const write = (file: string, text: string): void => writeFileSync(join(directory, file), text);
+const run = (): Promise<void> => migrate(sql, { directory, log: silentLog });
+const notes = async (): Promise<number[]> => {
+  const rows = await sql<{ id: number }[]>`select id from notes order by id`;
+  return rows.map(({ id }) => id);
+};
+
+test('files are applied in order and noted; the next time nothing is done', async () => {
+  await run();
+  await run();
+  expect(await notes()).toEqual([1, 2]);
+  expect(
+    await sql`select id, name, length(checksum) as length from schema_migrations order by id`,
+  ).toMatchObject([
+    { id: 1, name: '0001-notes.sql', length: 64 },
+    { id: 2, name: '0002-more-notes.sql', length: 64 },
+  ]);
+  write('0003-third.sql', 'insert into notes values (3);');
+  await run();
+  expect(await notes()).toEqual([1, 2, 3]);
+});
+
+test('five processes at once apply each file once', async () => {
+  const clients = Array.from({ length: 5 }, () =>
+    connectPostgres({ url, applicationName: 'test', log: silentLog }),
+  );
+  write('0002-more-notes.sql', 'select pg_sleep(0.2); insert into notes values (2);');
+  await Promise.all(clients.map((client) => migrate(client, { directory, log: silentLog })));
+  expect(await notes()).toEqual([1, 2]);
+  for (const client of clients) await client.end({ timeout: 1 });
+});
+
+test('a file that fails leaves nothing of itself, and those before it in place', async () => {
+  write('0002-more-notes.sql', 'insert into notes values (2); select 1/0;');
+  await expect(run()).rejects.toThrow('Migration 0002-more-notes.sql failed: division by zero');
+  expect(await notes()).toEqual([1]);
+  write('0002-more-notes.sql', 'insert into notes values (2);');
+  await run();
+  expect(await notes()).toEqual([1, 2]);
+});
+
+test('a file that was changed after it was applied is refused', async () => {
+  await run();
+  write('0001-notes.sql', 'create table notes (id bigint primary key);');
+  await expect(run()).rejects.toThrow('Migration 0001-notes.sql was changed after it was applied');
+});
+
+test('a database that is newer than the code is refused', async () => {
+  await run();
+  rmSync(join(directory, '0002-more-notes.sql'));
+  await expect(run()).rejects.toThrow('The database is newer than this version: it has 0002-more-notes.sql');
+});
+
+test('a gap is refused, in the folder and in the database', async () => {
+  write('0004-fourth.sql', 'select 1;');
+  await expect(run()).rejects.toThrow('Migration 0004-fourth.sql follows no 0003: numbers have no gaps');
+  rmSync(join(directory, '0004-fourth.sql'));
+  await run();
+  await sql`delete from schema_migrations where id = 1`;
+  await expect(run()).rejects.toThrow('The database has 0002-more-notes.sql, but not 0001');
+});
+
+test('a file that is not named as one is refused', async () => {
+  write('3-third.sql', 'select 1;');
+  await expect(run()).rejects.toThrow('Migration 3-third.sql is not named NNNN-name.sql');
+});
+
+test('the migrations of the service apply to an empty database', async () => {
+  await migrate(sql, { directory: MIGRATIONS, log: silentLog });
+  await migrate(sql, { directory: MIGRATIONS, log: silentLog });
+});
