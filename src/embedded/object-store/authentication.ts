@@ -129,7 +129,9 @@ function readQuery(request: StoreRequest, now: number): Claim {
   if (expires > limits.presignedSecondsMax) {
     throw queryError('X-Amz-Expires must be less than a week (in seconds); that is, less than 604800');
   }
-  if (parameter('SignedHeaders') === '') throw queryError('X-Amz-SignedHeaders must be given');
+  if (parameter('SignedHeaders') === '' || parameter('Signature') === '') {
+    throw queryError('Query-string authentication requires X-Amz-SignedHeaders and X-Amz-Signature');
+  }
   if (time - now > limits.clockSkewMsMax) {
     throw new S3Error('AccessDenied', { message: 'Request is not yet valid' });
   }

@@ -39,6 +39,7 @@ export interface Blobs {
   remove(id: string): Promise<void>;
   /** To be called before the first receive: drops what a crash left. */
   recover(isNamed: (id: string) => boolean): Promise<void>;
+  isEmpty(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -79,6 +80,7 @@ export async function openBlobs(directory: string): Promise<Blobs> {
       for (const name of await readdir(staging)) await rm(join(staging, name), { force: true });
       for (const name of await readdir(kept)) if (!isNamed(name)) await rm(join(kept, name), { force: true });
     },
+    isEmpty: async () => (await readdir(kept)).length === 0,
     close: () => keptFolder.close(),
   };
 }
@@ -166,7 +168,10 @@ function createFlush(file: FileHandle) {
       running.catch(() => undefined);
     },
     running: () => running,
-    finish: () => running.then(() => file.sync()),
+    finish(): Promise<void> {
+      running = running.then(() => file.sync());
+      return running;
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import { assertKey } from './names.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Text stays text, blanks included; entities are left alone here, so that a document can't define its own. */
+/** Text stays text, blanks included; entities are left alone here: a document must not define its own. */
 const parser = new XMLParser({
   ignoreAttributes: true,
   parseTagValue: false,
@@ -20,7 +20,7 @@ interface DeleteDocument {
   readonly isQuiet: boolean;
 }
 
-/** Throws MalformedXML, also for a DOCTYPE or more than 1000 keys; NotImplemented for versions and conditions. */
+/** Throws MalformedXML, also for a DOCTYPE or over 1000 keys; NotImplemented for versions and conditions. */
 export function parseDeleteDocument(document: string): DeleteDocument {
   if (/<!doctype/i.test(document) || XMLValidator.validate(document) !== true)
     throw new S3Error('MalformedXML');

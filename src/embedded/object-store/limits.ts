@@ -29,7 +29,7 @@ export const limits = {
   readBufferBytes: 256 * KiB,
   /** Dirty bytes of one upload before they are pushed to the disk, so that the last fsync is short. */
   unsyncedBytesMax: 64 * MiB,
-  /** Received bytes between two collections: buffers lie outside the heap, so that their garbage is not seen. */
+  /** Received bytes between two collections: buffers lie outside the heap, where their garbage is not seen. */
   uncollectedBytesMax: 48 * MiB,
 
   requestsMax: 1024,
@@ -39,7 +39,7 @@ export const limits = {
   uploadIdleMsMax: 60_000,
   /** Without room for a byte to the client; long, because a slow reader has megabytes in kernel buffers. */
   downloadIdleMsMax: 600_000,
-  /** After an early refusal the rest of the body is read and dropped within these, so that the client sees the answer. */
+  /** How much of a refused body is still read and dropped, so that its sender gets to see the answer. */
   lingerMsMax: 10_000,
   lingerBytesMax: 256 * MiB,
 

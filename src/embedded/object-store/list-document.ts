@@ -1,7 +1,7 @@
 // ListObjectsV2: its query parameters and the document it answers.
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
-import { afterKey, type ListPage } from './listing.ts';
+import { type ListPage, positionAfter } from './listing.ts';
 import type { StoreRequest } from './request.ts';
 import { encodeUriPath } from './uri.ts';
 import { element, renderDocument, S3_NAMESPACE, type Xml } from './xml.ts';
@@ -32,20 +32,26 @@ export function parseListQuery(request: StoreRequest): ListQuery {
   if (![undefined, 'url'].includes(request.parameter('encoding-type'))) {
     throw new S3Error('InvalidArgument', { message: 'Invalid Encoding Method specified in Request' });
   }
-  const from = parseStart(request);
-  return {
+  const folding = {
     prefix: request.parameter('prefix') ?? '',
     delimiter: request.parameter('delimiter') ?? '',
+  };
+  const from = parseStart(request, folding);
+  return {
+    ...folding,
     max: Math.min(Number(maxKeys), limits.listKeysMax),
     ...(from === undefined ? {} : { from }),
   };
 }
 
 /** A continuation token holds the position where its page begins. */
-function parseStart(request: StoreRequest): Uint8Array | undefined {
+function parseStart(
+  request: StoreRequest,
+  folding: { prefix: string; delimiter: string },
+): Uint8Array | undefined {
   const token = request.parameter('continuation-token');
   const startAfter = request.parameter('start-after');
-  if (token === undefined) return startAfter === undefined ? undefined : afterKey(startAfter);
+  if (token === undefined) return startAfter === undefined ? undefined : positionAfter(startAfter, folding);
   if (!token.startsWith(TOKEN_PREFIX) || !/^[\w-]+$/.test(token.slice(TOKEN_PREFIX.length))) {
     throw new S3Error('InvalidArgument', { message: 'The continuation token provided is incorrect' });
   }

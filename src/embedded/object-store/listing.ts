@@ -10,7 +10,7 @@ interface ListOptions {
   readonly prefix: string;
   /** '' folds nothing. */
   readonly delimiter: string;
-  /** Where the page begins: `resume` of the page before, or what `afterKey` answers. */
+  /** Where the page begins: `resume` of the page before, or what `positionAfter` answers. */
   readonly from?: Uint8Array;
   /** Keys and common prefixes together. */
   readonly max: number;
@@ -26,12 +26,15 @@ export interface ListPage {
 /** Reads at most `limit` rows of [from, below), in order. */
 type ReadRange = (range: { from: Uint8Array; below: Uint8Array; limit: number }) => ListedRow[];
 
-/** The first position behind a key. */
-export function afterKey(key: string): Buffer {
-  return Buffer.concat([Buffer.from(key), Buffer.of(0)]);
+/** The position behind `start-after`: behind all that folds with it, as its common prefix sorts before it. */
+export function positionAfter(startAfter: string, folding: { prefix: string; delimiter: string }): Buffer {
+  const key = Buffer.from(startAfter);
+  const [prefix, delimiter] = [Buffer.from(folding.prefix), Buffer.from(folding.delimiter)];
+  const folded = startAfter.startsWith(folding.prefix) ? fold(key, prefix, delimiter) : undefined;
+  return folded === undefined ? afterKey(key) : afterAllBelow(folded);
 }
 
-/** Costs one index range for the page, plus one for each common prefix: what it folds is skipped, not read. */
+/** Costs an index range for the page and one for each common prefix: what that folds is skipped, not read. */
 export function listPage(read: ReadRange, options: ListOptions): ListPage {
   const prefix = Buffer.from(options.prefix);
   const delimiter = Buffer.from(options.delimiter);
@@ -55,13 +58,17 @@ export function listPage(read: ReadRange, options: ListOptions): ListPage {
         break;
       }
       rows.push(row);
-      from = Buffer.concat([key, Buffer.of(0)]);
+      from = afterKey(key);
     }
     const last = batch.at(-1);
     if (last === undefined || (batch.length < limit && Buffer.compare(last.key, from) < 0)) {
       return { rows, commonPrefixes };
     }
   }
+}
+
+function afterKey(key: Buffer): Buffer {
+  return Buffer.concat([key, Buffer.of(0)]);
 }
 
 /** The part of the key up to the first delimiter behind the prefix. */

@@ -12,7 +12,7 @@ export function assertBucketName(bucket: string): void {
   }
 }
 
-/** Throws unless the key has 1 to 1024 bytes of UTF-8. Any character is allowed, `/`, `..` and NUL included. */
+/** Throws unless the key has 1 to 1024 bytes of UTF-8. Any character will do, `/`, `..` and NUL included. */
 export function assertKey(key: string): void {
   if (key === '')
     throw new S3Error('InvalidArgument', { message: 'User key must have a length greater than 0.' });

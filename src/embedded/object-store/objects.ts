@@ -1,5 +1,6 @@
 // The objects of the store: blobs and catalogue as one. A change is visible as a whole or not at all,
 // and every promise here resolves only when the change would survive a loss of power.
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Blob, type Blobs, openBlobs } from './blobs.ts';
@@ -52,7 +53,7 @@ export interface Objects {
     attributes: ObjectAttributes,
     precondition?: Precondition,
   ): Promise<StoredObject>;
-  /** Copies no bytes: both names share the blob. `derive` sees the source and answers the copy's attributes. */
+  /** Copies no bytes: both names share the blob. `derive` makes the copy's attributes from the source. */
   copy(
     source: ObjectName,
     target: ObjectName,
@@ -69,8 +70,13 @@ export interface Objects {
 export async function openObjects(directory: string): Promise<Objects> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await chmod(directory, 0o700);
-  const catalogue = await openCatalogue(join(directory, 'catalogue.sqlite'));
+  const path = join(directory, 'catalogue.sqlite');
   const blobs = await openBlobs(directory);
+  if (!existsSync(path) && !(await blobs.isEmpty())) {
+    // Going on would remove them all, as nothing names them.
+    throw new Error(`${path} is missing, though there are objects: put it back, or move the folder away`);
+  }
+  const catalogue = await openCatalogue(path);
   await blobs.recover(catalogue.isNamed);
   await syncFolder(directory);
   return createObjects(catalogue, blobs);

@@ -1,6 +1,5 @@
 // Which operation a request is, by its method, its target and its query.
-import type { Authentication } from './authentication.ts';
-import { createAuthenticator } from './authentication.ts';
+import { type Authentication, createAuthenticator } from './authentication.ts';
 import { createBucketOperations } from './bucket-operations.ts';
 import { S3Error } from './errors.ts';
 import { assertBucketName, assertKey } from './names.ts';

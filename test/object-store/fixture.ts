@@ -1,0 +1,102 @@
+// A store of its own for a test file, with the clients that the service and its users have.
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CreateBucketCommand, GetObjectCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3';
+import { startObjectStore } from '../../src/embedded/object-store/index.ts';
+
+export const CREDENTIALS = { accessKeyId: 'test-access-key', secretAccessKey: 'test-secret-access-key' };
+export const REGION = 'us-east-1';
+export const BUCKET = 'test-bucket';
+
+export interface TestStore extends AsyncDisposable {
+  readonly endpoint: string;
+  readonly directory: string;
+  readonly client: S3Client;
+}
+
+export function createClient(endpoint: string, options: { secretAccessKey?: string; skewMs?: number } = {}) {
+  return new S3Client({
+    endpoint,
+    region: REGION,
+    forcePathStyle: true,
+    credentials: { ...CREDENTIALS, secretAccessKey: options.secretAccessKey ?? CREDENTIALS.secretAccessKey },
+    systemClockOffset: options.skewMs ?? 0,
+    maxAttempts: 1,
+  });
+}
+
+export function storeOptions(directory: string) {
+  return { directory, host: '127.0.0.1', port: 0, region: REGION, corsOrigins: [], ...CREDENTIALS };
+}
+
+/** A store that reports a failure of its own fails the test. */
+const LOG = {
+  error: (fields: object, message: string) => {
+    throw new Error(`${message}: ${JSON.stringify(fields)}`);
+  },
+};
+
+export function startStore(options: Parameters<typeof startObjectStore>[0]) {
+  return startObjectStore(options, LOG);
+}
+
+export function createDirectory(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'object-store-'));
+}
+
+/** A fresh store with one bucket; its thread and its directory are gone when it is disposed of. */
+export async function startTestStore(corsOrigins: readonly string[] = []): Promise<TestStore> {
+  const directory = await createDirectory();
+  const store = await startStore({ ...storeOptions(directory), corsOrigins });
+  const client = createClient(store.endpoint);
+  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  return {
+    endpoint: store.endpoint,
+    directory,
+    client,
+    [Symbol.asyncDispose]: async () => {
+      client.destroy();
+      await store.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** How many files the store keeps: uploads under way, and whole blobs. */
+export async function countFiles(directory: string): Promise<{ staging: number; blobs: number }> {
+  const [staging, blobs] = await Promise.all([
+    readdir(join(directory, 'staging')),
+    readdir(join(directory, 'blobs')),
+  ]);
+  return { staging: staging.length, blobs: blobs.length };
+}
+
+/** Polls until the condition holds; fails after four seconds. */
+export async function waitFor(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 4_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`waited in vain for: ${what}`);
+    await Bun.sleep(5);
+  }
+}
+
+export async function readText(store: TestStore, key: string): Promise<string> {
+  const { Body } = await store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: key }));
+  return (await Body?.transformToString()) ?? '';
+}
+
+/** The S3 code and the status that a command is refused with. */
+export async function refusal(work: Promise<unknown>): Promise<[code: string, status: number | undefined]> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof S3ServiceException)) throw new Error(`not refused by the store: ${String(error)}`);
+  return [error.name, error.$metadata.httpStatusCode];
+}
+
+/** The code in an XML error document, with the status. */
+export async function errorOf(response: Response): Promise<[code: string | undefined, status: number]> {
+  return [/<Code>(\w+)<\/Code>/.exec(await response.text())?.[1], response.status];
+}

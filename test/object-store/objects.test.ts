@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  CopyObjectCommand,
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  GetObjectTaggingCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
+import { BUCKET, countFiles, readText, refusal, startTestStore, type TestStore } from './fixture.ts';
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await startTestStore();
+});
+afterAll(() => store[Symbol.asyncDispose]());
+
+const put = (Key: string, Body: string | Uint8Array, extra = {}) =>
+  store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body, ...extra }));
+
+describe('buckets', () => {
+  test('creating one twice is no error, and it keeps its objects', async () => {
+    await put('kept', 'x');
+    await store.client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+    expect(await readText(store, 'kept')).toBe('x');
+    await store.client.send(new HeadBucketCommand({ Bucket: BUCKET }));
+  });
+
+  test('one that is absent answers 404', async () => {
+    expect(await refusal(store.client.send(new HeadBucketCommand({ Bucket: 'absent' })))).toEqual([
+      'NotFound',
+      404,
+    ]);
+    const inAbsent = { Bucket: 'absent', Key: 'k' };
+    expect(await refusal(store.client.send(new GetObjectCommand(inAbsent)))).toEqual(['NoSuchBucket', 404]);
+    expect(await refusal(store.client.send(new PutObjectCommand({ ...inAbsent, Body: 'x' })))).toEqual([
+      'NoSuchBucket',
+      404,
+    ]);
+  });
+
+  test.each(['ab', 'UPPER', 'a..b', '10.0.0.1', 'under_score', '-ab'])(
+    'the name %p is refused',
+    async (Bucket) => {
+      expect(await refusal(store.client.send(new CreateBucketCommand({ Bucket })))).toEqual([
+        'InvalidBucketName',
+        400,
+      ]);
+    },
+  );
+});
+
+describe('an object', () => {
+  test('comes back with its bytes, ETag, size, type and metadata', async () => {
+    const body = crypto.getRandomValues(new Uint8Array(300_000));
+    const etag = `"${createHash('md5').update(body).digest('hex')}"`;
+    const headers = {
+      ContentType: 'text/plain; charset=utf-8',
+      CacheControl: 'no-store',
+      ContentDisposition: 'attachment; filename="a.txt"',
+      ContentEncoding: 'identity',
+      ContentLanguage: 'en',
+      Metadata: { colour: 'blue', 'two-words': 'a b' },
+    };
+    expect((await put('whole', body, headers)).ETag).toBe(etag);
+    const got = await store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'whole' }));
+    expect(got).toMatchObject({ ...headers, ETag: etag, ContentLength: body.length, AcceptRanges: 'bytes' });
+    expect(Buffer.from((await got.Body?.transformToByteArray()) ?? []).equals(body)).toBe(true);
+    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'whole' }));
+    expect(head).toMatchObject({ ...headers, ETag: etag, ContentLength: body.length });
+    expect(head.LastModified?.getTime()).toBe(got.LastModified?.getTime());
+  });
+
+  test('may be empty', async () => {
+    await put('empty', '');
+    expect(await readText(store, 'empty')).toBe('');
+  });
+
+  test('may come as a stream, which the SDK sends in aws-chunked encoding, with a checksum behind it', async () => {
+    const parts = Array.from({ length: 50 }, (_, index) => Buffer.alloc(7_000 + index, index));
+    const ContentLength = parts.reduce((sum, part) => sum + part.length, 0);
+    await store.client.send(
+      new PutObjectCommand({ Bucket: BUCKET, Key: 'streamed', Body: Readable.from(parts), ContentLength }),
+    );
+    const got = await store.client.send(
+      new GetObjectCommand({ Bucket: BUCKET, Key: 'streamed', ChecksumMode: 'ENABLED' }),
+    );
+    expect(Buffer.from((await got.Body?.transformToByteArray()) ?? []).equals(Buffer.concat(parts))).toBe(
+      true,
+    );
+    expect(got.ContentEncoding).toBeUndefined();
+    expect(got.ChecksumCRC32).toBeString();
+  });
+
+  test.each(['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'] as const)(
+    'is checked against a %s',
+    async (algorithm) => {
+      const result = await put('summed', 'some content', { ChecksumAlgorithm: algorithm });
+      expect(result[`Checksum${algorithm}`]).toBeString();
+    },
+  );
+
+  test('that does not exist answers 404', async () => {
+    const absent = { Bucket: BUCKET, Key: 'absent' };
+    expect(await refusal(store.client.send(new GetObjectCommand(absent)))).toEqual(['NoSuchKey', 404]);
+    expect(await refusal(store.client.send(new HeadObjectCommand(absent)))).toEqual(['NotFound', 404]);
+  });
+
+  test('is replaced as a whole, and only the new bytes are kept', async () => {
+    await put('replaced', 'first', { Metadata: { a: '1' } });
+    const before = await countFiles(store.directory);
+    await put('replaced', 'second');
+    expect(await readText(store, 'replaced')).toBe('second');
+    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'replaced' }));
+    expect(head.Metadata).toEqual({});
+    expect(await countFiles(store.directory)).toEqual(before);
+  });
+
+  test('is only created, or only replaced, where the client asks for that', async () => {
+    const first = await put('guarded', 'first', { IfNoneMatch: '*' });
+    expect(await refusal(put('guarded', 'second', { IfNoneMatch: '*' }))).toEqual([
+      'PreconditionFailed',
+      412,
+    ]);
+    expect(await refusal(put('guarded', 'second', { IfMatch: '"0"' }))).toEqual(['PreconditionFailed', 412]);
+    await put('guarded', 'second', { IfMatch: first.ETag });
+    expect(await readText(store, 'guarded')).toBe('second');
+    expect((await countFiles(store.directory)).staging).toBe(0);
+  });
+
+  test('has at most 2 KB of metadata', async () => {
+    expect(await refusal(put('heavy', 'x', { Metadata: { a: 'x'.repeat(2048) } }))).toEqual([
+      'MetadataTooLarge',
+      400,
+    ]);
+  });
+
+  test('has a key of at most 1024 bytes', async () => {
+    await put('é'.repeat(512), 'x');
+    expect(await readText(store, 'é'.repeat(512))).toBe('x');
+    expect(await refusal(put(`${'é'.repeat(512)}a`, 'x'))).toEqual(['KeyTooLongError', 400]);
+  });
+});
+
+describe('a copy', () => {
+  const copy = (source: string, Key: string, extra = {}) =>
+    store.client.send(
+      new CopyObjectCommand({
+        Bucket: BUCKET,
+        Key,
+        CopySource: `${BUCKET}/${encodeURIComponent(source)}`,
+        ...extra,
+      }),
+    );
+
+  test('has the content, ETag, type and metadata of its source and outlives it', async () => {
+    const { ETag } = await put('temp/é + x', 'content', { ContentType: 'text/x', Metadata: { a: 'b' } });
+    const result = await copy('temp/é + x', 'final/copy');
+    expect(result.CopyObjectResult?.ETag).toBe(ETag);
+    await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'temp/é + x' }));
+    const got = await store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'final/copy' }));
+    expect(got).toMatchObject({ ContentType: 'text/x', Metadata: { a: 'b' }, ETag });
+    expect(await got.Body?.transformToString()).toBe('content');
+  });
+
+  test('takes no room, and the bytes go with the last name', async () => {
+    await put('shared-1', 'content');
+    const before = await countFiles(store.directory);
+    await copy('shared-1', 'shared-2');
+    expect(await countFiles(store.directory)).toEqual(before);
+    await put('shared-1', 'other');
+    expect(await readText(store, 'shared-2')).toBe('content');
+    await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'shared-2' }));
+    expect(await countFiles(store.directory)).toEqual(before);
+  });
+
+  test('is made only of the content that the client has seen', async () => {
+    const { ETag } = await put('seen', 'one');
+    await put('seen', 'two');
+    expect(await refusal(copy('seen', 'seen-copy', { CopySourceIfMatch: ETag }))).toEqual([
+      'PreconditionFailed',
+      412,
+    ]);
+    expect(
+      await refusal(store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'seen-copy' }))),
+    ).toEqual(['NoSuchKey', 404]);
+    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'seen' }));
+    await copy('seen', 'seen-copy', { CopySourceIfMatch: head.ETag });
+    expect(await refusal(copy('seen', 'seen-copy', { CopySourceIfNoneMatch: head.ETag }))).toEqual([
+      'PreconditionFailed',
+      412,
+    ]);
+    const tomorrow = new Date(Date.now() + 86_400_000);
+    expect(await refusal(copy('seen', 'seen-copy', { CopySourceIfModifiedSince: tomorrow }))).toEqual([
+      'PreconditionFailed',
+      412,
+    ]);
+  });
+
+  test('may replace the metadata, also in place', async () => {
+    await put('in-place', 'x', { Metadata: { old: '1' }, ContentType: 'text/old' });
+    expect(await refusal(copy('in-place', 'in-place'))).toEqual(['InvalidRequest', 400]);
+    await copy('in-place', 'in-place', {
+      MetadataDirective: 'REPLACE',
+      Metadata: { new: '2' },
+      ContentType: 'text/new',
+    });
+    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'in-place' }));
+    expect(head).toMatchObject({ Metadata: { new: '2' }, ContentType: 'text/new' });
+    expect(await readText(store, 'in-place')).toBe('x');
+  });
+
+  test('of nothing answers 404', async () => {
+    expect(await refusal(copy('absent', 'copy'))).toEqual(['NoSuchKey', 404]);
+  });
+});
+
+describe('deleting', () => {
+  test('is no error where there is nothing', async () => {
+    const absent = { Bucket: BUCKET, Key: 'absent' };
+    const { $metadata } = await store.client.send(new DeleteObjectCommand(absent));
+    expect($metadata.httpStatusCode).toBe(204);
+  });
+
+  test('takes many keys in one request, whatever characters they have', async () => {
+    const keys = ['many/<&>"\'', ' many ', 'many/\r\n', 'many/]]>', 'many/&amp;', '../many', 'many/é\u0301'];
+    for (const key of keys) await put(key, 'x');
+    const { Deleted } = await store.client.send(
+      new DeleteObjectsCommand({
+        Bucket: BUCKET,
+        Delete: { Objects: [...keys, 'absent'].map((Key) => ({ Key })) },
+      }),
+    );
+    expect(Deleted?.map(({ Key }) => Key)).toEqual([...keys, 'absent']);
+    for (const Key of keys) {
+      expect(await refusal(store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key })))).toEqual([
+        'NoSuchKey',
+        404,
+      ]);
+    }
+    const quiet = await store.client.send(
+      new DeleteObjectsCommand({ Bucket: BUCKET, Delete: { Objects: [{ Key: 'a' }], Quiet: true } }),
+    );
+    expect(quiet.Deleted).toBeUndefined();
+  });
+
+  test('takes at most 1000 keys', async () => {
+    const Objects = Array.from({ length: 1001 }, (_, index) => ({ Key: `k${index}` }));
+    expect(
+      await refusal(store.client.send(new DeleteObjectsCommand({ Bucket: BUCKET, Delete: { Objects } }))),
+    ).toEqual(['MalformedXML', 400]);
+  });
+});
+
+describe('what is not there', () => {
+  test('says so instead of doing something else', async () => {
+    const name = { Bucket: BUCKET, Key: 'k' };
+    const commands = [
+      store.client.send(new CreateMultipartUploadCommand(name)),
+      store.client.send(new GetObjectTaggingCommand(name)),
+      store.client.send(new DeleteBucketCommand(name)),
+      store.client.send(new ListObjectsCommand(name)),
+      store.client.send(new GetObjectCommand({ ...name, VersionId: 'v' })),
+      store.client.send(new PutObjectCommand({ ...name, Body: 'x', ServerSideEncryption: 'AES256' })),
+    ];
+    for (const command of commands) expect(await refusal(command)).toEqual(['NotImplemented', 501]);
+  });
+});

@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { HeadObjectCommand } from '@aws-sdk/client-s3';
+import { createPresignedPost } from '@aws-sdk/s3-presigned-post';
+import {
+  BUCKET,
+  CREDENTIALS,
+  countFiles,
+  errorOf,
+  readText,
+  startTestStore,
+  type TestStore,
+} from './fixture.ts';
+import {
+  fourFieldForm,
+  inSeconds,
+  post,
+  renderForm,
+  supersetForm,
+  toFormData,
+  version4Form,
+} from './form.ts';
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await startTestStore();
+});
+afterAll(() => store[Symbol.asyncDispose]());
+
+const head = (Key: string) => store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key }));
+
+describe('a form', () => {
+  test.each([
+    ['of the four fields of the interface', fourFieldForm],
+    ['of Version 4', version4Form],
+    ['of both versions', supersetForm],
+  ])('%s uploads', async (_name, sign) => {
+    const answer = await post(store, sign('temp/w/1'), 'by form');
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('x-amz-request-id')).toBeString();
+    expect(answer.headers.get('etag')).toBe((await head('temp/w/1')).ETag ?? '');
+    expect(await readText(store, 'temp/w/1')).toBe('by form');
+  });
+
+  test('of the SDK uploads, also several times', async () => {
+    const { url, fields } = await createPresignedPost(store.client, {
+      Bucket: BUCKET,
+      Key: 'sdk',
+      Conditions: [['content-length-range', 0, 10]],
+    });
+    for (const content of ['first', 'second']) {
+      const answer = await fetch(url, { method: 'POST', body: toFormData(fields, content) });
+      expect(answer.status).toBe(204);
+      expect(await readText(store, 'sdk')).toBe(content);
+    }
+  });
+
+  test('is understood in any letter case, and in upper-case AWSAccessKeyId alone', async () => {
+    const upper = Object.entries(fourFieldForm('case')).map(([name, value]) => [name.toUpperCase(), value]);
+    expect((await post(store, Object.fromEntries(upper))).status).toBe(204);
+    const { StorageAccessKeyId = '', ...others } = fourFieldForm('case');
+    expect((await post(store, { ...others, AWSAccessKeyId: StorageAccessKeyId })).status).toBe(204);
+  });
+
+  test('may carry an empty file, or one that is no file to the browser', async () => {
+    expect((await post(store, supersetForm('empty'), '')).status).toBe(204);
+    expect((await head('empty')).ContentLength).toBe(0);
+    const form = toFormData(supersetForm('text'), '');
+    form.delete('file');
+    form.append('FILE', 'plain text');
+    const answer = await fetch(`${store.endpoint}/${BUCKET}/`, { method: 'POST', body: form });
+    expect(answer.status).toBe(204);
+    expect(await readText(store, 'text')).toBe('plain text');
+  });
+
+  test('is read to the boundary, whatever the content looks like', async () => {
+    const fields = supersetForm('tricky');
+    const { head: before, tail, type } = renderForm(fields);
+    const content = `\r\n--form-boundary\r\n--\r\n\r\n--form-boundary-7f3\r\nContent-Disposition: form-data; name="key"\r\n\r\n`;
+    const headers = { 'content-type': type };
+    const body = before + content + tail;
+    expect((await fetch(`${store.endpoint}/${BUCKET}`, { method: 'POST', headers, body })).status).toBe(204);
+    expect(await readText(store, 'tricky')).toBe(content);
+  });
+
+  test('stores type and metadata that its policy allows', async () => {
+    const fields = { 'Content-Type': 'text/plain', 'x-amz-meta-name': 'Zoë', 'Cache-Control': 'no-store' };
+    const conditions = [
+      ['starts-with', '$Content-Type', 'text/'],
+      { 'x-amz-meta-name': 'Zoë' },
+      ['starts-with', '$Cache-Control', ''],
+    ];
+    expect((await post(store, version4Form('typed', { fields, conditions }))).status).toBe(204);
+    const stored = await head('typed');
+    expect(stored).toMatchObject({ ContentType: 'text/plain', CacheControl: 'no-store' });
+    expect(stored.Metadata).toEqual({ name: `=?UTF-8?B?${Buffer.from('Zoë').toString('base64')}?=` });
+  });
+
+  test('may take the file name into its key', async () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the protocol's own variable
+    const fields = { ...version4Form('unused'), key: 'user/${filename}' };
+    const signed = version4Form('user/é x.txt');
+    const answer = await post(store, { ...signed, key: fields.key }, new File(['named'], 'é x.txt'));
+    expect(answer.status).toBe(204);
+    expect(await readText(store, 'user/é x.txt')).toBe('named');
+  });
+
+  test('ignores what stands behind the file', async () => {
+    const form = toFormData(supersetForm('behind'), 'the file');
+    form.append('x-amz-meta-late', 'ignored');
+    form.append('file', new File(['another file'], 'b'));
+    form.append('key', 'x'.repeat(100_000));
+    expect((await fetch(`${store.endpoint}/${BUCKET}`, { method: 'POST', body: form })).status).toBe(204);
+    expect(await readText(store, 'behind')).toBe('the file');
+    expect((await head('behind')).Metadata).toEqual({});
+  });
+});
+
+describe('the answer', () => {
+  const withField = (name: string, value: string) =>
+    version4Form('answered & more', { fields: { [name]: value }, conditions: [{ [name]: value }] });
+
+  test.each([
+    ['200', 200],
+    ['201', 201],
+    ['204', 204],
+    ['299', 204],
+  ])('to success_action_status %s is %d', async (wanted, status) => {
+    const answer = await post(store, withField('success_action_status', wanted));
+    expect(answer.status).toBe(status);
+    const text = await answer.text();
+    if (status !== 201) expect(text).toBe('');
+    else {
+      expect(text).toContain(`<Location>${store.endpoint}/${BUCKET}/answered%20%26%20more</Location>`);
+      expect(text).toContain('<Key>answered &amp; more</Key>');
+    }
+  });
+
+  test('may be a redirect that names the object', async () => {
+    const answer = await post(store, withField('success_action_redirect', 'https://app.example/done?a=1'));
+    expect(answer.status).toBe(303);
+    const target = new URL(answer.headers.get('location') ?? '');
+    expect(target.origin + target.pathname).toBe('https://app.example/done');
+    expect(Object.fromEntries(target.searchParams)).toMatchObject({
+      a: '1',
+      bucket: BUCKET,
+      key: 'answered & more',
+    });
+    expect((await post(store, withField('success_action_redirect', 'javascript:alert(1)'))).status).toBe(204);
+  });
+});
+
+describe('a form is refused, and leaves nothing,', () => {
+  const accessKeyId = 'someone-else';
+  const cases: [why: string, fields: () => Record<string, string>, code: string, status: number][] = [
+    [
+      'with a Version 4 signature of another secret',
+      () => version4Form('k', { secretAccessKey: 'x' }),
+      'SignatureDoesNotMatch',
+      403,
+    ],
+    [
+      'with a Version 2 signature of another secret',
+      () => fourFieldForm('k', { secretAccessKey: 'x' }),
+      'SignatureDoesNotMatch',
+      403,
+    ],
+    [
+      'when Version 4 is wrong, though Version 2 is right',
+      () => ({ ...supersetForm('k'), 'x-amz-signature': '0'.repeat(64) }),
+      'SignatureDoesNotMatch',
+      403,
+    ],
+    [
+      'when Version 4 is given in part',
+      () => ({ ...fourFieldForm('k'), 'x-amz-signature': '0' }),
+      'InvalidArgument',
+      400,
+    ],
+    [
+      'with another access key',
+      () => ({ ...fourFieldForm('k'), StorageAccessKeyId: accessKeyId }),
+      'InvalidAccessKeyId',
+      403,
+    ],
+    [
+      'with two access keys that differ',
+      () => ({ ...fourFieldForm('k'), AWSAccessKeyId: accessKeyId }),
+      'InvalidAccessKeyId',
+      403,
+    ],
+    [
+      'with an altered policy',
+      () => ({ ...version4Form('k'), policy: version4Form('other')['policy'] ?? '' }),
+      'SignatureDoesNotMatch',
+      403,
+    ],
+    ['without policy and signature', () => ({ key: 'k' }), 'AccessDenied', 403],
+    ['with another key than was signed', () => ({ ...supersetForm('k'), key: 'other' }), 'AccessDenied', 403],
+    [
+      'with another bucket than it is posted to',
+      () => ({ ...supersetForm('k'), bucket: 'other' }),
+      'AccessDenied',
+      403,
+    ],
+    ['once it has expired', () => supersetForm('k', { expiration: inSeconds(-1) }), 'AccessDenied', 403],
+    ['with a key of 1025 bytes', () => supersetForm('x'.repeat(1025)), 'KeyTooLongError', 400],
+    ['with an empty key', () => supersetForm(''), 'InvalidArgument', 400],
+    [
+      'with a field that is no header',
+      () =>
+        version4Form('k', {
+          fields: { 'x-amz-meta-a': 'a\nb' },
+          conditions: [['starts-with', '$x-amz-meta-a', '']],
+        }),
+      'InvalidArgument',
+      400,
+    ],
+    [
+      'with 20 KB of fields',
+      () => ({ ...supersetForm('k'), 'x-ignore-a': 'x'.repeat(20_480) }),
+      'MaxPostPreDataLengthExceeded',
+      400,
+    ],
+    [
+      'with a hundred fields',
+      () => ({
+        ...supersetForm('k'),
+        ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`x-ignore-${i}`, ''])),
+      }),
+      'MaxPostPreDataLengthExceeded',
+      400,
+    ],
+  ];
+  test.each(cases)('%s', async (_why, fields, code, status) => {
+    const before = await countFiles(store.directory);
+    expect(await errorOf(await post(store, fields()))).toEqual([code, status]);
+    expect(await countFiles(store.directory)).toEqual(before);
+  });
+
+  const send = (body: string | FormData, type?: string) =>
+    fetch(`${store.endpoint}/${BUCKET}`, {
+      method: 'POST',
+      body,
+      ...(type === undefined ? {} : { headers: { 'content-type': type } }),
+    });
+
+  test('with a field given twice', async () => {
+    const form = new FormData();
+    form.append('Key', 'other');
+    for (const [name, value] of toFormData(supersetForm('k'), 'x')) form.append(name, value);
+    expect(await errorOf(await send(form))).toEqual(['InvalidArgument', 400]);
+  });
+
+  test('without a file, or when it is no form', async () => {
+    const form = toFormData(supersetForm('k'), 'x');
+    form.delete('file');
+    expect(await errorOf(await send(form))).toEqual(['InvalidArgument', 400]);
+    expect(await errorOf(await send('key=k', 'application/x-www-form-urlencoded'))).toEqual([
+      'PreconditionFailed',
+      412,
+    ]);
+    expect(await errorOf(await send('nothing', 'multipart/form-data'))).toEqual(['PreconditionFailed', 412]);
+    expect(await errorOf(await send('nothing', 'multipart/form-data; boundary=x'))).toEqual([
+      'MalformedPOSTRequest',
+      400,
+    ]);
+  });
+
+  test('without its last boundary', async () => {
+    const before = await countFiles(store.directory);
+    const { head: start, tail, type } = renderForm(supersetForm('cut'));
+    for (const end of ['', tail.slice(0, -8), tail.slice(0, -4)]) {
+      expect(await errorOf(await send(`${start}content${end}`, type))).toEqual(['MalformedPOSTRequest', 400]);
+    }
+    expect(await countFiles(store.directory)).toEqual(before);
+  });
+
+  test('for a bucket that is not there', async () => {
+    const { accessKeyId: StorageAccessKeyId } = CREDENTIALS;
+    const body = toFormData({ ...fourFieldForm('k'), StorageAccessKeyId }, 'x');
+    const answer = await fetch(`${store.endpoint}/absent`, { method: 'POST', body });
+    expect(await errorOf(answer)).toEqual(['NoSuchBucket', 404]);
+  });
+});
