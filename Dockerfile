@@ -1,6 +1,6 @@
 # The service in a container: no root, a read-only root file system, everything written below /data.
 #   docker build -t atrium .
-#   docker run --read-only --tmpfs /tmp -v atrium:/data -p 3000:3000 -p 9000:9000 atrium
+#   docker run --read-only --tmpfs /tmp -v atrium:/data -e OBJECT_STORE_PORT=9000 -p 3000:3000 -p 9000:9000 atrium
 
 FROM oven/bun:1.4.5-slim AS dependencies
 WORKDIR /app
@@ -14,10 +14,10 @@ COPY package.json bun.lock bunfig.toml tsconfig.json ./
 COPY src src
 RUN mkdir /data && chown bun:bun /data
 USER bun
-# Clients reach the embedded object store on a port of its own; with S3_ENDPOINT set it does not run.
-ENV HOST=0.0.0.0 PORT=3000 OBJECT_STORE_PORT=9000 DATA_DIR=/data BUN_RUNTIME_TRANSPILER_CACHE_PATH=0
+# Without S3_ENDPOINT clients reach the embedded object store on a port of its own, OBJECT_STORE_PORT.
+ENV HOST=0.0.0.0 PORT=3000 DATA_DIR=/data BUN_RUNTIME_TRANSPILER_CACHE_PATH=0
 VOLUME /data
-EXPOSE 3000 9000
+EXPOSE 3000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["bun", "-e", "process.exit((await fetch(`http://127.0.0.1:${process.env.PORT}/healthz`)).ok ? 0 : 1)"]

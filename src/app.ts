@@ -8,6 +8,7 @@ import type { Boundary } from './http/boundary.ts';
 import type { Cors } from './http/cors.ts';
 import { IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
 import { type Route, reply, route } from './http/operation.ts';
+import { splitTarget } from './http/request.ts';
 
 export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
 
@@ -49,8 +50,8 @@ function unmatchedRoute(routes: readonly Route[], cors: Cors): Route {
     ({ request }) => {
       const preflight = request.method === 'OPTIONS' ? cors.preflight(request) : undefined;
       if (preflight !== undefined) return preflight;
-      const { pathname } = new URL(request.url);
-      const methods = patterns.filter(({ pattern }) => pattern.test(pathname)).map(({ method }) => method);
+      const { path } = splitTarget(request.url);
+      const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
       if (methods.length === 0) throw notFound('Not Found');
       return reply(405, { detail: 'Method Not Allowed' }, { allow: [...new Set(methods)].join(', ') });
     },

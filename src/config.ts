@@ -1,12 +1,16 @@
 // The environment → one validated, frozen Config. Nothing else reads the environment.
 
 import { resolve } from 'node:path';
+import { explainWorkspaceName } from './access/index.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
 import { createSettingsReader, SettingsError, type SettingsReader } from './core/settings-reader.ts';
 import { FORM_PROFILES, type FormProfile } from './infra/s3/form-profiles.ts';
 
 /** S3's own ceiling for one posted form and for one copy. */
 const S3_OBJECT_BYTES_MAX = 5_368_709_120;
+
+/** Labels of a host name, joined by dots. */
+const BUCKET_NAME = /^(?=.{3,63}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
 
 type Variable = { name: string; default: string; meaning: string; secret?: true };
 
@@ -157,7 +161,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       publicEndpoint: read.origin('S3_PUBLIC_ENDPOINT'),
       region: read.text('S3_REGION') ?? 'us-east-1',
       bucket:
-        read.pattern('S3_BUCKET', /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, '3 to 63 of a-z, 0-9, . and -') ??
+        read.pattern('S3_BUCKET', BUCKET_NAME, '3 to 63 of a-z, 0-9, . and -, as S3 names buckets') ??
         'atrium',
       formProfile: read.choice('S3_FORM_PROFILE', FORM_PROFILES) ?? 'standard',
     },
@@ -180,7 +184,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       trashRetentionDays: read.integer('TRASH_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
     },
     bootstrap: {
-      workspace: read.text('BOOTSTRAP_WORKSPACE'),
+      workspace: read.checked('BOOTSTRAP_WORKSPACE', explainWorkspaceName),
       apiKey: read.pattern(
         'BOOTSTRAP_API_KEY',
         /^[\x21-\x7e]{32,512}$/,
@@ -192,7 +196,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       format: read.choice('LOG_FORMAT', ['json', 'pretty'] as const) ?? (terminal ? 'pretty' : 'json'),
     },
   };
-  refuseContradictions(read);
+  refuseContradictions(config);
   return Object.freeze(config);
 }
 
@@ -217,8 +221,17 @@ function readStore(read: SettingsReader): S3Settings | undefined {
   };
 }
 
-function refuseContradictions(read: SettingsReader): void {
-  if (read.text('PROCESSES') !== undefined && read.text('PROCESSES') !== '1' && read.text('PORT') === '0') {
+function refuseContradictions({ processes, server, objects }: Config): void {
+  if (processes > 1 && server.port === 0) {
     throw new SettingsError('PORT=0 cannot be shared by several processes: set PORT, or PROCESSES=1');
+  }
+  if (objects.embeddedPort === 0) return;
+  if (objects.external !== undefined) {
+    throw new SettingsError('OBJECT_STORE_PORT is for the embedded object store, which S3_ENDPOINT replaces');
+  }
+  if (objects.embeddedPort === server.port) {
+    throw new SettingsError(
+      `OBJECT_STORE_PORT and PORT are both ${server.port}: each needs a port of its own`,
+    );
   }
 }

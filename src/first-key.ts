@@ -12,8 +12,8 @@ const FILE = 'first-key';
 export type FirstKey = { workspace: string; newKey: string | undefined; keyFile: string | undefined };
 
 /**
- * Idempotent. A key that is made here is kept in the data folder (0600) and returned at the start that made it.
- * Killed between the two: the workspace stays without a kept key, and `bun run admin keys create` makes one.
+ * Idempotent. A key that is made here is kept in the data folder (0600), before the database has it, and returned at
+ * the start that made it. Killed anywhere between: the next start makes another, or finds the kept one valid.
  */
 export async function keepFirstKey(
   config: Config,
@@ -26,16 +26,21 @@ export async function keepFirstKey(
   if (!asked && (config.databaseUrl !== undefined || backing.folder === undefined)) {
     return { workspace, newKey: undefined, keyFile: undefined };
   }
-  const made = await bootstrap({ workspace, ...(apiKey === undefined ? {} : { key: apiKey }) });
-  if (apiKey !== undefined) return { workspace, newKey: undefined, keyFile: undefined };
-  if (backing.folder === undefined) return { workspace, newKey: made.key, keyFile: undefined };
+  if (apiKey !== undefined) {
+    await bootstrap({ workspace, key: apiKey });
+    return { workspace, newKey: undefined, keyFile: undefined };
+  }
+  if (backing.folder === undefined) {
+    const made = await bootstrap({ workspace });
+    return { workspace, newKey: made.key, keyFile: undefined };
+  }
   const keyFile = join(backing.folder.path, FILE);
-  if (made.key !== undefined) keep(keyFile, made.key);
+  const made = await bootstrap({ workspace, keep: (key) => keep(keyFile, key) });
   return { workspace, newKey: made.key, keyFile: isReadable(keyFile) ? keyFile : undefined };
 }
 
 function keep(file: string, key: string): void {
-  writeFileSync(`${file}.new`, `${key}\n`, { mode: 0o600 });
+  writeFileSync(`${file}.new`, `${key}\n`, { mode: 0o600, flush: true });
   renameSync(`${file}.new`, file);
 }
 

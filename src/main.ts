@@ -23,7 +23,7 @@ async function main(): Promise<void> {
   }
   const config = loadConfig(process.env, process.stdout.isTTY);
   const log = createLogger(config.log);
-  const ending = whenToldToEnd();
+  const ending = whenToldToEnd(config.server.sharesPort);
   try {
     await (config.processes > 1 ? runProcesses(config, log, ending) : runAlone(config, log, ending));
   } finally {
@@ -35,7 +35,10 @@ async function runAlone(config: Config, log: Logger, ending: Promise<string>): P
   const startedAt = performance.now();
   const backing = await startBacking(config, log);
   try {
-    const service = await startService(config, backing, log);
+    // A start may wait for a database that is away; an end does not wait for the start.
+    const service = await Promise.race([startService(config, backing, log), ending]);
+    if (typeof service === 'string')
+      return log.info({ signal: service }, 'ending before the start was complete');
     try {
       const first = await keepFirstKey(config, backing, service.bootstrap);
       const readyMs = Math.round(performance.now() - startedAt);
@@ -50,13 +53,18 @@ async function runAlone(config: Config, log: Logger, ending: Promise<string>): P
   }
 }
 
-/** The first SIGTERM or SIGINT begins an orderly end, a second one does not wait for it. */
-function whenToldToEnd(): Promise<string> {
+/**
+ * The first SIGTERM or SIGINT begins an orderly end, a second one does not wait for it. One of several processes ends
+ * also when their owner has died: what it serves from has died with it, and the next start needs the port. It is told
+ * twice of one end where the whole group is told (by a terminal, or systemd), so that only its owner cuts it short.
+ */
+function whenToldToEnd(oneOfSeveral: boolean): Promise<string> {
   return new Promise((resolve) => {
     let told = false;
+    process.on('disconnect', () => resolve('the owner has ended'));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        if (told) process.exit(130);
+        if (told && !oneOfSeveral) process.exit(130);
         told = true;
         resolve(signal);
       });

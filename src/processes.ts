@@ -20,29 +20,52 @@ export async function runProcesses(config: Config, log: Logger, ending: Promise<
   const children = new Set<Subprocess>();
   let stopping = false;
 
-  const startOne = (): Promise<void> =>
-    new Promise((resolve) => {
-      const child = Bun.spawn([process.execPath, `${import.meta.dir}/main.ts`], {
-        stdio: ['ignore', 'inherit', 'inherit'],
-        env: { ...process.env, ...environmentOf(config, backing) },
-        ipc: () => resolve(),
-      });
-      children.add(child);
-      void child.exited.then(async (code) => {
-        children.delete(child);
-        if (stopping) return resolve();
-        log.error({ pid: child.pid, code }, 'a process ended by itself; it is replaced');
-        await Bun.sleep(RESTART_PAUSE_MS);
-        if (!stopping) void startOne().then(resolve);
-      });
+  /** Resolves when the process serves, rejects when it ends instead. One that served and ends is replaced. */
+  const startOne = (): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let served = false;
+    const child = Bun.spawn([process.execPath, `${import.meta.dir}/main.ts`], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...environmentOf(config, backing) },
+      ipc: () => {
+        served = true;
+        resolve();
+      },
     });
+    children.add(child);
+    void child.exited.then((code) => {
+      children.delete(child);
+      reject(new Error(`A process ended before it could serve (exit code ${code})`));
+      if (!served || stopping) return;
+      log.error({ pid: child.pid, code }, 'a process ended by itself; it is replaced');
+      void replaceOne();
+    });
+    return promise;
+  };
+  const replaceOne = async (): Promise<void> => {
+    for (let served = false; !served && !stopping; ) {
+      await Bun.sleep(RESTART_PAUSE_MS);
+      if (!stopping) served = await startOne().then(() => true, noteFailure);
+    }
+  };
+  const noteFailure = (error: unknown): false => {
+    if (!stopping) log.error({ err: error }, 'a process could not be replaced; it is tried again');
+    return false;
+  };
+  const startAll = async () => {
+    const first = await bootstrapOnce(config, backing, log);
+    // What keeps the first ones from serving (a port that is taken, say) is the operator's to put right.
+    await Promise.all(Array.from({ length: config.processes }, startOne));
+    return first;
+  };
 
   try {
-    const first = await bootstrapOnce(config, backing, log);
-    await Promise.race([Promise.all(Array.from({ length: config.processes }, startOne)), ending]);
-    const url = toOrigin(config.server.host, config.server.port);
-    const readyMs = Math.round(performance.now() - startedAt);
-    process.stdout.write(renderWelcome({ url, readyMs, ...first }));
+    const first = await Promise.race([startAll(), ending]);
+    if (typeof first !== 'string') {
+      const url = toOrigin(config.server.host, config.server.port);
+      const readyMs = Math.round(performance.now() - startedAt);
+      process.stdout.write(renderWelcome({ url, readyMs, ...first }));
+    }
     log.info({ signal: await ending }, 'ending');
   } finally {
     stopping = true;

@@ -14,6 +14,7 @@ import { docsRoutes } from './http/docs.ts';
 import { healthRoutes } from './http/health.ts';
 import { createRequestMetrics } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
+import { processFigures } from './http/process-figures.ts';
 import { isUnavailable, type Sql } from './infra/postgres/client.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import { createObjectStore } from './infra/s3/client.ts';
@@ -24,7 +25,11 @@ export type Bootstrapped = { workspace: string; key: string | undefined };
 export type Service = {
   url: string;
   /** Creates the first workspace and key where they are asked for and absent. */
-  bootstrap(request: { workspace: string; key?: string }): Promise<Bootstrapped>;
+  bootstrap(request: {
+    workspace: string;
+    key?: string;
+    keep?: (key: string) => void;
+  }): Promise<Bootstrapped>;
   /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
   stop(): Promise<void>;
 };
@@ -53,14 +58,30 @@ export async function startService(
     metrics,
     explainFailure: explainDatabaseFailure,
   });
-  const health = { version, checks: areas.checks, figures: [], metrics, ending: () => ending };
+  const health = {
+    version,
+    checks: areas.checks,
+    figures: processFigures(boundary.running),
+    metrics,
+    ending: () => ending,
+  };
   const described = [...areas.routes, ...healthRoutes(health), ...embedderRoutes];
   const routes = [...described, ...docsRoutes(described, version)];
   const app = createApp({ routes, boundary, cors });
   const lifecycle = createLifecycle([createBucketJob(objects, log), ...areas.jobs], log);
-  await lifecycle.start();
+  const close = async (timeoutMs: number): Promise<void> => {
+    await lifecycle.stop(timeoutMs);
+    objects.close();
+    await closeDatabase(sql);
+  };
   const { host, port, sharesPort, shutdownTimeoutMs } = config.server;
-  app.listen({ hostname: host, port, reusePort: sharesPort });
+  try {
+    await lifecycle.start();
+    app.listen({ hostname: host, port, reusePort: sharesPort });
+  } catch (error) {
+    await close(shutdownTimeoutMs);
+    throw error;
+  }
 
   return {
     url: toOrigin(host, app.server?.port ?? port),
@@ -69,19 +90,19 @@ export async function startService(
       const deadline = performance.now() + shutdownTimeoutMs;
       ending = true;
       boundary.refuseNewRequests();
-      await endsWithin(whenIdle(boundary.running), shutdownTimeoutMs * 0.7);
+      // The server's own count includes the answers that are still being read.
+      const busy = () => boundary.running() > 0 || (app.server?.pendingRequests ?? 0) > 0;
+      await endsWithin(whenIdle(busy), shutdownTimeoutMs * 0.7);
       await app.server?.stop(true);
-      await lifecycle.stop(Math.max(500, deadline - performance.now() - 500));
-      objects.close();
-      await closeDatabase(sql);
+      await close(Math.max(500, deadline - performance.now() - 500));
     },
   };
 }
 
 const closeDatabase = (sql: Sql): Promise<void> => sql.end({ timeout: 1 });
 
-async function whenIdle(running: () => number): Promise<void> {
-  while (running() > 0) await Bun.sleep(10);
+async function whenIdle(busy: () => boolean): Promise<void> {
+  while (busy()) await Bun.sleep(10);
 }
 
 /** A database that is down, slow or going away is the caller's 503, not our 500. */

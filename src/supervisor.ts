@@ -25,6 +25,9 @@ const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
 const POSTGRES = 'postgres';
 const OBJECT_STORE = 'object-store';
 const RESTART_PAUSE_MS = 500;
+/** A process's pool, its listener, the locks of its periodic jobs, and a few that replace lost ones. */
+const CONNECTIONS_PER_PROCESS = 16;
+const CONNECTIONS_MIN = 100;
 /** As long as a compose file may take to bring the database up. */
 const DATABASE_WAIT_MS = 30_000;
 
@@ -42,7 +45,7 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
   };
   try {
     const [postgres, objects] = await Promise.all([
-      embedsPostgres ? keepPostgres(join(config.dataDir, POSTGRES), log) : undefined,
+      embedsPostgres ? keepPostgres(config, log) : undefined,
       embedsObjects ? startEmbeddedObjects(config, log) : undefined,
     ]);
     if (postgres !== undefined) stops.push(postgres.stop);
@@ -59,8 +62,11 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
 }
 
 /** Embedded Postgres, started again on the same port should it ever end by itself. */
-async function keepPostgres(directory: string, log: Logger): Promise<{ url: string; stop(): Promise<void> }> {
-  let running: EmbeddedPostgres = await startPostgres({ directory, log });
+async function keepPostgres(config: Config, log: Logger): Promise<{ url: string; stop(): Promise<void> }> {
+  const connections = Math.max(CONNECTIONS_MIN, (config.processes + 1) * CONNECTIONS_PER_PROCESS);
+  const settings = { max_connections: String(connections) };
+  const options = { directory: join(config.dataDir, POSTGRES), log, settings };
+  let running: EmbeddedPostgres = await startPostgres(options);
   const { url } = running;
   let stopping = false;
   const watch = (server: EmbeddedPostgres): void => {
@@ -68,7 +74,7 @@ async function keepPostgres(directory: string, log: Logger): Promise<{ url: stri
       while (!stopping) {
         log.error({ code }, 'the embedded Postgres ended by itself; it is started again');
         try {
-          running = await startPostgres({ directory, log, port: Number(new URL(url).port) });
+          running = await startPostgres({ ...options, port: Number(new URL(url).port) });
           return watch(running);
         } catch (error) {
           log.error({ err: error }, 'the embedded Postgres did not start again');
@@ -92,8 +98,7 @@ async function startEmbeddedObjects(
   log: Logger,
 ): Promise<{ settings: S3Settings; close(): Promise<void> }> {
   const directory = join(config.dataDir, OBJECT_STORE);
-  const remembered = readIdentity(`${directory}.json`);
-  const identity = remembered ?? { secretAccessKey: randomBase62(30), port: 0 };
+  const identity = readIdentity(`${directory}.json`, log) ?? { secretAccessKey: randomBase62(30), port: 0 };
   const options = {
     directory,
     host: config.server.host,
@@ -133,14 +138,28 @@ async function startEmbeddedObjects(
 /** What must stay the same from start to start: signed URLs depend on both. */
 type StoreIdentity = { secretAccessKey: string; port: number };
 
-const readIdentity = (file: string): StoreIdentity | undefined =>
-  existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as StoreIdentity) : undefined;
+/** Undefined at the first start, and for a file that is damaged: all it costs is the URLs that are out. */
+function readIdentity(file: string, log: Logger): StoreIdentity | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    const held = JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<string, unknown>> | null;
+    const { secretAccessKey, port } = held ?? {};
+    if (typeof secretAccessKey === 'string' && typeof port === 'number') return { secretAccessKey, port };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  log.warn({ file }, 'the file is damaged: URLs that were signed before this start are refused');
+  return undefined;
+}
 
 function writeIdentity(file: string, identity: StoreIdentity): void {
-  writeFileSync(`${file}.new`, JSON.stringify(identity), { mode: 0o600 });
+  writeFileSync(`${file}.new`, JSON.stringify(identity), { mode: 0o600, flush: true });
   chmodSync(`${file}.new`, 0o600);
   renameSync(`${file}.new`, file);
 }
+
+const unreachable = (error: unknown): string =>
+  `DATABASE_URL: the database cannot be reached: ${error instanceof Error ? error.message : error}`;
 
 /**
  * Connects to the database and brings its schema up to date. A database that is still starting is waited for;
@@ -157,7 +176,7 @@ export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadline) {
         await sql.end({ timeout: 1 });
-        throw error;
+        throw isUnavailable(error) ? new Error(unreachable(error), { cause: error }) : error;
       }
       if (attempt === 0) log.warn({ err: error }, 'the database is not reachable yet; waiting for it');
       await Bun.sleep(RESTART_PAUSE_MS);

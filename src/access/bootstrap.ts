@@ -8,8 +8,15 @@ import { createKeyStore, type NewKey } from './store/keys.ts';
 import { createWorkspaceStore } from './store/workspaces.ts';
 import { administratorOf, isReservedWorkspaceName, isWorkspaceName } from './workspace-names.ts';
 
-/** The first workspace; `key`: the text that becomes its key. */
-export type BootstrapRequest = { workspace: string; key?: string | undefined };
+/**
+ * The first workspace; `key`: the text that becomes its key. Where one is made instead, `keep` gets it before it is
+ * worth anything: a crash leaves no workspace whose key nobody knows.
+ */
+export type BootstrapRequest = {
+  workspace: string;
+  key?: string | undefined;
+  keep?: ((key: string) => void) | undefined;
+};
 
 /** `key`: the one that was made, which is shown nowhere again. */
 export type BootstrapOutcome = { workspace: string; key: string | undefined };
@@ -21,7 +28,7 @@ export type BootstrapOutcome = { workspace: string; key: string | undefined };
  * Throws Error of one sentence for a name or a key that cannot be.
  */
 export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; log: Logger }) {
-  return async ({ workspace, key: given }: BootstrapRequest): Promise<BootstrapOutcome> => {
+  return async ({ workspace, key: given, keep }: BootstrapRequest): Promise<BootstrapOutcome> => {
     refuseImpossible({ workspace, key: given });
     const text = given ?? createKeyText();
     const created = await sql.begin(async (transaction) => {
@@ -34,6 +41,7 @@ export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; l
       if (made !== undefined || given !== undefined) {
         await createKeyStore(transaction).insert(toBootstrapKey(workspace, text, createdAt));
       }
+      if (made !== undefined && given === undefined) keep?.(text);
       return made !== undefined;
     });
     if (given !== undefined) await checkGiven({ workspace, key: given });

@@ -28,6 +28,8 @@ import { createUsers } from './users.ts';
 import { administratorOf } from './workspace-names.ts';
 import { createWorkspaces } from './workspaces.ts';
 
+export { explainWorkspaceName } from './workspace-names.ts';
+
 export type AccessDeps = {
   sql: Sql;
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;

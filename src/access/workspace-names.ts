@@ -15,5 +15,11 @@ const RESERVED = new Set(
 
 export const isReservedWorkspaceName = (name: string): boolean => RESERVED.has(name);
 
+/** What is expected of a workspace's name, where the text can't be one. */
+export function explainWorkspaceName(text: string): string | undefined {
+  if (!isWorkspaceName(text)) return `a name that matches ${WORKSPACE_NAME_PATTERN}`;
+  return isReservedWorkspaceName(text) ? 'a name that is not reserved' : undefined;
+}
+
 /** The e-mail of the administrator that a workspace has from the start: an address that no mail reaches. */
 export const administratorOf = (workspaceId: string): string => `admin@${workspaceId}.localhost`;

@@ -27,8 +27,8 @@ export function createSettingsReader(
   const origin = (name: string): string | undefined => {
     if (text(name) === undefined) return undefined;
     const url = parsed(name);
-    const plain =
-      url !== undefined && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === '';
+    // Whatever else a URL can hold would be lost without a word.
+    const plain = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
     return plain ? url.origin : refuse(name, 'an http or https origin such as https://s3.example.com');
   };
   return {
@@ -49,6 +49,12 @@ export function createSettingsReader(
     pattern(name: string, pattern: RegExp, allowed: string): string | undefined {
       const value = text(name);
       return value === undefined || pattern.test(value) ? value : refuse(name, allowed);
+    },
+    /** `explain` says what is expected where a value cannot be. */
+    checked(name: string, explain: (value: string) => string | undefined): string | undefined {
+      const value = text(name);
+      const expected = value === undefined ? undefined : explain(value);
+      return expected === undefined ? value : refuse(name, expected);
     },
     url(name: string, protocols: readonly string[]): string | undefined {
       if (text(name) === undefined) return undefined;

@@ -28,6 +28,12 @@ export type Document = {
   archivedAt: Date | null;
 };
 
+/** What permission checks and download URLs need of a document: little, where its metadata may be a megabyte. */
+export type Located = Pick<
+  Document,
+  'id' | 'workspaceId' | 'ownerId' | 'name' | 'objectKey' | 'curators' | 'status'
+>;
+
 /** The interface's DocumentMetadataRead. */
 export function renderDocument(document: Document, bucket: string) {
   return {

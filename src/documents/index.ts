@@ -47,7 +47,7 @@ export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: J
   const { sql, objects, invalidation, clock, log, settings } = deps;
   const store = createDocumentStore(sql);
   const documents = createCachedLookup({
-    load: store.findById,
+    load: store.locate,
     ttlMs: CACHE_TTL_MS,
     entriesMax: CACHED_DOCUMENTS_MAX,
     usable: invalidation.connected,

@@ -15,6 +15,9 @@ export const EXPIRES_IN_SECONDS_DEFAULT = 3600;
 /** Rows of one page of the bin or the archive. */
 export const LIST_LIMIT_MAX = 1000;
 
+/** Binned documents that one statement purges: far fewer than the limit on a statement's time allows. */
+export const PURGE_BATCH = 5000;
+
 /** A confirm gives up after this long (or half the retention of uploads, where that is shorter). */
 export const CONFIRM_WITHIN_MS_MAX = 600_000;
 

@@ -45,8 +45,14 @@ export function classifyKey(
 }
 
 /**
+ * Control characters, and the two that XML 1.0 (section 2.2) cannot hold: S3 names the objects of a multi-delete in
+ * XML, and one such key would make the store refuse the whole of it.
+ */
+const UNFIT = /[\p{Cc}\u{FFFE}\u{FFFF}]/u;
+
+/**
  * A folder in its canonical form: outer slashes dropped, repeated ones collapsed, none is `''`.
- * Throws 422 for a `.` or `..` segment, a control character, or more than 512 bytes.
+ * Throws 422 for a `.` or `..` segment, a character that has no place in a key, or more than 512 bytes.
  */
 export function parseFolder(folder: string | null | undefined): string {
   const segments = (folder ?? '').split('/').filter((segment) => segment !== '');
@@ -55,7 +61,7 @@ export function parseFolder(folder: string | null | undefined): string {
   if (segments.some((segment) => segment === '.' || segment === '..')) {
     throw valueError(loc, "a folder has no segment '.' or '..'", folder);
   }
-  if (/\p{Cc}/u.test(canonical)) throw valueError(loc, 'a folder has no control characters', folder);
+  if (UNFIT.test(canonical)) throw valueError(loc, 'a folder has no control characters', folder);
   if (Buffer.byteLength(canonical) > FOLDER_BYTES_MAX) {
     throw valueError(loc, `a folder has at most ${FOLDER_BYTES_MAX} bytes`, folder);
   }

@@ -2,7 +2,7 @@
 
 import type { Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
-import { type Access, curatorsOf, type Document } from './document.ts';
+import { type Access, curatorsOf, type Document, type Located } from './document.ts';
 import type { Viewer } from './policy.ts';
 
 /** The queue kind of objects that wait for their deletion; its payload is `{ key }`. */
@@ -55,7 +55,7 @@ export function createDocumentStore(sql: Sql) {
 
   const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
 
-  /** Bins wait under a lock of the row only; one statement deletes rows and queues their objects. */
+  /** One statement deletes rows and queues their objects. */
   const purgeWhere = async (condition: ReturnType<typeof sql>): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
       WITH gone AS (DELETE FROM documents WHERE deleted_at IS NOT NULL AND ${condition} RETURNING id, object_key),
@@ -63,6 +63,12 @@ export function createDocumentStore(sql: Sql) {
       SELECT id FROM gone`;
     return rows.map((row) => row.id);
   };
+
+  /** Locked in one order, so that two who empty one bin wait for each other and never in a circle. */
+  const purgeFirst = (condition: ReturnType<typeof sql>, limit: number): Promise<string[]> =>
+    purgeWhere(sql`id IN (
+      SELECT id FROM documents WHERE deleted_at IS NOT NULL AND ${condition}
+      ORDER BY deleted_at, id LIMIT ${limit} FOR UPDATE)`);
 
   return {
     /**
@@ -90,8 +96,10 @@ export function createDocumentStore(sql: Sql) {
       return row;
     },
 
-    async findById(id: string): Promise<Document | undefined> {
-      const [row] = await sql<Document[]>`SELECT ${columns} FROM documents WHERE id = ${id}`;
+    async locate(id: string): Promise<Located | undefined> {
+      const [row] = await sql<Located[]>`
+        SELECT id, workspace_id AS "workspaceId", owner_id AS "ownerId", name, object_key AS "objectKey", curators, status
+        FROM documents WHERE id = ${id}`;
       return row;
     },
 
@@ -161,15 +169,13 @@ export function createDocumentStore(sql: Sql) {
     purge: (viewer: Viewer, id: string): Promise<string[]> =>
       purgeWhere(sql`id = ${id} AND workspace_id = ${viewer.workspaceId} AND ${administered(viewer)}`),
 
-    /** Empties the viewer's own bin; returns what was in it. */
-    purgeOwn: (viewer: Viewer): Promise<string[]> =>
-      purgeWhere(sql`workspace_id = ${viewer.workspaceId} AND owner_id = ${viewer.userId}`),
+    /** Purges up to `limit` documents of the viewer's own bin, the oldest first; returns them. */
+    purgeOwn: (viewer: Viewer, limit: number): Promise<string[]> =>
+      purgeFirst(sql`workspace_id = ${viewer.workspaceId} AND owner_id = ${viewer.userId}`, limit),
 
     /** Purges up to `limit` documents binned before the time; returns them. */
     purgeBinnedBefore: (time: Date, limit: number): Promise<string[]> =>
-      purgeWhere(
-        sql`id IN (SELECT id FROM documents WHERE deleted_at < ${time} ORDER BY deleted_at LIMIT ${limit})`,
-      ),
+      purgeFirst(sql`deleted_at < ${time}`, limit),
 
     /** The bin, newest first: the viewer's own, or (`all`) the workspace's. */
     listBin: (viewer: Viewer, page: ListPage & { all: boolean }): Promise<ListedDocuments> =>

@@ -15,7 +15,7 @@ import {
   parseJson,
 } from '../core/json.ts';
 import { locateJsonError } from './json-error.ts';
-import { JSON_BODY_BYTES_MAX, JSON_BODY_TIMEOUT_MS, JSON_NESTING_MAX } from './limits.ts';
+import { JSON_BODY_BYTES_MAX, JSON_BODY_TIMEOUT_MS, JSON_NESTING_MAX, MISTAKES_MAX } from './limits.ts';
 import { type Location, missing } from './validation.ts';
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
@@ -118,6 +118,7 @@ export function unstorableText(loc: Location, text: string): ValidationEntry {
 }
 
 function collectUnstorable(value: unknown, loc: Location, entries: ValidationEntry[]): void {
+  if (entries.length >= MISTAKES_MAX) return;
   if (typeof value === 'string') {
     if (!isStorableText(value)) entries.push(unstorableText(loc, value));
   } else if (Array.isArray(value)) {

@@ -9,5 +9,8 @@ export const JSON_BODY_TIMEOUT_MS = 30_000;
 /** Arrays and objects inside one another in a JSON body. */
 export const JSON_NESTING_MAX = 64;
 
+/** Mistakes that one answer tells: more are of no use to anyone, and each is many times what caused it. */
+export const MISTAKES_MAX = 1000;
+
 /** Seconds without a byte in either direction after which a connection is closed. */
 export const IDLE_TIMEOUT_SECONDS = 120;

@@ -29,11 +29,10 @@ export function createRequestParser(operation: Operation): RequestParser {
   const absent = operation.bodyOptional === true ? {} : undefined;
   return {
     parameters(url) {
-      const pathStart = url.indexOf('/', url.indexOf('://') + 3);
-      const queryStart = url.indexOf('?', pathStart);
+      const target = splitTarget(url);
       const entries: ValidationEntry[] = [];
-      const path = readPath(url.slice(pathStart, queryStart === -1 ? url.length : queryStart), entries);
-      const query = readQuery(queryStart === -1 ? '' : url.slice(queryStart + 1), entries);
+      const path = readPath(target.path, entries);
+      const query = readQuery(target.search, entries);
       return { path, query, entries };
     },
     async body(request) {
@@ -42,6 +41,16 @@ export function createRequestParser(operation: Operation): RequestParser {
       if (entries.length > 0) throw new ValidationFailure(entries);
       return value;
     },
+  };
+}
+
+/** Path and query of a request's URL, which has no origin where the Host header is absent or malformed. */
+export function splitTarget(url: string): { path: string; search: string } {
+  const pathStart = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+  const queryStart = url.indexOf('?', pathStart);
+  return {
+    path: url.slice(pathStart, queryStart === -1 ? url.length : queryStart),
+    search: queryStart === -1 ? '' : url.slice(queryStart + 1),
   };
 }
 

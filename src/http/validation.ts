@@ -7,6 +7,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { ValidationEntry } from '../core/errors.ts';
 import { isRawNumber } from '../core/json.ts';
 import { findFormatMistake } from './formats.ts';
+import { MISTAKES_MAX } from './limits.ts';
 
 export type Location = (string | number)[];
 type Outcome = { value: unknown };
@@ -15,7 +16,7 @@ type Report = (entry: ValidationEntry) => undefined;
 /** Checks one value; returns it (coerced where a text stands for a number or a boolean) and reports mistakes. */
 type Rule = (schema: TSchema, input: unknown, loc: Location, report: Report) => Outcome | undefined;
 
-/** A reusable check of one schema. `entries` is empty when the value is good. */
+/** A reusable check of one schema. `entries` is empty when the value is good, and at most MISTAKES_MAX long. */
 export type Validator = (
   input: unknown,
   loc: Location,
@@ -29,7 +30,7 @@ export function createValidator(schema: TSchema): Validator {
     if (compiled.Check(input)) return { value: input, entries: NO_ENTRIES };
     const entries: ValidationEntry[] = [];
     const outcome = checkValue(schema, input, loc, (entry) => {
-      entries.push(entry);
+      if (entries.length < MISTAKES_MAX) entries.push(entry);
       return undefined;
     });
     return { value: outcome?.value, entries };

@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
+import { PURGE_BATCH } from '../limits.ts';
 import type { DocumentStore } from '../store.ts';
-
-const BATCH = 1000;
 
 /** Purges documents that have been in the bin for longer than the retention, in batches. */
 export function createRetention(deps: {
@@ -15,9 +14,9 @@ export function createRetention(deps: {
     const before = new Date(deps.clock.now().getTime() - deps.retentionDays * 86_400_000);
     let purged: string[];
     do {
-      purged = await deps.store.purgeBinnedBefore(before, BATCH);
+      purged = await deps.store.purgeBinnedBefore(before, PURGE_BATCH);
       for (const id of purged) deps.changed(id);
       if (purged.length > 0) deps.objectsQueued();
-    } while (purged.length === BATCH && !signal.aborted);
+    } while (purged.length === PURGE_BATCH && !signal.aborted);
   };
 }

@@ -8,14 +8,14 @@ export function createBin({
   store,
   changed,
 }: {
-  store: Pick<DocumentStore, 'bin' | 'findById'>;
+  store: Pick<DocumentStore, 'bin' | 'locate'>;
   changed(id: string): void;
 }) {
   return async (viewer: Viewer, fileId: string): Promise<void> => {
     if (!isUuid(fileId)) throw documentNotFound();
     const id = fileId.toLowerCase();
     if (await store.bin(viewer, id)) return changed(id);
-    const document = await store.findById(id);
+    const document = await store.locate(id);
     if (document === undefined || document.status === 'deleted' || !canSee(viewer, document)) {
       throw documentNotFound();
     }

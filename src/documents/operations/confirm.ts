@@ -59,6 +59,8 @@ export function createConfirm(deps: ConfirmDeps) {
       const outcome = await objects.copy({ from: upload.key, to: document.objectKey, source: stored });
       if (outcome === 'missing') return confirmedBefore(principal, upload);
       if (outcome === 'changed') continue;
+      if (outcome === 'refused')
+        throw valueError(['body', 'folder'], 'the object store refuses it', request.folder);
 
       // 4. The record makes it a document. Of two at once one inserts, the other gets the first one's record.
       //    When the answer is lost the copy stays: it may be the document's; the sweeper can tell.

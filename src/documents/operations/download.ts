@@ -1,13 +1,13 @@
 import type { Clock } from '../../core/clock.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Presigner } from '../../infra/s3/presign.ts';
-import type { Document } from '../document.ts';
+import type { Located } from '../document.ts';
 import { canSee, documentNotFound, type Viewer } from '../policy.ts';
 
 /** Documents by id, from a cache that changes empty at once where it can. */
 export type DocumentLookup = {
-  getNow(id: string): Document | undefined;
-  get(id: string): Document | undefined | Promise<Document | undefined>;
+  getNow(id: string): Located | undefined;
+  get(id: string): Located | undefined | Promise<Located | undefined>;
 };
 
 /** A URL that downloads the document's file until it expires. Throws 404 for what the viewer can't see. */

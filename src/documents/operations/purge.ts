@@ -1,4 +1,5 @@
 import { isUuid } from '../../core/ids.ts';
+import { PURGE_BATCH } from '../limits.ts';
 import { documentNotFound, type Viewer } from '../policy.ts';
 import type { DocumentStore } from '../store.ts';
 
@@ -27,7 +28,13 @@ export function createPurge({
       settle(purged);
     },
 
-    /** Empties the viewer's own bin, admins' too: theirs alone. */
-    own: async (viewer: Viewer): Promise<void> => settle(await store.purgeOwn(viewer)),
+    /** Empties the viewer's own bin, admins' too: theirs alone. Cut off between two batches, a repeat goes on. */
+    async own(viewer: Viewer): Promise<void> {
+      let purged: string[];
+      do {
+        purged = await store.purgeOwn(viewer, PURGE_BATCH);
+        settle(purged);
+      } while (purged.length === PURGE_BATCH);
+    },
   };
 }

@@ -1,8 +1,10 @@
-import type { Job } from '../../core/lifecycle.ts';
+import { endsWithin, type Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ObjectStore } from './client.ts';
 
 const RETRY_MS = 1000;
+/** A store that is there answers at once; one that says nothing does not hold the start up. */
+const START_WAIT_MS = 2000;
 
 /**
  * A job that makes the bucket where it is absent: at start, and again and again while the store is away. A store that
@@ -11,13 +13,16 @@ const RETRY_MS = 1000;
 export function createBucketJob(objects: Pick<ObjectStore, 'ensureBucket'>, log: Logger): Job {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let stopped = false;
+  let warned = false;
   let running: Promise<void> = Promise.resolve();
 
   const attempt = async (): Promise<void> => {
     try {
       await objects.ensureBucket();
     } catch (error) {
-      log.warn({ err: error }, 'the bucket is not reachable yet');
+      // Once an outage.
+      if (!warned) log.warn({ err: error }, 'the bucket is not reachable yet');
+      warned = true;
       if (!stopped) timer = setTimeout(start, RETRY_MS);
     }
   };
@@ -28,7 +33,7 @@ export function createBucketJob(objects: Pick<ObjectStore, 'ensureBucket'>, log:
 
   return {
     name: 's3.bucket',
-    start,
+    start: async () => void (await endsWithin(start(), START_WAIT_MS)),
     async stop() {
       stopped = true;
       clearTimeout(timer);

@@ -32,12 +32,12 @@ export type ObjectStore = Presigner & {
   /** Throws when the bucket can't be reached. */
   check(): Promise<void>;
   head(key: string): Promise<StoredObject | undefined>;
-  /** Copies inside the bucket, provided that the source still is `source`. */
+  /** Copies inside the bucket, provided that the source still is `source`; `refused`: the store has no such keys. */
   copy(options: {
     from: string;
     to: string;
     source: StoredObject;
-  }): Promise<'copied' | 'changed' | 'missing'>;
+  }): Promise<'copied' | 'changed' | 'missing' | 'refused'>;
   /** Deletes up to 1,000 keys; absent ones count as deleted. Returns the keys that could not be, with the reason. */
   remove(keys: readonly string[]): Promise<Map<string, string>>;
   /** All keys below the prefix, in pages of up to 1,000. */
@@ -102,14 +102,17 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
         CopySourceIfMatch: source.etag,
       });
       try {
-        await client.send(
+        const answer = await client.send(
           command,
           within(CALL_TIMEOUT_MS + (source.size / COPY_BYTES_PER_SECOND_MIN) * 1000),
         );
+        // Something in between may answer 200 without a copy; whoever calls removes the source next.
+        if (answer.CopyObjectResult?.ETag === undefined) throw new Error('the answer names no copy');
         return 'copied';
       } catch (error) {
         if (statusOf(error) === 404) return 'missing';
         if (statusOf(error) === 412) return 'changed';
+        if (statusOf(error) === 400) return 'refused';
         throw failure(error);
       }
     },

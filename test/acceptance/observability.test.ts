@@ -1,0 +1,200 @@
+// What operators see: probes, figures, request ids and the access log.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { eventually } from '../support/child.ts';
+import { bodyOf, expectStatus } from './support/caller.ts';
+import type { CreatedKey } from './support/people.ts';
+import { type Setting, startSetting } from './support/setting.ts';
+
+setDefaultTimeout(30_000);
+
+let setting: Setting;
+let key: CreatedKey;
+beforeAll(async () => {
+  setting = await startSetting();
+  key = await setting.people.newKey();
+});
+afterAll(() => setting.service[Symbol.asyncDispose]());
+
+type Line = Record<string, unknown>;
+
+/** The access log's lines of the request with this id. */
+const linesOf = (requestId: string): Promise<Line[]> =>
+  eventually('the access log', () => {
+    const lines = setting.service.child
+      .output()
+      .split('\n')
+      .filter((line) => line.includes(requestId));
+    return lines.length > 0 && lines.map((line) => JSON.parse(line) as Line);
+  });
+
+describe('the probes', () => {
+  test('/healthz says that the process is alive', async () => {
+    expect(bodyOf<object>(await setting.call('GET', '/healthz'), 200)).toEqual({ status: 'ok' });
+  });
+
+  test('/readyz says how each backing service does', async () => {
+    const body = bodyOf<{ status: string; services: Record<string, { state: string }> }>(
+      await setting.call('GET', '/readyz'),
+      200,
+    );
+    expect(body.status).toBe('ready');
+    expect(body.services).toMatchObject({ postgres: { state: 'ready' }, object_store: { state: 'ready' } });
+  });
+
+  test('/ says what this is, and where it is described', async () => {
+    const body = bodyOf<Record<string, string>>(await setting.call('GET', '/'), 200);
+    expect(Object.keys(body).sort()).toEqual(['docs', 'name', 'status', 'version']);
+    expect(body['docs']).toBe('/docs');
+  });
+
+  test('need no key and tell no secret', async () => {
+    for (const path of ['/', '/healthz', '/readyz', '/metrics']) {
+      const answer = await setting.call('GET', path);
+      expectStatus(answer, 200);
+      expect(answer.text).not.toMatch(/postgres:\/\/|password|secret|127\.0\.0\.1/i);
+      expect(answer.text).not.toContain(setting.adminKey);
+    }
+  });
+});
+
+describe('/metrics', () => {
+  const countOf = async (route: string, status: number): Promise<number> => {
+    const { text } = await setting.call('GET', '/metrics');
+    const line = text
+      .split('\n')
+      .find(
+        (each) =>
+          each.startsWith('atrium_http_request_duration_seconds_count') &&
+          each.includes(`route="${route}"`) &&
+          each.includes(`status="${status}"`),
+      );
+    return Number(line?.split(' ').at(-1) ?? 0);
+  };
+
+  test('is Prometheus text: every line is a comment or a sample, every sample has its type', async () => {
+    const answer = await setting.call('GET', '/metrics');
+    expect(answer.headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
+    expect(answer.text.endsWith('\n')).toBe(true);
+    const lines = answer.text.trim().split('\n');
+    const typed = new Set(
+      lines.flatMap((line) => /^# TYPE (\w+) (?:histogram|counter|gauge)$/.exec(line)?.[1] ?? []),
+    );
+    for (const line of lines) {
+      if (line.startsWith('# ')) continue;
+      const [, name = ''] =
+        /^(\w+)(?:\{(?:\w+="(?:[^"\\]|\\.)*",?)*\})? (?:[\d.e+-]+|NaN|\+Inf)$/.exec(line) ?? [];
+      expect([line, typed.has(name) || typed.has(name.replace(/_(bucket|sum|count)$/, ''))]).toEqual([
+        line,
+        true,
+      ]);
+    }
+  });
+
+  test('counts requests by route and status, with a histogram of their times', async () => {
+    const route = '/v1/metadata/{workspace_id}/{document}/detail';
+    const before = await countOf(route, 404);
+    for (let request = 0; request < 3; request++)
+      expectStatus(await setting.admin.detail(crypto.randomUUID()), 404);
+    expect(await countOf(route, 404)).toBe(before + 3);
+    const { text } = await setting.call('GET', '/metrics');
+    const bucket = text
+      .split('\n')
+      .find(
+        (line) =>
+          line.includes('_bucket') &&
+          line.includes(`route="${route}"`) &&
+          line.includes('status="404"') &&
+          line.includes('le="+Inf"'),
+      );
+    expect(Number(bucket?.split(' ').at(-1))).toBe(before + 3);
+  });
+
+  test('names routes, never paths: no id, name or workspace of a request is in it', async () => {
+    const { library } = await setting.people.person();
+    const record = await library.stored();
+    await setting.call('GET', `/unknown/${record.id}`);
+    const { text } = await setting.call('GET', '/metrics');
+    for (const secret of [record.id, record.name, `"/v1/${setting.workspace}`])
+      expect(text).not.toContain(secret);
+  });
+});
+
+describe('a request id', () => {
+  test('comes back as it was sent, or as a new one', async () => {
+    const sent = `trace-${crypto.randomUUID()}`;
+    for (const path of ['/healthz', '/nope', `/v1/${setting.workspace}/trash`]) {
+      const answer = await setting.call('GET', path, { key: key.key, headers: { 'x-request-id': sent } });
+      expect(answer.headers.get('x-request-id')).toBe(sent);
+    }
+    const ids = await Promise.all(
+      Array.from({ length: 10 }, async () =>
+        (await setting.call('GET', '/healthz')).headers.get('x-request-id'),
+      ),
+    );
+    expect(new Set(ids).size).toBe(10);
+  });
+
+  test('that does not fit into a log line is replaced', async () => {
+    for (const unfit of ['a b', '{"level":"error"}', 'x'.repeat(129), '<script>', 'é']) {
+      const answer = await setting.call('GET', '/healthz', { headers: { 'x-request-id': unfit } });
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+});
+
+describe('the access log', () => {
+  test('has one JSON line a request: method, route, status, time, request id and key id', async () => {
+    const id = crypto.randomUUID();
+    const path = `/v1/metadata/${setting.workspace}/no-such-document/detail`;
+    expectStatus(await setting.call('GET', path, { key: key.key, headers: { 'x-request-id': id } }), 404);
+    const [line, ...more] = await linesOf(id);
+    expect(more).toEqual([]);
+    expect(line).toMatchObject({
+      method: 'GET',
+      route: '/v1/metadata/{workspace_id}/{document}/detail',
+      status: 404,
+      ms: expect.any(Number),
+      request_id: id,
+      key_id: key.id,
+    });
+    expect(Date.parse(String(line?.['time']))).toBeGreaterThan(0);
+  });
+
+  test('has a line for refused and unknown requests too', async () => {
+    const CASES: [path: string, sentKey: string | undefined, status: number][] = [
+      ['/nope', undefined, 404],
+      [`/v1/${setting.workspace}/trash`, undefined, 422],
+      [`/v1/${setting.workspace}/trash`, 'wrong', 401],
+      ['/v1/other/trash', key.key, 403],
+    ];
+    for (const [path, sentKey, status] of CASES) {
+      const id = crypto.randomUUID();
+      expectStatus(
+        await setting.call('GET', path, { key: sentKey, headers: { 'x-request-id': id } }),
+        status,
+      );
+      expect(await linesOf(id)).toMatchObject([{ method: 'GET', status, request_id: id }]);
+    }
+  });
+
+  test('holds no secret: no key, cookie, query, signature, name or body', async () => {
+    const { library, key: personKey } = await setting.people.person();
+    const word = crypto.randomUUID().slice(0, 18);
+    const descriptor = await library.descriptor();
+    const record = await library.stored({ name: `${word}.txt`, summary: word, slots: { word } });
+    await library.link(record.id);
+    await setting.call('GET', `/v1/${setting.workspace}/trash?cursor=${word}`, {
+      key: personKey,
+      headers: { cookie: `atrium_session=${word}` },
+    });
+    const marker = crypto.randomUUID();
+    await setting.call('GET', '/healthz', { headers: { 'x-request-id': marker } });
+    await linesOf(marker);
+    const log = setting.service.child.output();
+    const { policy = 'none', signature = 'none' } = descriptor.fields;
+    for (const secret of [personKey, setting.adminKey, word, policy, signature, 'X-Amz-Signature']) {
+      expect(log).not.toContain(secret);
+    }
+  });
+});

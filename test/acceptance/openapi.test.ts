@@ -1,0 +1,234 @@
+// /docs/json describes the interface completely and validly; /docs needs nothing from outside. Every answer of the
+// whole acceptance suite is held against the document by support/caller.ts.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { createContract, type DescribedOperation, type OpenApiDocument } from './support/contract.ts';
+import { createExampleCheck } from './support/examples.ts';
+import { type Setting, startSetting } from './support/setting.ts';
+
+setDefaultTimeout(30_000);
+
+let setting: Setting;
+let document: OpenApiDocument;
+beforeAll(async () => {
+  setting = await startSetting();
+  document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
+});
+afterAll(() => setting.service[Symbol.asyncDispose]());
+
+type Described = { name: string; method: string; path: string; operation: DescribedOperation };
+const operations = (): Described[] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      path,
+      operation,
+    })),
+  );
+
+/** Operations of the interface, as its tables write them. */
+const AREA_A = [
+  'GET /v1/{workspace_id}/presigned/url',
+  'POST /v1/{workspace_id}/upload/confirm',
+  'GET /v1/{workspace_id}/file/{file_id}/download/url',
+  'DELETE /v1/{workspace_id}/{file_id}',
+  'GET /v1/{workspace_id}/trash',
+  'DELETE /v1/{workspace_id}/trash/{file_id}',
+  'POST /v1/{workspace_id}/restore/{file_id}',
+  'DELETE /v1/{workspace_id}/empty/trash',
+  'GET /v1/metadata/{workspace_id}/{document}/detail',
+  'PUT /v1/metadata/{workspace_id}/{document}',
+  'POST /v1/metadata/{workspace_id}/archive/{file_name}',
+  'GET /v1/metadata/{workspace_id}/archive/list',
+  'POST /v1/metadata/{workspace_id}/un-archive/{file}',
+];
+
+/** The names of those operations for which a rule does not hold. */
+const breaking = (rule: (described: Described) => boolean): string[] =>
+  operations()
+    .filter((described) => !rule(described))
+    .map(({ name }) => name);
+
+describe('the OpenAPI document', () => {
+  test('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate(structuredClone(document));
+    expect(result.valid ? undefined : result.errors).toBeUndefined();
+    expect(document.openapi).toBe('3.1.0');
+  });
+
+  test('lists every operation of Area A', () => {
+    const listed = operations().map(({ name }) => name);
+    expect(listed).toEqual(expect.arrayContaining(AREA_A));
+  });
+
+  test('names each operation once, and says what it is', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(breaking(({ operation }) => (operation.summary ?? '') !== '')).toEqual([]);
+  });
+
+  test('has each placeholder of a path as a required parameter, and no other', () => {
+    const placeholders = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
+    const declared = (operation: DescribedOperation) =>
+      (operation.parameters ?? [])
+        .filter((parameter) => parameter.in === 'path' && parameter.required === true)
+        .map(({ name }) => name)
+        .sort();
+    expect(
+      breaking(({ path, operation }) => placeholders(path).join() === declared(operation).join()),
+    ).toEqual([]);
+  });
+
+  test('declares the header APIKeyHeader and its security scheme for all of Area A', () => {
+    const inAreaA = operations().filter(({ name }) => AREA_A.includes(name));
+    for (const { name, operation } of inAreaA) {
+      const header = operation.parameters?.find((parameter) => parameter.name === 'APIKeyHeader');
+      expect([name, header]).toEqual([
+        name,
+        { in: 'header', name: 'APIKeyHeader', required: true, schema: { type: 'string' } },
+      ]);
+      expect([name, operation.security]).toEqual([name, [{ APIKeyHeader: [] }]]);
+    }
+    expect(document.components.securitySchemes['APIKeyHeader']).toEqual({
+      type: 'apiKey',
+      in: 'header',
+      name: 'APIKeyHeader',
+    });
+  });
+
+  test('names only security schemes that it defines', () => {
+    const defined = Object.keys(document.components.securitySchemes);
+    const named = ({ operation }: Described) =>
+      (operation.security ?? []).flatMap((requirement) => Object.keys(requirement));
+    expect(breaking((described) => named(described).every((scheme) => defined.includes(scheme)))).toEqual([]);
+  });
+
+  test('gives the limits and defaults of query parameters', () => {
+    const parameter = (path: string, name: string) =>
+      document.paths[path]?.['get']?.parameters?.find((each) => each.name === name);
+    for (const path of [
+      '/v1/{workspace_id}/presigned/url',
+      '/v1/{workspace_id}/file/{file_id}/download/url',
+    ]) {
+      expect(parameter(path, 'expires_in')).toMatchObject({
+        in: 'query',
+        required: false,
+        schema: { type: 'integer', default: 3600, minimum: 1, maximum: 604_800 },
+      });
+    }
+  });
+
+  test('gives a schema for every JSON answer and body, and 422 in the shape of HTTPValidationError', () => {
+    const media = ({ operation }: Described) => [
+      ...Object.values(operation.responses).flatMap((response) => Object.values(response.content ?? {})),
+      ...Object.values(operation.requestBody?.content ?? {}),
+    ];
+    expect(breaking((described) => media(described).every(({ schema }) => schema !== undefined))).toEqual([]);
+    const invalid = ({ operation }: Described) =>
+      operation.responses['422']?.content?.['application/json']?.schema;
+    expect(
+      breaking((described) => {
+        const schema = invalid(described);
+        return (
+          schema === undefined ||
+          JSON.stringify(schema) === '{"$ref":"#/components/schemas/HTTPValidationError"}'
+        );
+      }),
+    ).toEqual([]);
+    expect(
+      AREA_A.filter(
+        (name) =>
+          !operations().some((described) => described.name === name && invalid(described) !== undefined),
+      ),
+    ).toEqual([]);
+  });
+
+  test('gives an example of every body and of every JSON success, and they fit their schemas', () => {
+    const check = createExampleCheck(document);
+    const wrong = operations().flatMap(({ name, operation }) => {
+      const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
+      const contents = [...successes.map(([, response]) => response.content), operation.requestBody?.content];
+      return contents.flatMap((content) => {
+        const media = content?.['application/json'];
+        if (media === undefined || name === 'GET /docs/json') return [];
+        const mistake = media.example === undefined ? 'has no example' : check(media.schema, media.example);
+        return mistake === undefined ? [] : [`${name} ${mistake}`];
+      });
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('names the schemas as the interface does', () => {
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([
+        'DocumentMetadataRead',
+        'DocumentMetadataConfirm',
+        'DocumentMetadataPatch',
+        'DocumentMetadataCreate',
+        'HTTPValidationError',
+        'ValidationError',
+      ]),
+    );
+  });
+});
+
+describe('holding answers against the document', () => {
+  const exchange = (status: number, body: unknown) => ({
+    method: 'GET',
+    path: '/v1/acme/trash',
+    status,
+    headers: new Headers({ 'content-type': 'application/json', 'x-request-id': 'x' }),
+    text: JSON.stringify(body),
+  });
+
+  test('accepts what is documented, and nothing else', () => {
+    const { hold } = createContract(document);
+    hold(exchange(200, { items: [], count: 0 }));
+    hold(exchange(401, { detail: 'no' }));
+    expect(() => hold(exchange(418, { detail: 'no' }))).toThrow('does not list this status');
+    expect(() => hold(exchange(200, { items: [] }))).toThrow("required property 'count'");
+    expect(() => hold(exchange(200, { items: [], count: 0, secret: 1 }))).toThrow('additional properties');
+    expect(() => hold(exchange(200, { items: [{ id: 'x' }], count: 1 }))).toThrow('/items/0');
+    expect(() => hold({ ...exchange(200, {}), path: '/nope' })).toThrow('expected 404');
+    expect(() => hold({ ...exchange(200, {}), method: 'PATCH' })).toThrow('expected 405');
+  });
+});
+
+describe('the page /docs', () => {
+  test('loads only what the service itself serves', async () => {
+    const response = await fetch(`${setting.url}/docs`);
+    expect(response.headers.get('content-type')).toStartWith('text/html');
+    const page = await response.text();
+    const loaded = [...page.matchAll(/(?:src|href)\s*=\s*["']([^"']+)["']/g)].map((match) => match[1] ?? '');
+    expect(loaded.length).toBeGreaterThan(0);
+    for (const target of loaded) {
+      if (target.startsWith('data:')) continue;
+      const url = new URL(target, `${setting.url}/docs`);
+      expect(url.origin).toBe(setting.url);
+      const asset = await fetch(url);
+      expect([target, asset.status]).toEqual([target, 200]);
+      expect(asset.headers.get('content-type')).toMatch(/^text\/(javascript|css)/);
+      if (target.endsWith('.css')) expect(await asset.text()).not.toMatch(/url\(\s*["']?https?:|@import/);
+    }
+    const elsewhere = [...page.matchAll(/\b(?:https?:)?\/\/[a-z0-9.-]+\.[a-z]{2,}[^\s"'<]*/gi)].map(
+      ([url]) => url,
+    );
+    expect(elsewhere).toEqual([]);
+  });
+
+  test('shows the document of the service, with every operation in it', async () => {
+    const page = await (await fetch(`${setting.url}/docs`)).text();
+    const source = /"url":\s*"([^"]+)"/.exec(page)?.[1];
+    if (source !== undefined) {
+      expect(await (await fetch(new URL(source, `${setting.url}/docs`))).json()).toEqual(document as object);
+    } else expect(page).toContain('/v1/{workspace_id}/upload/confirm');
+  });
+
+  test('is forbidden by its policy to load from elsewhere', async () => {
+    const policy = (await fetch(`${setting.url}/docs`)).headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+  });
+});

@@ -1,0 +1,107 @@
+// PROCESSES > 1: several processes behind one port, over the same data.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { eventually, freePort } from '../support/child.ts';
+import { expectStatus } from './support/caller.ts';
+import { freshName } from './support/library.ts';
+import { type Setting, startSetting } from './support/setting.ts';
+
+setDefaultTimeout(90_000);
+
+let setting: Setting;
+beforeAll(async () => {
+  setting = await startSetting({ PROCESSES: '2', PORT: String(freePort()) });
+});
+afterAll(() => setting.service[Symbol.asyncDispose]());
+
+/** Pids of the processes that serve: children of the started one that run the same program. */
+async function serving(): Promise<number[]> {
+  const { pid } = setting.service.child;
+  const list = Bun.spawn(['ps', '-o', 'pid=,args=', '--ppid', String(pid)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const lines = (await new Response(list.stdout).text()).trim().split('\n');
+  return lines.filter((line) => line.includes('main.ts')).map((line) => Number.parseInt(line, 10));
+}
+
+/** Sends the request on new connections, so that the kernel deals them out to all processes. */
+async function everywhere(path: string, key: string): Promise<number[]> {
+  const answers = Array.from({ length: 24 }, () =>
+    setting.call('GET', path, { key, headers: { connection: 'close' } }).then(({ status }) => status),
+  );
+  return [...new Set(await Promise.all(answers))];
+}
+
+/** The notice of a change reaches the other processes within moments, long before anything cached would expire. */
+const soon = (path: string, key: string, status: number) =>
+  eventually(
+    `${status} from every process`,
+    async () => String(await everywhere(path, key)) === String(status),
+    3000,
+  );
+
+describe('several processes', () => {
+  test('share the port and the data', async () => {
+    expect(await serving()).toHaveLength(2);
+    const { library } = await setting.people.person();
+    const records = await Promise.all(
+      Array.from({ length: 20 }, () => library.stored({ name: freshName() })),
+    );
+    await Promise.all(records.map(async (record) => expect(await library.read(record.name)).toEqual(record)));
+  });
+
+  test('all refuse a key as soon as one has revoked it', async () => {
+    const path = `/v1/${setting.workspace}/trash`;
+    for (let round = 0; round < 5; round++) {
+      const { id, key } = await setting.people.newKey();
+      expect(await everywhere(path, key)).toEqual([200]);
+      expectStatus(await setting.people.revoke(id), 204);
+      await soon(path, key, 401);
+    }
+  });
+
+  test('all see a change of a document as soon as one has made it', async () => {
+    const [owner, other] = [await setting.people.person(), await setting.people.person()];
+    for (let round = 0; round < 5; round++) {
+      const { id } = await owner.library.stored({ status: 'public' });
+      const path = `/v1/${setting.workspace}/file/${id}/download/url`;
+      expect(await everywhere(path, other.key)).toEqual([200]);
+      expectStatus(await owner.library.bin(id), 204);
+      await soon(path, other.key, 404);
+    }
+  });
+
+  test('make one record of one upload, whichever of them is asked to confirm it', async () => {
+    const { library } = await setting.people.person();
+    const body = { temp_key: await library.uploaded(), document_metadata: { name: freshName() } };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => library.confirm(body)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test('go on without one that dies, and it is replaced', async () => {
+    const [victim, survivor] = await serving();
+    if (victim === undefined || survivor === undefined) throw new Error('there are not two processes');
+    process.kill(victim, 'SIGKILL');
+    const pids = await eventually('the replacement', async () => {
+      const now = await serving();
+      return now.length === 2 && !now.includes(victim) && now;
+    });
+    expect(pids).toContain(survivor);
+    await eventually('all to answer', async () => {
+      const answers = await Promise.allSettled([everywhere('/readyz', setting.adminKey)]);
+      return answers.every((answer) => answer.status === 'fulfilled' && answer.value.join() === '200');
+    });
+    const { library } = await setting.people.person();
+    const record = await library.stored();
+    expect(await library.read(record.id)).toEqual(record);
+  });
+
+  test('end together with 0, and leave none behind', async () => {
+    const last = await startSetting({ PROCESSES: '2', PORT: String(freePort()) });
+    await using service = last.service;
+    service.child.kill('SIGTERM');
+    expect(await service.child.exited).toBe(0);
+    await expect(fetch(`${last.url}/healthz`)).rejects.toThrow();
+  });
+});

@@ -1,0 +1,145 @@
+// Holds answers against the service's own OpenAPI document: the status is one that the operation lists, and the
+// body has exactly the documented shape.
+
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+export type Exchange = {
+  method: string;
+  /** As it was sent, without host and query. */
+  path: string;
+  status: number;
+  headers: Headers;
+  text: string;
+};
+
+export type Contract = {
+  /** Throws an Error that says what the document does not foresee. */
+  hold(exchange: Exchange): void;
+};
+
+type Media = { schema?: unknown; example?: unknown };
+type Response = { description: string; content?: Record<string, Media> };
+export type DescribedOperation = {
+  operationId: string;
+  summary?: string;
+  parameters?: { in: string; name: string; required?: boolean; schema: unknown }[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, Response>;
+  security?: Record<string, string[]>[];
+};
+export type OpenApiDocument = {
+  openapi: string;
+  paths: Record<string, Record<string, DescribedOperation>>;
+  components: { securitySchemes: Record<string, unknown>; schemas: Record<string, unknown> };
+};
+
+const ROOT_ID = 'https://service.test/openapi';
+
+export function createContract(document: OpenApiDocument): Contract {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats(ajv);
+  ajv.addSchema(closed(document) as object, ROOT_ID);
+  const find = createMatcher(document);
+  const compiled = new Map<string, ValidateFunction>();
+
+  const validatorOf = (pointer: readonly string[]): ValidateFunction => {
+    const reference = `${ROOT_ID}#${pointer.map((part) => `/${escapePointer(part)}`).join('')}`;
+    const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference });
+    compiled.set(reference, validate);
+    return validate;
+  };
+
+  return {
+    hold(exchange) {
+      const { method, status, headers, text } = exchange;
+      // Repeated slashes in front and one at the end make no difference to the service.
+      const path = exchange.path.replace(/^\/+/, '/').replace(/(?<=.)\/$/, '');
+      // The description does not describe itself.
+      if (path === '/docs' || path.startsWith('/docs/')) return;
+      const found = find(method, path);
+      if (Array.isArray(found)) return holdUnmatched(exchange, found);
+      const refuse = (reason: string): never => {
+        throw new Error(
+          `${method} ${exchange.path} (${found.operation.operationId}) → ${status}: ${reason}\n${text.slice(0, 2000)}`,
+        );
+      };
+      if (headers.get('x-request-id') === null) refuse('has no request id');
+      const response = found.operation.responses[status] ?? refuse('the document does not list this status');
+      if (response.content === undefined) {
+        if (text !== '') refuse('the document lists no body');
+        return;
+      }
+      const mediaType = headers.get('content-type')?.split(';')[0] ?? '';
+      if (response.content[mediaType] === undefined) refuse(`the document does not list ${mediaType}`);
+      if (mediaType !== 'application/json') return;
+      const place = [
+        'paths',
+        found.template,
+        method.toLowerCase(),
+        'responses',
+        String(status),
+        'content',
+        mediaType,
+      ];
+      const validate = validatorOf([...place, 'schema']);
+      if (!validate(JSON.parse(text))) refuse(ajv.errorsText(validate.errors));
+    },
+  };
+}
+
+/** Paths that are not in the document are unknown (404), or known under the other methods that `Allow` lists (405). */
+function holdUnmatched(
+  { method, path, status, headers, text }: Exchange,
+  otherMethods: readonly string[],
+): void {
+  const refuse = (reason: string): never => {
+    throw new Error(`${method} ${path} → ${status}: ${reason}\n${text.slice(0, 2000)}`);
+  };
+  const expected = otherMethods.length === 0 ? 404 : 405;
+  if (status !== expected) refuse(`expected ${expected}, as the document does not list the operation`);
+  const sentence = expected === 404 ? 'Not Found' : 'Method Not Allowed';
+  if (method !== 'HEAD' && text !== JSON.stringify({ detail: sentence }))
+    refuse(`expected the detail ${sentence}`);
+  const allowed = (headers.get('allow') ?? '').split(', ').sort().join();
+  if (expected === 405 && allowed !== [...otherMethods].sort().join()) refuse(`Allow lists ${allowed}`);
+}
+
+type Found = { template: string; operation: DescribedOperation };
+
+/** Finds the operation of a request; else the methods that its path has. The most literal path wins, as in routers. */
+function createMatcher(document: OpenApiDocument): (method: string, path: string) => Found | string[] {
+  const templates = Object.entries(document.paths)
+    .map(([template, operations]) => ({
+      template,
+      operations,
+      pattern: new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      placeholders: template.split('{').length - 1,
+    }))
+    .sort((one, other) => one.placeholders - other.placeholders);
+  return (method, path) => {
+    const matching = templates.filter(({ pattern }) => pattern.test(path));
+    for (const { template, operations } of matching) {
+      const operation = operations[method.toLowerCase()];
+      if (operation !== undefined) return { template, operation };
+    }
+    return [
+      ...new Set(
+        matching.flatMap(({ operations }) => Object.keys(operations).map((verb) => verb.toUpperCase())),
+      ),
+    ];
+  };
+}
+
+const escapePointer = (part: string): string =>
+  encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
+
+/** The document with every object schema closed: an answer with a field that is not described fails. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, closed(item)]));
+  const open =
+    copy['type'] === 'object' && typeof copy['properties'] === 'object' && !('additionalProperties' in copy);
+  return open ? { ...copy, additionalProperties: false } : copy;
+}

@@ -1,0 +1,43 @@
+// Starts of the service as such: with nothing configured, or in vain.
+
+import { afterAll } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startChild } from '../../support/child.ts';
+import { type RunningService, startService } from '../../support/service.ts';
+
+export const MAIN = join(import.meta.dir, '../../../src/main.ts');
+const START_TIMEOUT_MS = 30_000;
+
+/** Makes fresh folders, which are removed after the file's tests. */
+export function createFolders(): () => string {
+  const folders: string[] = [];
+  afterAll(() => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  });
+  return () => {
+    const folder = mkdtempSync(join(tmpdir(), 'atrium-start-'));
+    folders.push(folder);
+    return folder;
+  };
+}
+
+/** The service with nothing configured but where it lives. */
+export const startUnconfigured = (dataDir: string): Promise<RunningService> =>
+  startService({ dataDir, environment: { BOOTSTRAP_WORKSPACE: '', BOOTSTRAP_API_KEY: '' } });
+
+/** A start that is expected to end by itself: its exit code and output. */
+export async function startInVain(
+  environment: Record<string, string>,
+  ...options: string[]
+): Promise<{ code: number; output: string }> {
+  const child = startChild([process.execPath, MAIN, ...options], {
+    environment: { PORT: '0', ...environment },
+  });
+  const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
+  const code = await child.exited;
+  clearTimeout(late);
+  if (code === 137) throw new Error(`the service did not end by itself: ${child.output()}`);
+  return { code, output: child.output() };
+}

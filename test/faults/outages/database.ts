@@ -1,0 +1,118 @@
+import { beforeAll, expect, test } from 'bun:test';
+import postgres from 'postgres';
+import { md5 } from '../../acceptance/support/library.ts';
+import { eventually } from '../../support/child.ts';
+import { startService, WORKSPACE } from '../../support/service.ts';
+import { type Endpoints, readEndpoints } from '../support/endpoints.ts';
+import { expectRefusal, isRefusal } from '../support/refusals.ts';
+import {
+  ANSWER_MS_MAX,
+  becomesReady,
+  confirmPatiently,
+  createClient,
+  download,
+  EVERY_SCOPE,
+  readiness,
+  type Setting,
+} from '../support/setting.ts';
+
+/** What needs no database, or not while the key and the document are at hand. */
+const MAY_ANSWER = new Set([
+  'service.root',
+  'health.live',
+  'health.ready',
+  'health.metrics',
+  'admin.status',
+  'access.open-session',
+  'access.close-session',
+  'documents.presign',
+  'documents.download',
+]);
+
+export function describeDatabaseOutages(setting: () => Setting): void {
+  let endpoints: Endpoints;
+  beforeAll(async () => {
+    endpoints = await readEndpoints(setting().service.url);
+  });
+
+  const outages = {
+    hangs: { begin: () => setting().postgres.pause(), end: () => setting().postgres.resume() },
+    'is gone': { begin: () => setting().postgres.kill(), end: () => setting().postgres.start() },
+  };
+  for (const [state, { begin, end }] of Object.entries(outages)) {
+    test(`while the database ${state} every answer comes in time, and nothing is lost when it is back`, async () => {
+      const { client, service } = setting();
+      const { library } = client;
+      await becomesReady(client);
+      // Made early: the news of its making lets a cache forget it once.
+      const { key } = await client.people.newKey({ scopes: EVERY_SCOPE });
+      const kept = await library.stored({ name: `kept ${state}.txt`, tags: ['kept'] }, 'kept');
+      const archived = await library.stored();
+      await library.archive(archived.id);
+      const binned = await library.stored();
+      const sacrificed = await library.stored();
+      await library.bin(binned.id);
+      const pending = await library.uploaded('pending');
+      const parameters = { workspace_id: WORKSPACE, file_id: sacrificed.id, document: sacrificed.id };
+      const fresh = createClient(service, key);
+      await fresh.library.link(sacrificed.id);
+      await begin();
+      try {
+        const confirm = { temp_key: pending, document_metadata: { name: 'pending.txt' } };
+        const [visits, refused, ready, live, descriptor] = await Promise.all([
+          endpoints.visitAll({ key, parameters, withinMs: ANSWER_MS_MAX }),
+          library.confirm(confirm),
+          readiness(client),
+          client.call('GET', '/healthz'),
+          fresh.library.presign(),
+        ]);
+        for (const visit of visits) {
+          if (!MAY_ANSWER.has(visit.operationId)) expectRefusal(visit, 'database');
+          else if (isRefusal(visit) && visit.operationId !== 'health.ready') expectRefusal(visit, 'database');
+          else expect(visit.operationId === 'health.ready' ? 200 : visit.status).toBeLessThan(500);
+        }
+        expectRefusal(refused, 'database');
+        // The key was vouched for a moment ago, and nothing else is needed.
+        expect(descriptor.status).toBe(201);
+        expect(ready).toMatchObject({ code: 503, status: 'unavailable' });
+        expect(ready.services['postgres']?.state).toBe('down');
+        expect(ready.services['object_store']?.state).toBe('ready');
+        expect(live.status).toBe(200);
+      } finally {
+        await end();
+      }
+      await becomesReady(client);
+      expect(await library.read(kept.id)).toEqual(kept);
+      expect((await library.archived()).items.map(({ id }) => id)).toContain(archived.id);
+      expect((await library.binned()).items.map(({ id }) => id)).toContain(binned.id);
+      expect(await download(client, await confirmPatiently(client, pending))).toBe(md5('pending'));
+    });
+  }
+
+  test('a key is refused at once after its revocation, also while no news of changes comes through', async () => {
+    const { client, service, environment, postgres: server } = setting();
+    await using other = await startService({ environment });
+    const sql = postgres(server.url, { max: 1, onnotice: () => undefined });
+    try {
+      for (let round = 0; round < 5; round++) {
+        await becomesReady(createClient(other));
+        const { id, key } = await client.people.newKey();
+        const elsewhere = createClient(other, key).library;
+        expect((await elsewhere.presign()).status).toBe(201);
+        const cut = await sql`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where pid <> pg_backend_pid() and query ~* '(listen |notify)'`;
+        expect(cut.length).toBeGreaterThan(0);
+        expect((await client.people.revoke(id)).status).toBe(204);
+        await eventually(
+          'the key to be refused',
+          async () => (await elsewhere.presign()).status === 401,
+          1000,
+        );
+      }
+    } finally {
+      await sql.end({ timeout: 1 });
+    }
+    await becomesReady(createClient(service));
+  });
+}

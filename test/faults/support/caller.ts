@@ -1,0 +1,42 @@
+// Requests of clients that expect the worst: each ends in time, and an answer that never came is told from a bad one.
+
+import type { Caller } from '../../acceptance/support/caller.ts';
+
+/** The connection broke, or nothing came in time: whether the request took effect is open. */
+export class LostAnswer extends Error {
+  constructor(request: string, cause: unknown) {
+    super(`no answer to ${request}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    this.name = 'LostAnswer';
+  }
+}
+
+/** A caller of the service at `url`; rejects with LostAnswer. */
+export function createPlainCaller(url: string, timeoutMs = 30_000): Caller {
+  return async (method, path, { key, headers, json, body, query } = {}) => {
+    const search = query === undefined ? '' : `?${new URLSearchParams(query as Record<string, string>)}`;
+    const request: RequestInit = {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { APIKeyHeader: key }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.timeout(timeoutMs),
+    };
+    return answered(`${method} ${path}`, async () => {
+      const response = await fetch(`${url}${path}${search}`, request);
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    });
+  };
+}
+
+/** Lets what breaks off on the way count as a lost answer. */
+export async function answered<Value>(request: string, run: () => Promise<Value>): Promise<Value> {
+  try {
+    return await run();
+  } catch (error) {
+    throw new LostAnswer(request, error);
+  }
+}

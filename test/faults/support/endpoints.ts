@@ -1,0 +1,42 @@
+// Every operation that the service describes, asked once, all at the same time.
+
+import { type Contract, createContract, type OpenApiDocument } from '../../acceptance/support/contract.ts';
+import { createPlainCaller } from './caller.ts';
+import type { Refusable } from './refusals.ts';
+
+export type Visit = Refusable & { operationId: string; path: string };
+
+export type Endpoints = {
+  /** Each answer came within `withinMs` and is one that the description lists. Rejects otherwise. */
+  visitAll(options: { key: string; parameters: Record<string, string>; withinMs: number }): Promise<Visit[]>;
+};
+
+type Request = { method: string; template: string; operationId: string; json: unknown };
+
+/** Reads the description while all is well. */
+export async function readEndpoints(url: string): Promise<Endpoints> {
+  const document = (await (await fetch(`${url}/docs/json`)).json()) as OpenApiDocument;
+  const contract: Contract = createContract(document);
+  const requests = Object.entries(document.paths).flatMap(([template, operations]) =>
+    Object.entries(operations).map(([method, { operationId, requestBody }]): Request => {
+      const json = requestBody?.content['application/json']?.example;
+      return { method: method.toUpperCase(), template, operationId, json };
+    }),
+  );
+  return {
+    visitAll({ key, parameters, withinMs }) {
+      const call = createPlainCaller(url, withinMs);
+      return Promise.all(
+        requests.map(async ({ method, template, operationId, json }) => {
+          const path = template.replaceAll(
+            /\{(\w+)\}/g,
+            (_, name) => parameters[name] ?? crypto.randomUUID(),
+          );
+          const answer = await call(method, path, { key, ...(json === undefined ? {} : { json }) });
+          contract.hold({ method, path, ...answer });
+          return { operationId, path, ...answer };
+        }),
+      );
+    },
+  };
+}

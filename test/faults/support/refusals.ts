@@ -1,0 +1,26 @@
+// What a refusal looks like while something behind the service is away.
+
+import type { Answer } from '../../acceptance/support/caller.ts';
+
+export type Refusable = Answer;
+
+const INTERNALS =
+  /127\.0\.0\.1|localhost|:\/\/|\.ts\b|\bat \w+ \(|node_modules|ECONN|ETIMEDOUT|errno|postgres|minio|S3|AbortError|Timeout/i;
+
+export const isRefusal = ({ status }: Answer): boolean => status === 503;
+
+/** What is affected, in the words of a refusal. */
+const CAPABILITIES = { database: /database|API keys/, 'object store': /object store/ } as const;
+
+/** Throws unless it is a 503 that says in one sentence what is affected, when to come back, and nothing else. */
+export function expectRefusal(answer: Answer, capability: keyof typeof CAPABILITIES): void {
+  const { status, headers, text } = answer;
+  const refuse = (reason: string) => new Error(`${status} ${text}: ${reason}`);
+  if (status !== 503) throw refuse('not a 503');
+  if (!/^[1-9]\d{0,2}$/.test(headers.get('retry-after') ?? '')) throw refuse('no Retry-After');
+  const body = JSON.parse(text) as Record<string, unknown>;
+  const { detail } = body;
+  if (typeof detail !== 'string' || Object.keys(body).length !== 1) throw refuse('not just a detail');
+  if (!CAPABILITIES[capability].test(detail)) throw refuse(`does not name the ${capability}`);
+  if (INTERNALS.test(detail)) throw refuse('tells internals');
+}

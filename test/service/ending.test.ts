@@ -1,0 +1,163 @@
+// The end of the service, asked for or not: what runs is finished, and nothing is left that the next start trips over.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, freePort, startChild } from '../support/child.ts';
+import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+
+setDefaultTimeout(60_000);
+
+const MAIN = join(import.meta.dir, '../../src/main.ts');
+const KEY = { APIKeyHeader: BOOTSTRAP_KEY };
+const JSON_BODY = { ...KEY, 'content-type': 'application/json' };
+
+type Exchange = { socket: Socket; text(): string; closed: Promise<void> };
+
+/** A connection on which a test says when it sends and when it reads. */
+function open(url: string, head: string[]): Exchange {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(Buffer.from(chunk as Buffer)));
+  socket.on('error', () => {});
+  socket.write(`${head.join('\r\n')}\r\nhost: localhost\r\nAPIKeyHeader: ${BOOTSTRAP_KEY}\r\n\r\n`);
+  return {
+    socket,
+    text: () => Buffer.concat(chunks).toString('latin1'),
+    closed: new Promise((resolve) => socket.on('close', () => resolve())),
+  };
+}
+
+/** A confirm that the service is at work on: it has asked for the body. */
+async function beginRequest(url: string): Promise<Exchange> {
+  const exchange = open(url, [
+    `POST /v1/${WORKSPACE}/upload/confirm HTTP/1.1`,
+    'connection: close',
+    'content-type: application/json',
+    'content-length: 2',
+    'expect: 100-continue',
+  ]);
+  await eventually('the service to read the body', () => exchange.text().includes('100 Continue'));
+  return exchange;
+}
+
+const ending = (service: RunningService, processes: number) =>
+  eventually('the end to begin', () => service.child.output().split('"ending"').length > processes);
+
+/** Confirms and bins a document with so much metadata. */
+async function binDocument(url: string, summaryLength: number): Promise<void> {
+  const descriptor = await fetch(`${url}/v1/${WORKSPACE}/presigned/url`, { headers: KEY });
+  const { url: bucket, fields } = (await descriptor.json()) as {
+    url: string;
+    fields: Record<string, string>;
+  };
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append('file', new Blob(['content']), 'a.txt');
+  await fetch(bucket, { method: 'POST', body: form });
+  const document_metadata = { name: 'a.txt', summary: 's'.repeat(summaryLength) };
+  const confirmed = await fetch(`${url}/v1/${WORKSPACE}/upload/confirm`, {
+    method: 'POST',
+    headers: JSON_BODY,
+    body: JSON.stringify({ temp_key: fields['key'], document_metadata }),
+  });
+  const { id } = (await confirmed.json()) as { id: string };
+  expect((await fetch(`${url}/v1/${WORKSPACE}/${id}`, { method: 'DELETE', headers: KEY })).status).toBe(204);
+}
+
+/** The processes that serve: children of the started one that run the same program. */
+async function serving({ child }: RunningService): Promise<number[]> {
+  const list = Bun.spawn(['ps', '-o', 'pid=,args=', '--ppid', String(child.pid)], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const lines = (await new Response(list.stdout).text()).split('\n');
+  return lines.filter((line) => line.includes('main.ts')).map((line) => Number.parseInt(line, 10));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('what runs in several processes is finished when the whole group is told to end', async () => {
+  const environment = { PROCESSES: '2', PORT: String(freePort()) };
+  await using service = await startService({ detached: true, environment });
+  const requests = await Promise.all(Array.from({ length: 4 }, () => beginRequest(service.url)));
+  // As a terminal and systemd do it; the owner then tells its processes once more.
+  service.child.kill('SIGTERM');
+  await ending(service, 3);
+  for (const { socket } of requests) socket.write('{}');
+  await Promise.all(requests.map(({ closed }) => closed));
+  for (const request of requests) expect(request.text()).toContain('HTTP/1.1 422 ');
+  expect(await service.child.exited).toBe(0);
+});
+
+test('an answer that is being read when the end begins is read to its end', async () => {
+  await using service = await startService();
+  await Promise.all(Array.from({ length: 24 }, () => binDocument(service.url, 1_000_000)));
+  const reader = open(service.url, [`GET /v1/${WORKSPACE}/trash HTTP/1.1`, 'connection: close']);
+  await eventually('the answer to begin', () => reader.text().includes('\r\n\r\n'));
+  reader.socket.pause();
+  service.child.kill('SIGTERM');
+  await ending(service, 1);
+  reader.socket.resume();
+  await reader.closed;
+  const [, body = ''] = reader.text().split('\r\n\r\n');
+  expect((JSON.parse(body) as { count: number }).count).toBe(24);
+  expect(await service.child.exited).toBe(0);
+});
+
+test('a start that waits for its database ends when it is told to', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+  const environment = {
+    ...{ PORT: '0', DATA_DIR: dataDir, LOG_FORMAT: 'json' },
+    DATABASE_URL: `postgres://nobody@127.0.0.1:${freePort()}/none`,
+  };
+  const child = startChild([process.execPath, MAIN], { environment });
+  await eventually('the wait', () => child.output().includes('waiting for it'));
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+  expect(child.output()).toContain('ending before the start was complete');
+  rmSync(dataDir, { recursive: true });
+});
+
+test('several processes end when their owner is killed, and the next start has the port to itself', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+  const options = { dataDir, environment: { PROCESSES: '2', PORT: String(freePort()) } };
+  {
+    await using service = await startService(options);
+    const orphans = await serving(service);
+    expect(orphans).toHaveLength(2);
+    process.kill(service.child.pid, 'SIGKILL');
+    await eventually('the orphans to end', () => !orphans.some(isRunning));
+  }
+  {
+    await using service = await startService(options);
+    const call = () =>
+      fetch(`${service.url}/v1/${WORKSPACE}/trash`, { headers: { ...KEY, connection: 'close' } });
+    const answers = await Promise.all(Array.from({ length: 24 }, call));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  }
+  rmSync(dataDir, { recursive: true });
+});
+
+test('a port that is taken ends the start with its reason, with one process and with several', async () => {
+  await using first = await startService();
+  const { port } = new URL(first.url);
+  for (const PROCESSES of ['1', '2']) {
+    const second = startChild([process.execPath, MAIN], {
+      environment: { PORT: port, PROCESSES, DATA_DIR: `${first.dataDir}/second`, LOG_FORMAT: 'json' },
+    });
+    expect(await second.exited).toBe(1);
+    expect(second.output()).toContain(`Is port ${port} in use?`);
+    expect(second.output()).not.toContain('listens on');
+    expect(second.output()).not.toContain('"level":"warn"');
+  }
+});

@@ -1,0 +1,30 @@
+// What the service can't start with is refused in one line that names the variable.
+
+import { expect, test } from 'bun:test';
+import { loadConfig } from '../../src/config.ts';
+
+const STORE = { S3_ENDPOINT: 'http://s3', S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'hush-hush' };
+
+test.each([
+  [{ PROCESSES: '2', PORT: '00' }, 'PORT=0 cannot be shared'],
+  [{ OBJECT_STORE_PORT: '9000', ...STORE }, 'OBJECT_STORE_PORT is for the embedded object store'],
+  [{ OBJECT_STORE_PORT: '9000', PORT: '9000' }, 'OBJECT_STORE_PORT and PORT are both 9000'],
+  [{ ...STORE, S3_ENDPOINT: 'http://user:hush-hush@s3' }, 'S3_ENDPOINT: '],
+  [{ S3_PUBLIC_ENDPOINT: 'https://s3.example.com/#there' }, 'S3_PUBLIC_ENDPOINT: '],
+  [{ S3_PUBLIC_ENDPOINT: 'https://s3.example.com/there' }, 'S3_PUBLIC_ENDPOINT: '],
+  [{ S3_BUCKET: 'a..b' }, 'S3_BUCKET: "a..b"'],
+  [{ S3_BUCKET: 'a.-b' }, 'S3_BUCKET: "a.-b"'],
+  [{ S3_BUCKET: 'ab' }, 'S3_BUCKET: "ab"'],
+  [{ S3_BUCKET: 'a'.repeat(64) }, 'S3_BUCKET: '],
+])('%j is refused', (environment, message) => {
+  expect(() => loadConfig(environment)).toThrow(message);
+});
+
+test.each(['abc', 'a-b.c-d', 'a--b', '127', 'a'.repeat(63)])('a bucket may be called %s', (bucket) => {
+  expect(loadConfig({ S3_BUCKET: bucket }).objects.bucket).toBe(bucket);
+});
+
+test('an origin may end with a slash, and is kept without it', () => {
+  const { external } = loadConfig({ ...STORE, S3_ENDPOINT: 'HTTP://S3.example.com:80/' }).objects;
+  expect(external?.endpoint).toBe('http://s3.example.com');
+});
