@@ -13,6 +13,9 @@ import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
 
+/** Confirms and expiries compare the two clocks; minutes between them would refuse what is in time. */
+const CLOCK_SKEW_MS_MAX = 60_000;
+
 export type Areas = {
   routes: Route[];
   authenticators: Authenticators;
@@ -51,8 +54,14 @@ export function createAreas(config: Config, { sql, objects }: Clients, log: Logg
         name: 'postgres',
         essential: true,
         check: async () => {
-          await sql`SELECT 1`;
-          return { state: 'ready' };
+          const [row] = await sql<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+          const clockSkewMs = clock.now().getTime() - (row?.now.getTime() ?? Number.NaN);
+          if (Math.abs(clockSkewMs) < CLOCK_SKEW_MS_MAX) return { state: 'ready' };
+          return {
+            state: 'degraded',
+            detail: "its clock and this machine's differ",
+            clock_skew_ms: clockSkewMs,
+          };
         },
       },
       {

@@ -8,6 +8,8 @@ import type { Backing } from './supervisor.ts';
 
 const DEFAULT_WORKSPACE = 'default';
 const FILE = 'first-key';
+const fileOf = (workspace: string): string =>
+  workspace === DEFAULT_WORKSPACE ? FILE : `${FILE}-${workspace}`;
 
 export type FirstKey = { workspace: string; newKey: string | undefined; keyFile: string | undefined };
 
@@ -34,7 +36,7 @@ export async function keepFirstKey(
     const made = await bootstrap({ workspace });
     return { workspace, newKey: made.key, keyFile: undefined };
   }
-  const keyFile = join(backing.folder.path, FILE);
+  const keyFile = join(backing.folder.path, fileOf(workspace));
   const made = await bootstrap({ workspace, keep: (key) => keep(keyFile, key) });
   return { workspace, newKey: made.key, keyFile: isReadable(keyFile) ? keyFile : undefined };
 }

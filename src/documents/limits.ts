@@ -15,6 +15,9 @@ export const EXPIRES_IN_SECONDS_DEFAULT = 3600;
 /** Rows of one page of the bin or the archive. */
 export const LIST_LIMIT_MAX = 1000;
 
+/** A page of the bin or the archive ends with the row that takes its free-form metadata beyond this. */
+export const LIST_BYTES_MAX = 4_194_304;
+
 /** Binned documents that one statement purges: far fewer than the limit on a statement's time allows. */
 export const PURGE_BATCH = 5000;
 

@@ -6,6 +6,9 @@ import { FOLDER_BYTES_MAX } from './limits.ts';
 
 const TEMPORARY = 'temp/';
 
+/** Below it stand the marks of the databases whose objects the bucket holds. */
+export const OWNER_MARKS = '.atrium/owner-';
+
 /** The key under which an upload lands. */
 export const toTemporaryKey = (workspaceId: string, uploadId: string): string =>
   `${TEMPORARY}${workspaceId}/${uploadId}`;

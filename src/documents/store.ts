@@ -3,6 +3,7 @@
 import type { Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
 import { type Access, curatorsOf, type Document, type Located } from './document.ts';
+import { LIST_BYTES_MAX } from './limits.ts';
 import type { Viewer } from './policy.ts';
 
 /** The queue kind of objects that wait for their deletion; its payload is `{ key }`. */
@@ -52,6 +53,10 @@ export function createDocumentStore(sql: Sql) {
       'to-archive': () => sql`deleted_at IS NULL AND archived_at IS NULL AND ${edited(viewer)}`,
       'to-unarchive': () => sql`deleted_at IS NULL AND archived_at IS NOT NULL AND ${edited(viewer)}`,
     })[preference]();
+
+  /** About what a record's free-form part takes in an answer. */
+  const bytes = sql`(length(coalesce(summary, '')) + length(coalesce(access::text, ''))
+    + length(coalesce(slots::text, '')) + length(coalesce(tags::text, '')) + length(coalesce(categories::text, '')))`;
 
   const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
 
@@ -195,6 +200,13 @@ export function createDocumentStore(sql: Sql) {
         AND deleted_at IS NULL AND ${visible(viewer)}`,
       ),
 
+    /** What tells these records from those of any other database, a restored copy apart. */
+    async identity(): Promise<string> {
+      const [row] = await sql<{ id: string }[]>`SELECT id FROM documents_identity`;
+      if (row === undefined) throw new Error('the database has no identity');
+      return row.id;
+    },
+
     /** Of the given documents, those that exist, with the key that their object has. */
     async objectKeysOf(ids: readonly string[]): Promise<Map<string, string>> {
       const rows = await sql<{ id: string; objectKey: string }[]>`
@@ -210,12 +222,16 @@ export function createDocumentStore(sql: Sql) {
   ): Promise<ListedDocuments> {
     const after =
       page.after === undefined ? sql`true` : sql`(${order}, id) < (${page.after.time}, ${page.after.id})`;
-    const rows = await sql<(Document & { total: number })[]>`
-      SELECT ${columns}, (SELECT count(*)::int FROM documents WHERE ${condition}) AS total
-      FROM documents WHERE ${condition} AND ${after} ORDER BY ${order} DESC, id DESC LIMIT ${page.limit + 1}`;
-    const documents = rows.slice(0, page.limit);
+    const rows = await sql<(Document & { total: number; following: number })[]>`
+      WITH page AS (
+        SELECT *, sum(${bytes}) OVER (ORDER BY ${order} DESC, id DESC) - ${bytes} AS bytes_before
+        FROM documents WHERE ${condition} AND ${after} ORDER BY ${order} DESC, id DESC LIMIT ${page.limit + 1}
+      )
+      SELECT ${columns}, (SELECT count(*)::int FROM documents WHERE ${condition}) AS total,
+        (SELECT count(*)::int FROM page) AS following
+      FROM page WHERE bytes_before < ${LIST_BYTES_MAX} ORDER BY ${order} DESC, id DESC LIMIT ${page.limit}`;
     const count = rows[0]?.total ?? (page.after === undefined ? 0 : await countWhere(condition));
-    return { documents, count, more: rows.length > page.limit };
+    return { documents: rows, count, more: (rows[0]?.following ?? 0) > rows.length };
   }
 
   async function countWhere(condition: ReturnType<typeof sql>): Promise<number> {

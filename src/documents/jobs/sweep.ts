@@ -4,21 +4,28 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ListedObject, ObjectStore } from '../../infra/s3/client.ts';
-import { classifyKey } from '../object-keys.ts';
+import { classifyKey, OWNER_MARKS } from '../object-keys.ts';
 import type { DocumentStore } from '../store.ts';
 
 export type SweepDeps = {
-  store: Pick<DocumentStore, 'objectKeysOf'>;
-  objects: Pick<ObjectStore, 'list' | 'remove'>;
+  store: Pick<DocumentStore, 'objectKeysOf' | 'identity'>;
+  objects: Pick<ObjectStore, 'list' | 'remove' | 'putEmpty'>;
   clock: Clock;
   log: Logger;
   /** Younger objects are left alone: an upload may still be confirmed, a confirm may still write its record. */
   retentionSeconds: number;
 };
 
-/** One pass over the bucket, a page at a time. Keys that are not of our making are never touched. */
+/**
+ * One pass over the bucket, a page at a time. Keys that are not of our making are never touched, and nothing is while
+ * the bucket bears another database's mark: to a fresh or wrong database every document there would be an orphan.
+ */
 export function createSweep({ store, objects, clock, log, retentionSeconds }: SweepDeps) {
   return async (signal: AbortSignal): Promise<void> => {
+    if (!(await ownsBucket())) {
+      log.error({}, 'the bucket belongs to another database: nothing is swept from it');
+      return;
+    }
     const before = clock.now().getTime() - retentionSeconds * 1000;
     let removed = 0;
     for await (const page of objects.list('')) {
@@ -32,6 +39,23 @@ export function createSweep({ store, objects, clock, log, retentionSeconds }: Sw
     }
     if (removed > 0) log.info({ removed }, 'abandoned uploads and orphaned objects were swept');
   };
+
+  /** Two that mark a bucket at once both find the other's mark, and neither sweeps. */
+  async function ownsBucket(): Promise<boolean> {
+    const mark = `${OWNER_MARKS}${await store.identity()}`;
+    let marks = await marksInBucket();
+    if (marks.length === 0) {
+      await objects.putEmpty(mark);
+      marks = await marksInBucket();
+    }
+    return marks.length === 1 && marks[0] === mark;
+  }
+
+  async function marksInBucket(): Promise<string[]> {
+    const marks: string[] = [];
+    for await (const page of objects.list(OWNER_MARKS)) marks.push(...page.map(({ key }) => key));
+    return marks;
+  }
 
   async function orphansOf(old: readonly ListedObject[]): Promise<string[]> {
     const keysById = new Map<string, string>();

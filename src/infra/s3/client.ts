@@ -5,6 +5,7 @@ import {
   HeadBucketCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  PutObjectCommand,
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
@@ -15,6 +16,9 @@ import { createPresigner, type Presigner, type SigningIdentity } from './presign
 /** Most calls answer in milliseconds; a copy of gigabytes on a real store does not, so its size is added. */
 const CALL_TIMEOUT_MS = 10_000;
 const COPY_BYTES_PER_SECOND_MIN = 10_000_000;
+
+/** What stores call a key that they cannot hold, each in its own way. */
+const REFUSED_KEY = /KeyTooLong|InvalidObjectName|InvalidKey/;
 
 /** S3's ceiling for one listing page and one multi-delete. */
 export const KEYS_PER_CALL_MAX = 1000;
@@ -38,6 +42,8 @@ export type ObjectStore = Presigner & {
     to: string;
     source: StoredObject;
   }): Promise<'copied' | 'changed' | 'missing' | 'refused'>;
+  /** Stores an object without content. */
+  putEmpty(key: string): Promise<void>;
   /** Deletes up to 1,000 keys; absent ones count as deleted. Returns the keys that could not be, with the reason. */
   remove(keys: readonly string[]): Promise<Map<string, string>>;
   /** All keys below the prefix, in pages of up to 1,000. */
@@ -112,9 +118,19 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       } catch (error) {
         if (statusOf(error) === 404) return 'missing';
         if (statusOf(error) === 412) return 'changed';
-        if (statusOf(error) === 400) return 'refused';
+        if (error instanceof Error && REFUSED_KEY.test(error.name)) return 'refused';
         throw failure(error);
       }
+    },
+
+    async putEmpty(key) {
+      const command = new PutObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        Body: new Uint8Array(),
+        ContentLength: 0,
+      });
+      await client.send(command, within(CALL_TIMEOUT_MS)).catch(fail);
     },
 
     async remove(keys) {

@@ -25,7 +25,7 @@ export const configuredBucket = (environment: Record<string, string>): BucketAcc
   secretAccessKey: environment['S3_SECRET_ACCESS_KEY'] ?? '',
 });
 
-/** Every key in the bucket, sorted. */
+/** Every key in the bucket but the mark of its owner, sorted. */
 export async function listKeys({
   endpoint,
   bucket,
@@ -37,7 +37,7 @@ export async function listKeys({
   try {
     const keys: string[] = [];
     for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket })) {
-      for (const { Key } of page.Contents ?? []) keys.push(Key ?? '');
+      for (const { Key = '' } of page.Contents ?? []) if (!Key.startsWith('.atrium/')) keys.push(Key);
     }
     return keys.sort();
   } finally {

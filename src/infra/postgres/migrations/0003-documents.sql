@@ -29,8 +29,11 @@ CREATE TABLE documents (
 );
 
 CREATE INDEX documents_by_name ON documents (workspace_id, name, created_at DESC, id DESC);
+-- The lists of the bin and the archive, and their counts, without reading what belongs to others or is not shown.
 CREATE INDEX documents_in_bin ON documents (workspace_id, deleted_at DESC, id DESC) WHERE deleted_at IS NOT NULL;
-CREATE INDEX documents_archived ON documents (workspace_id, archived_at DESC, id DESC) WHERE archived_at IS NOT NULL;
+CREATE INDEX documents_in_own_bin ON documents (workspace_id, owner_id, deleted_at, id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX documents_archived ON documents (workspace_id, archived_at DESC, id DESC)
+  WHERE archived_at IS NOT NULL AND deleted_at IS NULL;
 -- For the retention job, which asks across workspaces.
 CREATE INDEX documents_by_deletion ON documents (deleted_at) WHERE deleted_at IS NOT NULL;
 
@@ -44,3 +47,8 @@ $$;
 
 CREATE TRIGGER documents_invalidate AFTER UPDATE OR DELETE ON documents
   FOR EACH ROW EXECUTE FUNCTION documents_invalidate();
+
+-- Who these records are, for the mark in the bucket that says whose objects it holds: nothing is swept from a bucket
+-- that belongs to another database.
+CREATE TABLE documents_identity (id uuid NOT NULL DEFAULT gen_random_uuid());
+INSERT INTO documents_identity DEFAULT VALUES;

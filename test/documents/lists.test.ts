@@ -1,0 +1,66 @@
+// A page of the bin is bounded in bytes as well as in rows, and paging still gives every document once.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { newId } from '../../src/core/ids.ts';
+import { LIST_BYTES_MAX } from '../../src/documents/limits.ts';
+import type { Viewer } from '../../src/documents/policy.ts';
+import { createDocumentStore } from '../../src/documents/store.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+const viewer = (): Viewer => ({ workspaceId: 'acme', userId: newId(), email: 'a@b', admin: false });
+
+async function fillBin({ workspaceId, userId }: Viewer, count: number, summaryLength: number): Promise<void> {
+  await database.sql`
+    INSERT INTO documents (id, workspace_id, upload_id, owner_id, name, object_key, summary, status,
+      status_before_bin, deleted_at)
+    SELECT gen_random_uuid(), ${workspaceId}, gen_random_uuid(), ${userId}, 'n' || i, 'acme/' || gen_random_uuid(),
+      repeat('x', ${summaryLength}), 'deleted', 'private', now() - (i / 3) * interval '1 second'
+    FROM generate_series(1, ${count}) AS i`;
+}
+
+async function walk(
+  who: Viewer,
+  limit: number,
+): Promise<{ ids: string[]; pages: number[]; counts: Set<number> }> {
+  const store = createDocumentStore(database.sql);
+  const ids: string[] = [];
+  const pages: number[] = [];
+  const counts = new Set<number>();
+  let after: { time: Date; id: string } | undefined;
+  for (;;) {
+    const page = { limit, all: false, ...(after === undefined ? {} : { after }) };
+    const { documents, count, more } = await store.listBin(who, page);
+    ids.push(...documents.map(({ id }) => id));
+    pages.push(documents.length);
+    counts.add(count);
+    const last = documents.at(-1);
+    if (!more || last?.deletedAt == null) return { ids, pages, counts };
+    after = { time: last.deletedAt, id: last.id };
+  }
+}
+
+test('large metadata makes short pages', async () => {
+  const who = viewer();
+  const summaryLength = 1_000_000;
+  await fillBin(who, 12, summaryLength);
+  const { ids, pages, counts } = await walk(who, 1000);
+  expect(new Set(ids).size).toBe(12);
+  expect(counts).toEqual(new Set([12]));
+  expect(Math.max(...pages)).toBeLessThanOrEqual(Math.ceil(LIST_BYTES_MAX / summaryLength));
+  expect(Math.min(...pages.slice(0, -1))).toBeGreaterThan(0);
+});
+
+test('small metadata fills pages up to the limit', async () => {
+  const who = viewer();
+  await fillBin(who, 25, 10);
+  const { ids, pages, counts } = await walk(who, 10);
+  expect(new Set(ids).size).toBe(25);
+  expect(pages).toEqual([10, 10, 5]);
+  expect(counts).toEqual(new Set([25]));
+});
