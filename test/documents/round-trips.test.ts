@@ -1,0 +1,95 @@
+// A confirm makes one round trip to the database and three to the store, of which the last is not waited for.
+
+import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/core/clock.ts';
+import { newId, newRandomId } from '../../src/core/ids.ts';
+import type { Principal } from '../../src/core/principal.ts';
+import { createConfirm } from '../../src/documents/operations/confirm.ts';
+import { createDocumentStore } from '../../src/documents/store.ts';
+import { createObjectStore } from '../../src/infra/s3/client.ts';
+import { testDatabase } from '../support/database.ts';
+import { startService } from '../support/service.ts';
+
+/** Counts the requests that pass on their way to the store. The host is kept: signatures cover it. */
+function startCounter(target: string) {
+  const methods: string[] = [];
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      methods.push(request.method);
+      const { pathname, search } = new URL(request.url);
+      const headers = new Headers(request.headers);
+      return fetch(`${target}${pathname}${search}`, {
+        method: request.method,
+        headers,
+        body: await request.bytes(),
+      });
+    },
+  });
+  return { methods, url: server.url.origin, stop: () => server.stop(true) };
+}
+
+test('a confirm is HEAD, PUT (copy), one statement, and a POST (delete) afterwards', async () => {
+  const database = await testDatabase();
+  await using service = await startService();
+  const identity = await Bun.file(`${service.dataDir}/object-store.json`).json();
+  const counter = startCounter(`http://127.0.0.1:${identity.port}`);
+  try {
+    const objects = createObjectStore({
+      endpoint: counter.url,
+      publicEndpoint: counter.url,
+      region: 'us-east-1',
+      bucket: 'atrium',
+      accessKeyId: 'atrium',
+      secretAccessKey: identity.secretAccessKey,
+      formProfile: 'standard',
+    });
+    const uploadId = newRandomId();
+    const temporaryKey = `temp/acme/${uploadId}`;
+    await objects.putEmpty(temporaryKey);
+    counter.methods.length = 0;
+
+    const statements = new Set<object>();
+    const counted = new Proxy(database.sql, {
+      apply(sql, self, words) {
+        // Fragments are no statements of their own: only what is awaited is handled.
+        const query = Reflect.apply(sql, self, words);
+        const { handle } = query;
+        query.handle = () => {
+          statements.add(query);
+          return handle.call(query);
+        };
+        return query;
+      },
+    });
+    const discarded: string[] = [];
+    const confirm = createConfirm({
+      store: createDocumentStore(counted),
+      objects,
+      discard: (key) => void discarded.push(key),
+      findUser: async () => undefined,
+      clock: systemClock,
+      uploadBytesMax: 100,
+      withinMs: 60_000,
+    });
+    const principal: Principal = {
+      keyId: newId(),
+      workspaceId: 'acme',
+      userId: newId(),
+      email: 'a@b',
+      scopes: new Set(['documents:write']),
+      limits: {},
+    };
+    await confirm(principal, { temp_key: temporaryKey, document_metadata: { name: 'a.txt' } });
+    expect(counter.methods).toEqual(['HEAD', 'PUT']);
+    expect(statements.size).toBe(1);
+    expect(discarded).toEqual([temporaryKey]);
+    await objects.remove(discarded);
+    expect(counter.methods).toEqual(['HEAD', 'PUT', 'POST']);
+    objects.close();
+  } finally {
+    await counter.stop();
+    await database.drop();
+  }
+});
