@@ -99,13 +99,11 @@ test('imports have no cycles, types included', () => {
 });
 
 const LINES_MAX = 250;
-/** Longer files, each one thing that would be harder to read in two; a test fails when one has become short. */
-const LONG_FILES = new Set(['src/documents/routes.ts']);
 const lengthOf = (text: string): number => text.split('\n').length - 1;
 
 test('files of the server are short enough to read at once', () => {
   const long = ofServer.filter(({ text }) => lengthOf(text) > LINES_MAX).map(({ path }) => path);
-  expect(long).toEqual([...LONG_FILES].sort());
+  expect(long).toEqual([]);
 });
 
 test('the server stays within its alarm lengths', () => {

@@ -25,7 +25,11 @@ import { createPatch } from './operations/patch.ts';
 import { createPresign } from './operations/presign.ts';
 import { createPurge } from './operations/purge.ts';
 import { createRestore } from './operations/restore.ts';
-import { documentRoutes } from './routes.ts';
+import { createAnswer } from './routes/answers.ts';
+import { archiveRoutes } from './routes/archive.ts';
+import { binRoutes } from './routes/bin.ts';
+import { metadataRoutes } from './routes/metadata.ts';
+import { uploadRoutes } from './routes/uploads.ts';
 import { createDocumentStore, OBJECT_DELETION } from './store.ts';
 
 export type DocumentsDeps = {
@@ -77,8 +81,10 @@ export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: J
     },
   });
 
-  const routes = documentRoutes(
-    {
+  const { bucket } = objects;
+  const answer = createAnswer(bucket);
+  const routes = [
+    ...uploadRoutes({
       presign: createPresign({ presigner: objects, clock, uploadBytesMax: settings.uploadBytesMax }),
       confirm: createConfirm({
         store,
@@ -90,17 +96,25 @@ export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: J
         withinMs: Math.min(CONFIRM_WITHIN_MS_MAX, settings.uploadRetentionSeconds * 500),
       }),
       download: createDownload({ documents, presigner: objects, clock }),
-      detail: createDetail({ store }),
-      patch: createPatch({ store, changed }),
+      answer,
+    }),
+    ...metadataRoutes({ detail: createDetail({ store }), patch: createPatch({ store, changed }), answer }),
+    ...archiveRoutes({
       archive: createArchive({ store, changed, archived: true }),
       unarchive: createArchive({ store, changed, archived: false }),
+      lists: store,
+      answer,
+      bucket,
+    }),
+    ...binRoutes({
       bin: createBin({ store, changed }),
       restore: createRestore({ store, changed }),
       purge: createPurge({ store, changed, objectsQueued }),
       lists: store,
-    },
-    objects.bucket,
-  );
+      answer,
+      bucket,
+    }),
+  ];
 
   const periodic = (name: string, run: (signal: AbortSignal) => Promise<void>): Job =>
     createPeriodic({

@@ -1,0 +1,83 @@
+import { Type } from '@sinclair/typebox';
+import { type Route, reply, route } from '../../http/operation.ts';
+import { withErrors } from '../../http/schemas.ts';
+import { DESCRIPTOR_EXAMPLE, DOWNLOAD_URL_EXAMPLE, METADATA_EXAMPLE } from '../examples.ts';
+import type { createConfirm } from '../operations/confirm.ts';
+import type { createDownload } from '../operations/download.ts';
+import type { createPresign } from '../operations/presign.ts';
+import { toViewer } from '../policy.ts';
+import * as schema from '../schema.ts';
+import { type Answer, documentAnswer, READ, WRITE } from './answers.ts';
+
+export type UploadRoutesDeps = {
+  presign: ReturnType<typeof createPresign>;
+  confirm: ReturnType<typeof createConfirm>;
+  download: ReturnType<typeof createDownload>;
+  answer: Answer;
+};
+
+/** How a file's bytes come in and go out. */
+export function uploadRoutes({ presign, confirm, download, answer }: UploadRoutesDeps): Route[] {
+  return [
+    route(
+      {
+        ...WRITE,
+        id: 'documents.presign',
+        method: 'GET',
+        path: '/v1/{workspace_id}/presigned/url',
+        summary: 'Get a pre-signed upload descriptor',
+        description:
+          'Post the file as multipart form data to `url`, with every entry of `fields`, the file last.',
+        parameters: schema.InWorkspace,
+        query: schema.ExpiresIn,
+        responses: withErrors(
+          {
+            201: { description: 'Descriptor', schema: schema.UploadDescriptor, example: DESCRIPTOR_EXAMPLE },
+          },
+          [401, 403, 422, 503],
+        ),
+      },
+      ({ path, query }) => reply(201, presign(path.workspace_id, query.expires_in)),
+    ),
+    route(
+      {
+        ...WRITE,
+        id: 'documents.confirm',
+        method: 'POST',
+        path: '/v1/{workspace_id}/upload/confirm',
+        summary: 'Confirm an upload: save its metadata and move the file to its final key',
+        description: 'Repeating a confirm answers the same record.',
+        parameters: schema.InWorkspace,
+        query: schema.NoQuery,
+        body: schema.DocumentMetadataConfirm,
+        bodyExample: {
+          temp_key: DESCRIPTOR_EXAMPLE.fields.key,
+          folder: 'manuals',
+          document_metadata: METADATA_EXAMPLE,
+        },
+        responses: withErrors(
+          { 201: documentAnswer('The document') },
+          [401, 403, 404, 409, 413, 415, 422, 503],
+        ),
+      },
+      async ({ principal, body }) => answer(201, await confirm(principal, body)),
+    ),
+    route(
+      {
+        ...READ,
+        id: 'documents.download',
+        method: 'GET',
+        path: '/v1/{workspace_id}/file/{file_id}/download/url',
+        summary: 'Get a pre-signed download URL',
+        parameters: schema.ByFileId,
+        query: schema.ExpiresIn,
+        responses: withErrors(
+          { 200: { description: 'The URL', schema: Type.String(), example: DOWNLOAD_URL_EXAMPLE } },
+          [401, 403, 404, 422, 503],
+        ),
+      },
+      async ({ principal, path, query }) =>
+        reply(200, await download(toViewer(principal), path.file_id, query.expires_in)),
+    ),
+  ];
+}
