@@ -1,18 +1,21 @@
 // Routes → one Elysia. It finds the route and describes the interface; everything else of a request's way stands in
 // http/boundary.ts.
 
+import http from 'node:http';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { notFound } from './core/errors.ts';
 import type { Boundary } from './http/boundary.ts';
 import type { Cors } from './http/cors.ts';
-import { IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
+import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
 import { type Route, reply, route } from './http/operation.ts';
 import { splitTarget } from './http/request.ts';
 
 export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
 
 export function createApp({ routes, boundary, cors }: AppOptions) {
+  // Bun has no option of a server for it, only this setting for all of them.
+  Object.assign(http, { maxHeaderSize: HEAD_BYTES_MAX });
   const app = new Elysia({
     precompile: true,
     normalize: false,

@@ -24,14 +24,20 @@ export type Areas = {
   checks: ReadinessCheck[];
 };
 
-export type Clients = { sql: Sql; objects: ObjectStore };
+export type Clients = {
+  sql: Sql;
+  /** Pool and session settings of searches. */
+  searchSql: Sql;
+  objects: ObjectStore;
+};
 
-export function createAreas(config: Config, { sql, objects }: Clients, log: Logger): Areas {
+export function createAreas(config: Config, { sql, searchSql, objects }: Clients, log: Logger): Areas {
   const clock = systemClock;
   const invalidation = createInvalidation({ sql, log });
   const access = createAccess({ sql, invalidation, clock, log });
   const documents = createDocuments({
     sql,
+    searchSql,
     objects,
     invalidation,
     findUser: access.findUser,

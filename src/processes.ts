@@ -97,7 +97,11 @@ async function bootstrapOnce(config: Config, backing: Backing, log: Logger) {
   const sql = await connectDatabase(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
   try {
-    return await keepFirstKey(config, backing, createAreas(config, { sql, objects }, log).bootstrap);
+    return await keepFirstKey(
+      config,
+      backing,
+      createAreas(config, { sql, searchSql: sql, objects }, log).bootstrap,
+    );
   } finally {
     objects.close();
     await sql.end({ timeout: 5 });

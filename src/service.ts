@@ -18,7 +18,7 @@ import { processFigures } from './http/process-figures.ts';
 import { isUnavailable, type Sql } from './infra/postgres/client.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import { createObjectStore } from './infra/s3/client.ts';
-import { connectDatabase } from './supervisor.ts';
+import { connectDatabase, connectForSearch } from './supervisor.ts';
 
 export type Bootstrapped = { workspace: string; key: string | undefined };
 
@@ -46,8 +46,9 @@ export async function startService(
 ): Promise<Service> {
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
+  const searchSql = connectForSearch(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const areas = createAreas(config, { sql, objects }, log);
+  const areas = createAreas(config, { sql, searchSql, objects }, log);
   const metrics = createRequestMetrics();
   const cors = createCors(config.server.corsOrigins);
   let ending = false;
@@ -72,7 +73,7 @@ export async function startService(
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();
-    await closeDatabase(sql);
+    await Promise.all([closeDatabase(sql), closeDatabase(searchSql)]);
   };
   const { host, port, sharesPort, shutdownTimeoutMs } = config.server;
   try {

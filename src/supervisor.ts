@@ -25,8 +25,8 @@ const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
 const POSTGRES = 'postgres';
 const OBJECT_STORE = 'object-store';
 const RESTART_PAUSE_MS = 500;
-/** A process's pool, its listener, the locks of its periodic jobs, and a few that replace lost ones. */
-const CONNECTIONS_PER_PROCESS = 16;
+/** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
+const CONNECTIONS_PER_PROCESS = 30;
 const CONNECTIONS_MIN = 100;
 /** As long as a compose file may take to bring the database up. */
 const DATABASE_WAIT_MS = 30_000;
@@ -161,13 +161,34 @@ function writeIdentity(file: string, identity: StoreIdentity): void {
 const unreachable = (error: unknown): string =>
   `DATABASE_URL: the database cannot be reached: ${error instanceof Error ? error.message : error}`;
 
+const LOSSLESS = { parse: parseJson, serialize: JSON.stringify };
+
+/**
+ * A pool for searches alone, so that however many are slow, everything else has its connections. Its plans are made
+ * for the values at hand, of which some are common and some rare, and by one worker each: many search at once.
+ */
+export const connectForSearch = (url: string, log: Logger): Sql =>
+  connectPostgres({
+    url,
+    applicationName: 'atrium-search',
+    log,
+    json: LOSSLESS,
+    settings: {
+      plan_cache_mode: 'force_custom_plan',
+      max_parallel_workers_per_gather: '0',
+      random_page_cost: '1.1',
+      work_mem: '32MB',
+      jit: 'off',
+      'pg_trgm.similarity_threshold': '0.25',
+    },
+  });
+
 /**
  * Connects to the database and brings its schema up to date. A database that is still starting is waited for;
  * one that stays away, or refuses us, throws one line.
  */
 export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
-  const json = { parse: parseJson, serialize: JSON.stringify };
-  const sql = connectPostgres({ url, applicationName: 'atrium', log, json });
+  const sql = connectPostgres({ url, applicationName: 'atrium', log, json: LOSSLESS });
   const deadline = performance.now() + DATABASE_WAIT_MS;
   for (let attempt = 0; ; attempt++) {
     try {

@@ -25,15 +25,22 @@ import { createPatch } from './operations/patch.ts';
 import { createPresign } from './operations/presign.ts';
 import { createPurge } from './operations/purge.ts';
 import { createRestore } from './operations/restore.ts';
+import { createSearch } from './operations/search.ts';
 import { createAnswer } from './routes/answers.ts';
 import { archiveRoutes } from './routes/archive.ts';
 import { binRoutes } from './routes/bin.ts';
 import { metadataRoutes } from './routes/metadata.ts';
+import { searchRoutes } from './routes/search.ts';
 import { uploadRoutes } from './routes/uploads.ts';
+import { createDocumentSearch } from './search/index.ts';
+import { createSearchEntries } from './search/postgres/entries.ts';
 import { createDocumentStore, OBJECT_DELETION } from './store.ts';
+
+export { createSearchMaintenance } from './search/maintenance.ts';
 
 export type DocumentsDeps = {
   sql: Sql;
+  searchSql: Sql;
   objects: ObjectStore;
   invalidation: Invalidation;
   findUser: ConfirmDeps['findUser'];
@@ -49,7 +56,15 @@ export type DocumentsDeps = {
 
 export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: Job[] } {
   const { sql, objects, invalidation, clock, log, settings } = deps;
-  const store = createDocumentStore(sql);
+  const entries = createSearchEntries();
+  const store = createDocumentStore(sql, entries);
+  const search = createDocumentSearch({
+    sql,
+    searchSql: deps.searchSql,
+    bucket: objects.bucket,
+    entries,
+    log,
+  });
   const documents = createCachedLookup({
     load: store.locate,
     ttlMs: CACHE_TTL_MS,
@@ -106,6 +121,7 @@ export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: J
       answer,
       bucket,
     }),
+    ...searchRoutes({ search: createSearch({ search: search.search }), bucket }),
     ...binRoutes({
       bin: createBin({ store, changed }),
       restore: createRestore({ store, changed }),
@@ -136,6 +152,7 @@ export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: J
   return {
     routes,
     jobs: [
+      ...search.jobs,
       { name: 'documents.deletion', start: deletion.start, stop: deletion.stop, settle: deletion.drain },
       { name: 'documents.discard', start: () => undefined, stop: discarded.flush, settle: discarded.flush },
       periodic('documents.sweep', sweep),

@@ -33,3 +33,11 @@ export const CACHE_TTL_MS = 30_000;
 
 /** After this long the deletions in the hands of a process that died are given to another; far above one call's. */
 export const DELETION_LEASE_MS = 60_000;
+
+/** Rows of a page of search, and of a window asked for by `offset` alone. */
+export const PAGE_SIZE_DEFAULT = 50;
+export const PAGE_SIZE_MAX = 100;
+export const WINDOW_LIMIT_DEFAULT = 10;
+
+/** Characters of `q`; of the words in it few are asked for. */
+export const QUERY_TEXT_LENGTH_MAX = 16_384;

@@ -2,9 +2,11 @@
 
 import type { Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
+import { documentColumns } from './columns.ts';
 import { type Access, curatorsOf, type Document, type Located } from './document.ts';
 import { LIST_BYTES_MAX } from './limits.ts';
 import type { Viewer } from './policy.ts';
+import type { SearchEntries } from './search/postgres/entries.ts';
 
 /** The queue kind of objects that wait for their deletion; its payload is `{ key }`. */
 export const OBJECT_DELETION = 'documents.delete-object';
@@ -30,12 +32,8 @@ export type ListedDocuments = { documents: Document[]; count: number; more: bool
 
 export type DocumentStore = ReturnType<typeof createDocumentStore>;
 
-export function createDocumentStore(sql: Sql) {
-  const columns = sql`
-    id, workspace_id AS "workspaceId", upload_id AS "uploadId", owner_id AS "ownerId", name,
-    object_key AS "objectKey", created_at AS "createdAt", file_size::float8 AS "fileSize", file_type AS "fileType",
-    file_hash AS "fileHash", tags, categories, summary, access, slots, curators, status,
-    deleted_at AS "deletedAt", archived_at AS "archivedAt"`;
+export function createDocumentStore(sql: Sql, entries: SearchEntries) {
+  const columns = documentColumns(sql);
 
   const administered = (viewer: Viewer) => (viewer.admin ? sql`true` : sql`owner_id = ${viewer.userId}`);
   const edited = (viewer: Viewer) =>
@@ -59,7 +57,6 @@ export function createDocumentStore(sql: Sql) {
     + length(coalesce(slots::text, '')) + length(coalesce(tags::text, '')) + length(coalesce(categories::text, '')))`;
 
   const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
-
   /** One statement deletes rows and queues their objects. */
   const purgeWhere = async (condition: ReturnType<typeof sql>): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
@@ -82,16 +79,21 @@ export function createDocumentStore(sql: Sql) {
      */
     async insert(document: NewDocument, deadline: Date): Promise<Document | undefined> {
       const { tags, categories, access, slots } = document;
+      const curators = curatorsOf(access);
+      const search = entries.addition(sql, { ...document, curators });
       const [row] = await sql<Document[]>`
-        INSERT INTO documents (id, workspace_id, upload_id, owner_id, name, object_key, file_size, file_type,
+        WITH inserted AS (INSERT INTO documents (id, workspace_id, upload_id, owner_id, name, object_key, file_size, file_type,
           file_hash, tags, categories, summary, access, slots, curators, status)
         SELECT ${document.id}::uuid, ${document.workspaceId}, ${document.uploadId}::uuid, ${document.ownerId}::uuid,
           ${document.name}, ${document.objectKey}, ${document.fileSize}::bigint, ${document.fileType},
           ${document.fileHash}, ${tags}::text[], ${categories}::text[], ${document.summary},
-          ${json(access)}::jsonb, ${json(slots)}::jsonb, ${curatorsOf(access)}::text[], ${document.status}
+          ${json(access)}::jsonb, ${json(slots)}::jsonb, ${curators}::text[], ${document.status}
         WHERE clock_timestamp() < ${deadline}::timestamptz
         ON CONFLICT (workspace_id, upload_id) DO UPDATE SET upload_id = excluded.upload_id
-        RETURNING ${columns}`;
+        RETURNING *, (xmax = 0) AS fresh),
+        ${search.ctes}
+        SELECT ${columns} FROM inserted`;
+      search.written();
       return row;
     },
 
@@ -137,11 +139,14 @@ export function createDocumentStore(sql: Sql) {
         ...(access === undefined ? {} : { access: json(access), curators: curatorsOf(access) }),
       };
       const assigned = Object.keys(values).length === 0 ? sql`name = name` : sql(values as never);
-      const [row] = await sql<Document[]>`
-        UPDATE documents SET ${assigned}
-        WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
-        RETURNING ${columns}`;
-      return row;
+      return sql.begin(async (tx) => {
+        const [row] = await tx<Document[]>`
+          UPDATE documents SET ${assigned}
+          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+          RETURNING ${columns}`;
+        if (row !== undefined) await entries.rewrite(tx, row);
+        return row;
+      });
     },
 
     /** Archives (once: the first time stays) or un-archives, under the same conditions as `update`. */
@@ -235,10 +240,8 @@ export function createDocumentStore(sql: Sql) {
   }
 
   async function countWhere(condition: ReturnType<typeof sql>): Promise<number> {
-    const [row] = await sql<
-      { count: number }[]
-    >`SELECT count(*)::int AS count FROM documents WHERE ${condition}`;
-    return row?.count ?? 0;
+    const rows = await sql<{ count: number }[]>`SELECT count(*)::int FROM documents WHERE ${condition}`;
+    return rows[0]?.count ?? 0;
   }
 }
 

@@ -14,3 +14,6 @@ export const MISTAKES_MAX = 1000;
 
 /** Seconds without a byte in either direction after which a connection is closed. */
 export const IDLE_TIMEOUT_SECONDS = 120;
+
+/** Bytes of a request's line and headers together: a URL may hold hundreds of filters. */
+export const HEAD_BYTES_MAX = 262_144;

@@ -86,7 +86,7 @@ function toJsonSchema(schema: TSchema, components: SchemaComponents): JsonSchema
 }
 
 /** Keywords of ours that JSON Schema does not know. */
-const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary']);
+const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary', 'parse']);
 
 function convert(schema: TSchema, components: SchemaComponents): JsonSchema {
   const words = literalsOf(schema);

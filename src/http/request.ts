@@ -93,8 +93,9 @@ function createQueryReader(schema: TObject) {
     validate: createValidator(property),
   }));
   const names: ReadonlySet<string> = new Set(parameters.map(({ name }) => name));
+  const strict = schema.additionalProperties === false;
   return (search: string, entries: ValidationEntry[]): Record<string, unknown> => {
-    const given = search === '' ? undefined : parsePairs(search, names, entries);
+    const given = search === '' ? undefined : parsePairs(search, { names, strict }, entries);
     const values: Record<string, unknown> = {};
     for (const { name, repeated, required, fallback, validate } of parameters) {
       const texts = given?.get(name);
@@ -108,10 +109,13 @@ function createQueryReader(schema: TObject) {
   };
 }
 
-/** Every value of the parameters with these names, in order; `+` is a blank, as HTML forms write it. */
+/**
+ * Every value of the parameters with these names, in order; `+` is a blank, as HTML forms write it. Other parameters
+ * are nobody's concern, or (strict) mistakes.
+ */
 function parsePairs(
   search: string,
-  names: ReadonlySet<string>,
+  { names, strict }: { names: ReadonlySet<string>; strict: boolean },
   entries: ValidationEntry[],
 ): Map<string, string[]> {
   const pairs = new Map<string, string[]>();
@@ -119,9 +123,12 @@ function parsePairs(
   for (const pair of (fragment === -1 ? search : search.slice(0, fragment)).split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
-    // What an unknown name or its value holds is nobody's concern.
-    const name = decode(equals === -1 ? pair : pair.slice(0, equals), ['query'], [], true);
-    if (name === undefined || !names.has(name)) continue;
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals), ['query'], strict ? entries : [], true);
+    if (name === undefined) continue;
+    if (!names.has(name)) {
+      if (strict) entries.push(unknownParameter(name, pair.slice(name.length + 1)));
+      continue;
+    }
     const value = equals === -1 ? '' : decode(pair.slice(equals + 1), ['query', name], entries, true);
     if (value === undefined) continue;
     const values = pairs.get(name);
@@ -130,6 +137,14 @@ function parsePairs(
   }
   return pairs;
 }
+
+/** For operations where a misspelt parameter that has no effect would do harm. */
+const unknownParameter = (name: string, input: string): ValidationEntry => ({
+  type: 'extra_forbidden',
+  loc: ['query', name],
+  msg: `Extra inputs are not permitted: '${name}' is not known here`,
+  input,
+});
 
 function decode(
   raw: string,

@@ -8,6 +8,7 @@ import type { ValidationEntry } from '../core/errors.ts';
 import { isRawNumber } from '../core/json.ts';
 import { findFormatMistake } from './formats.ts';
 import { MISTAKES_MAX } from './limits.ts';
+import { parseWith } from './parsed.ts';
 
 export type Location = (string | number)[];
 type Outcome = { value: unknown };
@@ -200,6 +201,11 @@ const checkUnion: Rule = (schema, input, loc, report) => {
 const listed = (items: string[]): string =>
   items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} or ${items.at(-1)}`;
 
+const checkParsed: Rule = (schema, input, loc, report) => {
+  const outcome = parseWith(schema, input, loc);
+  return 'mistake' in outcome ? report(outcome.mistake) : outcome;
+};
+
 const RULES: Record<string, Rule> = {
   String: checkString,
   Integer: checkInteger,
@@ -209,6 +215,7 @@ const RULES: Record<string, Rule> = {
   Object: checkObject,
   Record: checkRecord,
   Union: checkUnion,
+  Parsed: checkParsed,
   Unknown: (_schema, input) => ({ value: input }),
 };
 

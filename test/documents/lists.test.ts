@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newId } from '../../src/core/ids.ts';
 import { LIST_BYTES_MAX } from '../../src/documents/limits.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
+import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -28,7 +29,7 @@ async function walk(
   who: Viewer,
   limit: number,
 ): Promise<{ ids: string[]; pages: number[]; counts: Set<number> }> {
-  const store = createDocumentStore(database.sql);
+  const store = createDocumentStore(database.sql, createSearchEntries());
   const ids: string[] = [];
   const pages: number[] = [];
   const counts = new Set<number>();

@@ -5,6 +5,7 @@ import { newId } from '../../src/core/ids.ts';
 import { PURGE_BATCH } from '../../src/documents/limits.ts';
 import { createPurge } from '../../src/documents/operations/purge.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
+import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -32,7 +33,7 @@ const queued = async (): Promise<number> => (await database.sql`SELECT 1 FROM jo
 
 function purger() {
   const batches: number[] = [];
-  const store = createDocumentStore(database.sql);
+  const store = createDocumentStore(database.sql, createSearchEntries());
   const purge = createPurge({
     store: {
       ...store,
@@ -63,7 +64,7 @@ test('a full bin is emptied batch by batch, and every object is queued for delet
 
 test('who empties one bin at once neither blocks the others for good nor queues an object twice', async () => {
   const owner = viewer();
-  const store = createDocumentStore(database.sql);
+  const store = createDocumentStore(database.sql, createSearchEntries());
   for (let round = 0; round < 5; round++) {
     await fillBin(owner, 600);
     const retention = () => store.purgeBinnedBefore(new Date(), 1000);
@@ -80,7 +81,7 @@ test('what is kept at hand for download URLs has nothing of the metadata, which 
   const [row] = await database.sql<
     { id: string }[]
   >`SELECT id FROM documents WHERE owner_id = ${owner.userId}`;
-  const located = await createDocumentStore(database.sql).locate(row?.id ?? '');
+  const located = await createDocumentStore(database.sql, createSearchEntries()).locate(row?.id ?? '');
   expect(JSON.stringify(located).length).toBeLessThan(300);
   expect(located).toMatchObject({ ownerId: owner.userId, name: 'a.txt', status: 'deleted' });
 });

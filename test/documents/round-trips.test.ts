@@ -5,6 +5,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { createConfirm } from '../../src/documents/operations/confirm.ts';
+import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
 import { testDatabase } from '../support/database.ts';
@@ -65,7 +66,7 @@ test('a confirm is HEAD, PUT (copy), one statement, and a POST (delete) afterwar
     });
     const discarded: string[] = [];
     const confirm = createConfirm({
-      store: createDocumentStore(counted),
+      store: createDocumentStore(counted, createSearchEntries()),
       objects,
       discard: (key) => void discarded.push(key),
       findUser: async () => undefined,

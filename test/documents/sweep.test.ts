@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { newId } from '../../src/core/ids.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { createSweep } from '../../src/documents/jobs/sweep.ts';
+import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.ts';
@@ -78,7 +79,7 @@ function sweepOf(
 ) {
   const { clock = later, log = silentLog } = options;
   const sweep = createSweep({
-    store: createDocumentStore(sql),
+    store: createDocumentStore(sql, createSearchEntries()),
     objects,
     clock,
     log,

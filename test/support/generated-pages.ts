@@ -33,7 +33,7 @@ export function allRoutes(): Route[] {
     secretAccessKey: 'none',
     formProfile: 'standard',
   });
-  const { routes, checks } = createAreas(config, { sql, objects }, log);
+  const { routes, checks } = createAreas(config, { sql, searchSql: sql, objects }, log);
   const metrics = createRequestMetrics();
   const described = [
     ...routes,

@@ -30,6 +30,8 @@ export type ClientOptions = {
   statementTimeoutMs?: number;
   /** Codec of json and jsonb columns, if not `JSON`. */
   json?: JsonCodec;
+  /** Settings of every session, beside ours. */
+  settings?: Record<string, string>;
 };
 
 const CONNECTIONS_MAX = 10;
@@ -57,7 +59,10 @@ export function connectPostgres(options: ClientOptions): Sql {
   const timeoutMs = statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0;
   const connect = (differences: object) =>
     openPostgres(options.url, { ...connectionOptions(options), ...differences });
-  const session = sessionSettings(options.applicationName, statementTimeoutMs);
+  const session = {
+    ...sessionSettings(options.applicationName, statementTimeoutMs),
+    ...options.settings,
+  };
   const pool = createPool({
     connect: () => connect({ connection: session }),
     connectionsMax: options.connectionsMax ?? CONNECTIONS_MAX,

@@ -1,0 +1,56 @@
+import type { Document } from '../document.ts';
+import { ATTRIBUTES, type Attribute } from '../filter/attributes.ts';
+import { distinctOrder } from '../filter/order.ts';
+import { toPredicate } from '../filter/predicate.ts';
+import { PAGE_SIZE_DEFAULT, WINDOW_LIMIT_DEFAULT } from '../limits.ts';
+import type { Viewer } from '../policy.ts';
+import type { Answered } from '../search/index.ts';
+import type { ArchivedChoice, SearchQuery } from '../search/search-index.ts';
+import type { SearchParameters } from '../search-schema.ts';
+
+export type FoundPage = {
+  documents: Document[];
+  total: number;
+  /** Null where a window was asked for by limit and offset. */
+  page: number | null;
+  size: number | null;
+  pages: number | null;
+  engine: Answered['engine'];
+};
+
+const ARCHIVED: Record<SearchParameters['archived'], ArchivedChoice> = {
+  false: 'without',
+  true: 'only',
+  any: 'any',
+};
+
+/** Finds what the viewer may see and every filter lets pass, and answers one page of it. */
+export function createSearch({ search }: { search(query: SearchQuery): Promise<Answered> }) {
+  return async (viewer: Viewer, parameters: SearchParameters): Promise<FoundPage> => {
+    const { page, size, offset, limit } = windowOf(parameters);
+    const filters = (Object.keys(ATTRIBUTES) as Attribute[]).flatMap(
+      (attribute) => parameters[attribute] ?? [],
+    );
+    const { documents, total, engine } = await search({
+      viewer,
+      predicates: filters.map(toPredicate),
+      archived: ARCHIVED[parameters.archived],
+      ...(parameters.q === undefined ? {} : { text: parameters.q }),
+      order: distinctOrder(parameters.order_by),
+      offset,
+      limit,
+    });
+    return { documents, total, page, size, pages: size === null ? null : Math.ceil(total / size), engine };
+  };
+}
+
+type Window = { page: number | null; size: number | null; offset: number; limit: number };
+
+/** `limit` and `offset` count where neither page nor size is given. */
+function windowOf({ page, size, limit, offset }: SearchParameters): Window {
+  if (page === undefined && size === undefined && (limit !== undefined || offset !== undefined)) {
+    return { page: null, size: null, offset: offset ?? 0, limit: limit ?? WINDOW_LIMIT_DEFAULT };
+  }
+  const [number, rows] = [page ?? 1, size ?? PAGE_SIZE_DEFAULT];
+  return { page: number, size: rows, offset: (number - 1) * rows, limit: rows };
+}

@@ -1,0 +1,76 @@
+// The shapes of search: filter parameters, paging, and the page that answers them.
+
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Parsed } from '../http/parsed.ts';
+import type { Filter } from './filter/ast.ts';
+import { ATTRIBUTES, type Attribute } from './filter/attributes.ts';
+import { parseFilter } from './filter/grammar.ts';
+import { DEFAULT_ORDER, parseOrder } from './filter/order.ts';
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, QUERY_TEXT_LENGTH_MAX, WINDOW_LIMIT_DEFAULT } from './limits.ts';
+import { DocumentMetadataRead } from './schema.ts';
+
+const filterOf = (attribute: Attribute) => {
+  const { operators, fallback } = ATTRIBUTES[attribute];
+  const dictionary = attribute === 'access' || attribute === 'slots';
+  return Type.Optional(
+    Type.Array(
+      Parsed<Filter>((text, loc) => parseFilter(attribute, text, loc)),
+      {
+        description:
+          `\`operator:value\`${dictionary ? ' or `operator:key->value`' : ''}, repeatable; operators: ` +
+          `${operators.join(', ')} (default ${fallback})`,
+      },
+    ),
+  );
+};
+
+const filters = Object.fromEntries(
+  (Object.keys(ATTRIBUTES) as Attribute[]).map((attribute) => [attribute, filterOf(attribute)]),
+) as Record<Attribute, ReturnType<typeof filterOf>>;
+
+const whole = (description: string, limits: { minimum: number; maximum?: number }) =>
+  Type.Optional(Type.Integer({ description, ...limits }));
+
+export const SearchParameters = Type.Object(
+  {
+    ...filters,
+    order_by: Type.Array(Parsed(parseOrder), {
+      default: DEFAULT_ORDER,
+      description: 'An attribute, optionally followed by a blank and ASC or DESC; default `created_at DESC`',
+    }),
+    page: whole('Page index, the first is 1; default 1', { minimum: 1 }),
+    size: whole(`Page size; default ${PAGE_SIZE_DEFAULT}`, { minimum: 1, maximum: PAGE_SIZE_MAX }),
+    limit: whole(
+      `Rows, where page and size are absent; default ${WINDOW_LIMIT_DEFAULT} where offset is given`,
+      { minimum: 1, maximum: PAGE_SIZE_MAX },
+    ),
+    offset: whole('Rows to skip, where page and size are absent', { minimum: 0 }),
+    archived: Type.Union([Type.Literal('false'), Type.Literal('true'), Type.Literal('any')], {
+      default: 'false',
+      description: 'false: without archived documents; true: only them; any: both',
+    }),
+    q: Type.Optional(
+      Type.String({
+        maxLength: QUERY_TEXT_LENGTH_MAX,
+        description:
+          'Words of name, tags, categories, slots and summary; ranks by relevance, forgives typing errors',
+      }),
+    ),
+  },
+  // A misspelt filter must not find everything.
+  { additionalProperties: false },
+);
+export type SearchParameters = Static<typeof SearchParameters>;
+
+const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
+
+export const DocumentPage = Type.Object(
+  {
+    items: Type.Array(DocumentMetadataRead),
+    total: Type.Integer({ minimum: 0, description: 'Documents in all, on this page or not' }),
+    page: nullable(Type.Integer({ minimum: 1 })),
+    size: nullable(Type.Integer({ minimum: 1 })),
+    pages: nullable(Type.Integer({ minimum: 0 })),
+  },
+  { $id: 'Page_DocumentMetadataRead_' },
+);

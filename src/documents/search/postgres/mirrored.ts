@@ -1,0 +1,99 @@
+// What a mirror of the documents needs of Postgres to answer exactly: what it may not have yet, and the records.
+
+import type { Transaction } from '../../../infra/postgres/client.ts';
+import { documentColumns } from '../../columns.ts';
+import type { Document } from '../../document.ts';
+import type { SearchQuery } from '../search-index.ts';
+import { termTests } from './counting.ts';
+import { all, type Fragment } from './fragments.ts';
+import type { Prepare, Prepared } from './prepared.ts';
+import { inBranches, within } from './statements.ts';
+
+/** Keys of a document in the query's order: normalised text, milliseconds, bytes. */
+export type Keyed = { id: string; keys: (string | number | null)[] };
+
+export type MirrorState = {
+  indexUid: string;
+  /** The workspace has names that the mirror holds only the beginning of. */
+  longNames: boolean;
+  /** Documents whose last change the mirror may lack, and which of them match the query. */
+  pending: string[];
+  matching: Keyed[];
+};
+
+export type Mirrored = {
+  /**
+   * The mirror as one snapshot of the database shows it. Undefined while no index is ready, or when more than
+   * `pendingMax` documents of the workspace wait.
+   */
+  mirrored(query: SearchQuery, pendingMax: number): Promise<MirrorState | undefined>;
+  /** The records, in the order given; undefined when one of them has ceased to match the query. */
+  read(query: SearchQuery, ids: readonly string[]): Promise<Document[] | undefined>;
+};
+
+export function createMirrored({ sql, prepare }: { sql: Transaction; prepare: Prepare }): Mirrored {
+  const matches = (prepared: Prepared): Fragment => {
+    const { query, conditions, selections } = prepared;
+    return all(sql, [
+      inBranches(
+        sql,
+        query.viewer.workspaceId,
+        selections.map(({ branch }) => branch),
+      ),
+      within(sql, conditions, sql`s.created_at`),
+      ...termTests(sql, conditions),
+      ...conditions.rows.map((row) => row.sql),
+    ]);
+  };
+
+  return {
+    async mirrored(query, pendingMax) {
+      const prepared = await prepare(query);
+      const { workspaceId } = query.viewer;
+      const [row] = await sql<(Omit<MirrorState, 'matching'> & { matching: string[]; keys: unknown[] })[]>`
+        WITH pending AS MATERIALIZED (
+          SELECT document_id FROM search_outbox WHERE workspace_id = ${workspaceId} LIMIT ${pendingMax + 1}),
+        matching AS (
+          SELECT s.id, ${keysOf(sql, query)} AS keys
+          FROM pending JOIN document_search s ON s.id = pending.document_id JOIN document_texts t ON t.id = s.id
+          WHERE ${matches(prepared)})
+        SELECT mirror.index_uid AS "indexUid",
+          EXISTS (SELECT FROM document_search s WHERE s.workspace_id = ${workspaceId}
+            AND octet_length(s.name) > ${NAME_BYTES_MAX}) AS "longNames",
+          ARRAY (SELECT document_id FROM pending) AS pending,
+          coalesce((SELECT jsonb_agg(jsonb_build_object('id', id, 'keys', keys)) FROM matching), '[]') AS matching
+        FROM search_mirror mirror WHERE mirror.ready`;
+      if (row === undefined || row.pending.length > pendingMax) return undefined;
+      return { ...row, matching: row.matching as unknown as Keyed[] };
+    },
+
+    async read(query, ids) {
+      if (ids.length === 0) return [];
+      const prepared = await prepare(query);
+      const documents = await sql<Document[]>`
+        SELECT ${documentColumns(sql)} FROM (
+          SELECT s.id AS found FROM document_search s JOIN document_texts t ON t.id = s.id
+          WHERE s.id = ANY (${ids as string[]}::uuid[]) AND ${matches(prepared)} OFFSET 0) page
+        JOIN documents d ON d.id = page.found`;
+      const byId = new Map(documents.map((document) => [document.id, document]));
+      const inOrder = ids.map((id) => byId.get(id));
+      return inOrder.every((document) => document !== undefined) ? inOrder : undefined;
+    },
+  };
+}
+
+/** Bytes of a name that the mirror orders by; the index for it is partial. */
+const NAME_BYTES_MAX = 460;
+
+const keysOf = (sql: Transaction, { order }: SearchQuery): Fragment => {
+  const keys = order.map(({ attribute }) => MIRRORED_KEYS[attribute]?.(sql) ?? sql`'null'::jsonb`);
+  return keys.reduce((sum, key) => sql`${sum} || jsonb_build_array(${key})`, sql`'[]'::jsonb`);
+};
+
+/** Those that the mirror orders by. */
+const MIRRORED_KEYS: Record<string, (sql: Transaction) => Fragment> = {
+  created_at: (sql) => sql`(extract(epoch FROM s.created_at) * 1000)::bigint`,
+  name: (sql) => sql`s.name`,
+  file_size: (sql) => sql`s.file_size`,
+  id: (sql) => sql`s.id`,
+};

@@ -1,0 +1,29 @@
+// The port of search: what an engine is asked and what it answers. Two engines stand behind it, and whoever asks
+// can't tell which one answered.
+
+import type { Document } from '../document.ts';
+import type { Order, Predicate } from '../filter/ast.ts';
+import type { Viewer } from '../policy.ts';
+
+export type ArchivedChoice = 'without' | 'only' | 'any';
+
+export type SearchQuery = {
+  viewer: Viewer;
+  /** All of them hold for every document found. */
+  predicates: readonly Predicate[];
+  archived: ArchivedChoice;
+  /** Ranks by relevance, before `order`, and leaves out what does not match; typo-tolerant. */
+  text?: string;
+  order: readonly Order[];
+  offset: number;
+  limit: number;
+};
+
+/** One page in order, and how many documents match on all pages. */
+export type SearchPage = { documents: Document[]; total: number };
+
+export type SearchIndex = {
+  name: 'postgres' | 'meilisearch';
+  /** Undefined: this engine can't answer the query exactly now, and another is to be asked. */
+  search(query: SearchQuery): Promise<SearchPage | undefined>;
+};
