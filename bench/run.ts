@@ -1,8 +1,9 @@
 // `bun run bench <area>`: prints what it measured, as ratios against a floor of the same run.
 
 import { run as documents } from './documents/index.ts';
+import { run as search } from './search/index.ts';
 
-const AREAS: Record<string, () => Promise<void>> = { documents };
+const AREAS: Record<string, () => Promise<void>> = { documents, search };
 
 const run = AREAS[process.argv[2] ?? ''];
 if (run === undefined) {

@@ -4,10 +4,12 @@ import { createAccess, trustedOperator } from './access/index.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
 import { type Answer, createLocalClient } from './admin/local-client.ts';
 import { type Row, renderFields, renderHelp, renderRefusal, renderTable } from './admin/render.ts';
-import { loadConfig } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
+import { createSearchMaintenance } from './documents/index.ts';
+import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { openDatabase } from './supervisor.ts';
 
@@ -28,9 +30,11 @@ async function main(words: readonly string[]): Promise<void> {
     await print(renderHelp(typed.help));
     return;
   }
-  const database = await openDatabase(loadConfig(process.env), log);
+  const config = loadConfig(process.env);
+  const database = await openDatabase(config, log);
   try {
     const { sql } = database;
+    if (typed.command.words.startsWith('search ')) return await maintainSearch(typed, sql, config);
     const access = createAccess({
       sql,
       invalidation: createInvalidation({ sql, log }),
@@ -49,6 +53,19 @@ async function main(words: readonly string[]): Promise<void> {
   } finally {
     await database.close();
   }
+}
+
+/** Prints what was found, part by part, before it is refused for what is wrong with it. */
+async function maintainSearch({ command, body, json }: Invocation, sql: Sql, config: Config): Promise<void> {
+  const { meilisearch } = config.search;
+  const progress = (sentence: string): void => tell({}, sentence);
+  const search = createSearchMaintenance({ sql, meilisearch, log, progress });
+  const { report, drift } =
+    command.operation === 'search.verify'
+      ? await search.verify({ repair: body?.['repair'] === true })
+      : await search.reindex();
+  await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
+  if (drift !== undefined) throw new Refused(drift);
 }
 
 /** Resolves when everything is written: a pipe may take its time. */

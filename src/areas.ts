@@ -8,6 +8,7 @@ import type { Logger } from './core/logger.ts';
 import { createDocuments } from './documents/index.ts';
 import type { Authenticators } from './http/credentials.ts';
 import type { ReadinessCheck } from './http/health.ts';
+import type { Figure } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
@@ -22,6 +23,7 @@ export type Areas = {
   bootstrap: ReturnType<typeof createAccess>['bootstrap'];
   jobs: Job[];
   checks: ReadinessCheck[];
+  figures: Figure[];
 };
 
 export type Clients = {
@@ -38,6 +40,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   const documents = createDocuments({
     sql,
     searchSql,
+    meilisearch: config.search.meilisearch,
     objects,
     invalidation,
     findUser: access.findUser,
@@ -86,6 +89,8 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
             ? { state: 'ready' }
             : { state: 'degraded', detail: 'no notices from the database: every key is looked up' },
       },
+      ...documents.checks,
     ],
+    figures: documents.figures,
   };
 }

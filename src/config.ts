@@ -5,6 +5,9 @@ import { explainWorkspaceName } from './access/index.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
 import { createSettingsReader, SettingsError, type SettingsReader } from './core/settings-reader.ts';
 import { FORM_PROFILES, type FormProfile } from './infra/s3/form-profiles.ts';
+import { SECRETS } from './settings.ts';
+
+export { renderSettings } from './settings.ts';
 
 /** S3's own ceiling for one posted form and for one copy. */
 const S3_OBJECT_BYTES_MAX = 5_368_709_120;
@@ -12,84 +15,14 @@ const S3_OBJECT_BYTES_MAX = 5_368_709_120;
 /** Labels of a host name, joined by dots. */
 const BUCKET_NAME = /^(?=.{3,63}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
 
-type Variable = { name: string; default: string; meaning: string; secret?: true };
-
-const VARIABLES: readonly Variable[] = [
-  { name: 'HOST', default: '127.0.0.1', meaning: 'address to listen on' },
-  { name: 'PORT', default: '3000', meaning: 'port to listen on; 0 picks a free one and prints it' },
-  { name: 'DATA_DIR', default: './data', meaning: 'everything embedded lives here, and nowhere else' },
-  {
-    name: 'DATABASE_URL',
-    default: 'embedded Postgres',
-    meaning: 'postgres://user:password@host/database',
-    secret: true,
-  },
-  {
-    name: 'S3_ENDPOINT',
-    default: 'embedded object store',
-    meaning: 'origin by which the service reaches the store',
-  },
-  {
-    name: 'S3_PUBLIC_ENDPOINT',
-    default: 'S3_ENDPOINT',
-    meaning: 'origin by which clients reach it; signed URLs name it',
-  },
-  { name: 'S3_REGION', default: 'us-east-1', meaning: 'region that signatures name' },
-  {
-    name: 'S3_BUCKET',
-    default: 'atrium',
-    meaning: 'bucket, for this service alone; created when it is absent',
-  },
-  { name: 'S3_ACCESS_KEY_ID', default: 'none', meaning: 'credentials of the store', secret: true },
-  { name: 'S3_SECRET_ACCESS_KEY', default: 'none', meaning: 'credentials of the store', secret: true },
-  { name: 'S3_FORM_PROFILE', default: 'standard', meaning: 'mix of form fields: standard, aws or seaweedfs' },
-  {
-    name: 'OBJECT_STORE_PORT',
-    default: '0',
-    meaning: 'port of the embedded object store; 0 picks a free one',
-  },
-  { name: 'UPLOAD_BYTES_MAX', default: '5368709120', meaning: 'largest file, in bytes' },
-  {
-    name: 'UPLOAD_RETENTION_SECONDS',
-    default: '86400',
-    meaning: 'age at which unconfirmed uploads and orphans are swept',
-  },
-  { name: 'SWEEP_INTERVAL_SECONDS', default: '3600', meaning: 'pause between two sweeps' },
-  {
-    name: 'TRASH_RETENTION_DAYS',
-    default: '0',
-    meaning: 'days after which binned documents are purged; 0 keeps them',
-  },
-  {
-    name: 'CORS_ORIGINS',
-    default: 'none',
-    meaning: 'comma-separated origins, or *; also for the embedded object store',
-  },
-  { name: 'BOOTSTRAP_WORKSPACE', default: 'none', meaning: 'workspace to create at start' },
-  {
-    name: 'BOOTSTRAP_API_KEY',
-    default: 'none',
-    meaning: 'its first key, at least 32 characters',
-    secret: true,
-  },
-  { name: 'LOG_LEVEL', default: 'info', meaning: 'debug, info, warn, error or silent' },
-  { name: 'LOG_FORMAT', default: 'pretty on a terminal, else json', meaning: 'pretty or json' },
-  {
-    name: 'SHUTDOWN_TIMEOUT_MS',
-    default: '20000',
-    meaning: 'time for running requests and jobs after SIGTERM',
-  },
-  { name: 'PROCESSES', default: '1', meaning: 'processes that share the port and the data' },
-];
-
-const SECRETS = new Set(VARIABLES.filter(({ secret }) => secret === true).map(({ name }) => name));
-
 export type S3Settings = {
   endpoint: string;
   publicEndpoint: string;
   accessKeyId: string;
   secretAccessKey: string;
 };
+
+export type MeilisearchSettings = { url: string; apiKey: string | undefined; indexPrefix: string };
 
 export type Config = {
   readonly server: {
@@ -122,19 +55,13 @@ export type Config = {
     sweepIntervalSeconds: number;
     trashRetentionDays: number;
   };
+  readonly search: {
+    /** Undefined: Postgres alone answers searches. */
+    meilisearch: MeilisearchSettings | undefined;
+  };
   readonly bootstrap: { workspace: string | undefined; apiKey: string | undefined };
   readonly log: { level: LogLevel; format: 'json' | 'pretty' };
 };
-
-/** The table that `bun run start --help` prints. */
-export function renderSettings(): string {
-  const width = (column: 'name' | 'default') =>
-    Math.max(...VARIABLES.map((variable) => variable[column].length));
-  return VARIABLES.map(
-    (variable) =>
-      `  ${variable.name.padEnd(width('name'))}  ${variable.default.padEnd(width('default'))}  ${variable.meaning}`,
-  ).join('\n');
-}
 
 /** Reads and checks the environment. An empty value counts as absent. Throws SettingsError. */
 export function loadConfig(environment: Record<string, string | undefined>, terminal = false): Config {
@@ -183,6 +110,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       }),
       trashRetentionDays: read.integer('TRASH_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
     },
+    search: { meilisearch: readMeilisearch(read) },
     bootstrap: {
       workspace: read.checked('BOOTSTRAP_WORKSPACE', explainWorkspaceName),
       apiKey: read.pattern(
@@ -219,6 +147,17 @@ function readStore(read: SettingsReader): S3Settings | undefined {
     accessKeyId,
     secretAccessKey,
   };
+}
+
+function readMeilisearch(read: SettingsReader): MeilisearchSettings | undefined {
+  const url = read.origin('MEILI_URL');
+  const apiKey = read.text('MEILI_API_KEY');
+  const indexPrefix =
+    read.pattern('MEILI_INDEX_PREFIX', /^[a-zA-Z0-9_-]{1,64}$/, '1 to 64 of a-z, A-Z, 0-9, _ and -') ??
+    'atrium';
+  if (url !== undefined) return { url, apiKey, indexPrefix };
+  if (apiKey !== undefined) throw new SettingsError('MEILI_API_KEY needs MEILI_URL, which is not set');
+  return undefined;
 }
 
 function refuseContradictions({ processes, server, objects }: Config): void {

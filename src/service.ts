@@ -62,7 +62,7 @@ export async function startService(
   const health = {
     version,
     checks: areas.checks,
-    figures: processFigures(boundary.running),
+    figures: [...processFigures(boundary.running), ...areas.figures],
     metrics,
     ending: () => ending,
   };

@@ -26,7 +26,7 @@ const POSTGRES = 'postgres';
 const OBJECT_STORE = 'object-store';
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
-const CONNECTIONS_PER_PROCESS = 30;
+const CONNECTIONS_PER_PROCESS = 36;
 const CONNECTIONS_MIN = 100;
 /** As long as a compose file may take to bring the database up. */
 const DATABASE_WAIT_MS = 30_000;

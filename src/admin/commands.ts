@@ -1,4 +1,5 @@
-// The commands, each an operation of the interface; what an option may hold is the operation's to say.
+// The commands: operations of the interface, where what an option may hold is the operation's to say, and work on
+// search that only the command line offers.
 
 /** Where in an operation's request a value goes. */
 export type Place = readonly ['path' | 'body', ...string[]];
@@ -45,6 +46,7 @@ export const OPTIONS = {
   },
   disable: { place: ['body', 'disabled'], stands: true, meaning: 'refuse the key until it is enabled' },
   enable: { place: ['body', 'disabled'], stands: false, meaning: 'accept the key again' },
+  repair: { place: ['body', 'repair'], stands: true, meaning: 'make anew what differs' },
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;
@@ -52,6 +54,7 @@ export type OptionName = keyof typeof OPTIONS;
 export type Command = {
   /** What is typed, e.g. `keys create`. */
   words: string;
+  /** The operation's name, or that of the work on search. */
   operation: string;
   meaning: string;
   /** The one argument without a name. */
@@ -151,6 +154,20 @@ export const COMMANDS: readonly Command[] = [
     argument: KEY,
     required: WORKSPACE,
     optional: [],
+  },
+  {
+    words: 'search reindex',
+    operation: 'search.reindex',
+    meaning: 'make the search index anew from the documents; searches go on meanwhile',
+    required: [],
+    optional: [],
+  },
+  {
+    words: 'search verify',
+    operation: 'search.verify',
+    meaning: 'compare the search index with the documents; ends with 1 when they differ',
+    required: [],
+    optional: ['repair'],
   },
 ];
 

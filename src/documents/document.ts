@@ -28,6 +28,18 @@ export type Document = {
   archivedAt: Date | null;
 };
 
+/** Fields that a patch may set; an absent one stays as it is. */
+export type DocumentChanges = {
+  name?: string;
+  tags?: string[] | null;
+  categories?: string[] | null;
+  summary?: string | null;
+  access?: Access | null;
+  slots?: Record<string, unknown> | null;
+  fileHash?: string | null;
+  fileSize?: number | null;
+};
+
 /** What permission checks and download URLs need of a document: little, where its metadata may be a megabyte. */
 export type Located = Pick<
   Document,

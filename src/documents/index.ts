@@ -6,6 +6,8 @@ import type { Clock } from '../core/clock.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
+import type { ReadinessCheck } from '../http/health.ts';
+import type { Figure } from '../http/metrics.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
@@ -33,6 +35,7 @@ import { metadataRoutes } from './routes/metadata.ts';
 import { searchRoutes } from './routes/search.ts';
 import { uploadRoutes } from './routes/uploads.ts';
 import { createDocumentSearch } from './search/index.ts';
+import type { MirrorSettings } from './search/meilisearch/mirror.ts';
 import { createSearchEntries } from './search/postgres/entries.ts';
 import { createDocumentStore, OBJECT_DELETION } from './store.ts';
 
@@ -41,6 +44,7 @@ export { createSearchMaintenance } from './search/maintenance.ts';
 export type DocumentsDeps = {
   sql: Sql;
   searchSql: Sql;
+  meilisearch: MirrorSettings | undefined;
   objects: ObjectStore;
   invalidation: Invalidation;
   findUser: ConfirmDeps['findUser'];
@@ -54,7 +58,12 @@ export type DocumentsDeps = {
   };
 };
 
-export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: Job[] } {
+export function createDocuments(deps: DocumentsDeps): {
+  routes: Route[];
+  jobs: Job[];
+  checks: ReadinessCheck[];
+  figures: Figure[];
+} {
   const { sql, objects, invalidation, clock, log, settings } = deps;
   const entries = createSearchEntries();
   const store = createDocumentStore(sql, entries);
@@ -63,6 +72,7 @@ export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: J
     searchSql: deps.searchSql,
     bucket: objects.bucket,
     entries,
+    meilisearch: deps.meilisearch,
     log,
   });
   const documents = createCachedLookup({
@@ -151,6 +161,8 @@ export function createDocuments(deps: DocumentsDeps): { routes: Route[]; jobs: J
   const retention = createRetention({ store, clock, retentionDays, changed, objectsQueued });
   return {
     routes,
+    checks: search.checks,
+    figures: search.figures,
     jobs: [
       ...search.jobs,
       { name: 'documents.deletion', start: deletion.start, stop: deletion.stop, settle: deletion.drain },

@@ -35,11 +35,13 @@ export const canSee = (viewer: Viewer, document: Guarded): boolean =>
 
 export const documentNotFound = (): ServiceError => notFound('Document not found');
 
-/** The document, provided that the caller may edit it now. Throws 404 unseen, 403 forbidden, 409 binned. */
-export function editable(viewer: Viewer, document: Document | undefined): Document {
+/** That there is a document which the caller may edit now. Throws 404 unseen, 403 forbidden, 409 binned. */
+export function assertEditable<D extends Document>(
+  viewer: Viewer,
+  document: D | undefined,
+): asserts document is D {
   if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
   if (!canEdit(viewer, document))
     throw forbidden('Only the owner, curators and admins may change this document');
   if (document.status === 'deleted') throw conflict('The document is in the bin; restore it first');
-  return document;
 }

@@ -3,7 +3,7 @@
 import type { Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
 import { documentColumns } from './columns.ts';
-import { type Access, curatorsOf, type Document, type Located } from './document.ts';
+import { curatorsOf, type Document, type DocumentChanges, type Located } from './document.ts';
 import { LIST_BYTES_MAX } from './limits.ts';
 import type { Viewer } from './policy.ts';
 import type { SearchEntries } from './search/postgres/entries.ts';
@@ -13,20 +13,11 @@ export const OBJECT_DELETION = 'documents.delete-object';
 
 export type NewDocument = Omit<Document, 'createdAt' | 'curators' | 'deletedAt' | 'archivedAt'>;
 
-/** Fields that a patch may set; an absent one stays as it is. */
-export type DocumentChanges = {
-  name?: string;
-  tags?: string[] | null;
-  categories?: string[] | null;
-  summary?: string | null;
-  access?: Access | null;
-  slots?: Record<string, unknown> | null;
-  fileHash?: string | null;
-  fileSize?: number | null;
-};
-
 /** Which of several namesakes is meant: the newest that the operation can act on, else the newest visible. */
 export type Preference = 'live' | 'editable' | 'to-archive' | 'to-unarchive';
+
+/** A document and which version of its row it is. */
+export type Found = Document & { version: string };
 
 export type ListedDocuments = { documents: Document[]; count: number; more: boolean };
 
@@ -116,37 +107,44 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
       reference: string;
       id: string | undefined;
       preference: Preference;
-    }): Promise<Document | undefined> {
+    }): Promise<Found | undefined> {
       const { viewer, reference, id, preference } = options;
       const named = id === undefined ? sql`name = ${reference}` : sql`(id = ${id} OR name = ${reference})`;
       const byId = id === undefined ? sql`` : sql`(id = ${id}) DESC,`;
-      const [row] = await sql<Document[]>`
-        SELECT ${columns} FROM documents
+      const [row] = await sql<Found[]>`
+        SELECT ${columns}, xmin::text AS version FROM documents
         WHERE workspace_id = ${viewer.workspaceId} AND ${named} AND ${visible(viewer)}
         ORDER BY ${byId} (${preferred(preference, viewer)}) DESC, (deleted_at IS NULL) DESC, created_at DESC, id DESC
         LIMIT 1`;
       return row;
     },
 
-    /** Applies the changes if the viewer still may edit the document and it is not binned; else undefined. */
-    async update(viewer: Viewer, id: string, changes: DocumentChanges): Promise<Document | undefined> {
+    /**
+     * Applies the changes to the document as it was found; undefined when it has changed since, is binned, or is not
+     * the viewer's to edit any more. What search knows of it is written in the same statement.
+     */
+    async update(viewer: Viewer, found: Found, changes: DocumentChanges): Promise<Document | undefined> {
       const { access, slots, fileHash, fileSize, ...plain } = changes;
+      const curators = access === undefined ? found.curators : curatorsOf(access);
       const values = {
         ...plain,
         ...(fileHash === undefined ? {} : { file_hash: fileHash }),
         ...(fileSize === undefined ? {} : { file_size: fileSize }),
         ...(slots === undefined ? {} : { slots: json(slots) }),
-        ...(access === undefined ? {} : { access: json(access), curators: curatorsOf(access) }),
+        ...(access === undefined ? {} : { access: json(access), curators }),
       };
       const assigned = Object.keys(values).length === 0 ? sql`name = name` : sql(values as never);
-      return sql.begin(async (tx) => {
-        const [row] = await tx<Document[]>`
+      const search = entries.revision(sql, { ...found, ...changes, curators });
+      const [row] = await sql<Document[]>`
+        WITH revised AS (
           UPDATE documents SET ${assigned}
-          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
-          RETURNING ${columns}`;
-        if (row !== undefined) await entries.rewrite(tx, row);
-        return row;
-      });
+          WHERE id = ${found.id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+            AND xmin = ${found.version}::text::xid
+          RETURNING *),
+        ${search.ctes}
+        SELECT ${columns} FROM revised`;
+      search.written();
+      return row;
     },
 
     /** Archives (once: the first time stays) or un-archives, under the same conditions as `update`. */

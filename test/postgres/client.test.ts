@@ -107,7 +107,8 @@ test('nobody waits for a free connection for longer than for an answer', async (
   let free = () => {};
   const taken = narrow.begin(() => new Promise<void>((resolve) => (free = resolve)));
   await sql`select 1`;
-  expect(isUnavailable(await failureOf(narrow`select 1`))).toBe(true);
+  // Statements have connections of their own.
+  expect(await narrow`select 1 as one`).toEqual([{ one: 1 }] as never);
   expect(isUnavailable(await failureOf(narrow.begin((tx) => tx`select 1`)))).toBe(true);
   free();
   await taken;
@@ -198,4 +199,31 @@ test('a session that is ended amid a transaction, in a statement or between two,
   expect(isUnavailable(await eventually('the statement', () => inner))).toBe(true);
   expect(await own`select id from items where id between 20 and 29`).toHaveLength(0);
   await own.end({ timeout: 1 });
+});
+
+test('transactions amid a flood of statements keep to themselves', async () => {
+  const name = `flood_${Date.now()}`;
+  await sql.unsafe(`create table ${name} (round int, step int)`);
+  const transaction = (round: number) =>
+    sql.begin(async (tx) => {
+      await tx.unsafe(`insert into ${name} values (${round}, 1)`);
+      await tx.unsafe(`insert into ${name} values (${round}, 2)`);
+      if (round % 2 === 0) throw new Error('rolled back');
+    });
+  let rounds = 0;
+  const failures: string[] = [];
+  const worker = async () => {
+    while (rounds < 1500) {
+      const round = rounds++;
+      const work = round % 5 === 0 ? transaction(round / 5) : sql`select ${round}::int`;
+      await work.catch((error: Error) => failures.push(error.message));
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, worker));
+  expect(failures.filter((message) => message !== 'rolled back')).toEqual([]);
+  const rows = await sql.unsafe(
+    `select round from ${name} group by round having count(*) = 2 and round % 2 = 1`,
+  );
+  expect(rows).toHaveLength(150);
+  expect(await sql.unsafe(`select 1 from ${name} where round % 2 = 0`)).toHaveLength(0);
 });

@@ -16,6 +16,9 @@ test.each([
   [{ S3_BUCKET: 'a.-b' }, 'S3_BUCKET: "a.-b"'],
   [{ S3_BUCKET: 'ab' }, 'S3_BUCKET: "ab"'],
   [{ S3_BUCKET: 'a'.repeat(64) }, 'S3_BUCKET: '],
+  [{ MEILI_API_KEY: 'hush-hush' }, 'MEILI_API_KEY needs MEILI_URL'],
+  [{ MEILI_URL: 'search:7700' }, 'MEILI_URL: '],
+  [{ MEILI_URL: 'http://search', MEILI_INDEX_PREFIX: 'a b' }, 'MEILI_INDEX_PREFIX: "a b"'],
 ])('%j is refused', (environment, message) => {
   expect(() => loadConfig(environment)).toThrow(message);
 });

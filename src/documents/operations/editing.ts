@@ -1,10 +1,13 @@
 import { conflict } from '../../core/errors.ts';
 import type { Document } from '../document.ts';
-import { editable, type Viewer } from '../policy.ts';
+import { assertEditable, type Viewer } from '../policy.ts';
 import { parseReference } from '../reference.ts';
-import type { DocumentStore, Preference } from '../store.ts';
+import type { DocumentStore, Found, Preference } from '../store.ts';
 
-const ATTEMPTS_MAX = 3;
+/** Of many who change one document at once, one succeeds at each attempt. */
+const ATTEMPTS_MAX = 100;
+/** From the third attempt on they keep out of each other's way. */
+const PAUSE_MS_MAX = 20;
 
 export type EditDeps = {
   store: Pick<DocumentStore, 'find'>;
@@ -20,11 +23,13 @@ export type EditDeps = {
 export async function edit(
   { store, changed }: EditDeps,
   target: { viewer: Viewer; reference: string; preference: Preference },
-  write: (document: Document) => Promise<Document | undefined>,
+  write: (document: Found) => Promise<Document | undefined>,
 ): Promise<Document> {
   const { viewer, reference, preference } = target;
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const found = editable(viewer, await store.find({ viewer, ...parseReference(reference), preference }));
+    if (attempt > 1) await Bun.sleep(Math.random() * PAUSE_MS_MAX);
+    const found = await store.find({ viewer, ...parseReference(reference), preference });
+    assertEditable(viewer, found);
     const updated = await write(found);
     changed(found.id);
     if (updated !== undefined) return updated;

@@ -1,9 +1,9 @@
 import { forbidden } from '../../core/errors.ts';
-import type { Document } from '../document.ts';
+import type { Document, DocumentChanges } from '../document.ts';
 import { refuseUnreachableName } from '../name.ts';
 import { canAdminister, type Viewer } from '../policy.ts';
 import type { DocumentMetadataPatch } from '../schema.ts';
-import type { DocumentChanges, DocumentStore } from '../store.ts';
+import type { DocumentStore } from '../store.ts';
 import { type EditDeps, edit } from './editing.ts';
 
 /**
@@ -18,7 +18,7 @@ export function createPatch(deps: EditDeps & { store: Pick<DocumentStore, 'updat
       if (patch.access !== undefined && !canAdminister(viewer, found)) {
         throw forbidden('Only the owner and admins may change access');
       }
-      return deps.store.update(viewer, found.id, changes);
+      return deps.store.update(viewer, found, changes);
     });
   };
 }

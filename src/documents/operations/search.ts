@@ -1,11 +1,13 @@
 import type { Document } from '../document.ts';
 import { ATTRIBUTES, type Attribute } from '../filter/attributes.ts';
+import { normalise } from '../filter/normalise.ts';
 import { distinctOrder } from '../filter/order.ts';
 import { toPredicate } from '../filter/predicate.ts';
 import { PAGE_SIZE_DEFAULT, WINDOW_LIMIT_DEFAULT } from '../limits.ts';
 import type { Viewer } from '../policy.ts';
-import type { Answered } from '../search/index.ts';
+import type { Answered } from '../search/planner.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/search-index.ts';
+import { wordsIn } from '../search/words.ts';
 import type { SearchParameters } from '../search-schema.ts';
 
 export type FoundPage = {
@@ -35,7 +37,8 @@ export function createSearch({ search }: { search(query: SearchQuery): Promise<A
       viewer,
       predicates: filters.map(toPredicate),
       archived: ARCHIVED[parameters.archived],
-      ...(parameters.q === undefined ? {} : { text: parameters.q }),
+      // Without a word in it a text leaves nothing out.
+      ...(wordsIn(normalise(parameters.q ?? '')).length === 0 ? {} : { text: parameters.q ?? '' }),
       order: distinctOrder(parameters.order_by),
       offset,
       limit,

@@ -1,6 +1,7 @@
 // Visibility as part of the query: what a viewer may find, as disjoint sets of which each lies in one class. Totals
 // are sums over them, pages are merged from them, and nothing outside them is ever read.
 
+import type { Document } from '../document.ts';
 import { statusWordsUnder } from '../filter/status.ts';
 import type { ArchivedChoice, SearchQuery } from './search-index.ts';
 import { createTerms } from './terms.ts';
@@ -9,6 +10,10 @@ import { createTerms } from './terms.ts';
 export type Branch = { class: number; required?: string; excluded?: string; owner?: string };
 
 const CLASSES = { public: 0, private: 1, deleted: 2 } as const;
+/** The class of a document, as the database's document_class. */
+export const classOf = ({ status, archivedAt }: Pick<Document, 'status' | 'archivedAt'>): number =>
+  CLASSES[status] + (archivedAt === null ? 0 : ARCHIVED);
+
 /** Added to the class of archived documents. */
 const ARCHIVED = 3;
 const SHIFTS: Record<ArchivedChoice, readonly number[]> = {

@@ -5,7 +5,7 @@ import { isRawNumber } from '../../core/json.ts';
 import type { Document } from '../document.ts';
 import { normalise } from '../filter/normalise.ts';
 import { createTerms, type RarerSide, type Terms } from './terms.ts';
-import { collectWords } from './words.ts';
+import { collectWords, runsIn } from './words.ts';
 
 /** To be raised when an entry's form changes: entries of an older form are written anew at start. */
 export const ENTRY_FORM = 1;
@@ -65,16 +65,19 @@ export function toSearchEntry(document: Indexed): SearchEntry {
     ['C', Object.values(texts.slots ?? {}).flat()],
     ['D', texts.summary === null ? [] : [texts.summary]],
   ]);
-  return { ...texts, terms: termsOf(document, texts), words, complete, vocabulary };
+  const runs = runsIn(texts.name);
+  const terms = termsOf(document, texts, runs);
+  return { ...texts, terms, words, complete, vocabulary: [...new Set([...vocabulary, ...runs])] };
 }
 
 const normaliseNullable = (text: string | null): string | null => (text === null ? null : normalise(text));
 
 type Texts = Omit<SearchEntry, 'terms' | 'words' | 'complete' | 'vocabulary'>;
 
-function termsOf(document: Indexed, texts: Texts): string[] {
+function termsOf(document: Indexed, texts: Texts, runs: readonly string[]): string[] {
   const terms: Terms = createTerms(document.workspaceId);
   const found = new Set([terms.owner(document.ownerId), ...document.curators.map(terms.curator)]);
+  for (const run of runs) found.add(terms.inName(run));
   for (const tag of texts.tags ?? []) found.add(terms.label('tags', tag));
   for (const category of texts.categories ?? []) found.add(terms.label('categories', category));
   if (texts.fileType !== null) found.add(terms.label('file_type', texts.fileType));

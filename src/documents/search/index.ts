@@ -5,18 +5,25 @@ import { createConcurrencyLimit } from '../../core/concurrency-limit.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
+import type { ReadinessCheck } from '../../http/health.ts';
+import type { Figure } from '../../http/metrics.ts';
+import { createIndexes } from '../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
+import { createMeilisearchSearch } from './meilisearch/index.ts';
+import { createMirror, createMirrorRetirement, type MirrorSettings } from './meilisearch/mirror.ts';
+import { type Answered, createSearchPlanner } from './planner.ts';
+import { createCommonTerms } from './postgres/common-terms.ts';
 import { createCountFolding } from './postgres/count-folding.ts';
 import type { SearchEntries } from './postgres/entries.ts';
 import { createPostgresSearch } from './postgres/index.ts';
 import { createPreparation } from './postgres/preparation.ts';
-import type { SearchIndex, SearchPage, SearchQuery } from './search-index.ts';
-
-export type Answered = SearchPage & { engine: SearchIndex['name'] };
+import type { SearchQuery } from './search-index.ts';
 
 export type DocumentSearch = {
   search(query: SearchQuery): Promise<Answered>;
   jobs: Job[];
+  checks: ReadinessCheck[];
+  figures: Figure[];
 };
 
 /** Slow searches that wait; beyond it they are refused. */
@@ -28,30 +35,55 @@ export function createDocumentSearch(deps: {
   searchSql: Sql;
   bucket: string;
   entries: SearchEntries;
+  /** Undefined: Postgres alone answers searches. */
+  meilisearch: MirrorSettings | undefined;
   log: Logger;
 }): DocumentSearch {
-  const { sql, searchSql, bucket, entries, log } = deps;
+  const { sql, searchSql, bucket, entries, meilisearch, log } = deps;
   const slow = createConcurrencyLimit({
     runningMax: Math.max(1, Math.floor(availableParallelism() / 2)),
     waitingMax: SLOW_WAITING_MAX,
     refusal: 'Too many slow searches are waiting',
   });
-  const postgres = createPostgresSearch({ sql: searchSql, bucket, slow });
+  const common = createCommonTerms(sql);
+  const postgres = createPostgresSearch({ sql: searchSql, bucket, slow, common });
   const preparation = createPreparation({ sql, entries, log });
+  const mirror = meilisearch && createMirror({ sql, settings: meilisearch, log });
+  const planner = createSearchPlanner({
+    postgres,
+    meilisearch: meilisearch && createMeilisearchSearch({ indexes: createIndexes(meilisearch), postgres }),
+    log,
+  });
+  const folding = createPeriodic({
+    name: 'documents.counts',
+    intervalMs: FOLD_INTERVAL_MS,
+    run: createCountFolding({ sql, common, log }),
+    log,
+  });
   return {
-    async search(query) {
+    search(query) {
       preparation.assertDone();
-      const page = await postgres.search(query);
-      return { ...page, engine: postgres.name };
+      return planner.search(query);
     },
-    jobs: [
-      preparation.job,
-      createPeriodic({
-        name: 'documents.counts',
-        intervalMs: FOLD_INTERVAL_MS,
-        run: createCountFolding(sql, log),
-        log,
-      }),
-    ],
+    jobs: [preparation.job, folding, ...(mirror?.jobs ?? [createMirrorRetirement({ sql, log })])],
+    checks:
+      mirror === undefined
+        ? []
+        : [
+            {
+              name: 'search',
+              essential: false,
+              async check() {
+                const state = await mirror.state();
+                if (state.state !== 'ready' || planner.usesMirror()) return state;
+                return {
+                  ...state,
+                  state: 'degraded',
+                  detail: 'slow or failing: Postgres answers searches alone',
+                };
+              },
+            },
+          ],
+    figures: mirror?.figures ?? [],
   };
 }

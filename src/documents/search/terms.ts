@@ -28,6 +28,8 @@ export function createTerms(workspaceId: string) {
     curator: (email: string) => digest('curator', email),
     label: (attribute: LabelledAttribute, value: string) => digest(attribute, value),
     leaf: (attribute: 'access' | 'slots', key: string, value: string) => digest(attribute, key, value),
+    /** A run of letters and digits in the name. */
+    inName: (word: string) => digest('name', word),
     side: (side: RarerSide) => digest(side),
   };
 }

@@ -10,8 +10,6 @@ const MARKS = /\p{M}/gu;
 const WORD_LENGTH_MAX = 64;
 /** Characters of all words of one document; Postgres holds a megabyte of them. */
 const WORDS_LENGTH_MAX = 200_000;
-/** What may be mistyped: letters, neither too few nor a code of some kind. */
-const SPELLABLE = /^\p{L}{3,32}$/u;
 
 export type Weight = 'A' | 'B' | 'C' | 'D';
 
@@ -22,11 +20,23 @@ export const wordsIn = (text: string): string[] => (text.replaceAll(MARKS, '').m
 const cut = (word: string): string =>
   word.length <= WORD_LENGTH_MAX ? word : [...word].slice(0, WORD_LENGTH_MAX).join('');
 
+const RUN = /[\p{L}\p{N}\p{M}]+/gu;
+const ONE_RUN = /^[\p{L}\p{N}\p{M}]{3,}$/u;
+
+/** The runs of letters, digits and marks in normalised text, as they are written. */
+export const runsIn = (text: string): string[] => text.match(RUN) ?? [];
+
+/** Whether a piece of text lies within one run wherever it occurs, and is long enough to be looked up. */
+export const isWithinRun = (piece: string): boolean => ONE_RUN.test(piece);
+
 /** What leads every word of a workspace in the index. */
 export const wordPrefix = (workspaceId: string): string =>
   new Bun.CryptoHasher('sha256').update(workspaceId).digest('hex').slice(0, 8);
 
-/** The words of texts of decreasing weight as a tsvector; a word counts where it weighs most. */
+/**
+ * The words of texts of decreasing weight as a tsvector; a word counts where it weighs most. `complete` is false when
+ * words were cut or left out.
+ */
 export function collectWords(
   workspaceId: string,
   texts: readonly (readonly [Weight, readonly string[]])[],
@@ -34,20 +44,18 @@ export function collectWords(
   const prefix = wordPrefix(workspaceId);
   const found = new Map<string, Weight>();
   let length = 0;
+  let complete = true;
   for (const [weight, parts] of texts) {
     for (const word of parts.flatMap(wordsIn)) {
       if (found.has(word)) continue;
       length += word.length + prefix.length;
-      if (length > WORDS_LENGTH_MAX) return { ...renderWords(prefix, found), complete: false };
-      found.set(word, weight);
+      // A word this long may have been cut.
+      if (word.length >= WORD_LENGTH_MAX || length > WORDS_LENGTH_MAX) complete = false;
+      if (length <= WORDS_LENGTH_MAX) found.set(word, weight);
     }
   }
-  return { ...renderWords(prefix, found), complete: true };
-}
-
-function renderWords(prefix: string, found: Map<string, Weight>): { words: string; vocabulary: string[] } {
   const words = [...found].map(([word, weight]) => `'${prefix}${word}':1${weight}`).join(' ');
-  return { words, vocabulary: [...found.keys()].filter((word) => SPELLABLE.test(word)) };
+  return { words, complete, vocabulary: [...found.keys()] };
 }
 
 /**
@@ -70,4 +78,12 @@ export function necessaryWords(
     return begins ? [`'${prefix}${word}'${ends ? '' : ':*'}`] : [];
   });
   return conditions.length === 0 ? undefined : [...new Set(conditions)].slice(0, 16).join(' & ');
+}
+
+/** The one word that a piece of text is, or is part of; undefined where it is more, or less than can be looked up. */
+export function soleWord(piece: string): string | undefined {
+  const words = wordsIn(piece);
+  const [word] = words;
+  const fits = word !== undefined && word.length >= 3 && word.length < WORD_LENGTH_MAX;
+  return words.length === 1 && fits ? word : undefined;
 }

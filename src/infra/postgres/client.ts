@@ -40,6 +40,12 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 1_000;
 /** Statements sent ahead on a busy connection: they wait for each other, so that a slow one holds few up. */
 const PIPELINE_MAX = 8;
+/**
+ * Transactions have connections of their own: postgres.js 3.4 loses hold of a BEGIN that is sent as the last statement
+ * its connection's pipeline takes (`onexecute` in its connection.js), and other statements then join the transaction.
+ */
+const TRANSACTIONS_MAX = 5;
+const PIPELINE_OF_TRANSACTIONS = 100;
 const CONNECT_TIMEOUT_SECONDS = 4;
 const IDLE_TIMEOUT_SECONDS = 300;
 const KEEP_ALIVE_SECONDS = 30;
@@ -63,9 +69,12 @@ export function connectPostgres(options: ClientOptions): Sql {
     ...sessionSettings(options.applicationName, statementTimeoutMs),
     ...options.settings,
   };
+  const transactionsMax = Math.min(TRANSACTIONS_MAX, options.connectionsMax ?? CONNECTIONS_MAX);
   const pool = createPool({
     connect: () => connect({ connection: session }),
-    connectionsMax: options.connectionsMax ?? CONNECTIONS_MAX,
+    connectForTransactions: () =>
+      connect({ connection: session, max: transactionsMax, max_pipeline: PIPELINE_OF_TRANSACTIONS }),
+    transactionsMax,
     log: options.log,
     timeoutMs,
   });
@@ -126,10 +135,10 @@ function begin<T>(
   run: (tx: Transaction) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
-  const { sql, supervision, transactions } = generation;
+  const { supervision, transactions } = generation;
   return transact<Transaction, T>({
     ...transactions,
-    begin: (work) => sql.begin(work),
+    begin: (work) => generation.begin(work),
     wrap: (tx, { refusal, onLost }) => {
       const onFailure = (error: unknown) => {
         if (isConnectionLost(error)) onLost(error);

@@ -14,7 +14,9 @@ type Log = { info(fields: object, message: string): void; warn(fields: object, m
 
 type Options = {
   connect: () => postgres.Sql;
-  connectionsMax: number;
+  /** Connections apart, for transactions alone: see `TRANSACTIONS_MAX` in the client. */
+  connectForTransactions: () => postgres.Sql;
+  transactionsMax: number;
   log: Log;
   /** How long a statement may take, the wait for a connection included; 0: no limit. */
   timeoutMs: number;
@@ -27,26 +29,31 @@ const RETIREMENT_SECONDS_MAX = 30;
 
 export type Generation = {
   sql: postgres.Sql;
+  /** Begins transactions. */
+  begin: postgres.Sql['begin'];
   pending: Set<PendingQuery>;
   /** For the statements that go to the pool. */
   supervision: Supervision;
   /** For transactions: each holds a connection for as long as it runs. */
   transactions: Pick<TransactionOptions, 'onBegun' | 'onOver' | 'onFailure' | 'onNotBegun' | 'onSilence'>;
+  end(timeoutSeconds: number): Promise<void>;
 };
 
-export function createPool({ connect, connectionsMax, log, timeoutMs }: Options) {
+export function createPool(options: Options) {
+  const { connect, connectForTransactions, transactionsMax, log, timeoutMs } = options;
   let available = true;
   let closed = false;
   /** The replaced ones, for as long as statements of theirs may run. */
   const retired = new Map<Set<PendingQuery>, Promise<void>>();
 
-  const retire = ({ sql, pending }: Generation, timeoutSeconds: number) => {
-    const ended = sql.end({ timeout: timeoutSeconds }).finally(() => retired.delete(pending));
+  const retire = ({ end, pending }: Generation, timeoutSeconds: number) => {
+    const ended = end(timeoutSeconds).finally(() => retired.delete(pending));
     retired.set(pending, ended);
   };
 
   const createGeneration = (): Generation => {
     const sql = connect();
+    const apart = connectForTransactions();
     const pending = new Set<PendingQuery>();
     let answeredAt = performance.now();
     let transactionsRunning = 0;
@@ -70,7 +77,11 @@ export function createPool({ connect, connectionsMax, log, timeoutMs }: Options)
     const onSilence = (error: unknown) => replace(error, 0);
     const generation: Generation = {
       sql,
+      begin: ((work: never) => apart.begin(work)) as postgres.Sql['begin'],
       pending,
+      async end(timeoutSeconds) {
+        await Promise.all([sql, apart].map((each) => each.end({ timeout: timeoutSeconds })));
+      },
       supervision: {
         ...{ timeoutMs, pending, onAnswer, onFailure, onSilence },
         refusal: () => (pending.size < PENDING_MAX ? undefined : tooManyPending()),
@@ -85,7 +96,7 @@ export function createPool({ connect, connectionsMax, log, timeoutMs }: Options)
           transactionsRunning -= 1;
         },
         onNotBegun(error) {
-          const busy = transactionsRunning >= connectionsMax || answeredAt > performance.now() - timeoutMs;
+          const busy = transactionsRunning >= transactionsMax || answeredAt > performance.now() - timeoutMs;
           if (!busy) onSilence(error);
         },
       },
@@ -98,7 +109,7 @@ export function createPool({ connect, connectionsMax, log, timeoutMs }: Options)
     current: () => current,
     async end(timeoutSeconds: number): Promise<void> {
       closed = true;
-      const ended = current.sql.end({ timeout: timeoutSeconds });
+      const ended = current.end(timeoutSeconds);
       // An idle pool that lost a connection would wait for its time-out.
       const busy = [...retired].filter(([pending]) => pending.size > 0).map(([, end]) => end);
       await Promise.race([Promise.all([ended, ...busy]), Bun.sleep(timeoutSeconds * 1000)]);

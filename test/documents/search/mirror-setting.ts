@@ -1,5 +1,6 @@
 // A database of documents that change, and a mirror of them on a search server.
 
+import type { Logger } from '../../../src/core/logger.ts';
 import { documentColumns } from '../../../src/documents/columns.ts';
 import type { Document } from '../../../src/documents/document.ts';
 import { toMirrored } from '../../../src/documents/search/meilisearch/document.ts';
@@ -22,9 +23,11 @@ const FAR = new Date('9999-01-01');
 
 export type MirrorSetting = AsyncDisposable & {
   sql: Sql;
+  /** What a process of the service would be given. */
+  environment: Record<string, string>;
   library: ReturnType<typeof createLibrary>;
   /** Another process's mirror of the same documents. */
-  open(options?: { server?: SearchServer; log?: typeof silentLog }): Mirror;
+  open(options?: { server?: SearchServer; log?: Logger }): Mirror;
   start(mirror: Mirror): Promise<void>;
   stop(mirror: Mirror): Promise<void>;
   /** Resolves when everything is sent and answered by a complete index. */
@@ -48,6 +51,12 @@ export async function mirrorSetting(server: SearchServer): Promise<MirrorSetting
   };
   return {
     sql,
+    environment: {
+      DATABASE_URL: database.url,
+      MEILI_URL: server.url,
+      ...(server.apiKey === undefined ? {} : { MEILI_API_KEY: server.apiKey }),
+      MEILI_INDEX_PREFIX: indexPrefix,
+    },
     library: createLibrary(sql),
     open: (options = {}) =>
       createMirror({
@@ -118,8 +127,10 @@ export function createLibrary(sql: Sql) {
     await store.bin(VIEWER, id);
     await store.purge(VIEWER, id);
   };
-  const patch = (id: string, summary: string) =>
-    store.update(VIEWER, id, { summary, tags: [summary.slice(0, 8)] });
+  const patch = async (id: string, summary: string): Promise<void> => {
+    const found = await store.find({ viewer: VIEWER, reference: id, id, preference: 'editable' });
+    if (found !== undefined) await store.update(VIEWER, found, { summary, tags: [summary.slice(0, 8)] });
+  };
   return {
     insert,
     patch,

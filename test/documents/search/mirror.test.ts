@@ -9,6 +9,7 @@ import { type MirrorSetting, mirrorSetting, type SearchServer } from './mirror-s
 
 const { MEILI_URL: url, MEILI_API_KEY: apiKey, MEILI_BINARY: binary } = process.env;
 const server: SearchServer = { url: url ?? '', apiKey };
+const ADMIN = join(import.meta.dir, '../../../src/admin.ts');
 const TIMEOUT_MS = 120_000;
 
 const changeFor = async ({ library }: MirrorSetting, milliseconds: number, writers = 4): Promise<number> => {
@@ -93,7 +94,7 @@ test.skipIf(!url)(
         headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-    const stranger = { id: crypto.randomUUID(), workspace_id: 'acme', fingerprint: 'x' };
+    const stranger = { id: crypto.randomUUID(), workspace: 'acme', fingerprint: 'x' };
     await call('/documents', 'POST', [stranger, { id: ids[0], fingerprint: 'changed' }]);
     await call('/documents/delete-batch', 'POST', [ids[1], ids[2]]);
     const drift = { missing: 2, extra: 1, different: 1 };
@@ -117,6 +118,45 @@ test.skipIf(!url)(
     );
     await setting.settle(mirror);
     await expectEqual(setting);
+  },
+  TIMEOUT_MS,
+);
+
+test.skipIf(!url)(
+  'an operator makes the index anew, whether the service runs or not, and verifies it (needs MEILI_URL)',
+  async () => {
+    await using setting = await mirrorSetting(server);
+    const id = await setting.library.insert();
+    const admin = async (words: string): Promise<string> => {
+      const child = startChild([process.execPath, ADMIN, ...words.split(' ')], {
+        environment: setting.environment,
+      });
+      return `${await child.exited} ${child.output()}`;
+    };
+    const uids = () => setting.sql<{ uid: string }[]>`SELECT index_uid AS uid FROM search_mirror WHERE ready`;
+    expect(await admin('search reindex')).toStartWith('0 index ');
+    const [first] = await uids();
+    expect(first).toBeDefined();
+
+    const mirror = setting.open();
+    await setting.start(mirror);
+    await setting.settle(mirror);
+    expect(await admin('search reindex --json')).toStartWith('0 {"index":"made anew","state":"ready"');
+    await setting.settle(mirror);
+    const [second] = await uids();
+    expect(second?.uid).not.toBe(first?.uid);
+    expect(await admin('search verify')).toMatch(/^0 postgres +compared=1,.*\nindex +compared=1,.*\n$/);
+
+    await fetch(`${url}/indexes/${second?.uid}/documents/${id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    await eventually('the damage', async () => (await setting.held()).size === 0);
+    const found = await admin('search verify --repair');
+    expect(found).toMatch(/^1 /);
+    expect(found).toMatch(/index +compared=1,waiting=0,missing=1,extra=0,different=0/);
+    await setting.settle(mirror);
+    expect(await admin('search verify')).toStartWith('0 ');
   },
   TIMEOUT_MS,
 );

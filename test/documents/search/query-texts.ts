@@ -103,6 +103,43 @@ function randomPredicate(random: Random, documents: readonly Document[]): Predic
   return 'value' in parsed ? [toPredicate(parsed.value)] : [];
 }
 
+/** A query that the mirror can answer: labels, exact values, ranges, and the orders that it keeps. */
+export function randomFacetQuery(random: Random, documents: readonly Document[]): SearchQuery {
+  const query = randomQuery(random, documents);
+  const operators: Partial<Record<Attribute, readonly Operator[]>> = {
+    ...{ tags: ATTRIBUTES.tags.operators, categories: ATTRIBUTES.categories.operators },
+    ...{ created_at: ATTRIBUTES.created_at.operators.slice(0, 6), file_size: ATTRIBUTES.file_size.operators },
+    ...{
+      file_type: EXACT,
+      file_hash: EXACT,
+      owner_id: EXACT.slice(0, 4),
+      status: ATTRIBUTES.status.operators,
+    },
+    slots: EXACT.slice(0, 4),
+  };
+  const made = Array.from({ length: random.whole(5) }, () => {
+    const attribute = random.pick(Object.keys(operators) as Attribute[]);
+    const operator = random.pick(operators[attribute] ?? EXACT);
+    const key = attribute === 'slots' ? `${random.pick(['dept', 'year', 'list', 'absent'])}->` : '';
+    const text = `${operator}:${key}${valueFor(random, attribute, operator, documents)}`;
+    const parsed = parseFilter(attribute, text, ['query', attribute, 0]);
+    return 'value' in parsed ? [toPredicate(parsed.value)] : [];
+  });
+  const order = random.pick([
+    [{ attribute: 'created_at', descending: true }],
+    [{ attribute: 'name', descending: random.chance(0.5) }],
+    [{ attribute: 'file_size', descending: random.chance(0.5) }],
+    [{ attribute: 'id', descending: true }],
+    [
+      { attribute: 'file_size', descending: true },
+      { attribute: 'name', descending: false },
+    ],
+  ] satisfies SearchQuery['order'][]);
+  return { ...query, predicates: made.flat(), order };
+}
+
+const EXACT = ['eq', 'neq', 'in', 'not_in', 'is_empty', 'is_not_empty'] as const;
+
 export function randomQuery(random: Random, documents: readonly Document[]): SearchQuery {
   const person = random.pick(OWNERS);
   const order = Array.from({ length: 1 + random.whole(2) }, () => ({

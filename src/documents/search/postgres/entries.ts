@@ -47,7 +47,26 @@ export function createSearchEntries() {
       return { ctes, written: () => remember(words) };
     },
 
-    /** Brings the entry of a document up to date. Its row must be locked by the transaction, or nobody else's. */
+    /** As `addition`, for a statement that changes a document, which its own `revised` then holds. */
+    revision(sql: Transaction, document: Indexed): { ctes: Fragment; written(): void } {
+      const entry = toSearchEntry(document);
+      const words = entry.vocabulary.filter((word) => !known.has(word));
+      const ctes = sql`
+        searched AS (
+          UPDATE document_search s SET file_size = revised.file_size, name = ${entry.name},
+            file_type = ${entry.fileType}::text, file_hash = ${entry.fileHash}::text,
+            terms = ${entry.terms as string[]}::uuid[]
+          FROM revised WHERE s.id = revised.id),
+        texts AS (
+          UPDATE document_texts t SET summary = ${entry.summary}::text, access = ${json(sql, entry.access)}::jsonb,
+            slots = ${json(sql, entry.slots)}::jsonb, words = ${entry.words}::tsvector,
+            complete = ${entry.complete}::boolean
+          FROM revised WHERE t.id = revised.id),
+        vocabulary AS (${addWords(sql, words)})`;
+      return { ctes, written: () => remember(words) };
+    },
+
+    /** Brings the entry of a document up to date. Its row must be locked by the transaction. */
     async rewrite(tx: Transaction, document: Document): Promise<void> {
       await writeEntries(tx, [document], known);
     },

@@ -5,6 +5,7 @@ import type { Sql } from '../../../infra/postgres/client.ts';
 import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
 import type { SearchPage, SearchQuery } from '../search-index.ts';
+import type { CommonTerms } from './common-terms.ts';
 import { type Counts, countSelections } from './counting.ts';
 import { createMirrored, type Mirrored } from './mirrored.ts';
 import { isDeep, pageStatement, skipDays } from './paging.ts';
@@ -16,6 +17,7 @@ export type PostgresSearchDeps = {
   bucket: string;
   /** What slow searches share, so that they slow nobody else. */
   slow: ConcurrencyLimit;
+  common: CommonTerms;
 };
 
 /** It declines nothing. */
@@ -24,20 +26,20 @@ export type PostgresSearch = Mirrored & {
   search(query: SearchQuery): Promise<SearchPage>;
 };
 
-export function createPostgresSearch({ sql, bucket, slow }: PostgresSearchDeps): PostgresSearch {
-  const prepare = createPrepare({ sql, bucket });
+export function createPostgresSearch({ sql, bucket, slow, common }: PostgresSearchDeps): PostgresSearch {
+  const prepare = createPrepare({ sql, bucket, common });
 
   const search = async (query: SearchQuery): Promise<SearchPage> => {
     const prepared = await prepare(query);
     if (prepared.selections.length === 0) return { documents: [], total: 0 };
-    if (prepared.conditions.rows.some((row) => row.slow)) return slow.run(() => answer(prepared, true));
+    if (prepared.rowTests.some((row) => row.slow)) return slow.run(() => answer(prepared, true));
     return answer(prepared, false);
   };
 
   const answer = async (prepared: Prepared, inSlowLane: boolean): Promise<SearchPage> => {
     const { offset, limit } = prepared.query;
     // 1. How many there are, branch by branch: cheap where terms and counts can tell.
-    const counts = await countSelections(sql, prepared);
+    const counts = await countSelections(sql, prepared, common);
     if (counts.total <= offset || limit === 0) return { documents: [], total: counts.total };
     // 2. A deep page of everything begins on a later day: the counts by day say which.
     const start = await skipDays(sql, prepared, counts);

@@ -3,11 +3,12 @@
 import type { Transaction } from '../../../infra/postgres/client.ts';
 import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
+import { ORDER_NAME_BYTES_MAX } from '../meilisearch/document.ts';
+import { INDEX_VERSION } from '../meilisearch/settings.ts';
 import type { SearchQuery } from '../search-index.ts';
-import { termTests } from './counting.ts';
 import { all, type Fragment } from './fragments.ts';
 import type { Prepare, Prepared } from './prepared.ts';
-import { inBranches, within } from './statements.ts';
+import { inBranches, termTests, within } from './statements.ts';
 
 /** Keys of a document in the query's order: normalised text, milliseconds, bytes. */
 export type Keyed = { id: string; keys: (string | number | null)[] };
@@ -33,7 +34,7 @@ export type Mirrored = {
 
 export function createMirrored({ sql, prepare }: { sql: Transaction; prepare: Prepare }): Mirrored {
   const matches = (prepared: Prepared): Fragment => {
-    const { query, conditions, selections } = prepared;
+    const { query, conditions, rowTests, selections } = prepared;
     return all(sql, [
       inBranches(
         sql,
@@ -41,8 +42,8 @@ export function createMirrored({ sql, prepare }: { sql: Transaction; prepare: Pr
         selections.map(({ branch }) => branch),
       ),
       within(sql, conditions, sql`s.created_at`),
-      ...termTests(sql, conditions),
-      ...conditions.rows.map((row) => row.sql),
+      ...termTests(sql, conditions, sql`s.terms`),
+      ...rowTests.map((row) => row.sql),
     ]);
   };
 
@@ -59,10 +60,10 @@ export function createMirrored({ sql, prepare }: { sql: Transaction; prepare: Pr
           WHERE ${matches(prepared)})
         SELECT mirror.index_uid AS "indexUid",
           EXISTS (SELECT FROM document_search s WHERE s.workspace_id = ${workspaceId}
-            AND octet_length(s.name) > ${NAME_BYTES_MAX}) AS "longNames",
+            AND octet_length(s.name) > ${ORDER_NAME_BYTES_MAX}::int) AS "longNames",
           ARRAY (SELECT document_id FROM pending) AS pending,
           coalesce((SELECT jsonb_agg(jsonb_build_object('id', id, 'keys', keys)) FROM matching), '[]') AS matching
-        FROM search_mirror mirror WHERE mirror.ready`;
+        FROM search_mirror mirror WHERE mirror.ready AND mirror.version = ${INDEX_VERSION}`;
       if (row === undefined || row.pending.length > pendingMax) return undefined;
       return { ...row, matching: row.matching as unknown as Keyed[] };
     },
@@ -81,9 +82,6 @@ export function createMirrored({ sql, prepare }: { sql: Transaction; prepare: Pr
     },
   };
 }
-
-/** Bytes of a name that the mirror orders by; the index for it is partial. */
-const NAME_BYTES_MAX = 460;
 
 const keysOf = (sql: Transaction, { order }: SearchQuery): Fragment => {
   const keys = order.map(({ attribute }) => MIRRORED_KEYS[attribute]?.(sql) ?? sql`'null'::jsonb`);

@@ -5,7 +5,7 @@ import type { Transaction } from '../../../infra/postgres/client.ts';
 import type { Counts } from './counting.ts';
 import { type Fragment, union } from './fragments.ts';
 import type { Prepared } from './prepared.ts';
-import { DAY_MS, dailyCounts, postings, rows, type Selection } from './statements.ts';
+import { DAY_MS, dailyCounts, rows, type Selection } from './statements.ts';
 
 /** Attributes with an index of (workspace, class, attribute, id). */
 const WALKED: ReadonlySet<string> = new Set(['created_at', 'name', 'file_size']);
@@ -14,7 +14,7 @@ const SKIP_OFFSET_MIN = 500;
 /** Rows that a search may read without waiting for the other slow ones. */
 const ROWS_READ_MAX = 30_000;
 
-type Form = 'postings' | 'rows' | 'gathered' | 'gathered-rows';
+type Form = 'walked' | 'gathered';
 
 /** How a branch is read, and about how many rows that reads. */
 function formOf(
@@ -24,30 +24,17 @@ function formOf(
   offset: number,
 ): { form: Form; reads: number } {
   const { query, text } = prepared;
-  const selection = prepared.selections[index] as Selection;
-  const { documents, visible, inClass } = counts.branches[index] ?? { documents: 0, visible: 0, inClass: 0 };
-  const wanted = offset + query.limit;
+  const { documents, inClass, inSpan } = counts.branches[index] ?? { documents: 0, inClass: 0, inSpan: 0 };
+  const gathered = { form: 'gathered' as const, reads: documents };
   const first = query.order[0]?.attribute ?? '';
-  const byTerms = selection.test === undefined && selection.required.length > 0;
-  const gathered = byTerms
-    ? { form: 'gathered' as const, reads: documents }
-    : {
-        form: 'gathered-rows' as const,
-        reads: selection.branch.required === undefined ? documents : visible,
-      };
   if (text !== undefined || !WALKED.has(first)) return gathered;
-  const [group = []] = selection.required;
-  const alone = selection.required.length === 1 && group.length === 1 && selection.test === undefined;
-  const orderedByTime =
-    first === 'created_at' && query.order.every(({ attribute }) => BY_POSTING.has(attribute));
-  if (alone && orderedByTime && selection.excluded.every((term) => term === selection.branch.excluded)) {
-    return { form: 'postings', reads: wanted };
-  }
-  const walked = (wanted * inClass) / Math.max(1, documents);
-  return walked <= 1.5 * gathered.reads ? { form: 'rows', reads: walked } : gathered;
+  const passed = first === 'created_at' ? inSpan : inClass;
+  const walked = ((offset + query.limit) * passed) / Math.max(1, documents);
+  return walked <= WALKED_ROW_COST * gathered.reads ? { form: 'walked', reads: walked } : gathered;
 }
 
-const BY_POSTING: ReadonlySet<string> = new Set(['created_at', 'id']);
+/** Rows that are walked lie apart from each other less often than rows that are gathered. */
+const WALKED_ROW_COST = 1.5;
 
 /** Whether a page reads so much that it has to wait for its turn. */
 export const isDeep = (prepared: Prepared, counts: Counts, offset: number): boolean =>
@@ -62,10 +49,9 @@ export function pageStatement(
 ): { page: Fragment; order: Fragment } {
   const { query, ordering, selections } = prepared;
   const parts = selections.flatMap((selection, index) => {
-    if (counts.exact && (counts.branches[index]?.documents ?? 0) === 0) return [];
+    if ((counts.branches[index]?.documents ?? 0) === 0) return [];
     const { form } = formOf(prepared, counts, index, offset);
-    const chosen = walking || form.startsWith('gathered') ? form : 'gathered-rows';
-    return [partStatement(sql, prepared, selection, chosen)];
+    return [partStatement(sql, prepared, selection, walking ? form : 'gathered')];
   });
   const order = ordering.collected;
   const [only] = parts;
@@ -91,25 +77,11 @@ function partStatement(
   selection: Selection,
   form: Form,
 ): { select: Fragment; order?: Fragment } {
-  const textsOfKeys = ordering.texts ? sql`JOIN document_texts t ON t.id = s.id` : sql``;
-  if (form === 'postings') {
-    // Every key is in the postings: `s` is only their name.
-    return {
-      select: sql`SELECT ${ordering.columns} FROM (${postings(sql, selection)}) s`,
-      order: ordering.walked,
-    };
-  }
-  if (form === 'gathered') {
-    return {
-      select: sql`SELECT * FROM (SELECT ${ordering.columns} FROM (${postings(sql, selection)}) p
-        JOIN document_search s ON s.id = p.id ${textsOfKeys} OFFSET 0) gathered`,
-    };
-  }
   const { from, where } = rows(sql, { ...selection, texts: selection.texts || ordering.texts });
-  if (form === 'rows') {
-    const walked =
+  if (form === 'walked') {
+    const sized =
       query.order[0]?.attribute === 'file_size' ? sql`${where} AND s.file_size IS NOT NULL` : where;
-    return { select: sql`SELECT ${ordering.columns} FROM ${from} WHERE ${walked}`, order: ordering.walked };
+    return { select: sql`SELECT ${ordering.columns} FROM ${from} WHERE ${sized}`, order: ordering.walked };
   }
   // The planner must not take the whole for a walk that ends early.
   return {
@@ -123,11 +95,11 @@ export async function skipDays(
   prepared: Prepared,
   counts: Counts,
 ): Promise<{ prepared: Prepared; offset: number }> {
-  const { query, conditions, selections } = prepared;
+  const { query, conditions, rowTests, selections } = prepared;
   const { offset } = query;
   const [first, ...others] = query.order;
   const everything =
-    conditions.rows.length + conditions.required.length + conditions.excluded.length === 0 &&
+    rowTests.length + conditions.required.length + conditions.excluded.length === 0 &&
     conditions.from === undefined &&
     conditions.until === undefined;
   if (offset < SKIP_OFFSET_MIN || !everything || first?.attribute !== 'created_at' || others.length > 0)
@@ -152,7 +124,9 @@ export async function skipDays(
   return { prepared, offset: Math.min(offset, counts.total) };
 }
 
-const byDay = (sql: Transaction, selection: Selection): Fragment =>
-  selection.branch.excluded === undefined
-    ? dailyCounts(sql, selection.workspaceId, selection.branch)
-    : sql`SELECT (created_at AT TIME ZONE 'UTC')::date, 1 FROM (${postings(sql, selection)}) found`;
+function byDay(sql: Transaction, selection: Selection): Fragment {
+  const { workspaceId, branch } = selection;
+  if (branch.excluded === undefined) return dailyCounts(sql, workspaceId, branch);
+  const { from, where } = rows(sql, selection);
+  return sql`SELECT (s.created_at AT TIME ZONE 'UTC')::date, 1 FROM ${from} WHERE ${where}`;
+}

@@ -1,12 +1,11 @@
-// The parts of the search statements: which rows a branch has under the conditions, in postings, counts or rows.
+// The parts of the search statements: which rows a branch has under the conditions, and how many.
 
 import type { Transaction } from '../../../infra/postgres/client.ts';
 import type { Branch } from '../branches.ts';
-import type { Conditions } from './conditions.ts';
+import type { Conditions } from '../conditions.ts';
+import type { CommonTerms } from './common-terms.ts';
 import { all, any, type Fragment } from './fragments.ts';
-
-/** Term groups that are matched posting by posting; the rest is asked of the row. */
-const POSTING_GROUPS_MAX = 3;
+import type { RowTest } from './row-tests.ts';
 
 /** Whom the maintained counts call everybody. */
 export const EVERYBODY = '00000000-0000-0000-0000-000000000000';
@@ -22,6 +21,8 @@ export type Selection = {
   excluded: readonly string[];
   from: number | undefined;
   until: number | undefined;
+  /** The branch is narrowed to a term that few documents have. */
+  narrow: boolean;
   /** Tests of `s` and `t` together. */
   test: Fragment | undefined;
   texts: boolean;
@@ -29,75 +30,76 @@ export type Selection = {
 
 export function toSelection(
   sql: Transaction,
-  workspaceId: string,
-  branch: Branch,
-  given: Conditions,
+  given: {
+    workspaceId: string;
+    branch: Branch;
+    conditions: Conditions;
+    rowTests: readonly RowTest[];
+    common: CommonTerms;
+  },
 ): Selection {
-  const { required: own, excluded } = branch;
-  const groups = [...(own === undefined ? [] : [[own]]), ...given.required];
-  const late = groups.slice(POSTING_GROUPS_MAX).map((group) => sql`s.terms && ${group}::uuid[]`);
-  const tests = [...given.rows.map((row) => row.sql), ...late];
+  const { workspaceId, branch, conditions, rowTests, common } = given;
+  const { from, until } = conditions;
   return {
     workspaceId,
     branch,
-    required: groups.slice(0, POSTING_GROUPS_MAX),
-    excluded: [...new Set([...(excluded === undefined ? [] : [excluded]), ...given.excluded])],
-    from: given.from,
-    until: given.until,
-    test: tests.length === 0 ? undefined : all(sql, tests),
-    texts: given.rows.some((row) => row.texts),
+    required: [...(branch.required === undefined ? [] : [[branch.required]]), ...conditions.required],
+    excluded: [
+      ...new Set([...(branch.excluded === undefined ? [] : [branch.excluded]), ...conditions.excluded]),
+    ],
+    from,
+    until,
+    narrow: branch.required !== undefined && !common.areAll([[branch.required]]),
+    test:
+      rowTests.length === 0
+        ? undefined
+        : all(
+            sql,
+            rowTests.map((row) => row.sql),
+          ),
+    texts: rowTests.some((row) => row.texts),
   };
 }
 
+type Span = Pick<Selection, 'from' | 'until'>;
+
 const time = (ms: number): string => new Date(ms).toISOString();
 
-/** The span of time as a condition on a column. */
-export function within(
-  sql: Transaction,
-  { from, until }: Pick<Selection, 'from' | 'until'>,
-  column: Fragment,
-): Fragment {
+/** A span of time as a condition on a column. */
+export function within(sql: Transaction, { from, until }: Span, column: Fragment): Fragment {
   return all(sql, [
     ...(from === undefined ? [] : [sql`${column} >= ${time(from)}::timestamptz`]),
     ...(until === undefined ? [] : [sql`${column} < ${time(until)}::timestamptz`]),
   ]);
 }
 
-/** Rows `p (term, class, created_at, id)` of the postings that fulfil a selection's terms and span of time. */
-export function postings(sql: Transaction, selection: Selection): Fragment {
-  const { branch, required, excluded } = selection;
-  const [first = [], ...others] = required;
-  const same = (alias: Fragment, terms: readonly string[]) => sql`
-    SELECT FROM document_postings ${alias}
-    WHERE ${alias}.term = ANY (${terms as string[]}::uuid[]) AND ${alias}.class = ${branch.class}::smallint
-      AND ${alias}.created_at = p.created_at AND ${alias}.id = p.id`;
-  const source =
-    first.length === 1
-      ? sql`SELECT created_at, id FROM document_postings p
-            WHERE term = ${first[0] as string}::uuid AND class = ${branch.class}::smallint
-              AND ${within(sql, selection, sql`created_at`)}`
-      : sql`SELECT DISTINCT created_at, id FROM document_postings p
-            WHERE term = ANY (${first as string[]}::uuid[]) AND class = ${branch.class}::smallint
-              AND ${within(sql, selection, sql`created_at`)}`;
-  if (others.length === 0 && excluded.length === 0) return source;
-  return sql`SELECT created_at, id FROM (${source}) p WHERE ${all(sql, [
-    ...others.map((group) => sql`EXISTS (${same(sql`q`, group)})`),
-    ...(excluded.length === 0 ? [] : [sql`NOT EXISTS (${same(sql`q`, excluded)})`]),
-  ])}`;
-}
+/** Terms asked of a column that holds a row's. */
+export const termTests = (
+  sql: Transaction,
+  { required, excluded }: Pick<Selection, 'required' | 'excluded'>,
+  column: Fragment,
+): Fragment[] => [
+  ...required.map((group) => sql`${column} && ${group as string[]}::uuid[]`),
+  ...(excluded.length === 0 ? [] : [sql`NOT ${column} && ${excluded as string[]}::uuid[]`]),
+];
 
 /** Rows `s` (and `t`) of a branch under all conditions, for FROM and WHERE. */
 export function rows(sql: Transaction, selection: Selection): { from: Fragment; where: Fragment } {
-  const { workspaceId, branch, required, excluded, test, texts } = selection;
+  const { workspaceId, branch, test, texts, narrow } = selection;
+  const inBranch = sql`s.workspace_id = ${workspaceId} AND s.class = ${branch.class}::smallint`;
+  const tests = [
+    within(sql, selection, sql`s.created_at`),
+    ...termTests(sql, selection, sql`s.terms`),
+    ...(test === undefined ? [] : [test]),
+  ];
+  // The planner does not know how few they are, and might prefer to read everything that fulfils the rest.
+  const source =
+    branch.required !== undefined && narrow
+      ? sql`(SELECT * FROM document_search s WHERE ${inBranch} AND s.terms @> ARRAY[${branch.required}::uuid] OFFSET 0) s`
+      : sql`document_search s`;
   return {
-    from: texts ? sql`document_search s JOIN document_texts t ON t.id = s.id` : sql`document_search s`,
-    where: all(sql, [
-      sql`s.workspace_id = ${workspaceId} AND s.class = ${branch.class}::smallint`,
-      within(sql, selection, sql`s.created_at`),
-      ...required.map((group) => sql`s.terms && ${group as string[]}::uuid[]`),
-      ...(excluded.length === 0 ? [] : [sql`NOT s.terms && ${excluded as string[]}::uuid[]`]),
-      ...(test === undefined ? [] : [test]),
-    ]),
+    from: texts ? sql`${source} JOIN document_texts t ON t.id = s.id` : source,
+    where: all(sql, [inBranch, ...tests]),
   };
 }
 
@@ -112,66 +114,96 @@ export const inBranches = (sql: Transaction, workspaceId: string, branches: read
     ),
   )})`;
 
+/** How many rows of a branch fulfil everything, read one by one: a scalar. */
+export function countRows(sql: Transaction, selection: Selection): Fragment {
+  const { from, where } = rows(sql, selection);
+  return sql`(SELECT count(*) FROM ${from} WHERE ${where})`;
+}
+
 /** Rows `(day, documents)` of the maintained counts of a class, or of one owner's part of it. */
 export function dailyCounts(
   sql: Transaction,
   workspaceId: string,
-  { class: number, owner }: Branch,
+  branch: Branch,
+  span: Span = ALWAYS,
 ): Fragment {
-  const ownerOnly = owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`;
+  const { class: number, owner } = branch;
+  const ofOwner = owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`;
   return sql`
     SELECT day, documents FROM document_counts
     WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND subject = ${owner ?? EVERYBODY}::uuid
+      AND day > '-infinity' AND ${onDays(sql, span)}
     UNION ALL
     SELECT day, documents FROM document_count_changes
-    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND ${ownerOnly}`;
+    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND ${ofOwner} AND ${onDays(sql, span)}`;
 }
 
-/** How many documents a branch has in all, of which kind ever: a scalar. */
-export function countBranch(sql: Transaction, selection: Selection): Fragment {
-  const { workspaceId, branch } = selection;
-  if (branch.excluded !== undefined) {
-    return sql`(SELECT count(*) FROM (${postings(sql, {
-      ...selection,
-      required: [[branch.required as string]],
-      excluded: [branch.excluded],
-    })}) found)`;
+const ALWAYS: Span = { from: undefined, until: undefined };
+
+/** Everything in a class, or one owner's part of it, created within whole days: a scalar. */
+export function countDays(sql: Transaction, workspaceId: string, branch: Branch, span: Span): Fragment {
+  if (span.from !== undefined || span.until !== undefined) {
+    const days = dailyCounts(sql, workspaceId, branch, span);
+    return sql`(SELECT coalesce(sum(documents), 0) FROM (${days}) counted)`;
   }
-  return sql`(SELECT coalesce(sum(documents), 0) FROM (${dailyCounts(sql, workspaceId, branch)}) counted
-    WHERE ${withinDays(sql, selection)}) + ${edges(sql, selection)}`;
+  const { class: number, owner } = branch;
+  const ofOwner = owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`;
+  return sql`(SELECT coalesce(sum(documents), 0) FROM (
+    SELECT documents FROM document_counts
+    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND subject = ${owner ?? EVERYBODY}::uuid
+      AND day = '-infinity'
+    UNION ALL
+    SELECT documents FROM document_count_changes
+    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND ${ofOwner}) counted)`;
 }
 
-/** Whole days inside the span. */
-function withinDays(sql: Transaction, { from, until }: Selection): Fragment {
-  return all(sql, [
-    ...(from === undefined
-      ? []
-      : [sql`day >= (${time(dayAfter(from))}::timestamptz AT TIME ZONE 'UTC')::date`]),
-    ...(until === undefined
-      ? []
-      : [sql`day < (${time(dayOf(until))}::timestamptz AT TIME ZONE 'UTC')::date`]),
-  ]);
-}
-
-const dayOf = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
-const dayAfter = (ms: number): number => Math.ceil(ms / DAY_MS) * DAY_MS;
-
-/** The parts of days at both ends of the span, counted in the index. */
-function edges(sql: Transaction, selection: Selection): Fragment {
-  const { workspaceId, branch, from, until } = selection;
-  const spans: { from: number; until: number }[] = [];
-  if (from !== undefined && until !== undefined && dayAfter(from) > dayOf(until)) {
-    if (from < until) spans.push({ from, until });
-  } else {
-    if (from !== undefined && from < dayAfter(from)) spans.push({ from, until: dayAfter(from) });
-    if (until !== undefined && dayOf(until) < until) spans.push({ from: dayOf(until), until });
-  }
-  const counts = spans.map((span) =>
-    branch.required === undefined
-      ? sql`(SELECT count(*) FROM document_search s WHERE s.workspace_id = ${workspaceId}
-          AND s.class = ${branch.class}::smallint AND ${within(sql, span, sql`s.created_at`)})`
-      : sql`(SELECT count(*) FROM document_postings p WHERE p.term = ${branch.required}::uuid
-          AND p.class = ${branch.class}::smallint AND ${within(sql, span, sql`p.created_at`)})`,
+/** Documents of a class that have the terms and were created within whole days, from the bitmaps: a scalar. */
+export function countBitmaps(sql: Transaction, selection: Selection): Fragment {
+  const { workspaceId, branch, required, excluded } = selection;
+  const bitmaps = (terms: readonly string[]) =>
+    terms.length === 1
+      ? sql`(SELECT day, chunk, bits FROM document_bitmaps WHERE term = ${terms[0] as string}::uuid
+          AND class = ${branch.class}::smallint AND ${onDays(sql, selection)})`
+      : sql`(SELECT day, chunk, bit_or(bits) AS bits FROM document_bitmaps WHERE term = ANY (${terms as string[]}::uuid[])
+          AND class = ${branch.class}::smallint AND ${onDays(sql, selection)} GROUP BY day, chunk)`;
+  const [first = [], ...others] = required;
+  const [joins, bits] = others.reduce(
+    ([from, and], group, index): [Fragment, Fragment] => {
+      const alias = sql`${sql(`b${index}`)}`;
+      return [sql`${from} JOIN ${bitmaps(group)} ${alias} USING (day, chunk)`, sql`${and} & ${alias}.bits`];
+    },
+    [sql`${bitmaps(first)} b`, sql`b.bits`] as [Fragment, Fragment],
   );
-  return counts.reduce((sum, count) => sql`${sum} + ${count}`, sql`0`);
+  const without = excluded.length === 0 ? sql`` : sql`LEFT JOIN ${bitmaps(excluded)} x USING (day, chunk)`;
+  const left = excluded.length === 0 ? bits : sql`${bits} & ~coalesce(x.bits, 0::bit(4096))`;
+  return sql`((SELECT coalesce(sum(bit_count(${left})), 0) FROM ${joins} ${without})
+    + (SELECT coalesce(sum(documents), 0) FROM document_count_changes
+       WHERE workspace_id = ${workspaceId} AND class = ${branch.class}::smallint AND ${onDays(sql, selection)}
+         AND ${all(sql, termTests(sql, selection, sql`terms`))}))`;
+}
+
+/** The column `day` within a span that begins and ends with whole days. */
+const onDays = (sql: Transaction, { from, until }: Span): Fragment =>
+  all(sql, [
+    ...(from === undefined ? [] : [sql`day >= ${time(from).slice(0, 10)}::date`]),
+    ...(until === undefined ? [] : [sql`day < ${time(until).slice(0, 10)}::date`]),
+  ]);
+
+/** A span as the whole days in it and what is left at both ends. */
+export function splitDays({ from, until }: Span): { days: Span | undefined; edges: Span[] } {
+  const first = from === undefined ? undefined : Math.ceil(from / DAY_MS) * DAY_MS;
+  const last = until === undefined ? undefined : Math.floor(until / DAY_MS) * DAY_MS;
+  if (first !== undefined && last !== undefined && first >= last) {
+    return {
+      days: undefined,
+      edges: from !== undefined && until !== undefined && from < until ? [{ from, until }] : [],
+    };
+  }
+  return {
+    days: { from: first, until: last },
+    edges: [
+      ...(from !== undefined && first !== undefined && from < first ? [{ from, until: first }] : []),
+      ...(until !== undefined && last !== undefined && last < until ? [{ from: last, until }] : []),
+    ],
+  };
 }

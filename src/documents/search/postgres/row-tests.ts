@@ -1,119 +1,32 @@
-// Predicates → what the tables of search can be asked. A condition is a set of terms, a span of time, or a test of
-// the row; the first two can be counted and walked in the postings alone.
+// Predicates that ask the row itself: `s` (document_search) and, where `texts` says so, `t` (document_texts).
 
 import { isUuid } from '../../../core/ids.ts';
 import type { Transaction } from '../../../infra/postgres/client.ts';
 import type { Comparison, Predicate, TextTest } from '../../filter/ast.ts';
 import type { ComparedAttribute, DictionaryAttribute } from '../../filter/attributes.ts';
 import { normalise } from '../../filter/normalise.ts';
-import { createTerms, type RarerSide } from '../terms.ts';
-import { necessaryWords } from '../words.ts';
+import { clampMs } from '../conditions.ts';
+import { isWithinRun, necessaryWords, soleWord, wordPrefix } from '../words.ts';
 import type { Fragment } from './fragments.ts';
 
-/** A test of the row `s` (document_search) and, where `texts` says so, of `t` (document_texts). */
+/** `slow` where no index helps: every row of the class is looked at. */
 export type RowTest = { sql: Fragment; texts: boolean; slow: boolean };
 
-export type Conditions = {
-  /** Of each group one term at least. */
-  required: string[][];
-  /** None of these terms. */
-  excluded: string[];
-  /** Created from (inclusive) and until (exclusive), in milliseconds. */
-  from: number | undefined;
-  until: number | undefined;
-  rows: RowTest[];
+export type RowTestContext = {
+  sql: Transaction;
+  workspaceId: string;
+  bucket: string;
+  /** Parts of words, and the words that hold them. */
+  vocabulary: ReadonlyMap<string, string[]>;
 };
 
-/** What Postgres reads as a date-time of four digits a year; no document is older or younger. */
-const MS_MIN = Date.parse('0001-01-02T00:00:00Z');
-const MS_MAX = Date.parse('9999-12-30T00:00:00Z');
-
-const clampMs = (ms: number): number => Math.min(Math.max(ms, MS_MIN), MS_MAX);
-
-export type ConditionsContext = { sql: Transaction; workspaceId: string; bucket: string };
-
-/** Status predicates are left out: the classes of the query's branches say what they allow. */
-export function toConditions(context: ConditionsContext, predicates: readonly Predicate[]): Conditions {
-  const conditions: Conditions = { required: [], excluded: [], from: undefined, until: undefined, rows: [] };
-  for (const predicate of predicates) {
-    if (predicate.attribute === 'status') continue;
-    const terms = termsOf(context.workspaceId, predicate);
-    if (terms !== undefined) {
-      const absent = terms.negated !== predicate.negated;
-      if (absent) conditions.excluded.push(...terms.any);
-      else conditions.required.push(terms.any);
-    } else if (!(predicate.attribute === 'created_at' && narrow(conditions, predicate))) {
-      conditions.rows.push(toRowTest(context, predicate));
-    }
-  }
-  return conditions;
-}
-
-/** The terms that a predicate asks for, or (negated) must find absent; undefined where terms can't tell. */
-function termsOf(workspaceId: string, predicate: Predicate): { any: string[]; negated: boolean } | undefined {
-  const terms = createTerms(workspaceId);
-  if (predicate.test.kind === 'empty') {
-    const side = 'key' in predicate && predicate.key !== undefined ? undefined : SIDES[predicate.attribute];
-    return side === undefined ? undefined : { any: [terms.side(side)], negated: side.startsWith('filled') };
-  }
-  if (predicate.test.kind !== 'one-of') return undefined;
-  const { values } = predicate.test;
-  const having = (term: (value: string) => string) => ({ any: values.map(term), negated: false });
-  switch (predicate.attribute) {
-    case 'owner_id':
-      return having(terms.owner);
-    case 'tags':
-    case 'categories':
-    case 'file_type':
-    case 'file_hash': {
-      const { attribute } = predicate;
-      return having((value) => terms.label(attribute, value));
-    }
-    case 'access':
-    case 'slots': {
-      const { attribute, key } = predicate;
-      return key === undefined ? undefined : having((value) => terms.leaf(attribute, key, value));
-    }
-    default:
-      return undefined;
-  }
-}
-
-const SIDES: Partial<Record<Predicate['attribute'], RarerSide>> = {
-  tags: 'empty:tags',
-  categories: 'empty:categories',
-  file_type: 'empty:file_type',
-  file_hash: 'empty:file_hash',
-  summary: 'filled:summary',
-  slots: 'filled:slots',
-  access: 'filled:access',
-};
-
-/** Takes a comparison of created_at into the span; false where it is none that a span can say. */
-function narrow(conditions: Conditions, { negated, test }: Predicate): boolean {
-  if (negated || test.kind !== 'compare') return false;
-  const { comparison } = test;
-  const value = clampMs(test.value);
-  const after = (ms: number) => {
-    conditions.from = Math.max(conditions.from ?? ms, ms);
-  };
-  const before = (ms: number) => {
-    conditions.until = Math.min(conditions.until ?? ms, ms);
-  };
-  if (comparison === 'eq' || comparison === 'gte') after(value);
-  if (comparison === 'gt') after(value + 1);
-  if (comparison === 'eq' || comparison === 'lte') before(value + 1);
-  if (comparison === 'lt') before(value);
-  return true;
-}
-
-function toRowTest(context: ConditionsContext, predicate: Predicate): RowTest {
+export function toRowTest(context: RowTestContext, predicate: Predicate): RowTest {
   const { sql } = context;
   const test = positiveRowTest(context, predicate);
   return predicate.negated ? { ...test, sql: sql`(${test.sql}) IS NOT TRUE` } : test;
 }
 
-function positiveRowTest(context: ConditionsContext, predicate: Predicate): RowTest {
+function positiveRowTest(context: RowTestContext, predicate: Predicate): RowTest {
   const { sql } = context;
   const onRow = (fragment: Fragment, slow = false): RowTest => ({ sql: fragment, texts: false, slow });
   switch (predicate.attribute) {
@@ -161,7 +74,7 @@ function comparison(sql: Transaction, { attribute, test }: Compared): Fragment {
   return sql`${column} ${COMPARE[test.comparison](sql)} ${value}`;
 }
 
-function locationTest({ sql, bucket }: ConditionsContext, test: TextTest): RowTest {
+function locationTest({ sql, bucket }: RowTestContext, test: TextTest): RowTest {
   const full = textTest(sql, sql`(${normalise(`s3://${bucket}/`)} || t.object_key)`, test);
   if (test.kind !== 'one-of') return { sql: full, texts: true, slow: true };
   const ids = test.values.map((value) => UUID_IN_KEY.exec(value)?.[1]).filter((id) => id !== undefined);
@@ -203,7 +116,7 @@ function toPattern({ kind, value }: Extract<TextTest, { value: string }>): strin
 
 /** A test of some leaf, of one top-level key or of all. */
 function dictionaryTest(
-  context: ConditionsContext,
+  context: RowTestContext,
   { attribute, key, test }: Extract<Predicate, { attribute: DictionaryAttribute }>,
 ): RowTest {
   const { sql } = context;
@@ -221,18 +134,46 @@ function dictionaryTest(
 }
 
 /** A condition that the index of words serves and that everything with the text fulfils. */
-function wordsNeeded({ sql, workspaceId }: ConditionsContext, test: TextTest): Fragment | undefined {
+function wordsNeeded({ sql, workspaceId, vocabulary }: RowTestContext, test: TextTest): Fragment | undefined {
   if (test.kind === 'empty') return undefined;
-  const pieces =
-    test.kind === 'one-of'
-      ? test.values.map((value) => necessaryWords(workspaceId, value, { start: true, end: true }))
-      : [
-          necessaryWords(workspaceId, test.value, {
-            start: test.kind === 'starts-with',
-            end: test.kind === 'ends-with',
-          }),
-        ];
+  const anchored = {
+    start: test.kind === 'starts-with' || test.kind === 'one-of',
+    end: test.kind === 'ends-with' || test.kind === 'one-of',
+  };
+  const pieces = (test.kind === 'one-of' ? test.values : [test.value]).map((text) => {
+    const words = necessaryWords(workspaceId, text, anchored);
+    if (words !== undefined) return `(${words})`;
+    const holding = vocabulary.get(soleWord(text) ?? '');
+    return holding?.map((word) => `'${wordPrefix(workspaceId)}${word}'`).join(' | ');
+  });
   if (pieces.some((piece) => piece === undefined)) return undefined;
-  const query = pieces.map((piece) => `(${piece})`).join(' | ');
-  return sql`(t.words @@ ${query}::tsquery OR NOT t.complete)`;
+  const query = pieces.filter((piece) => piece !== '').join(' | ');
+  return query === '' ? sql`NOT t.complete` : sql`(t.words @@ ${query}::tsquery OR NOT t.complete)`;
 }
+
+/** Words of which a search would have to name too many. */
+const HOLDING_MAX = 300;
+
+/** For tests of text by a single word or a part of one: the words of the vocabulary that hold it, if not many. */
+export async function findHoldingWords(
+  sql: Transaction,
+  predicates: readonly Predicate[],
+): Promise<Map<string, string[]>> {
+  const parts = predicates.flatMap((predicate) => {
+    const { attribute, test } = predicate;
+    if (attribute === 'name') return test.kind === 'contains' && isWithinRun(test.value) ? [test.value] : [];
+    if (attribute !== 'summary' && attribute !== 'slots') return [];
+    const word = 'value' in test && test.kind !== 'starts-with' ? soleWord(test.value) : undefined;
+    return word === undefined ? [] : [word];
+  });
+  if (parts.length === 0) return new Map();
+  const rows = await sql<{ part: string; words: string[] }[]>`
+    SELECT part, ARRAY (
+      SELECT word FROM document_words WHERE word LIKE '%' || part || '%' LIMIT ${HOLDING_MAX + 1}) AS words
+    FROM unnest(${[...new Set(parts)].slice(0, LOOKED_UP_MAX)}::text[]) AS asked (part)`;
+  const few = rows.filter(({ words }) => words.length <= HOLDING_MAX);
+  return new Map(few.map(({ part, words }) => [part, words]));
+}
+
+/** Words that one search looks up. */
+const LOOKED_UP_MAX = 8;

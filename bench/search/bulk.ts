@@ -1,0 +1,70 @@
+// Filling tables fast: no index or key is kept up on the way; all are put back at the end, as the catalogue described
+// them. The triggers of inserts are statement triggers, which a COPY fires once, so that they stay.
+
+import postgres from 'postgres';
+import type { Sql } from '../../src/infra/postgres/client.ts';
+import { COLUMNS, type CopiedTable } from './rows.ts';
+
+/** Those that a bulk load writes to. */
+const TABLES = ['document_search', 'documents', 'document_texts', 'document_words'];
+
+type Definition = { table: string; name: string; constraint: boolean; definition: string };
+
+/** Takes indexes and keys off the tables; the function that is returned puts them back. */
+export async function strip(sql: Sql): Promise<() => Promise<void>> {
+  const definitions = await sql<Definition[]>`
+    SELECT i.indrelid::regclass::text AS table, coalesce(c.conname, i.indexrelid::regclass::text) AS name,
+      c.conname IS NOT NULL AS constraint,
+      coalesce(pg_get_constraintdef(c.oid), pg_get_indexdef(i.indexrelid)) AS definition
+    FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid
+    WHERE i.indrelid::regclass::text = ANY (${TABLES}::text[])`;
+  for (const { table, name, constraint } of definitions) {
+    await sql.unsafe(constraint ? `ALTER TABLE ${table} DROP CONSTRAINT ${name}` : `DROP INDEX ${name}`);
+  }
+  const restore = async (table: string): Promise<void> => {
+    for (const { name, constraint, definition } of definitions.filter((each) => each.table === table)) {
+      await sql.unsafe(constraint ? `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}` : definition);
+    }
+  };
+  return async () => void (await Promise.all(TABLES.map(restore)));
+}
+
+const CHUNK_LENGTH = 1 << 20;
+
+/** A COPY into each of the three tables, on a connection of its own, side by side. */
+export async function openCopies(url: string) {
+  const client = postgres(url, { max: 3, fetch_types: false, onnotice: () => {} });
+  const streams = await Promise.all(
+    (Object.keys(COLUMNS) as CopiedTable[]).map(async (table) => {
+      const stream = await client.unsafe(`COPY ${table} (${COLUMNS[table]}) FROM STDIN`).writable();
+      return { table, stream, waiting: '' };
+    }),
+  );
+  const send = (copy: (typeof streams)[number]): Promise<void> => {
+    const { stream, waiting } = copy;
+    copy.waiting = '';
+    return new Promise((resolve, reject) => {
+      stream.write(waiting, (error) => (error ? reject(error) : resolve()));
+    });
+  };
+  return {
+    /** Resolves once the server has taken enough of it to go on. */
+    async add(lines: Record<CopiedTable, string>): Promise<void> {
+      for (const copy of streams) {
+        copy.waiting += lines[copy.table];
+        if (copy.waiting.length > CHUNK_LENGTH) await send(copy);
+      }
+    },
+    async end(): Promise<void> {
+      for (const copy of streams) {
+        await send(copy);
+        await new Promise<void>((resolve, reject) => {
+          copy.stream.once('error', reject);
+          copy.stream.once('finish', resolve);
+          copy.stream.end();
+        });
+      }
+      await client.end();
+    },
+  };
+}

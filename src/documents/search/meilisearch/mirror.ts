@@ -1,0 +1,143 @@
+// The mirror: an index of the search server that is kept equal to the documents. Of all processes one writes; when it
+// ends, however it ends, another takes over.
+
+import type { Job } from '../../../core/lifecycle.ts';
+import type { Logger } from '../../../core/logger.ts';
+import { createPeriodic } from '../../../core/periodic.ts';
+import type { ServiceState } from '../../../http/health.ts';
+import type { Figure } from '../../../http/metrics.ts';
+import { createIndexes } from '../../../infra/meilisearch/indexes.ts';
+import type { Sql } from '../../../infra/postgres/client.ts';
+import { exclusively } from '../../../infra/postgres/exclusive.ts';
+import { type Backlog, createOutbox } from './outbox.ts';
+import { createReconciliation, type Drift } from './reconcile.ts';
+import { createRegistrations, retireAll } from './registrations.ts';
+import { createWriterJob, WRITER_LOCK } from './writer-job.ts';
+
+export type MirrorSettings = { url: string; apiKey: string | undefined; indexPrefix: string };
+
+export type Mirror = {
+  jobs: Job[];
+  figures: Figure[];
+  /** For the probe of readiness: the search server and what it lacks. */
+  state(): Promise<ServiceState>;
+  /** Has the index made anew by whichever process writes; resolves when the new one answers. */
+  reindex(progress: (copied: number, documents: number) => void): Promise<void>;
+  /** Compares every document with the index; with `repair`, what differs is sent again. */
+  verify(repair: boolean): Promise<Drift>;
+};
+
+const FIGURES_INTERVAL_MS = 5_000;
+const REPAIR_INTERVAL_MS = 3_600_000;
+const RETIREMENT_INTERVAL_MS = 60_000;
+const PROGRESS_MS = 500;
+const HEALTH_TIMEOUT_MS = 1_500;
+/** Changes are to be found within two seconds; beyond this somebody should look. */
+const LAG_SECONDS_MAX = 30;
+
+export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Logger }): Mirror {
+  const { sql, settings, log } = deps;
+  const indexes = createIndexes(settings);
+  const outbox = createOutbox(sql);
+  const registrations = createRegistrations(sql);
+  const reconciliation = createReconciliation({ sql, indexes });
+  const isReady = async (): Promise<boolean> =>
+    (await registrations.list()).some(({ ready, outdated }) => ready && !outdated);
+  let known: Backlog & { ready: boolean } = { waiting: 0, lagSeconds: 0, refused: 0, ready: false };
+  const look = async (): Promise<typeof known> => {
+    known = { ...(await outbox.backlog()), ready: await isReady() };
+    return known;
+  };
+  const openedAt = performance.now();
+  const repair = async (signal: AbortSignal): Promise<void> => {
+    // A start has enough to do.
+    if (performance.now() - openedAt < REPAIR_INTERVAL_MS / 2 || !(await isReady())) return;
+    await outbox.retryRefused();
+    const { missing, extra, different } = await reconciliation.run({ repair: true, signal });
+    if (missing + extra + different === 0) return;
+    log.warn({ missing, extra, different }, 'the search index had drifted; the documents are sent again');
+  };
+
+  return {
+    jobs: [
+      createWriterJob({ sql, indexes, indexPrefix: settings.indexPrefix, log }),
+      createPeriodic({
+        name: 'documents.mirror-figures',
+        intervalMs: FIGURES_INTERVAL_MS,
+        run: async () => void (await look()),
+        log,
+      }),
+      createPeriodic({
+        name: 'documents.mirror-repair',
+        intervalMs: REPAIR_INTERVAL_MS,
+        run: (signal) => exclusively(sql, 'documents.mirror-repair', () => repair(signal)),
+        log,
+      }),
+    ],
+    figures: [
+      gauge(
+        'atrium_search_outbox_documents',
+        'Changed documents that the search server lacks.',
+        () => known.waiting,
+      ),
+      gauge(
+        'atrium_search_outbox_lag_seconds',
+        'How long the first of them has waited.',
+        () => known.lagSeconds,
+      ),
+      gauge(
+        'atrium_search_refused_documents',
+        'Documents that the search server refuses.',
+        () => known.refused,
+      ),
+    ],
+    async state() {
+      const { waiting, lagSeconds, refused, ready } = await look();
+      const figures = { waiting, lag_seconds: Math.round(lagSeconds * 10) / 10, refused };
+      const healthy = await indexes.healthy(AbortSignal.timeout(HEALTH_TIMEOUT_MS)).catch(() => false);
+      if (!healthy)
+        return { state: 'down', detail: 'Postgres answers searches alone; changes wait', ...figures };
+      if (!ready)
+        return {
+          state: 'degraded',
+          detail: 'Postgres answers searches alone while the index is filled',
+          ...figures,
+        };
+      if (lagSeconds > LAG_SECONDS_MAX)
+        return { state: 'degraded', detail: 'changes reach the index late', ...figures };
+      return { state: 'ready', ...figures };
+    },
+    async reindex(progress) {
+      await registrations.requestRebuild();
+      while (!(await isReady())) {
+        const { copied, documents } = await registrations.progress();
+        progress(copied, documents);
+        await Bun.sleep(PROGRESS_MS);
+      }
+    },
+    verify: (repairs) => reconciliation.run({ repair: repairs, signal: new AbortController().signal }),
+  };
+}
+
+/**
+ * For a start without a search server: ends what an earlier one has left, so that the outbox does not grow. Not while
+ * another process writes to a search server: it says by its lock that it has one.
+ */
+export const createMirrorRetirement = ({ sql, log }: { sql: Sql; log: Logger }): Job =>
+  createPeriodic({
+    name: 'documents.mirror-retirement',
+    intervalMs: RETIREMENT_INTERVAL_MS,
+    async run() {
+      if ((await createRegistrations(sql).list()).length === 0) return;
+      await exclusively(sql, WRITER_LOCK, async () => {
+        await retireAll(sql);
+        log.info({}, 'no search server is set any more: its index is given up');
+      });
+    },
+    log,
+  });
+
+const gauge = (name: string, help: string, value: () => number): Figure => ({
+  ...{ name, help, type: 'gauge' },
+  values: () => [{ value: value() }],
+});

@@ -1,0 +1,98 @@
+// Who of all processes writes: the one that holds the lock, for as long as its connection lives.
+
+import type { Job } from '../../../core/lifecycle.ts';
+import type { Sql } from '../../../infra/postgres/client.ts';
+import type { Sendable } from './delivery.ts';
+import { createOutbox } from './outbox.ts';
+import { createRegistrations } from './registrations.ts';
+import { createWriter, type WriterDeps } from './writer.ts';
+
+export const WRITER_LOCK = 'documents.mirror';
+const LOCK_RETRY_MS = 500;
+const POLL_MS = 25;
+
+/** Takes over within a second of another process's end; a lost connection ends the writing at once. */
+export function createWriterJob(
+  deps: Pick<WriterDeps, 'indexes' | 'indexPrefix' | 'log'> & { sql: Sql },
+): Job {
+  const { sql, indexes, indexPrefix, log } = deps;
+  const stopping = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let wake = () => {};
+  /** May be on its way to the server while another process writes already: to be sent again after it. */
+  let adrift: readonly Sendable[] = [];
+
+  const pause = (timeoutMs: number, wakeable: boolean, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setTimeout(end, timeoutMs);
+      signal.addEventListener('abort', end);
+      if (signal.aborted) end();
+      if (wakeable) wake = end;
+    });
+
+  /** Once: connects, waits for the lock, writes for as long as it is held. */
+  const serve = async (): Promise<void> => {
+    const lost = new AbortController();
+    const signal = AbortSignal.any([stopping.signal, lost.signal]);
+    const connection = sql.reserve({ onLost: () => lost.abort() });
+    try {
+      for (;;) {
+        const [row] = await connection<{ held: boolean }[]>`
+          SELECT pg_try_advisory_lock(hashtextextended(${WRITER_LOCK}, 0)) AS held`;
+        if (adrift.length > 0) await createOutbox(connection).add(adrift);
+        adrift = [];
+        if (row?.held === true) break;
+        await pause(LOCK_RETRY_MS, false, signal);
+        if (signal.aborted) return;
+      }
+      const writer = createWriter({
+        ...{ sql: connection, indexes, indexPrefix, log },
+        onFlight: (documents) => {
+          adrift = documents;
+        },
+        pause: (timeoutMs, wakeable) => pause(timeoutMs, wakeable, signal),
+      });
+      await writer.run(signal);
+    } finally {
+      connection.release();
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await serve().catch((error: unknown) => {
+        if (!stopping.signal.aborted)
+          log.warn({ err: error }, 'the mirror stopped; it will be taken up again');
+      });
+      await pause(LOCK_RETRY_MS, false, stopping.signal);
+    }
+  };
+
+  const isSettled = async (): Promise<boolean> => {
+    const registered = await createRegistrations(sql).list();
+    const ready = registered.length === 1 && registered[0]?.ready === true && !registered[0].outdated;
+    return ready && (await createOutbox(sql).backlog()).waiting === 0;
+  };
+
+  return {
+    name: 'documents.mirror',
+    start() {
+      running = run();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+    async settle() {
+      while (!stopping.signal.aborted && !(await isSettled())) {
+        wake();
+        await Bun.sleep(POLL_MS);
+      }
+    },
+  };
+}

@@ -1,0 +1,129 @@
+// Which engine answers. Meilisearch where it can do so exactly and in time, Postgres wherever not: whoever searches
+// notices neither an outage nor a slow server.
+
+import type { Logger } from '../../core/logger.ts';
+import type { MeilisearchIndex } from './meilisearch/index.ts';
+import type { PostgresSearch } from './postgres/index.ts';
+import type { SearchIndex, SearchPage, SearchQuery } from './search-index.ts';
+
+export type Answered = SearchPage & { engine: SearchIndex['name'] };
+
+export type SearchPlanner = {
+  search(query: SearchQuery): Promise<Answered>;
+  /** Whether Meilisearch is asked at all just now. */
+  usesMirror(): boolean;
+};
+
+/** After this long Postgres is asked too, and the first to answer is heard: many times what Meilisearch takes. */
+const HEDGE_MS = 40;
+/** Nobody waits longer for Meilisearch, whatever Postgres does. */
+const DEADLINE_MS = 2000;
+/** Searches that Meilisearch answers at once; more would only queue there. */
+const IN_FLIGHT_MAX = 64;
+/** Failures in a row after which it is left alone for a while, at first for so long. */
+const FAILURES_MAX = 5;
+const PAUSE_MS_MIN = 1000;
+const PAUSE_MS_MAX = 30_000;
+
+export function createSearchPlanner(deps: {
+  postgres: Pick<PostgresSearch, 'search'>;
+  meilisearch: Pick<MeilisearchIndex, 'search'> | undefined;
+  log: Logger;
+  /** Monotonic milliseconds, for tests. */
+  now?: () => number;
+}): SearchPlanner {
+  const { postgres, meilisearch, log, now = () => performance.now() } = deps;
+  const breaker = createBreaker(log, now);
+  let inFlight = 0;
+
+  const byPostgres = async (query: SearchQuery): Promise<Answered> => ({
+    ...(await postgres.search(query)),
+    engine: 'postgres',
+  });
+
+  /** Undefined when Meilisearch declines or fails. */
+  const byMeilisearch = async (query: SearchQuery, signal: AbortSignal): Promise<Answered | undefined> => {
+    inFlight += 1;
+    try {
+      const page = await meilisearch?.search(query, signal);
+      if (page === undefined) breaker.declined();
+      else breaker.succeeded();
+      return page && { ...page, engine: 'meilisearch' };
+    } catch (error) {
+      breaker.failed(error);
+      return undefined;
+    } finally {
+      inFlight -= 1;
+    }
+  };
+
+  return {
+    usesMirror: () => meilisearch !== undefined && !breaker.open(),
+    async search(query) {
+      if (meilisearch === undefined || inFlight >= IN_FLIGHT_MAX || !breaker.allows())
+        return byPostgres(query);
+      const giveUp = new AbortController();
+      const deadline = setTimeout(() => giveUp.abort(), DEADLINE_MS);
+      const mirrored = byMeilisearch(query, giveUp.signal).finally(() => clearTimeout(deadline));
+      const first = await within(mirrored, HEDGE_MS);
+      if (first !== LATE) return first ?? byPostgres(query);
+      const certain = byPostgres(query);
+      const answered = await Promise.race([mirrored.then((page) => page ?? certain), certain]);
+      giveUp.abort();
+      // The one that nobody waits for any more may still fail.
+      certain.catch(() => undefined);
+      return answered;
+    },
+  };
+}
+
+const LATE = Symbol('late');
+
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | typeof LATE> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(() => resolve(LATE), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A circuit breaker: closed, open for a while that doubles, then half open for one try. */
+function createBreaker(log: Logger, now: () => number) {
+  let failures = 0;
+  let pauseMs = PAUSE_MS_MIN;
+  let closedUntil: number | undefined;
+  let trying = false;
+  return {
+    open: () => closedUntil !== undefined,
+    allows(): boolean {
+      if (closedUntil === undefined) return true;
+      if (trying || now() < closedUntil) return false;
+      trying = true;
+      return true;
+    },
+    /** Says nothing of the server: the next may try. */
+    declined() {
+      trying = false;
+    },
+    succeeded() {
+      if (closedUntil !== undefined) log.info({}, 'the search server answers searches again');
+      failures = 0;
+      pauseMs = PAUSE_MS_MIN;
+      closedUntil = undefined;
+      trying = false;
+    },
+    failed(error: unknown) {
+      failures += 1;
+      if (failures < FAILURES_MAX && closedUntil === undefined) return;
+      if (closedUntil === undefined) {
+        log.warn({ err: error }, 'the search server fails or is slow: Postgres answers searches alone');
+      } else if (trying) pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 2);
+      closedUntil = now() + pauseMs;
+      trying = false;
+    },
+  };
+}

@@ -1,0 +1,146 @@
+// Writers and readers at once: whoever searches after a write was answered sees it, whichever engine and process
+// answers, also while the search server is killed and comes back.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createConcurrencyLimit } from '../../../src/core/concurrency-limit.ts';
+import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
+import { createSearchPlanner, type SearchPlanner } from '../../../src/documents/search/planner.ts';
+import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
+import { createCountFolding } from '../../../src/documents/search/postgres/count-folding.ts';
+import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
+import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
+import type { Sql } from '../../../src/infra/postgres/client.ts';
+import { type Child, freePort, startChild } from '../../support/child.ts';
+import { silentLog, testDatabase } from '../../support/database.ts';
+import { createLibrary, mirrorSetting, type SearchServer, VIEWER } from './mirror-setting.ts';
+
+setDefaultTimeout(180_000);
+
+const { MEILI_URL: url, MEILI_API_KEY: apiKey, MEILI_BINARY: binary } = process.env;
+
+function plannerOn(sql: Sql, server?: SearchServer) {
+  const common = createCommonTerms(sql, 5);
+  const slow = createConcurrencyLimit({ runningMax: 2, waitingMax: 100, refusal: '' });
+  const postgres = createPostgresSearch({ sql, bucket: 'atrium', slow, common });
+  const meilisearch = server && createMeilisearchSearch({ indexes: createIndexes(server), postgres });
+  return {
+    planner: createSearchPlanner({ postgres, meilisearch, log: silentLog }),
+    fold: createCountFolding({ sql, common, log: silentLog }),
+  };
+}
+
+/** One of many who write and look, each under a tag of its own, one change after the other; returns the searches. */
+async function writeAndLook(sql: Sql, planners: readonly SearchPlanner[], until: () => boolean) {
+  const library = createLibrary(sql);
+  const tag = crypto.randomUUID();
+  const alive = new Set<string>();
+  const engines: string[] = [];
+  while (!until()) {
+    const [oldest] = alive;
+    if (oldest !== undefined && (alive.size > 6 || Math.random() < 0.3)) {
+      await library.purge(oldest);
+      alive.delete(oldest);
+    } else alive.add(await library.insert({ tags: [tag] }));
+    const planner = planners[Math.floor(Math.random() * planners.length)] ?? planners[0];
+    if (planner === undefined) throw new Error('nobody answers');
+    const page = await planner.search({
+      viewer: VIEWER,
+      predicates: [{ attribute: 'tags', negated: false, test: { kind: 'one-of', values: [tag] } }],
+      archived: 'without',
+      order: [{ attribute: 'id', descending: false }],
+      offset: 0,
+      limit: 50,
+    });
+    const found = { ids: page.documents.map(({ id }) => id), total: page.total };
+    expect(found).toEqual({ ids: [...alive].sort(), total: alive.size });
+    engines.push(page.engine);
+  }
+  return engines;
+}
+
+test('in Postgres no search is stale, while counts are folded by two processes', async () => {
+  const database = await testDatabase();
+  try {
+    const sides = [plannerOn(database.sql), plannerOn(database.sql)];
+    let done = false;
+    const folding = sides.map(async ({ fold }) => {
+      for (; !done; await Bun.sleep(20)) await fold(new AbortController().signal);
+    });
+    let rounds = 0;
+    const planners = sides.map(({ planner }) => planner);
+    const until = () => rounds++ >= 2000;
+    const engines = await Promise.all(
+      Array.from({ length: 8 }, () => writeAndLook(database.sql, planners, until)),
+    );
+    done = true;
+    await Promise.all(folding);
+    expect(engines.flat().length).toBeGreaterThanOrEqual(2000);
+  } finally {
+    await database.drop();
+  }
+});
+
+test.skipIf(!url)('with Meilisearch no search is stale (needs MEILI_URL)', async () => {
+  const server = { url: url ?? '', apiKey };
+  await using setting = await mirrorSetting(server);
+  const mirror = setting.open();
+  await setting.start(mirror);
+  await setting.settle(mirror);
+  const planners = [plannerOn(setting.sql, server).planner, plannerOn(setting.sql, server).planner];
+  let rounds = 0;
+  const until = () => rounds++ >= 2000;
+  const engines = (
+    await Promise.all(Array.from({ length: 4 }, () => writeAndLook(setting.sql, planners, until)))
+  ).flat();
+  const mirrored = engines.filter((engine) => engine === 'meilisearch').length;
+  console.log(`${engines.length} searches beside writes, ${mirrored} answered by Meilisearch`);
+  expect(mirrored).toBeGreaterThan(engines.length / 10);
+});
+
+test.skipIf(!binary)('nor while it is killed and comes back (needs MEILI_BINARY)', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'atrium-search-server-'));
+  const port = freePort();
+  const own: SearchServer = { url: `http://127.0.0.1:${port}`, apiKey: 'a-key-of-this-test-alone' };
+  const boot = (): Child =>
+    startChild(
+      [binary ?? '', '--db-path', folder, '--http-addr', `127.0.0.1:${port}`, '--env', 'development'],
+      {
+        environment: { MEILI_MASTER_KEY: own.apiKey ?? '', MEILI_NO_ANALYTICS: 'true' },
+        directory: folder,
+      },
+    );
+  let child = boot();
+  try {
+    await using setting = await mirrorSetting(own);
+    const mirror = setting.open();
+    await setting.start(mirror);
+    await setting.settle(mirror);
+    const planners = [plannerOn(setting.sql, own).planner, plannerOn(setting.sql, own).planner];
+    let killed = false;
+    const lookers = Promise.all(
+      Array.from({ length: 4 }, () => writeAndLook(setting.sql, planners, () => killed)),
+    );
+    for (let kill = 0; kill < 3; kill++) {
+      await Bun.sleep(2000);
+      child.kill('SIGKILL');
+      await child.exited;
+      await Bun.sleep(500);
+      child = boot();
+    }
+    await Bun.sleep(4000);
+    killed = true;
+    const engines = (await lookers).flat();
+    console.log(
+      `${engines.length} searches, ${engines.filter((engine) => engine === 'meilisearch').length} by Meilisearch`,
+    );
+    expect(new Set(engines)).toEqual(new Set(['meilisearch', 'postgres']));
+    await setting.stop(mirror);
+  } finally {
+    child.kill('SIGKILL');
+    await child.exited;
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

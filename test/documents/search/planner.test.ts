@@ -1,0 +1,96 @@
+// Which engine answers when the search server declines, fails, is slow, or comes back. The engines here are fakes:
+// real ones can't be told when to fail.
+
+import { expect, test } from 'bun:test';
+import { createSearchPlanner } from '../../../src/documents/search/planner.ts';
+import type { SearchPage, SearchQuery } from '../../../src/documents/search/search-index.ts';
+import { silentLog } from '../../support/database.ts';
+
+const PAGE: SearchPage = { documents: [], total: 0 };
+const QUERY: SearchQuery = {
+  viewer: { workspaceId: 'acme', userId: '', email: '', admin: true },
+  predicates: [],
+  archived: 'without',
+  order: [],
+  offset: 0,
+  limit: 1,
+};
+
+function fakePlanner(mirror: (signal: AbortSignal) => Promise<SearchPage | undefined>) {
+  const asked = { mirror: 0, postgres: 0 };
+  const clock = { ms: 0 };
+  const planner = createSearchPlanner({
+    postgres: {
+      async search() {
+        asked.postgres += 1;
+        return PAGE;
+      },
+    },
+    meilisearch: {
+      search(_query, signal) {
+        asked.mirror += 1;
+        return mirror(signal);
+      },
+    },
+    log: silentLog,
+    now: () => clock.ms,
+  });
+  return { asked, clock, search: async () => (await planner.search(QUERY)).engine, planner };
+}
+
+test('what the mirror answers is the answer, and Postgres is left alone', async () => {
+  const { asked, search } = fakePlanner(async () => PAGE);
+  expect(await search()).toBe('meilisearch');
+  expect(asked).toEqual({ mirror: 1, postgres: 0 });
+});
+
+test('what it declines or fails at, Postgres answers', async () => {
+  expect(await fakePlanner(async () => undefined).search()).toBe('postgres');
+  expect(await fakePlanner(() => Promise.reject(new Error('away'))).search()).toBe('postgres');
+});
+
+test('a server that hangs holds nobody up, and is told that nobody waits', async () => {
+  let told: AbortSignal | undefined;
+  const { search } = fakePlanner((signal) => {
+    told = signal;
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  });
+  expect(await search()).toBe('postgres');
+  expect(told?.aborted).toBe(true);
+});
+
+test('one that keeps failing is left alone for a while, tried by one, and used again when well', async () => {
+  let well = false;
+  const { asked, clock, search, planner } = fakePlanner(async () => {
+    if (well) return PAGE;
+    throw new Error('away');
+  });
+  for (let count = 0; count < 20; count++) expect(await search()).toBe('postgres');
+  expect(asked.mirror).toBe(5);
+  expect(planner.usesMirror()).toBe(false);
+  clock.ms += 1000;
+  await Promise.all([search(), search(), search()]);
+  expect(asked.mirror).toBe(6);
+  clock.ms += 1999;
+  expect(await search()).toBe('postgres');
+  expect(asked.mirror).toBe(6);
+  clock.ms += 1;
+  well = true;
+  expect(await search()).toBe('meilisearch');
+  expect(planner.usesMirror()).toBe(true);
+  expect(await search()).toBe('meilisearch');
+});
+
+test('to decline while it is tried again decides nothing', async () => {
+  let answer: 'fail' | 'decline' | 'page' = 'fail';
+  const { clock, search } = fakePlanner(async () => {
+    if (answer === 'fail') throw new Error('away');
+    return answer === 'page' ? PAGE : undefined;
+  });
+  for (let count = 0; count < 5; count++) await search();
+  clock.ms += 1000;
+  answer = 'decline';
+  expect(await search()).toBe('postgres');
+  answer = 'page';
+  expect(await search()).toBe('meilisearch');
+});
