@@ -1,5 +1,6 @@
 // `bun run admin …`: the operations of the administration on the command line, without HTTP.
 
+import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
 import { type Answer, createLocalClient } from './admin/local-client.ts';
@@ -12,6 +13,7 @@ import { createSearchMaintenance } from './documents/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { openDatabase } from './supervisor.ts';
+import { createUsage } from './usage/index.ts';
 
 /** Refused or failed; the message is one line. */
 class Refused extends Error {}
@@ -35,13 +37,18 @@ async function main(words: readonly string[]): Promise<void> {
   try {
     const { sql } = database;
     if (typed.command.words.startsWith('search ')) return await maintainSearch(typed, sql, config);
-    const access = createAccess({
-      sql,
-      invalidation: createInvalidation({ sql, log }),
-      clock: systemClock,
-      log,
+    const usage = createUsage({
+      ...{ sql, clock: systemClock, log },
+      directory: join(config.dataDir, 'events'),
+      settings: config.usage,
     });
-    const call = createLocalClient({ routes: access.routes, log });
+    const access = createAccess({
+      ...{ sql, clock: systemClock, log },
+      invalidation: createInvalidation({ sql, log }),
+      record: usage.record,
+    });
+    const call = createLocalClient({ routes: [...access.routes, ...usage.routes], log });
+    if (typed.command.operation === 'metrics.replay-dead-letters') await usage.buffer.start();
     const principal = trustedOperator(typed.path['workspace_id'] ?? '');
     const ask = async (query: Record<string, string>): Promise<Answer> => {
       const { command, path, body } = typed;

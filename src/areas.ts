@@ -1,5 +1,6 @@
 // The composition root: clients → areas. No HTTP here.
 
+import { join } from 'node:path';
 import { createAccess } from './access/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
@@ -13,6 +14,7 @@ import type { Route } from './http/operation.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
+import { createUsage } from './usage/index.ts';
 
 /** Confirms and expiries compare the two clocks; minutes between them would refuse what is in time. */
 const CLOCK_SKEW_MS_MAX = 60_000;
@@ -36,7 +38,14 @@ export type Clients = {
 export function createAreas(config: Config, { sql, searchSql, objects }: Clients, log: Logger): Areas {
   const clock = systemClock;
   const invalidation = createInvalidation({ sql, log });
-  const access = createAccess({ sql, invalidation, clock, log });
+  const usage = createUsage({
+    sql,
+    directory: join(config.dataDir, 'events'),
+    settings: config.usage,
+    clock,
+    log,
+  });
+  const access = createAccess({ sql, invalidation, record: usage.record, clock, log });
   const documents = createDocuments({
     sql,
     searchSql,
@@ -50,11 +59,13 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   });
 
   return {
-    routes: [...documents.routes, ...access.routes],
+    routes: [...documents.routes, ...usage.routes, ...access.routes],
     authenticators: access.authenticators,
     bootstrap: access.bootstrap,
     jobs: [
       { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
+      // They begin before those who record events, and end after them.
+      ...usage.jobs,
       ...access.jobs,
       ...documents.jobs,
     ],
@@ -90,7 +101,8 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
             : { state: 'degraded', detail: 'no notices from the database: every key is looked up' },
       },
       ...documents.checks,
+      ...usage.checks,
     ],
-    figures: documents.figures,
+    figures: [...documents.figures, ...usage.figures],
   };
 }

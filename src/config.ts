@@ -24,6 +24,14 @@ export type S3Settings = {
 
 export type MeilisearchSettings = { url: string; apiKey: string | undefined; indexPrefix: string };
 
+export type NatsSettings = {
+  url: string;
+  creds: string | undefined;
+  streamPrefix: string;
+  replicas: number;
+  monitorUrl: string | undefined;
+};
+
 export type Config = {
   readonly server: {
     host: string;
@@ -58,6 +66,12 @@ export type Config = {
   readonly search: {
     /** Undefined: Postgres alone answers searches. */
     meilisearch: MeilisearchSettings | undefined;
+  };
+  readonly usage: {
+    /** Undefined: the embedded journal. */
+    nats: NatsSettings | undefined;
+    bufferBytesMax: number;
+    retentionDays: number;
   };
   readonly bootstrap: { workspace: string | undefined; apiKey: string | undefined };
   readonly log: { level: LogLevel; format: 'json' | 'pretty' };
@@ -111,6 +125,15 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       trashRetentionDays: read.integer('TRASH_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
     },
     search: { meilisearch: readMeilisearch(read) },
+    usage: {
+      nats: readNats(read),
+      bufferBytesMax: read.integer('EVENT_BUFFER_BYTES_MAX', {
+        fallback: 8_589_934_592,
+        minimum: 16_777_216,
+        maximum: Number.MAX_SAFE_INTEGER,
+      }),
+      retentionDays: read.integer('EVENT_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
+    },
     bootstrap: {
       workspace: read.checked('BOOTSTRAP_WORKSPACE', explainWorkspaceName),
       apiKey: read.pattern(
@@ -157,6 +180,19 @@ function readMeilisearch(read: SettingsReader): MeilisearchSettings | undefined 
     'atrium';
   if (url !== undefined) return { url, apiKey, indexPrefix };
   if (apiKey !== undefined) throw new SettingsError('MEILI_API_KEY needs MEILI_URL, which is not set');
+  return undefined;
+}
+
+function readNats(read: SettingsReader): NatsSettings | undefined {
+  const url = read.urls('NATS_URL', ['nats:', 'tls:']);
+  const creds = read.text('NATS_CREDS');
+  const streamPrefix =
+    read.pattern('NATS_STREAM_PREFIX', /^[a-zA-Z0-9_-]{1,32}$/, '1 to 32 of a-z, A-Z, 0-9, _ and -') ??
+    'ATRIUM';
+  const replicas = Number(read.choice('NATS_REPLICAS', ['1', '3', '5'] as const) ?? '1');
+  const monitorUrl = read.origin('NATS_MONITOR_URL');
+  if (url !== undefined) return { url, creds, streamPrefix, replicas, monitorUrl };
+  if (creds !== undefined) throw new SettingsError('NATS_CREDS needs NATS_URL, which is not set');
   return undefined;
 }
 

@@ -48,6 +48,34 @@ const VARIABLES: readonly Variable[] = [
     secret: true,
   },
   { name: 'MEILI_INDEX_PREFIX', default: 'atrium', meaning: 'what the names of its indexes begin with' },
+  {
+    name: 'NATS_URL',
+    default: 'embedded journal',
+    meaning: 'nats://host:4222 of servers with JetStream, comma-separated; usage events wait there',
+    secret: true,
+  },
+  { name: 'NATS_CREDS', default: 'none', meaning: 'path of a credentials file for them' },
+  {
+    name: 'NATS_STREAM_PREFIX',
+    default: 'ATRIUM',
+    meaning: 'what the names of streams and subjects begin with',
+  },
+  { name: 'NATS_REPLICAS', default: '1', meaning: 'copies of the stream in a cluster: 1, 3 or 5' },
+  {
+    name: 'NATS_MONITOR_URL',
+    default: "port 8222 of NATS_URL's host",
+    meaning: 'monitoring of the server, which tells whether it syncs before it acknowledges',
+  },
+  {
+    name: 'EVENT_BUFFER_BYTES_MAX',
+    default: '8589934592',
+    meaning: 'usage events that may wait for the database, in bytes; beyond, 503',
+  },
+  {
+    name: 'EVENT_RETENTION_DAYS',
+    default: '0',
+    meaning: 'days after which usage events are deleted; 0 keeps them',
+  },
   { name: 'UPLOAD_BYTES_MAX', default: '5368709120', meaning: 'largest file, in bytes' },
   {
     name: 'UPLOAD_RETENTION_SECONDS',

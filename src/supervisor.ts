@@ -38,7 +38,10 @@ const DATABASE_WAIT_MS = 30_000;
 export async function startBacking(config: Config, log: Logger): Promise<Backing> {
   const embedsPostgres = config.databaseUrl === undefined;
   const embedsObjects = config.objects.external === undefined;
-  const folder = embedsPostgres || embedsObjects ? openDataFolder(config.dataDir) : undefined;
+  // One of several processes leaves the folder to their owner.
+  const embedsEvents = config.usage.nats === undefined && !config.server.sharesPort;
+  const embeds = embedsPostgres || embedsObjects || embedsEvents;
+  const folder = embeds ? openDataFolder(config.dataDir) : undefined;
   const stops: (() => void | Promise<void>)[] = [() => folder?.close()];
   const stop = async (): Promise<void> => {
     for (let end = stops.pop(); end !== undefined; end = stops.pop()) await end();

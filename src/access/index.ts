@@ -2,6 +2,7 @@
 
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
+import type { RecordEvent } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
@@ -24,6 +25,7 @@ import { createKeyStore } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createUserStore, type UserReference } from './store/users.ts';
 import { createWorkspaceStore } from './store/workspaces.ts';
+import { createTellOfUser } from './user-events.ts';
 import { createUsers } from './users.ts';
 import { administratorOf } from './workspace-names.ts';
 import { createWorkspaces } from './workspaces.ts';
@@ -33,6 +35,7 @@ export { explainWorkspaceName } from './workspace-names.ts';
 export type AccessDeps = {
   sql: Sql;
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
+  record: RecordEvent;
   clock: Clock;
   log: Logger;
 };
@@ -46,7 +49,7 @@ export type Access = {
   bootstrap(request: BootstrapRequest): Promise<BootstrapOutcome>;
 };
 
-export function createAccess({ sql, invalidation, clock, log }: AccessDeps): Access {
+export function createAccess({ sql, invalidation, record, clock, log }: AccessDeps): Access {
   const stores = {
     workspaces: createWorkspaceStore(sql),
     users: createUserStore(sql),
@@ -69,13 +72,17 @@ export function createAccess({ sql, invalidation, clock, log }: AccessDeps): Acc
   const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
   const workspaces = createWorkspaces({ store: stores.workspaces, clock });
   const requireWorkspace = workspaces.requireExisting;
-  const sessions = createSessions({ store: stores.sessions, sessions: openSessions, authentication, clock });
+  const tell = createTellOfUser(record);
+  const sessions = createSessions({
+    ...{ store: stores.sessions, sessions: openSessions, authentication },
+    ...{ tell, clock },
+  });
 
   return {
     routes: [
       ...workspaceRoutes(workspaces),
-      ...userRoutes({ users: createUsers({ store: stores.users, forget, clock }), requireWorkspace }),
-      ...keyRoutes({ keys: createKeys({ store: stores.keys, forget, clock }), requireWorkspace }),
+      ...userRoutes({ users: createUsers({ store: stores.users, forget, tell, clock }), requireWorkspace }),
+      ...keyRoutes({ keys: createKeys({ store: stores.keys, forget, tell, clock }), requireWorkspace }),
       ...sessionRoutes(sessions),
     ],
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },

@@ -7,18 +7,21 @@ import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import { createKeyText, hashSecret, shownPrefix } from './key-text.ts';
 import type { KeyCreate, KeyCreated, KeyPatch, KeyRead, KeyRotate } from './schema.ts';
 import type { Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
+import type { TellOfUser } from './user-events.ts';
 
 export type KeysDeps = {
   store: KeyStore;
   /** Forgets what is cached of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
+  /** Tells of a person who was added for a key. */
+  tell: TellOfUser;
   clock: Clock;
 };
 
 export type Keys = ReturnType<typeof createKeys>;
 
 /** The keys of a workspace. A key's text leaves once, in the answer that makes it. */
-export function createKeys({ store, forget, clock }: KeysDeps) {
+export function createKeys({ store, forget, tell, clock }: KeysDeps) {
   /** Throws 404; 403 for a key that reaches further than the caller does. */
   const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<Key> => {
     const key = await store.find(reference);
@@ -52,6 +55,7 @@ export function createKeys({ store, forget, clock }: KeysDeps) {
         userId: newId(),
       });
       if (key === undefined) throw new Error('a new key has the hash of another one');
+      if (key.ownerIsNew) tell('create', { workspaceId, email: key.userEmail, provider: 'admin' });
       return { ...render(key), key: text };
     },
 

@@ -8,11 +8,14 @@ import { hashSecret } from './key-text.ts';
 import { SESSION_SECONDS } from './limits.ts';
 import { readCookie } from './session-cookie.ts';
 import type { PortalSession, SessionStore } from './store/sessions.ts';
+import type { TellOfUser } from './user-events.ts';
 
 export type SessionsDeps = {
   store: SessionStore;
   sessions: Pick<CachedLookup<PortalSession>, 'get' | 'drop'>;
   authentication: Pick<Authentication, 'authenticate' | 'principalOf'>;
+  /** Tells of a sign-in or sign-out. */
+  tell: TellOfUser;
   clock: Clock;
 };
 
@@ -21,7 +24,7 @@ const COOKIE_BYTES = 32;
 export type Sessions = ReturnType<typeof createSessions>;
 
 /** The portal's sessions. A session is worth what the key that opened it is worth, and ends with it. */
-export function createSessions({ store, sessions, authentication, clock }: SessionsDeps) {
+export function createSessions({ store, sessions, authentication, tell, clock }: SessionsDeps) {
   return {
     /** Opens a session and returns the cookie's value. Throws 401 for a bad key, 403 for one that may not administer. */
     async open(key: string): Promise<string> {
@@ -32,6 +35,8 @@ export function createSessions({ store, sessions, authentication, clock }: Sessi
       const createdAt = clock.now();
       const expiresAt = new Date(createdAt.getTime() + SESSION_SECONDS * 1000);
       await store.insert({ hash: hashSecret(value), keyId: principal.keyId, expiresAt, createdAt });
+      const { workspaceId, email } = principal;
+      tell('login', { workspaceId, email, provider: 'key' });
       return value;
     },
 
@@ -40,8 +45,9 @@ export function createSessions({ store, sessions, authentication, clock }: Sessi
       const value = readCookie(request);
       if (value === undefined) return;
       const hash = hashSecret(value);
-      await store.delete(hash);
+      const owner = await store.delete(hash);
       sessions.drop(hash);
+      if (owner !== undefined) tell('logout', { ...owner, provider: 'key' });
     },
 
     /** The principal whose session the request's cookie names; undefined once it, or its key, has ended. */

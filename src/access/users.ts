@@ -4,18 +4,21 @@ import { newId } from '../core/ids.ts';
 import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import type { UserCreate, UserPatch, UserRead } from './schema.ts';
 import type { User, UserReference, UserStore } from './store/users.ts';
+import type { TellOfUser } from './user-events.ts';
 
 export type UsersDeps = {
   store: UserStore;
   /** Forgets what is cached of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
+  /** Tells of a change to a person. */
+  tell: TellOfUser;
   clock: Clock;
 };
 
 export type Users = ReturnType<typeof createUsers>;
 
 /** The people of a workspace. E-mails compare in lower case. */
-export function createUsers({ store, forget, clock }: UsersDeps) {
+export function createUsers({ store, forget, tell, clock }: UsersDeps) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<UserRead>> {
       return toPage(await store.list(workspaceId, page), page.limit, {
@@ -29,6 +32,7 @@ export function createUsers({ store, forget, clock }: UsersDeps) {
       const user = { id: newId(), email: email.toLowerCase(), name: name ?? null, createdAt: clock.now() };
       const made = await store.insert(workspaceId, user);
       if (made === undefined) throw emailTaken();
+      tell('create', { workspaceId, email: made.email, provider: 'admin' });
       return render(made);
     },
 
@@ -41,14 +45,16 @@ export function createUsers({ store, forget, clock }: UsersDeps) {
       if (outcome === 'email taken') throw emailTaken();
       if (outcome === undefined) throw userNotFound();
       forget(outcome.keyHashes);
+      tell('update', { workspaceId: reference.workspaceId, email: outcome.user.email, provider: 'admin' });
       return render(outcome.user);
     },
 
     /** Deletes the user and revokes their keys; from then on no request with one is accepted. Throws 404. */
     async delete(reference: UserReference): Promise<void> {
-      const keyHashes = await store.delete(reference);
-      if (keyHashes === undefined) throw userNotFound();
-      forget(keyHashes);
+      const deleted = await store.delete(reference);
+      if (deleted === undefined) throw userNotFound();
+      forget(deleted.keyHashes);
+      tell('delete', { workspaceId: reference.workspaceId, email: deleted.email, provider: 'admin' });
     },
   };
 }

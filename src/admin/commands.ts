@@ -46,6 +46,12 @@ export const OPTIONS = {
   },
   disable: { place: ['body', 'disabled'], stands: true, meaning: 'refuse the key until it is enabled' },
   enable: { place: ['body', 'disabled'], stands: false, meaning: 'accept the key again' },
+  ids: {
+    place: ['body', 'ids'],
+    value: 'id,id',
+    meaning: 'dead letters, by their ids (default: all)',
+    read: (text) => text.split(',').map((id) => id.trim()),
+  },
   repair: { place: ['body', 'repair'], stands: true, meaning: 'make anew what differs' },
 } as const satisfies Record<string, Option>;
 
@@ -154,6 +160,27 @@ export const COMMANDS: readonly Command[] = [
     argument: KEY,
     required: WORKSPACE,
     optional: [],
+  },
+  {
+    words: 'dead-letters list',
+    operation: 'metrics.list-dead-letters',
+    meaning: 'list usage events that were accepted and that the database refused, newest first',
+    required: WORKSPACE,
+    optional: [],
+  },
+  {
+    words: 'dead-letters replay',
+    operation: 'metrics.replay-dead-letters',
+    meaning: 'send the oldest 1,000 to the database again, or the ones named',
+    required: WORKSPACE,
+    optional: ['ids'],
+  },
+  {
+    words: 'dead-letters purge',
+    operation: 'metrics.purge-dead-letters',
+    meaning: 'delete all of them for good, or the ones named',
+    required: WORKSPACE,
+    optional: ['ids'],
   },
   {
     words: 'search reindex',

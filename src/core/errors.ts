@@ -2,6 +2,7 @@
 // a boundary renders the sentence, the log keeps the cause.
 
 export type ErrorKind =
+  | 'malformed'
   | 'unauthenticated'
   | 'forbidden'
   | 'not-found'
@@ -31,6 +32,8 @@ export class ServiceError extends Error {
 
 type Cause = { cause?: unknown };
 
+/** What was sent is not of a form that we have given out. */
+export const malformed = (sentence: string) => new ServiceError('malformed', sentence);
 export const unauthenticated = (sentence: string, options: Cause = {}) =>
   new ServiceError('unauthenticated', sentence, options);
 export const forbidden = (sentence: string, options: Cause = {}) =>

@@ -12,8 +12,11 @@ declare global {
   }
 }
 
-/** More significant digits than a double is sure to keep (DBL_DIG = 15), or an exponent. */
-const MAY_LOSE_DIGITS = /\d[\d.]{15,}|\d[eE]/;
+/**
+ * A number (which stands at the start, or behind a colon, a comma, a bracket or a blank) of more significant digits
+ * than a double is sure to keep (DBL_DIG = 15), or with an exponent. Text may look so, too: that costs time only.
+ */
+const MAY_LOSE_DIGITS = /(?:^|[:,[\s])-?(?:\d[\d.]{15,}|[\d.]+[eE])/;
 
 /** Digits behind the decimal point that Postgres can hold (numeric, and so jsonb). */
 const SCALE_MAX = 16_383;
@@ -29,15 +32,25 @@ export class NumberOutOfRange extends Error {}
  * JSON.stringify writes back verbatim. Throws SyntaxError on malformed text, NumberOutOfRange on 1e400.
  */
 export function parseJson(text: string): unknown {
+  return parseKeeping(text, (source) => {
+    throw new NumberOutOfRange(source);
+  });
+}
+
+/** As `parseJson`, with every number kept as it is written: `findUnstorable` tells which the database refuses. */
+export const parseJsonAsWritten = (text: string): unknown => parseKeeping(text, JSON.rawJSON);
+
+function parseKeeping(text: string, outOfRange: (source: string) => unknown): unknown {
   if (!MAY_LOSE_DIGITS.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_key, value, context) => {
     if (typeof value !== 'number' || context.source === undefined) return value;
-    if (!Number.isFinite(value)) throw new NumberOutOfRange(context.source);
-    if (isExact(value, context.source)) return value;
-    if (scaleOf(context.source) > SCALE_MAX) throw new NumberOutOfRange(context.source);
-    return JSON.rawJSON(context.source);
+    if (!isStorableNumber(value, context.source)) return outOfRange(context.source);
+    return isExact(value, context.source) ? value : JSON.rawJSON(context.source);
   });
 }
+
+const isStorableNumber = (value: number, source: string): boolean =>
+  Number.isFinite(value) && (isExact(value, source) || scaleOf(source) <= SCALE_MAX);
 
 function isExact(value: number, source: string): boolean {
   if (String(value) === source) return true;
@@ -64,6 +77,37 @@ export const mayHoldUnstorableText = (text: string): boolean => SUSPECT_ESCAPE.t
 
 /** Whether Postgres can store the string: no NUL, no lone surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
+
+/** Whether `findUnstorable` may find something in what the text says; if not, it need not be asked. */
+export const mayBeUnstorable = (text: string, nestingMax: number): boolean =>
+  MAY_LOSE_DIGITS.test(text) || mayHoldUnstorableText(text) || nestingDepth(text) > nestingMax;
+
+/** Why a database refuses a value, and where in it; undefined for one that it takes. */
+export function findUnstorable(
+  value: unknown,
+  nestingMax: number,
+  path: (string | number)[] = [],
+): { path: (string | number)[]; reason: string } | undefined {
+  if (typeof value === 'string') {
+    if (isStorableText(value)) return undefined;
+    const reason = value.isWellFormed() ? 'the character U+0000 cannot be stored' : 'a lone surrogate';
+    return { path, reason };
+  }
+  if (isRawNumber(value)) {
+    const kept = isStorableNumber(Number(value.rawJSON), value.rawJSON);
+    return kept ? undefined : { path, reason: 'the number is out of range' };
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (nestingMax === 0) return { path: path.slice(0, 1), reason: 'it is nested too deeply' };
+  for (const [key, item] of Object.entries(value)) {
+    const here = [...path, Array.isArray(value) ? Number(key) : key.toWellFormed()];
+    const found = isStorableText(key)
+      ? findUnstorable(item, nestingMax - 1, here)
+      : { path: here, reason: 'a key that cannot be stored' };
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
 
 /** The deepest nesting of arrays and objects in JSON text; malformed text gives some number. */
 export function nestingDepth(text: string): number {

@@ -56,6 +56,13 @@ export function createSettingsReader(
       const expected = value === undefined ? undefined : explain(value);
       return expected === undefined ? value : refuse(name, expected);
     },
+    /** One or more, comma-separated; as given. */
+    urls(name: string, protocols: readonly string[]): string | undefined {
+      const value = text(name);
+      const fits = (item: string) => protocols.includes(URL.parse(item.trim())?.protocol ?? '');
+      if (value === undefined || value.split(',').every(fits)) return value;
+      return refuse(name, `comma-separated ${protocols.map((protocol) => `${protocol}//…`).join(' or ')}`);
+    },
     url(name: string, protocols: readonly string[]): string | undefined {
       if (text(name) === undefined) return undefined;
       const url = parsed(name);

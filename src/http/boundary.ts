@@ -11,6 +11,7 @@ import { type Operation, type Route, reply } from './operation.ts';
 import { createRequestParser } from './request.ts';
 
 const STATUS: Record<ErrorKind, number> = {
+  malformed: 400,
   unauthenticated: 401,
   forbidden: 403,
   'not-found': 404,
@@ -96,7 +97,7 @@ function createAnswer(route: Route, authenticators: Authenticators) {
   return async (request: Request, exchange: Exchange): Promise<Response> => {
     const parameters = parser.parameters(request.url);
     if (operation.credential !== 'none') {
-      const found = identify(request, operation.credential, authenticators, parameters.entries);
+      const found = identify(request, operation.credential, { authenticators, parameters });
       exchange.principal = found instanceof Promise ? await found : found;
       authorize(exchange.principal, operation, parameters.path['workspace_id']);
     }

@@ -1,8 +1,9 @@
 // How each kind of credential travels. What a key is worth is the access area's to say.
 
-import { forbidden, unauthenticated, type ValidationEntry, ValidationFailure } from '../core/errors.ts';
+import { forbidden, unauthenticated, ValidationFailure } from '../core/errors.ts';
 import type { Principal, Scope } from '../core/principal.ts';
 import type { CredentialKind, Operation } from './operation.ts';
+import type { Parameters } from './request.ts';
 import { missing } from './validation.ts';
 
 /** Key text → its principal, from a cache where it can; undefined for unknown, expired or revoked keys. */
@@ -25,6 +26,7 @@ export type CredentialSpec = {
 export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
   'api-key-header': { schemes: [API_KEY_HEADER], header: API_KEY_HEADER },
   administration: { schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'] },
+  metrics: { schemes: ['AuthorizationParameter', 'Bearer', API_KEY_HEADER] },
   none: { schemes: [] },
 };
 
@@ -32,6 +34,7 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
 export const SECURITY_SCHEMES = {
   APIKeyHeader: { type: 'apiKey', in: 'header', name: API_KEY_HEADER },
   Bearer: { type: 'http', scheme: 'bearer' },
+  AuthorizationParameter: { type: 'apiKey', in: 'query', name: 'authorization' },
   PortalCookie: { type: 'apiKey', in: 'cookie', name: 'atrium_session' },
 } as const;
 
@@ -40,25 +43,33 @@ const invalidKey = () => unauthenticated('The API key is unknown, expired or rev
 /**
  * The principal of a request.
  * Throws 401 for a credential that is not valid (or absent, where the interface requires no header) and
- * ValidationFailure, together with `mistakes`, where a required header is absent.
+ * ValidationFailure, together with the other mistakes, where a required header is absent.
  */
 export function identify(
   request: Request,
   kind: CredentialKind,
-  authenticators: Authenticators,
-  mistakes: readonly ValidationEntry[],
+  { authenticators, parameters }: { authenticators: Authenticators; parameters: Parameters },
 ): Principal | Promise<Principal> {
   const header = request.headers.get(API_KEY_HEADER);
   if (header !== null) return resolve(authenticators.key(header));
   if (kind === 'api-key-header') {
-    throw new ValidationFailure([...mistakes, missing(['header', API_KEY_HEADER], null)]);
+    throw new ValidationFailure([...parameters.entries, missing(['header', API_KEY_HEADER], null)]);
   }
+  if (kind === 'metrics') return resolve(authenticators.key(metricsKey(request, parameters)));
   const bearer = /^Bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
   if (bearer !== undefined) return resolve(authenticators.key(bearer));
   return authenticators.session(request).then((principal) => {
     if (principal === undefined) throw unauthenticated('An API key is required');
     return principal;
   });
+}
+
+/** The parameter `authorization`, else the header: the key, with or without `Bearer`. Throws 401 without either. */
+function metricsKey(request: Request, { query }: Parameters): string {
+  const given = query['authorization'] ?? request.headers.get('authorization');
+  const key = typeof given === 'string' ? given.trim().replace(/^Bearer +/i, '') : '';
+  if (key === '') throw unauthenticated('An API key is required');
+  return key;
 }
 
 function resolve(found: ReturnType<Authenticate>): Principal | Promise<Principal> {

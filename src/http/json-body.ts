@@ -1,11 +1,4 @@
-import {
-  requestTimeout,
-  ServiceError,
-  tooLarge,
-  unsupportedMediaType,
-  type ValidationEntry,
-  ValidationFailure,
-} from '../core/errors.ts';
+import { unsupportedMediaType, type ValidationEntry, ValidationFailure } from '../core/errors.ts';
 import {
   isRawNumber,
   isStorableText,
@@ -14,8 +7,9 @@ import {
   nestingDepth,
   parseJson,
 } from '../core/json.ts';
+import { readBody } from './body.ts';
 import { locateJsonError } from './json-error.ts';
-import { JSON_BODY_BYTES_MAX, JSON_BODY_TIMEOUT_MS, JSON_NESTING_MAX, MISTAKES_MAX } from './limits.ts';
+import { JSON_BODY_BYTES_MAX, JSON_NESTING_MAX, MISTAKES_MAX } from './limits.ts';
 import { type Location, missing } from './validation.ts';
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
@@ -28,9 +22,7 @@ const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
  * or text that no database can hold.
  */
 export async function readJsonBody(request: Request, absent?: object): Promise<unknown> {
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN);
-  if (declared > JSON_BODY_BYTES_MAX) throw bodyTooLarge();
-  const bytes = await inTime(Number.isNaN(declared) ? readBounded(request) : request.bytes());
+  const bytes = await readBody(request, JSON_BODY_BYTES_MAX);
   if (bytes.length === 0) {
     if (absent !== undefined) return absent;
     throw new ValidationFailure([missing(['body'], null)]);
@@ -39,42 +31,18 @@ export async function readJsonBody(request: Request, absent?: object): Promise<u
   if (mediaType !== null && !JSON_MEDIA_TYPE.test(mediaType)) {
     throw unsupportedMediaType('The body must be sent as application/json');
   }
-  const value = parseBody(bytes);
+  const value = parseJsonBody(bytes);
   if (value === null) throw new ValidationFailure([missing(['body'], null)]);
   return value;
 }
 
-const bodyTooLarge = () => tooLarge(`The body is larger than ${JSON_BODY_BYTES_MAX} bytes`);
-
-async function inTime(body: Promise<Uint8Array>): Promise<Uint8Array> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const refusal = (cause?: unknown) => requestTimeout('The body did not arrive in time', { cause });
-  const timer = setTimeout(() => reject(refusal()), JSON_BODY_TIMEOUT_MS);
-  try {
-    return await Promise.race([body, late]);
-  } catch (error) {
-    throw error instanceof ServiceError ? error : refusal(error);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A body of undeclared length: collected up to the limit, never beyond. */
-async function readBounded(request: Request): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > JSON_BODY_BYTES_MAX) throw bodyTooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function parseBody(bytes: Uint8Array): unknown {
+/**
+ * The value of a JSON text, and nothing that no database can hold. Throws ValidationFailure for malformed text, too
+ * deep nesting, numbers out of range, NULs and lone surrogates.
+ */
+function parseJsonBody(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);

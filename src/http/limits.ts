@@ -3,8 +3,8 @@
 /** Largest JSON body of an ordinary request: metadata, not files. */
 export const JSON_BODY_BYTES_MAX = 1_048_576;
 
-/** For the whole of such a body to arrive: one that stalls or drips does not hold a request open. */
-export const JSON_BODY_TIMEOUT_MS = 30_000;
+/** For the whole of a body to arrive: one that stalls or drips does not hold a request open. */
+export const BODY_TIMEOUT_MS = 30_000;
 
 /** Arrays and objects inside one another in a JSON body. */
 export const JSON_NESTING_MAX = 64;

@@ -28,6 +28,9 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
       ...toParameters('path', operation.parameters, components),
       ...toParameters('query', operation.query, components),
     ],
+    ...(operation.bodyContent === undefined
+      ? {}
+      : { requestBody: { required: true, content: toContents(operation.bodyContent, components) } }),
     ...(body === undefined
       ? {}
       : {
@@ -63,6 +66,14 @@ function toResponse(spec: ResponseSpec, components: SchemaComponents) {
     return { description, content: { [mediaType]: { schema: { type: 'string' } } } };
   return { description };
 }
+
+const toContents = (content: Record<string, TSchema>, components: SchemaComponents) =>
+  Object.fromEntries(
+    Object.entries(content).map(([mediaType, schema]) => [
+      mediaType,
+      { schema: toJsonSchema(schema, components) },
+    ]),
+  );
 
 function toContent(spec: { schema: TSchema; example?: unknown }, components: SchemaComponents) {
   const { schema, example } = spec;

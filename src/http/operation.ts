@@ -4,7 +4,7 @@ import type { Principal, Scope } from '../core/principal.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Where a caller's credential travels; `http/credentials.ts` says how each is read. */
-export type CredentialKind = 'api-key-header' | 'administration' | 'none';
+export type CredentialKind = 'api-key-header' | 'administration' | 'metrics' | 'none';
 
 /** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
 export type ResponseSpec = {
@@ -38,6 +38,8 @@ export type Operation<
   /** Absent: the request's body is not read. */
   body?: Body;
   bodyExample?: unknown;
+  /** Media types of a body that the operation reads itself, for the documentation. */
+  bodyContent?: Record<string, TSchema>;
   /** An absent body stands for `{}`. */
   bodyOptional?: true;
   responses: Record<number, ResponseSpec>;

@@ -19,7 +19,7 @@ const ValidationError = Type.Object(
   { $id: 'ValidationError' },
 );
 
-const HTTPValidationError = Type.Object(
+export const HTTPValidationError = Type.Object(
   { detail: Type.Array(ValidationError) },
   { $id: 'HTTPValidationError' },
 );

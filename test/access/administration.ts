@@ -4,6 +4,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { createAccess } from '../../src/access/index.ts';
 import { unavailable } from '../../src/core/errors.ts';
+import type { ServiceEvent } from '../../src/core/event.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import type { Scope } from '../../src/core/principal.ts';
@@ -75,7 +76,11 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   const sql = connectPostgres({ url, applicationName: 'test', log });
   const lookups = watchLookups(sql);
   const invalidation = createInvalidation({ sql, log });
-  const access = createAccess({ sql: lookups.sql, invalidation, clock, log });
+  const events: ServiceEvent[] = [];
+  const record = (event: ServiceEvent): void => {
+    events.push(event);
+  };
+  const access = createAccess({ sql: lookups.sql, invalidation, record, clock, log });
   const notices: string[] = [];
   invalidation.subscribe(
     'access',
@@ -122,6 +127,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   return {
     access,
     ask,
+    events,
     clock,
     sql,
     lookups,

@@ -10,6 +10,7 @@ type Server = { module: string; version: string };
 const SERVERS = {
   minio: { module: 'github.com/minio/minio', version: 'v0.0.0-20260212201848-7aac2a2c5b7c' },
   versitygw: { module: 'github.com/versity/versitygw/cmd/versitygw', version: 'v1.7.0' },
+  'nats-server': { module: 'github.com/nats-io/nats-server/v2', version: 'v2.15.2' },
   k6: { module: 'go.k6.io/k6', version: 'v1.8.1' },
 } as const satisfies Record<string, Server>;
 

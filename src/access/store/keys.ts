@@ -85,13 +85,17 @@ export function createKeyStore(sql: Transaction) {
       return row;
     },
 
-    /** The key together with its owner; undefined when a key of that hash exists, revoked or not. */
-    async insert(key: NewKey): Promise<Key | undefined> {
-      const [row] = await sql<Key[]>`
+    /**
+     * The key together with its owner, and whether that is a new user; undefined when a key of that hash exists,
+     * revoked or not.
+     */
+    async insert(key: NewKey): Promise<(Key & { ownerIsNew: boolean }) | undefined> {
+      const [row] = await sql<(Key & { ownerIsNew: boolean })[]>`
         WITH owner AS (
           INSERT INTO users (id, workspace_id, email, created_at)
           VALUES (${key.userId}, ${key.workspaceId}, ${key.userEmail}, ${key.createdAt})
-          ON CONFLICT (workspace_id, email) DO UPDATE SET email = excluded.email RETURNING id, email
+          ON CONFLICT (workspace_id, email) DO UPDATE SET email = excluded.email
+          RETURNING id, email, (old IS NULL) AS fresh
         ), made AS (
           INSERT INTO keys (id, workspace_id, user_id, name, prefix, hash, scopes, limits, expires_at, created_at)
           SELECT ${key.id}::uuid, ${key.workspaceId}, id, ${key.name}, ${key.prefix}, decode(${key.hash}, 'hex'),
@@ -99,7 +103,7 @@ export function createKeyStore(sql: Transaction) {
             ${key.createdAt}::timestamptz
           FROM owner ON CONFLICT (hash) DO NOTHING RETURNING *
         )
-        SELECT ${columns} FROM made AS keys CROSS JOIN owner`;
+        SELECT ${columns}, fresh AS "ownerIsNew" FROM made AS keys CROSS JOIN owner`;
       return row;
     },
 

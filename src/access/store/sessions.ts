@@ -22,8 +22,13 @@ export function createSessionStore(sql: Transaction) {
       return row;
     },
 
-    async delete(hash: string): Promise<void> {
-      await sql`DELETE FROM portal_sessions WHERE hash = decode(${hash}, 'hex')`;
+    /** Whose session it was; undefined when there is none. */
+    async delete(hash: string): Promise<{ workspaceId: string; email: string } | undefined> {
+      const [row] = await sql<{ workspaceId: string; email: string }[]>`
+        DELETE FROM portal_sessions USING keys JOIN users ON users.id = user_id
+        WHERE keys.id = key_id AND portal_sessions.hash = decode(${hash}, 'hex')
+        RETURNING keys.workspace_id AS "workspaceId", email`;
+      return row;
     },
 
     /** Removes the sessions that are over, and those whose key is revoked. */

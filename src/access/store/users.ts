@@ -62,11 +62,14 @@ export function createUserStore(sql: Transaction) {
       }
     },
 
-    /** The hashes of the keys that the deletion has revoked; undefined when there is no such user. */
-    async delete({ workspaceId, userId }: UserReference): Promise<string[] | undefined> {
-      const [row] = await sql<{ keyHashes: string[] }[]>`
-        DELETE FROM users WHERE workspace_id = ${workspaceId} AND id = ${userId} RETURNING ${hashesOfKeys}`;
-      return row?.keyHashes;
+    /** Whom it deleted, with the hashes of the keys that this has revoked; undefined when there is no such user. */
+    async delete({
+      workspaceId,
+      userId,
+    }: UserReference): Promise<{ email: string; keyHashes: string[] } | undefined> {
+      const [row] = await sql<{ email: string; keyHashes: string[] }[]>`
+        DELETE FROM users WHERE workspace_id = ${workspaceId} AND id = ${userId} RETURNING email, ${hashesOfKeys}`;
+      return row;
     },
   };
 }

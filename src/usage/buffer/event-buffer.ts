@@ -1,0 +1,49 @@
+// PORT: where events are safe before the database has them. Two adapters: journal/ (embedded) and jetstream/.
+
+/** A message of the buffer: many events as one (pack.ts); the buffer does not look inside. */
+export type Delivery = {
+  pack: Uint8Array;
+  /** The adapter's own name for it. */
+  receipt: unknown;
+};
+
+export type BufferFigures = {
+  /** Packs that no sink has acknowledged, and what they and their upkeep take. */
+  packs: number;
+  bytes: number;
+  bytesMax: number;
+};
+
+/** What an acknowledgement is worth when the machine loses its power. */
+export type Durability = { synced: true } | { synced: false; warning: string };
+
+export type EventBuffer = {
+  /** Opens it, or begins to: a server that is away is waited for in the background. Throws one line for one that can't serve. */
+  start(): Promise<void>;
+  /**
+   * Resolves once the pack is durable; then it is delivered until acknowledged, also when the process dies here.
+   * Throws 503 within 2 s when the buffer is away, full or slow: then it may or may not have the pack.
+   */
+  append(pack: Uint8Array): Promise<void>;
+  /**
+   * Packs that wait, oldest first, at least one, about `bytesMax` of them; none when nothing came within `waitMs`.
+   * They are with this caller until `acknowledge` or `release`, or until its process has died.
+   * Throws when the buffer is away.
+   */
+  fetch(limits: { bytesMax: number; waitMs: number }): Promise<Delivery[]>;
+  /** The database has them: they are never delivered again (but after a crash). Throws when the buffer is away. */
+  acknowledge(deliveries: readonly Delivery[]): Promise<void>;
+  /** They could not be stored now: they are delivered again. */
+  release(deliveries: readonly Delivery[]): Promise<void>;
+  /** Throws when the buffer is away. */
+  figures(): Promise<BufferFigures>;
+  durability(): Durability;
+  /** Name of the lock that a sink of this buffer must hold; undefined when several may fetch at once. */
+  sinkLock(): string | undefined;
+  close(): Promise<void>;
+};
+
+/** Largest pack, but for a single event that is larger. */
+export const PACK_BYTES_MAX = 524_288;
+/** Within which `append` has answered. */
+export const APPEND_TIMEOUT_MS = 1800;

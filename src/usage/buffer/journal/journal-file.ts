@@ -1,0 +1,98 @@
+// The journal on disk: packs in a SQLite table, each group of them made durable by one fsync.
+
+import { Database } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type Entry = { seq: number; pack: Uint8Array };
+
+export type JournalFile = {
+  /** Durable when it returns. Throws `JournalFull` beyond the limit, else what SQLite throws. */
+  append(packs: readonly Uint8Array[]): void;
+  /** Entries after `after`, in order, at least one where there is any, until they hold `bytesMax`. */
+  read(after: number, bytesMax: number): Entry[];
+  /** May be undone by a power failure: then they are delivered again. */
+  remove(seqs: readonly number[]): void;
+  figures(): { packs: number; bytes: number };
+  /** The journal's own name, given when it was made. */
+  id: string;
+  close(): void;
+};
+
+export class JournalFull extends Error {}
+
+const PAGE_BYTES = 16_384;
+/** Other processes of this machine append to it, too. */
+const BUSY_TIMEOUT_MS = 1500;
+/** Free pages beyond this many are given back to the file system, a few at a time. */
+const FREE_PAGES_KEPT = 1024;
+const FREE_PAGES_RETURNED = 256;
+
+/** Opens the journal of the folder, which is made where it is absent. */
+export function openJournalFile(directory: string, bytesMax: number): JournalFile {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const database = new Database(join(directory, 'journal.sqlite'), { create: true });
+  database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  database.run(`PRAGMA page_size = ${PAGE_BYTES}`);
+  database.run('PRAGMA auto_vacuum = INCREMENTAL');
+  database.run('PRAGMA journal_mode = WAL');
+  database.run('PRAGMA synchronous = FULL');
+  database.run(
+    'CREATE TABLE IF NOT EXISTS packs (seq INTEGER PRIMARY KEY AUTOINCREMENT, pack BLOB NOT NULL)',
+  );
+  database.run('CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)');
+  database.run('INSERT INTO journal SELECT ? WHERE NOT EXISTS (SELECT 1 FROM journal)', [Bun.randomUUIDv7()]);
+
+  const number = (pragma: string): number =>
+    (database.query(`PRAGMA ${pragma}`).values()[0]?.[0] as number | undefined) ?? 0;
+  const bytes = (): number => (number('page_count') - number('freelist_count')) * PAGE_BYTES;
+  const insert = database.query('INSERT INTO packs (pack) VALUES (?)');
+  const remove = database.query('DELETE FROM packs WHERE seq = ?');
+  const after = database.query<Entry, [number]>('SELECT seq, pack FROM packs WHERE seq > ? ORDER BY seq');
+  const ends = database.query<{ first: number | null; last: number | null }, []>(
+    'SELECT min(seq) AS first, max(seq) AS last FROM packs',
+  );
+  const insertAll = database.transaction((packs: readonly Uint8Array[]) => {
+    for (const pack of packs) insert.run(pack);
+  });
+  const removeAll = database.transaction((seqs: readonly number[]) => {
+    for (const seq of seqs) remove.run(seq);
+  });
+
+  return {
+    id: (database.query('SELECT id FROM journal').get() as { id: string }).id,
+    append(packs) {
+      const added = packs.reduce((sum, pack) => sum + pack.length, 0);
+      if (bytes() + added > bytesMax) throw new JournalFull();
+      insertAll.immediate(packs);
+    },
+    read(position, most) {
+      const entries: Entry[] = [];
+      let size = 0;
+      for (const entry of after.iterate(position)) {
+        entries.push(entry);
+        size += entry.pack.length;
+        if (size >= most) break;
+      }
+      return entries;
+    },
+    remove(seqs) {
+      // Nobody waits for its durability, so that it costs no fsync.
+      database.run('PRAGMA synchronous = NORMAL');
+      try {
+        removeAll.immediate(seqs);
+        if (number('freelist_count') > FREE_PAGES_KEPT) {
+          database.run(`PRAGMA incremental_vacuum(${FREE_PAGES_RETURNED})`);
+        }
+      } finally {
+        database.run('PRAGMA synchronous = FULL');
+      }
+    },
+    figures() {
+      const { first, last } = ends.get() ?? { first: null, last: null };
+      // Packs leave in order, but for a few that were released.
+      return { packs: first === null || last === null ? 0 : last - first + 1, bytes: bytes() };
+    },
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,19 @@
+// What the journal's thread is asked and answers.
+
+import type { Entry } from './journal-file.ts';
+
+export type Question =
+  | { id: number; kind: 'append'; pack: Uint8Array }
+  | { id: number; kind: 'read'; after: number; bytesMax: number; waitMs: number }
+  | { id: number; kind: 'remove'; seqs: readonly number[] }
+  | { id: number; kind: 'figures' }
+  | { id: number; kind: 'close' };
+
+export type Answer =
+  | { ids: readonly number[]; ok: true; value?: Entry[] | { packs: number; bytes: number } }
+  | { ids: readonly number[]; ok: false; full: boolean; reason: string };
+
+/** Told once, first. */
+export type Opened = { opened: string } | { failed: string };
+
+export type ThreadSettings = { directory: string; bytesMax: number };

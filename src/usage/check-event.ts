@@ -1,0 +1,204 @@
+// One CloudEvent (specification 1.0.2) as it was sent → an event that can be kept, or what is wrong with it.
+
+import { parseDateTime } from '../core/date-time.ts';
+import type { ValidationEntry } from '../core/errors.ts';
+import { newId } from '../core/ids.ts';
+import { findUnstorable, isRawNumber } from '../core/json.ts';
+import { JSON_NESTING_MAX } from '../http/limits.ts';
+import type { UsageEvent } from './event.ts';
+import { INTERFACE_TYPES } from './event-types.ts';
+import {
+  EVENT_BYTES_MAX,
+  EVENT_ID_BYTES_MAX,
+  EXTENSIONS_BYTES_MAX,
+  SOURCE_BYTES_MAX,
+  SUBJECT_BYTES_MAX,
+  TYPE_BYTES_MAX,
+} from './limits.ts';
+
+export type SentEvent = {
+  /** Attributes by name, and `data`. */
+  fields: Record<string, unknown>;
+  /** Where an attribute stands in the request. */
+  loc(name: string): (string | number)[];
+  /** Whether it may hold what a database refuses. */
+  suspect: boolean;
+};
+
+export type Checked = { event: UsageEvent } | { mistakes: ValidationEntry[] };
+
+const REQUIRED = { id: EVENT_ID_BYTES_MAX, source: SOURCE_BYTES_MAX, type: TYPE_BYTES_MAX } as const;
+const OWN = new Set(['specversion', 'id', 'source', 'type', 'subject', 'time', 'data', 'datacontenttype']);
+const EXTENSION_NAME = /^[a-z0-9]{1,64}$/;
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+
+export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Checked {
+  const { fields, loc } = sent;
+  const mistakes: ValidationEntry[] = [];
+  const wrong = (name: string, reason: string, input: unknown = fields[name]): void => {
+    const msg = `Value error, ${reason}`;
+    mistakes.push({ type: 'value_error', loc: loc(name), msg, input: short(input), ctx: { error: reason } });
+  };
+  checkRequired(sent, mistakes);
+  if (typeof fields['specversion'] === 'string' && !/^1\.0/.test(fields['specversion'])) {
+    wrong('specversion', 'only version 1.0 of CloudEvents is understood');
+  }
+  const subject = optionalText(sent, 'subject', SUBJECT_BYTES_MAX, mistakes) ?? '';
+  const time = optionalText(sent, 'time', 64, mistakes);
+  const timeMicroseconds = time === undefined ? now.getTime() * 1000 : toMicroseconds(time);
+  if (timeMicroseconds === undefined) wrong('time', 'expected an RFC 3339 date and time of 1970 to 9999');
+  if (sent.suspect) refuseUnstorable(fields, wrong);
+  const extensions = readExtensions(fields, wrong);
+  const data = readData(fields, wrong);
+  if (mistakes.length > 0 || data === undefined || timeMicroseconds === undefined) return { mistakes };
+  const { id: eventId, source, type } = fields as Record<keyof typeof REQUIRED, string>;
+  const event = { id: newId(), workspaceId, eventId, source, type, subject, timeMicroseconds };
+  return { event: { ...event, data, extensions, value: toValue(fields['data']) } };
+}
+
+function checkRequired({ fields, loc }: SentEvent, mistakes: ValidationEntry[]): void {
+  for (const name of ['id', 'source', 'specversion', 'type'] as const) {
+    const input = fields[name];
+    if (input === undefined || input === null) {
+      mistakes.push({ type: 'missing', loc: loc(name), msg: 'Field required', input: null });
+    } else if (typeof input !== 'string') {
+      mistakes.push({
+        type: 'string_type',
+        loc: loc(name),
+        msg: 'Input should be a valid string',
+        input: short(input),
+      });
+    } else if (input === '') {
+      const msg = 'String should have at least 1 character';
+      mistakes.push({ type: 'string_too_short', loc: loc(name), msg, input, ctx: { min_length: 1 } });
+    } else if (name !== 'specversion' && isLonger(input, REQUIRED[name])) {
+      mistakes.push(tooLong(loc(name), input, REQUIRED[name]));
+    }
+  }
+}
+
+function optionalText(
+  { fields, loc }: SentEvent,
+  name: string,
+  bytesMax: number,
+  mistakes: ValidationEntry[],
+): string | undefined {
+  const input = fields[name];
+  if (input === undefined || input === null) return undefined;
+  if (typeof input !== 'string') {
+    mistakes.push({
+      type: 'string_type',
+      loc: loc(name),
+      msg: 'Input should be a valid string',
+      input: short(input),
+    });
+    return undefined;
+  }
+  if (isLonger(input, bytesMax)) mistakes.push(tooLong(loc(name), input, bytesMax));
+  return input;
+}
+
+/** Most texts need no counting. */
+const isLonger = (text: string, bytesMax: number): boolean =>
+  text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax;
+
+const tooLong = (loc: (string | number)[], input: string, bytesMax: number): ValidationEntry => ({
+  type: 'string_too_long',
+  loc,
+  msg: `String should have at most ${bytesMax} bytes`,
+  input: short(input),
+  ctx: { max_length: bytesMax },
+});
+
+const MICROSECONDS = /[.,]\d{3}(\d{1,3})/;
+const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** A time without a zone is UTC; digits behind the microseconds are dropped. */
+function toMicroseconds(text: string): number | undefined {
+  const ms = parseDateTime(text)?.getTime();
+  if (ms === undefined || ms < 0 || ms > TIME_MAX_MS) return undefined;
+  return ms * 1000 + Number((MICROSECONDS.exec(text)?.[1] ?? '').padEnd(3, '0'));
+}
+
+type Wrong = (name: string, reason: string, input?: unknown) => void;
+
+function refuseUnstorable(fields: Record<string, unknown>, wrong: Wrong): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const found = findUnstorable(value, JSON_NESTING_MAX);
+    if (found === undefined) continue;
+    const where = found.path.length === 0 ? '' : ` (at ${found.path.join('.').slice(0, 200)})`;
+    wrong(name.toWellFormed(), `${found.reason}${where}`, null);
+  }
+}
+
+function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string | null {
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (OWN.has(name) || value === null) continue;
+    if (name === 'data_base64') wrong(name, 'data must be a JSON object, not bytes', null);
+    else if (!EXTENSION_NAME.test(name)) {
+      wrong(name.toWellFormed(), 'names of attributes are made of a-z and 0-9', null);
+    } else if (typeof value === 'object' && !isRawNumber(value)) {
+      wrong(name, 'an attribute is a text, a number or a truth value', null);
+    } else kept[name] = value;
+  }
+  const { datacontenttype } = fields;
+  if (typeof datacontenttype === 'string' && !JSON_TYPE.test(datacontenttype)) {
+    wrong('datacontenttype', 'data must be JSON');
+  }
+  const text = JSON.stringify(kept);
+  if (isLonger(text, EXTENSIONS_BYTES_MAX)) {
+    wrong('extensions', `attributes take at most ${EXTENSIONS_BYTES_MAX} bytes`, null);
+  }
+  return text === '{}' ? null : text;
+}
+
+function readData({ data, type }: Record<string, unknown>, wrong: Wrong): string | undefined {
+  const needsValue = typeof type === 'string' && INTERFACE_TYPES.has(type);
+  if (data === undefined || data === null) {
+    if (!needsValue) return '{}';
+    wrong('data', `${type} needs data.value`, null);
+    return undefined;
+  }
+  if (typeof data !== 'object' || Array.isArray(data) || isRawNumber(data)) {
+    wrong('data', 'data must be a JSON object');
+    return undefined;
+  }
+  if (needsValue && ((data as { value?: unknown }).value ?? null) === null) {
+    wrong('data', `${type} needs data.value`, null);
+    return undefined;
+  }
+  let text: string;
+  try {
+    text = JSON.stringify(data);
+  } catch {
+    // Too deep to be written; told above.
+    return undefined;
+  }
+  if (isLonger(text, EVENT_BYTES_MAX)) wrong('data', `an event takes at most ${EVENT_BYTES_MAX} bytes`, null);
+  return text;
+}
+
+const NUMBER_TEXT = /^-?\d{1,18}(?:\.\d{1,9})?$/;
+
+/** What `data.value` adds to a sum; a text counts where it is a plain number. */
+function toValue(data: unknown): string | null {
+  const { value } = (data ?? {}) as { value?: unknown };
+  const text =
+    typeof value === 'number' || isRawNumber(value)
+      ? String(isRawNumber(value) ? value.rawJSON : value)
+      : value;
+  return typeof text === 'string' && NUMBER_TEXT.test(text) ? text : null;
+}
+
+const SHOWN_MAX = 200;
+
+/** An answer does not repeat a megabyte. */
+const short = (input: unknown): unknown =>
+  typeof input === 'string' && input.length > SHOWN_MAX
+    ? `${input.slice(0, SHOWN_MAX).toWellFormed()}…`
+    : typeof input === 'string'
+      ? input.toWellFormed()
+      : typeof input === 'object'
+        ? null
+        : input;

@@ -1,0 +1,99 @@
+// How the buffer does: for /readyz and /metrics.
+
+import type { Job } from '../core/lifecycle.ts';
+import type { ReadinessCheck } from '../http/health.ts';
+import type { Figure } from '../http/metrics.ts';
+import type { BufferFigures, EventBuffer } from './buffer/event-buffer.ts';
+import { FIGURES_INTERVAL_MS, SPOOL_BYTES_MAX } from './limits.ts';
+import type { RecordFigures } from './record.ts';
+import type { SinkFigures } from './sink.ts';
+import type { Spool } from './spool.ts';
+
+/** Share of the buffer from which on somebody should look. */
+const NEARLY_FULL = 0.8;
+
+export function createUsageHealth(parts: {
+  buffer: Pick<EventBuffer, 'figures' | 'durability'>;
+  sink: SinkFigures;
+  recording: RecordFigures;
+  spool: Pick<Spool, 'waitingBytes'>;
+}): { check: ReadinessCheck; figures: Figure[]; job: Job } {
+  const { buffer, sink, recording, spool } = parts;
+  let latest: BufferFigures = { packs: 0, bytes: 0, bytesMax: 0 };
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const update = async (): Promise<BufferFigures> => {
+    latest = await buffer.figures();
+    return latest;
+  };
+
+  const check: ReadinessCheck = {
+    name: 'usage_events',
+    essential: false,
+    async check() {
+      const { packs, bytes, bytesMax } = await update();
+      const durability = buffer.durability();
+      const figures = {
+        waiting_packs: packs,
+        buffer_bytes: bytes,
+        buffer_bytes_max: bytesMax,
+        synced_before_acknowledged: durability.synced,
+      };
+      if (!durability.synced) return { state: 'degraded', detail: durability.warning, ...figures };
+      if (recording.lost > 0) {
+        return {
+          state: 'degraded',
+          detail: "events of the service's own were lost: see the log",
+          ...figures,
+        };
+      }
+      const nearlyFull =
+        bytes > bytesMax * NEARLY_FULL || spool.waitingBytes() > SPOOL_BYTES_MAX * NEARLY_FULL;
+      if (nearlyFull)
+        return { state: 'degraded', detail: 'the buffer of usage events is nearly full', ...figures };
+      return { state: 'ready', ...figures };
+    },
+  };
+
+  const figure = (name: string, help: string, type: Figure['type'], value: () => number): Figure => ({
+    ...{ name: `atrium_usage_${name}`, help, type },
+    values: () => [{ value: value() }],
+  });
+  return {
+    check,
+    figures: [
+      figure(
+        'buffer_packs',
+        'Packs of usage events that wait for the database.',
+        'gauge',
+        () => latest.packs,
+      ),
+      figure('buffer_bytes', 'What they take in the buffer.', 'gauge', () => latest.bytes),
+      figure('stored_events_total', 'Usage events given to the database.', 'counter', () => sink.stored),
+      figure('dead_letters_total', 'Usage events that it refused.', 'counter', () => sink.deadLetters),
+      figure(
+        'sink_failures_total',
+        'Attempts to store that failed as a whole.',
+        'counter',
+        () => sink.failures,
+      ),
+      figure('own_events_total', "The service's own events.", 'counter', () => recording.recorded),
+      figure(
+        'own_events_lost_total',
+        'Of these, lost: the disk did not take them.',
+        'counter',
+        () => recording.lost,
+      ),
+      figure('own_events_waiting_bytes', 'Of these, not in the buffer yet.', 'gauge', spool.waitingBytes),
+    ],
+    job: {
+      name: 'usage.figures',
+      start() {
+        // A buffer that is away keeps its last figures.
+        timer = setInterval(() => void update().catch(() => undefined), FIGURES_INTERVAL_MS);
+      },
+      async stop() {
+        clearInterval(timer);
+      },
+    },
+  };
+}

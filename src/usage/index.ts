@@ -1,0 +1,110 @@
+// Area E: usage events. Taken from applications and from the service itself, kept in a buffer until the database has
+// them, read in pages and in sums.
+
+import { join } from 'node:path';
+import type { Clock } from '../core/clock.ts';
+import type { RecordEvent } from '../core/event.ts';
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import { createPeriodic } from '../core/periodic.ts';
+import type { ReadinessCheck } from '../http/health.ts';
+import type { Figure } from '../http/metrics.ts';
+import type { Route } from '../http/operation.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import { exclusively } from '../infra/postgres/exclusive.ts';
+import { createAppender } from './appender.ts';
+import type { EventBuffer } from './buffer/event-buffer.ts';
+import { createJetStreamBuffer, type JetStreamSettings } from './buffer/jetstream/index.ts';
+import { createJournal } from './buffer/journal/index.ts';
+import { createUsageHealth } from './health.ts';
+import { DAY_MS, RETENTION_INTERVAL_MS, RETENTION_STEP_EVENTS } from './limits.ts';
+import { createDeadLetters } from './operations/dead-letters.ts';
+import { createIngest } from './operations/ingest.ts';
+import { createRetrieve } from './operations/retrieve.ts';
+import { createSummarise } from './operations/summarise.ts';
+import { createRecord } from './record.ts';
+import { deadLetterRoutes } from './routes/dead-letters.ts';
+import { eventRoutes } from './routes/events.ts';
+import { createSink } from './sink.ts';
+import { createSpool } from './spool.ts';
+import { createDeadLetterStore } from './store/dead-letters.ts';
+import { createEventReader } from './store/reader.ts';
+import { createRetention } from './store/retention.ts';
+import { awaitStoring } from './store/stripes.ts';
+import { createSummaries } from './store/summaries.ts';
+import { createEventWriter } from './store/writer.ts';
+
+export type UsageDeps = {
+  sql: Sql;
+  /** Of the journal and of the service's own events. */
+  directory: string;
+  settings: {
+    nats: Omit<JetStreamSettings, 'bytesMax'> | undefined;
+    bufferBytesMax: number;
+    retentionDays: number;
+  };
+  clock: Clock;
+  log: Logger;
+};
+
+export function createUsage(deps: UsageDeps): {
+  routes: Route[];
+  record: RecordEvent;
+  /** The first of the jobs: for a command that sends events without the rest. */
+  buffer: Job;
+  jobs: Job[];
+  checks: ReadinessCheck[];
+  figures: Figure[];
+} {
+  const { sql, directory, clock, log, settings } = deps;
+  const buffer = createBuffer(deps);
+  const appender = createAppender(buffer);
+  const letters = createDeadLetterStore(sql);
+  const spool = createSpool({ directory: join(directory, 'own'), appender, log });
+  const recording = createRecord({ spool, clock, log });
+  const sink = createSink({ sql, buffer, writer: createEventWriter(sql), deadLetters: letters, log });
+  const health = createUsageHealth({ buffer, sink: sink.figures, recording: recording.figures, spool });
+  const settled = (workspaceId: string) => awaitStoring(sql, workspaceId);
+
+  const { retentionDays } = settings;
+  const horizon = () => clock.now().getTime() - retentionDays * DAY_MS;
+  const store = createRetention(sql);
+  const retention = createPeriodic({
+    name: 'usage.retention',
+    intervalMs: RETENTION_INTERVAL_MS,
+    run: (signal) =>
+      exclusively(sql, 'usage.retention', async () => {
+        const before = new Date(horizon());
+        while (!signal.aborted && (await store.deleteSome(before, RETENTION_STEP_EVENTS)) > 0);
+      }),
+    log,
+  });
+
+  const opening: Job = { name: 'usage.buffer', start: buffer.start, stop: buffer.close };
+  return {
+    record: recording.record,
+    buffer: opening,
+    routes: [
+      ...eventRoutes({
+        ingest: createIngest({ appender, clock }),
+        retrieve: createRetrieve({
+          reader: createEventReader(sql),
+          awaitStoring: settled,
+          keptSince: () => (retentionDays === 0 ? undefined : horizon()),
+          clock,
+        }),
+        summarise: createSummarise({ summaries: createSummaries(sql), awaitStoring: settled }),
+      }),
+      ...deadLetterRoutes(createDeadLetters({ store: letters, appender })),
+    ],
+    jobs: [opening, health.job, sink.job, spool.job, ...(retentionDays === 0 ? [] : [retention])],
+    checks: [health.check],
+    figures: health.figures,
+  };
+}
+
+function createBuffer({ directory, settings, log }: UsageDeps): EventBuffer {
+  const { nats, bufferBytesMax: bytesMax } = settings;
+  if (nats === undefined) return createJournal({ directory, bytesMax, log });
+  return createJetStreamBuffer({ settings: { ...nats, bytesMax }, log });
+}

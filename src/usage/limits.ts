@@ -1,0 +1,58 @@
+// Ceilings of usage events, together.
+
+/** One event as it was sent; the CloudEvents of one request; a request's body, before and after decompression. */
+export const EVENT_BYTES_MAX = 1_000_000;
+export const REQUEST_EVENTS_MAX = 1000;
+export const REQUEST_BYTES_MAX = 8_000_000;
+
+/** UTF-8 bytes of the attributes. Workspace, source and id stand in one index entry, of which Postgres takes 2,704. */
+export const EVENT_ID_BYTES_MAX = 1024;
+export const SOURCE_BYTES_MAX = 1024;
+export const TYPE_BYTES_MAX = 255;
+export const SUBJECT_BYTES_MAX = 1024;
+/** All CloudEvents attributes beyond the record's, as JSON. */
+export const EXTENSIONS_BYTES_MAX = 16_384;
+
+/** How long an event waits for others to share an acknowledgement with. */
+export const SHARE_WITHIN_MS = 1;
+/** Appends under way at once, and bytes that wait for them: beyond, 503. */
+export const APPENDS_MAX = 16;
+export const WAITING_BYTES_MAX = 67_108_864;
+
+/** What the sink fetches at once (compressed), and stores in one transaction, about. */
+export const SINK_FETCH_BYTES = 262_144;
+export const SINK_BATCH_BYTES = 8_388_608;
+export const SINK_EVENTS_MAX = 20_000;
+/** What remains of that under a database that is too slow for more. */
+export const SINK_EVENTS_MIN = 100;
+/** A batch of fewer events waits for more, once. */
+export const SINK_LINGER_MS = 50;
+export const SINK_LINGER_EVENTS = 1000;
+
+/** What own events are first written to: bytes of a file, of all files; how soon they are handed on. */
+export const SPOOL_FILE_BYTES_MAX = 1_048_576;
+export const SPOOL_BYTES_MAX = 1_073_741_824;
+export const SPOOL_FLUSH_MS = 20;
+/** Age at which a file that another process left behind, dead or not, is taken over; a file is closed long before. */
+export const SPOOL_ORPHAN_MS = 60_000;
+export const SPOOL_CLOSE_MS = 5000;
+
+export const PAGE_SIZE_DEFAULT = 50;
+export const PAGE_SIZE_MAX = 100;
+/** Longer than any transaction that stores events: what is older has been committed or given up. */
+export const TAIL_MS = 300_000;
+
+/** Rows of a summary. */
+export const SUMMARY_SIZE_DEFAULT = 1000;
+export const SUMMARY_SIZE_MAX = 10_000;
+
+/** Events of a retention step, and dead letters of a replay: each is one transaction, or one request. */
+export const RETENTION_STEP_EVENTS = 5000;
+export const REPLAY_MAX = 1000;
+
+export const DAY_MS = 86_400_000;
+export const RETENTION_INTERVAL_MS = 600_000;
+/** How old the figures of /metrics may be. */
+export const FIGURES_INTERVAL_MS = 2000;
+
+if (SPOOL_CLOSE_MS * 2 > SPOOL_ORPHAN_MS) throw new Error('a file may be taken over while it is written');

@@ -1,0 +1,58 @@
+import type { Page, PageRequest } from '../../http/paging.ts';
+import { toPage } from '../../http/paging.ts';
+import type { Appender } from '../appender.ts';
+import { REPLAY_MAX } from '../limits.ts';
+import { decodeRow } from '../row.ts';
+import type { DeadLetterRead } from '../schema.ts';
+import type { DeadLetter, DeadLetterStore } from '../store/dead-letters.ts';
+
+/** What an administrator can do with events that the database refused. */
+export function createDeadLetters({ store, appender }: { store: DeadLetterStore; appender: Appender }) {
+  return {
+    async list(workspaceId: string, page: PageRequest): Promise<Page<DeadLetterRead>> {
+      return toPage(await store.list(workspaceId, page), page.limit, {
+        position: (letter) => letter,
+        item: render,
+      });
+    },
+
+    /**
+     * Sends them, or those with these ids, through the buffer again, at most 1,000; returns how many. A crash in
+     * between sends some twice, which stores them once. Throws 503 where the buffer cannot take them.
+     */
+    async replay(workspaceId: string, ids: readonly string[] | undefined): Promise<number> {
+      const letters = await store.oldest(workspaceId, REPLAY_MAX, ids);
+      if (letters.length === 0) return 0;
+      await appender.append(letters.map(({ row }) => Buffer.from(row)));
+      // A copy that is refused again is a dead letter of its own.
+      await store.delete(
+        workspaceId,
+        letters.map(({ id }) => id),
+      );
+      return letters.length;
+    },
+
+    /** Deletes them, or those with these ids, for good; returns how many. */
+    purge: (workspaceId: string, ids: readonly string[] | undefined): Promise<number> =>
+      store.delete(workspaceId, ids),
+  };
+}
+
+function render({ id, createdAt, reason, row }: DeadLetter): DeadLetterRead {
+  const event = decodeRow(Buffer.from(row));
+  return {
+    id,
+    created_at: createdAt.toISOString(),
+    reason,
+    event: {
+      event_id: event.eventId,
+      source: event.source,
+      type: event.type,
+      subject: event.subject,
+      time: new Date(event.timeMicroseconds / 1000).toISOString(),
+      data: event.data.slice(0, SHOWN_DATA_MAX),
+    },
+  };
+}
+
+const SHOWN_DATA_MAX = 4096;

@@ -1,0 +1,52 @@
+import type { Clock } from '../../core/clock.ts';
+import { type ValidationEntry, ValidationFailure } from '../../core/errors.ts';
+import type { Appender } from '../appender.ts';
+import { checkEvent, type SentEvent } from '../check-event.ts';
+import { encodeRow } from '../row.ts';
+
+export type IngestResult = { index: number; id: string | null } & (
+  | { status: 'accepted' }
+  | { status: 'rejected'; error: string }
+);
+export type Ingested = { accepted: number; rejected: number; results: IngestResult[] };
+
+/** None of the events was accepted. */
+export class NothingAccepted extends ValidationFailure {
+  readonly ingested: Ingested;
+
+  constructor(entries: readonly ValidationEntry[], ingested: Ingested) {
+    super(entries);
+    this.ingested = ingested;
+  }
+}
+
+/**
+ * Takes events of a workspace. What is accepted is durable when this resolves; throws `NothingAccepted` where every
+ * event is wrong, and 503 where the buffer cannot take them: then all may be sent again, and are stored once.
+ */
+export function createIngest({ appender, clock }: { appender: Appender; clock: Clock }) {
+  return async (workspaceId: string, sent: readonly SentEvent[]): Promise<Ingested> => {
+    const rows: Buffer[] = [];
+    const mistakes: ValidationEntry[] = [];
+    const now = clock.now();
+    const results = sent.map((each, index): IngestResult => {
+      const checked = checkEvent(workspaceId, each, now);
+      const given = each.fields['id'];
+      const id = typeof given === 'string' && given.length <= SHOWN_ID_MAX ? given.toWellFormed() : null;
+      if ('event' in checked) {
+        rows.push(encodeRow(checked.event));
+        return { index, id, status: 'accepted' };
+      }
+      mistakes.push(...checked.mistakes);
+      return { index, id, status: 'rejected', error: checked.mistakes.map(toSentence).join('; ') };
+    });
+    const ingested = { accepted: rows.length, rejected: sent.length - rows.length, results };
+    if (rows.length === 0) throw new NothingAccepted(mistakes, ingested);
+    await appender.append(rows);
+    return ingested;
+  };
+}
+
+const SHOWN_ID_MAX = 1024;
+
+const toSentence = ({ loc, msg }: ValidationEntry): string => `${loc.at(-1)}: ${msg}`;

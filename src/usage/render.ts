@@ -1,0 +1,43 @@
+// Stored events and sums as JSON text. `data` stands in it as it was sent, byte for byte.
+
+import type { MetricPage } from './operations/retrieve.ts';
+import type { Summary } from './operations/summarise.ts';
+import type { StoredEvent } from './store/reader.ts';
+
+/** `2026-01-31 10:00:00` → `2026-01-31T10:00:00.000`: at least milliseconds, and no zone. */
+function renderTime(text: string): string {
+  const [seconds = '', fraction = ''] = text.split('.');
+  return `${seconds.replace(' ', 'T')}.${fraction.padEnd(3, '0')}`;
+}
+
+function renderEvent(workspaceId: string, event: StoredEvent): string {
+  const createdAt = JSON.stringify(renderTime(event.created_at));
+  const { extensions } = event;
+  return (
+    `{"specversion":"1.0","type":${JSON.stringify(event.type)},"event_id":${JSON.stringify(event.event_id)},` +
+    `"time":${JSON.stringify(renderTime(event.time))},"source":${JSON.stringify(event.source)},` +
+    `"subject":${JSON.stringify(event.subject)},"data":${event.data},"id":"${event.id}",` +
+    `"workspace_id":${JSON.stringify(workspaceId)},"created_at":${createdAt},"updated_at":${createdAt}` +
+    `${extensions === null ? '' : `,${extensions.slice(1, -1)}`}}`
+  );
+}
+
+export function renderPage(workspaceId: string, page: MetricPage): string {
+  const { total, currentPage, currentPageBackwards, previousPage, nextPage } = page;
+  const rest = JSON.stringify({
+    total,
+    current_page: currentPage,
+    current_page_backwards: currentPageBackwards,
+    previous_page: previousPage,
+    next_page: nextPage,
+  });
+  const items = page.events.map((event) => renderEvent(workspaceId, event)).join(',');
+  return `{"items":[${items}],${rest.slice(1)}`;
+}
+
+export const renderSummary = (groupBy: string, { rows, total, next }: Summary): object => ({
+  group_by: groupBy,
+  items: rows.map(({ key, events, value }) => ({ key, events, value: JSON.rawJSON(value) })),
+  total: { events: total.events, value: JSON.rawJSON(total.value) },
+  next_page: next === undefined ? null : Buffer.from(next).toString('base64url'),
+});

@@ -1,0 +1,172 @@
+import { Type } from '@sinclair/typebox';
+import { malformed } from '../../core/errors.ts';
+import { readDecodedBody } from '../../http/body.ts';
+import { type Route, reply, route } from '../../http/operation.ts';
+import { withErrors } from '../../http/schemas.ts';
+import { readCloudEvents } from '../cloud-events.ts';
+import { EVENT_EXAMPLE, METRIC_EXAMPLE } from '../examples.ts';
+import { REQUEST_BYTES_MAX, SUMMARY_SIZE_DEFAULT } from '../limits.ts';
+import { type createIngest, NothingAccepted } from '../operations/ingest.ts';
+import type { createRetrieve } from '../operations/retrieve.ts';
+import type { createSummarise } from '../operations/summarise.ts';
+import { renderPage, renderSummary } from '../render.ts';
+import {
+  CloudEvent,
+  Ingested,
+  InWorkspace,
+  KeyQuery,
+  MetricPage,
+  MetricQuery,
+  NothingIngested,
+  Summary,
+  SummaryQuery,
+} from '../schema.ts';
+import { refuseReversed } from '../window.ts';
+
+export type EventRoutesDeps = {
+  ingest: ReturnType<typeof createIngest>;
+  retrieve: ReturnType<typeof createRetrieve>;
+  summarise: ReturnType<typeof createSummarise>;
+};
+
+const METRICS = {
+  area: 'metrics',
+  credential: 'metrics',
+  scope: 'metrics',
+  parameters: InWorkspace,
+} as const;
+const ROOT = '/api/v1/workspace_metric/{workspace_id}';
+
+export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): Route[] {
+  return [
+    route(
+      {
+        ...METRICS,
+        id: 'metrics.retrieve',
+        method: 'GET',
+        path: `${ROOT}/by_created_at`,
+        summary: "A page of a workspace's metrics, in order of storage",
+        query: MetricQuery,
+        responses: withErrors(
+          {
+            200: {
+              description: 'A page',
+              schema: MetricPage,
+              example: {
+                items: [METRIC_EXAMPLE],
+                total: null,
+                current_page: 'AQA…',
+                current_page_backwards: 'AQE…',
+                previous_page: null,
+                next_page: null,
+              },
+            },
+          },
+          [400, 401, 403, 422, 503],
+        ),
+      },
+      async ({ path, query }) => {
+        const { from_date: from, to_date: to, cursor, size } = query;
+        refuseReversed(from, to);
+        const page = await retrieve(path.workspace_id, {
+          from,
+          to,
+          includeTotal: query.include_total === true,
+          ...(cursor === undefined || cursor === '' ? {} : { cursor }),
+          ...(size === undefined ? {} : { size }),
+        });
+        return json(renderPage(path.workspace_id, page));
+      },
+    ),
+    route(
+      {
+        ...METRICS,
+        id: 'metrics.ingest',
+        method: 'POST',
+        path: `${ROOT}/events`,
+        summary: 'Take usage events, as CloudEvents 1.0 over HTTP',
+        description:
+          'Structured, batched or binary mode, also gzip. What is accepted is on disk when the answer comes; the same ' +
+          'source and id again is accepted and stored once. At most 1 MB an event, 8 MB and 1,000 events a request.',
+        query: KeyQuery,
+        bodyContent: {
+          'application/cloudevents+json': CloudEvent,
+          'application/cloudevents-batch+json': Type.Array(CloudEvent),
+          'application/json': Type.Record(Type.String(), Type.Unknown()),
+        },
+        responses: withErrors(
+          {
+            202: {
+              description: 'Those that are accepted are durable',
+              schema: Ingested,
+              example: {
+                accepted: 1,
+                rejected: 0,
+                results: [{ index: 0, id: EVENT_EXAMPLE.id, status: 'accepted' }],
+              },
+            },
+            422: { description: 'None of them is right', schema: NothingIngested },
+          },
+          [401, 403, 413, 415, 503],
+        ),
+      },
+      async ({ path, request }) => {
+        const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
+        try {
+          return reply(202, await ingest(path.workspace_id, readCloudEvents(request.headers, body)));
+        } catch (error) {
+          if (!(error instanceof NothingAccepted)) throw error;
+          return reply(422, { detail: error.entries, ...error.ingested });
+        }
+      },
+    ),
+    route(
+      {
+        ...METRICS,
+        id: 'metrics.summarise',
+        method: 'GET',
+        path: `${ROOT}/summary`,
+        summary: "Sums of a workspace's metrics",
+        description:
+          'Groups in order of their key. Whole hours remain when their events have reached the end of their retention.',
+        query: SummaryQuery,
+        responses: withErrors(
+          {
+            200: {
+              description: 'Groups and their total',
+              schema: Summary,
+              example: {
+                group_by: 'type',
+                items: [{ key: 'chat.create', events: 3, value: 3 }],
+                total: { events: 3, value: 3 },
+                next_page: null,
+              },
+            },
+          },
+          [400, 401, 403, 422, 503],
+        ),
+      },
+      async ({ path, query }) => {
+        const { from_date: from, to_date: to, type, group_by: groupBy, size = SUMMARY_SIZE_DEFAULT } = query;
+        refuseReversed(from, to);
+        const typePrefix = type?.replace(/\.?\*?$/, '');
+        const asked = { from, to, typePrefix: typePrefix === '' ? undefined : typePrefix, groupBy, size };
+        const summary = await summarise(path.workspace_id, { ...asked, after: readKey(query.cursor) });
+        return reply(200, renderSummary(groupBy, summary));
+      },
+    ),
+  ];
+}
+
+const json = (text: string): Response =>
+  new Response(text, { headers: { 'content-type': 'application/json;charset=utf-8' } });
+
+/** The key that a summary's cursor holds. */
+function readKey(cursor: string | undefined): string | undefined {
+  if (cursor === undefined || cursor === '') return undefined;
+  const bytes = Buffer.from(cursor, 'base64url');
+  const key = bytes.toString();
+  if (Buffer.from(key).toString('base64url') !== cursor || key.includes('\0'))
+    throw malformed('Invalid cursor value');
+  return key;
+}

@@ -1,0 +1,104 @@
+// Events as the rows that Postgres takes by COPY … (FORMAT binary): written once, at the edge; the sink only joins
+// them. PostgreSQL documentation, "COPY", section "Binary Format".
+
+import type { UsageEvent } from './event.ts';
+
+/** The columns of a row, in order, as the staging table has them. */
+export const ROW_COLUMNS = [
+  'id uuid',
+  'workspace_id text',
+  'event_id text',
+  'source text',
+  'type text',
+  'subject text',
+  'time timestamp',
+  'data json',
+  'extensions json',
+  'value text',
+] as const;
+
+/** What precedes the rows of a COPY: the signature, no flags, no extension. */
+export const COPY_HEAD = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+/** What ends them. */
+export const COPY_TAIL = Buffer.from([0xff, 0xff]);
+
+/** 2000-01-01, which Postgres counts microseconds from, since 1970. */
+const EPOCH_MICROSECONDS = 946_684_800_000_000;
+const UUID_BYTES = 16;
+const TIMESTAMP_BYTES = 8;
+const NULL_LENGTH = -1;
+/** UTF-8 takes at most three bytes for a UTF-16 unit. */
+const BYTES_PER_UNIT_MAX = 3;
+/** Lengths of fields, and the fields of fixed size. */
+const FIXED_BYTES = 2 + 4 * ROW_COLUMNS.length + UUID_BYTES + TIMESTAMP_BYTES;
+
+/** Where the last row was written; it is copied out, so that one buffer serves them all. */
+let scratch = Buffer.allocUnsafe(65_536);
+
+export function encodeRow(event: UsageEvent): Buffer {
+  const { workspaceId, eventId, source, type, subject, data, extensions, value } = event;
+  const texts = [workspaceId, eventId, source, type, subject, data, extensions ?? '', value ?? ''];
+  const most = texts.reduce((sum, text) => sum + BYTES_PER_UNIT_MAX * text.length, FIXED_BYTES);
+  if (scratch.length < most) scratch = Buffer.allocUnsafe(most);
+  let at = scratch.writeInt16BE(ROW_COLUMNS.length, 0);
+  at = scratch.writeInt32BE(UUID_BYTES, at);
+  at += scratch.write(event.id.replaceAll('-', ''), at, 'hex');
+  for (const text of [workspaceId, eventId, source, type, subject]) at = writeText(text, at);
+  at = scratch.writeInt32BE(TIMESTAMP_BYTES, at);
+  at = scratch.writeBigInt64BE(BigInt(event.timeMicroseconds - EPOCH_MICROSECONDS), at);
+  for (const text of [data, extensions, value]) at = writeText(text, at);
+  return Buffer.from(scratch.subarray(0, at));
+}
+
+function writeText(text: string | null, at: number): number {
+  if (text === null) return scratch.writeInt32BE(NULL_LENGTH, at);
+  const written = scratch.write(text, at + 4, 'utf8');
+  scratch.writeInt32BE(written, at);
+  return at + 4 + written;
+}
+
+/** The event that a whole row was made of. */
+export function decodeRow(row: Buffer): UsageEvent {
+  let at = 2;
+  const field = (): Buffer | null => {
+    const length = row.readInt32BE(at);
+    at += 4;
+    if (length === NULL_LENGTH) return null;
+    at += length;
+    return row.subarray(at - length, at);
+  };
+  const text = (): string => field()?.toString() ?? '';
+  const nullable = (): string | null => field()?.toString() ?? null;
+  const digits = field()?.toString('hex') ?? '';
+  const id = digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const [workspaceId, eventId, source, type, subject] = [text(), text(), text(), text(), text()];
+  const timeMicroseconds = Number(field()?.readBigInt64BE() ?? 0n) + EPOCH_MICROSECONDS;
+  const [data, extensions, value] = [text(), nullable(), nullable()];
+  return { id, workspaceId, eventId, source, type, subject, timeMicroseconds, data, extensions, value };
+}
+
+/**
+ * The rows that stand behind one another in `bytes`. Bytes that are not a whole row end them: a write that was
+ * cut off.
+ */
+export function splitRows(bytes: Buffer): Buffer[] {
+  const rows: Buffer[] = [];
+  for (let start = 0; ; ) {
+    const end = endOfRow(bytes, start);
+    if (end === undefined) return rows;
+    rows.push(bytes.subarray(start, end));
+    start = end;
+  }
+}
+
+function endOfRow(bytes: Buffer, start: number): number | undefined {
+  if (start + 2 > bytes.length || bytes.readInt16BE(start) !== ROW_COLUMNS.length) return undefined;
+  let at = start + 2;
+  for (let column = 0; column < ROW_COLUMNS.length; column++) {
+    if (at + 4 > bytes.length) return undefined;
+    const length = bytes.readInt32BE(at);
+    if (length < NULL_LENGTH) return undefined;
+    at += 4 + Math.max(length, 0);
+  }
+  return at <= bytes.length ? at : undefined;
+}

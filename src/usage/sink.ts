@@ -1,0 +1,178 @@
+// From the buffer into the database: fetch, store, acknowledge. A crash between any two of them delivers again what
+// is stored already, and storing it again changes nothing.
+
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import { exclusively } from '../infra/postgres/exclusive.ts';
+import type { Delivery, EventBuffer } from './buffer/event-buffer.ts';
+import {
+  SINK_BATCH_BYTES,
+  SINK_EVENTS_MAX,
+  SINK_EVENTS_MIN,
+  SINK_FETCH_BYTES,
+  SINK_LINGER_EVENTS,
+  SINK_LINGER_MS,
+} from './limits.ts';
+import { readPack } from './pack.ts';
+import { decodeRow, splitRows } from './row.ts';
+import type { DeadLetterStore } from './store/dead-letters.ts';
+import type { EventWriter } from './store/writer.ts';
+
+export type SinkDeps = {
+  sql: Sql;
+  buffer: EventBuffer;
+  writer: EventWriter;
+  deadLetters: Pick<DeadLetterStore, 'add'>;
+  log: Logger;
+};
+
+/** What was stored and what was refused since the start. */
+export type SinkFigures = { stored: number; deadLetters: number; failures: number };
+
+type Batch = { deliveries: Delivery[]; rows: Buffer[]; bytes: number };
+
+const WAIT_MS = 500;
+const RETRY_MS_MIN = 250;
+const RETRY_MS_MAX = 5000;
+/** How often a sink that another process keeps from working looks again. */
+const LOCK_PAUSE_MS = 1000;
+const SETTLE_POLL_MS = 10;
+
+export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
+  const { sql, buffer, writer, deadLetters, log } = deps;
+  const figures: SinkFigures = { stored: 0, deadLetters: 0, failures: 0 };
+  let eventsMax = SINK_EVENTS_MAX;
+  let stopping = false;
+  let wake = () => {};
+  let running: Promise<void> = Promise.resolve();
+
+  /** What waits, up to a batch; where that is little, what comes within a moment as well. */
+  const collect = async (): Promise<Batch> => {
+    const batch: Batch = { deliveries: [], rows: [], bytes: 0 };
+    let lingered = false;
+    for (let waitMs = WAIT_MS; ; waitMs = 0) {
+      const fetched = await buffer.fetch({ bytesMax: SINK_FETCH_BYTES, waitMs });
+      for (const delivery of fetched) add(batch, delivery);
+      if (batch.rows.length >= eventsMax || batch.bytes >= SINK_BATCH_BYTES) return batch;
+      if (batch.rows.length === 0 || (fetched.length === 0 && lingered)) return batch;
+      if (fetched.length > 0 && batch.rows.length >= SINK_LINGER_EVENTS) continue;
+      if (lingered) return batch;
+      lingered = true;
+      await Bun.sleep(SINK_LINGER_MS);
+    }
+  };
+
+  /** Stores the rows; those that the database refuses for what they are become dead letters. */
+  const store = async (rows: readonly Buffer[]): Promise<void> => {
+    try {
+      await writer.store(rows);
+      figures.stored += rows.length;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const [row] = rows;
+      if (rows.length === 1 && row !== undefined) return bury(row, error);
+      const middle = Math.ceil(rows.length / 2);
+      await store(rows.slice(0, middle));
+      await store(rows.slice(middle));
+    }
+  };
+  const bury = async (row: Buffer, cause: Error): Promise<void> => {
+    const { workspaceId, id } = decodeRow(row);
+    await deadLetters.add({ workspaceId, reason: cause.message, row });
+    figures.deadLetters += 1;
+    log.error({ workspace_id: workspaceId, id, reason: cause.message }, 'an event became a dead letter');
+  };
+
+  const storeBatch = async ({ rows, deliveries }: Batch): Promise<void> => {
+    for (let start = 0; start < rows.length; start += eventsMax)
+      await store(rows.slice(start, start + eventsMax));
+    await buffer.acknowledge(deliveries);
+    eventsMax = Math.min(SINK_EVENTS_MAX, eventsMax * 2);
+  };
+
+  /** Works until told to stop; rejects when something is away, with everything released. */
+  const drain = async (): Promise<void> => {
+    let next = collect();
+    while (!stopping) {
+      const batch = await next;
+      if (batch.deliveries.length === 0) {
+        next = collect();
+        continue;
+      }
+      // The next one is fetched and unpacked while this one is stored.
+      next = collect();
+      next.catch(() => undefined);
+      try {
+        await storeBatch(batch);
+        failures = 0;
+      } catch (error) {
+        const ahead = await next.catch(() => undefined);
+        await buffer.release([...batch.deliveries, ...(ahead?.deliveries ?? [])]).catch(() => undefined);
+        throw error;
+      }
+    }
+    const ahead = await next;
+    await buffer.release(ahead.deliveries);
+  };
+  let failures = 0;
+  const work = async (): Promise<void> => {
+    while (!stopping) {
+      try {
+        const lock = buffer.sinkLock();
+        await (lock === undefined ? drain() : exclusively(sql, lock, drain));
+        if (!stopping) await pause(LOCK_PAUSE_MS);
+      } catch (error) {
+        if (stopping) return;
+        figures.failures += 1;
+        eventsMax = isTimeout(error) ? Math.max(SINK_EVENTS_MIN, Math.floor(eventsMax / 2)) : eventsMax;
+        log.warn({ err: error }, 'usage events cannot be stored now; they wait in the buffer');
+        await pause(Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** failures++));
+      }
+    }
+  };
+  const pause = (delayMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, delayMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  return {
+    figures,
+    job: {
+      name: 'usage.sink',
+      start() {
+        running = work();
+      },
+      async stop() {
+        stopping = true;
+        wake();
+        await running;
+        writer.close();
+      },
+      async settle() {
+        while ((await buffer.figures()).packs > 0) await Bun.sleep(SETTLE_POLL_MS);
+      },
+    },
+  };
+}
+
+function add(batch: Batch, delivery: Delivery): void {
+  const { rows } = readPack(delivery.pack);
+  batch.deliveries.push(delivery);
+  batch.bytes += rows.length;
+  for (const row of splitRows(rows)) batch.rows.push(row);
+}
+
+/** Data exceptions, violated constraints, program limits: the same rows would be refused for ever. */
+const REFUSALS = /^(?:22|23|54)/;
+const STATEMENT_TIMEOUT = '57014';
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+const isRefusal = (error: unknown): error is Error => REFUSALS.test(codeOf(error));
+const isTimeout = (error: unknown): boolean => codeOf(error) === STATEMENT_TIMEOUT;

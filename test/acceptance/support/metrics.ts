@@ -1,0 +1,87 @@
+// Usage events as a client sends and reads them.
+
+import { eventually } from '../../support/child.ts';
+import { type Answer, bodyOf, type Caller } from './caller.ts';
+
+export type MetricRecord = {
+  id: string;
+  event_id: string;
+  source: string;
+  type: string;
+  subject: string;
+  time: string;
+  created_at: string;
+  updated_at: string;
+  workspace_id: string;
+  specversion: string;
+  data: Record<string, unknown>;
+  [attribute: string]: unknown;
+};
+
+export type MetricPage = {
+  items: MetricRecord[];
+  total: number | null;
+  current_page: string;
+  current_page_backwards: string;
+  previous_page: string | null;
+  next_page: string | null;
+};
+
+export type CloudEventFields = Record<string, unknown>;
+type Query = Record<string, string | number | boolean>;
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+export const BATCH = 'application/cloudevents-batch+json';
+export const STRUCTURED = 'application/cloudevents+json';
+
+/** An event that is right, but for what is given. */
+export const eventOf = (fields: CloudEventFields = {}): CloudEventFields => ({
+  specversion: '1.0',
+  id: crypto.randomUUID(),
+  source: 'test',
+  type: 'chat.create',
+  data: { value: '1' },
+  ...fields,
+});
+
+/** The metrics of a workspace to whoever sends the key. */
+export function createMetrics(
+  call: Caller,
+  { workspace, key, since }: { workspace: string; key: string; since?: string },
+) {
+  const root = `/api/v1/workspace_metric/${workspace}`;
+  const bytes = (body: unknown) =>
+    new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
+  const authorized = { authorization: key };
+
+  const get = (name: string, query: Query = {}): Promise<Answer> =>
+    call('GET', `${root}/${name}`, {
+      query: { ...authorized, ...(since === undefined ? {} : { from_date: since }), ...query },
+    });
+  const post = (body: Uint8Array<ArrayBuffer>, headers: Record<string, string>): Promise<Answer> =>
+    call('POST', `${root}/events`, { query: authorized, headers, body });
+
+  const page = async (query: Query = {}): Promise<MetricPage> =>
+    bodyOf<MetricPage>(await get('by_created_at', query), 200);
+  /** Every event, page by page. */
+  const all = async (query: Query = {}): Promise<MetricRecord[]> => {
+    const items: MetricRecord[] = [];
+    for (let cursor = ''; ; ) {
+      const read = await page({ size: 100, ...query, cursor });
+      items.push(...read.items);
+      if (read.next_page === null) return items;
+      cursor = read.next_page;
+    }
+  };
+  /** Resolves with the events of the source once there are as many. */
+  const stored = (source: string, count: number): Promise<MetricRecord[]> =>
+    eventually(`${count} events of ${source}`, async () => {
+      const found = (await all()).filter((item) => item.source === source);
+      return found.length >= count && found;
+    });
+  const send = (event: unknown, mediaType = STRUCTURED): Promise<Answer> =>
+    post(bytes(event), { 'content-type': mediaType });
+  const sendAll = (events: unknown): Promise<Answer> => post(bytes(events), { 'content-type': BATCH });
+  return { root, get, post, send, sendAll, page, all, stored };
+}

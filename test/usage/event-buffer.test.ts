@@ -1,0 +1,143 @@
+// What every event buffer promises, held against each of them.
+
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../../src/core/errors.ts';
+import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
+import { eventually } from '../support/child.ts';
+import { BUFFERS } from './event-buffers.ts';
+
+setDefaultTimeout(60_000);
+
+const packOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+const textOf = ({ pack }: Delivery): string => new TextDecoder().decode(pack);
+const BYTES = 262_144;
+
+/** Fetches until that many have come. */
+async function take(buffer: EventBuffer, count: number): Promise<Delivery[]> {
+  const taken: Delivery[] = [];
+  await eventually(`${count} packs`, async () => {
+    taken.push(...(await buffer.fetch({ bytesMax: BYTES, waitMs: 200 })));
+    return taken.length >= count;
+  });
+  return taken;
+}
+
+for (const { name, missing, prepare } of BUFFERS) {
+  const named = missing === undefined ? name : `${name} (${missing})`;
+  describe.skipIf(missing !== undefined)(`the event buffer ${named}`, () => {
+    test('gives packs back whole, oldest first', async () => {
+      await using setting = await prepare();
+      const buffer = await setting.open();
+      const bodies = ['one', '', 'three'.repeat(10_000), '\0\xff'];
+      for (const body of bodies) await buffer.append(packOf(body));
+      expect((await take(buffer, bodies.length)).map(textOf)).toEqual(bodies);
+    });
+
+    test('loses none of a thousand appends at once', async () => {
+      await using setting = await prepare();
+      const buffer = await setting.open();
+      const bodies = Array.from({ length: 1000 }, (_, index) => `pack ${index}`);
+      await Promise.all(bodies.map((body) => buffer.append(packOf(body))));
+      const taken = await take(buffer, bodies.length);
+      expect(taken.map(textOf).sort()).toEqual(bodies.toSorted());
+      await buffer.acknowledge(taken);
+      expect((await buffer.figures()).packs).toBe(0);
+    });
+
+    test('waits for the first pack, and gives up after the time', async () => {
+      await using setting = await prepare();
+      const buffer = await setting.open();
+      expect(await buffer.fetch({ bytesMax: BYTES, waitMs: 150 })).toEqual([]);
+      expect(await buffer.fetch({ bytesMax: BYTES, waitMs: 0 })).toEqual([]);
+      const waiting = buffer.fetch({ bytesMax: BYTES, waitMs: 20_000 });
+      await buffer.append(packOf('late'));
+      expect((await waiting).map(textOf)).toEqual(['late']);
+    });
+
+    test('delivers what was not acknowledged again after a restart, and nothing else', async () => {
+      await using setting = await prepare();
+      const first = await setting.open();
+      for (const body of ['a', 'b', 'c']) await first.append(packOf(body));
+      const taken = await take(first, 3);
+      await first.acknowledge(taken.slice(0, 2));
+      await first.release(taken.slice(2));
+      await first.close();
+      const second = await setting.open();
+      const again = await take(second, 1);
+      expect(again.map(textOf)).toEqual(['c']);
+      await second.acknowledge(again);
+      expect(await second.fetch({ bytesMax: BYTES, waitMs: 100 })).toEqual([]);
+    });
+
+    test('delivers what was released again', async () => {
+      await using setting = await prepare();
+      const buffer = await setting.open();
+      await buffer.append(packOf('again'));
+      await buffer.release(await take(buffer, 1));
+      expect((await take(buffer, 1)).map(textOf)).toEqual(['again']);
+    });
+
+    test('refuses what it has no room for, keeps what it has, and takes more once there is room', async () => {
+      await using setting = await prepare(2 ** 20);
+      const buffer = await setting.open();
+      const body = randomBytes(100_000);
+      let kept = 0;
+      const refusal = await eventually('the buffer to be full', async () => {
+        try {
+          await buffer.append(body);
+          kept += 1;
+          return undefined;
+        } catch (error) {
+          return error;
+        }
+      });
+      expect(refusal).toBeInstanceOf(ServiceError);
+      expect(refusal).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('full') });
+      const taken = await take(buffer, kept);
+      expect(taken.length).toBe(kept);
+      await buffer.acknowledge(taken);
+      await eventually('room', () =>
+        buffer.append(body).then(
+          () => true,
+          () => false,
+        ),
+      );
+    });
+
+    test('takes a pack of a megabyte', async () => {
+      await using setting = await prepare();
+      const buffer = await setting.open();
+      const body = randomBytes(1_040_000);
+      await buffer.append(body);
+      const [delivery] = await take(buffer, 1);
+      expect(Buffer.from(delivery?.pack ?? []).equals(body)).toBeTrue();
+    });
+
+    test('shares packs between sinks, or names the lock that keeps the second one out', async () => {
+      await using setting = await prepare();
+      const [first, second] = [await setting.open(), await setting.open()];
+      expect(first.sinkLock()).toBe(second.sinkLock());
+      if (first.sinkLock() !== undefined) return;
+      for (let index = 0; index < 200; index++) await first.append(packOf(`${index}`));
+      const [a, b] = await Promise.all([drain(first), drain(second)]);
+      expect([...a, ...b].map(textOf).sort()).toEqual(Array.from({ length: 200 }, (_, i) => `${i}`).sort());
+    });
+
+    test('tells what an acknowledgement is worth', async () => {
+      await using setting = await prepare();
+      const buffer = await setting.open();
+      expect(buffer.durability()).toEqual({ synced: true });
+      expect(APPEND_TIMEOUT_MS).toBeLessThan(2000);
+    });
+  });
+}
+
+async function drain(buffer: EventBuffer): Promise<Delivery[]> {
+  const all: Delivery[] = [];
+  for (;;) {
+    const some = await buffer.fetch({ bytesMax: 1, waitMs: 200 });
+    if (some.length === 0) return all;
+    all.push(...some);
+  }
+}

@@ -1,0 +1,85 @@
+// The buffers that the contract is held against, each over the real thing.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from '../../src/core/logger.ts';
+import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
+import { createJetStreamBuffer } from '../../src/usage/buffer/jetstream/index.ts';
+import { createJournal } from '../../src/usage/buffer/journal/index.ts';
+import { missingNats, startNats } from '../support/nats-server.ts';
+
+export type BufferSetting = AsyncDisposable & {
+  /** Another buffer over the same store, started. */
+  open(): Promise<EventBuffer>;
+  lines: { fields: object; message: string }[];
+};
+
+export type BufferUnderTest = {
+  name: string;
+  missing: string | undefined;
+  prepare(bytesMax?: number): Promise<BufferSetting>;
+};
+
+const BYTES_MAX = 2 ** 30;
+
+export function collectingLog(): { log: Logger; lines: { fields: object; message: string }[] } {
+  const lines: { fields: object; message: string }[] = [];
+  const keep = (fields: object, message: string): void => {
+    lines.push({ fields, message });
+  };
+  return { log: { debug: keep, info: keep, warn: keep, error: keep }, lines };
+}
+
+/** Closes whatever was opened, in reverse. */
+function opener(make: () => EventBuffer) {
+  const opened: EventBuffer[] = [];
+  return {
+    async open(): Promise<EventBuffer> {
+      const buffer = make();
+      opened.push(buffer);
+      await buffer.start();
+      return buffer;
+    },
+    async close(): Promise<void> {
+      for (const buffer of opened.toReversed()) await buffer.close();
+    },
+  };
+}
+
+export const BUFFERS: readonly BufferUnderTest[] = [
+  {
+    name: 'journal',
+    missing: undefined,
+    async prepare(bytesMax = BYTES_MAX) {
+      const directory = mkdtempSync(join(tmpdir(), 'atrium-journal-'));
+      const { log, lines } = collectingLog();
+      const { open, close } = opener(() => createJournal({ directory, bytesMax, log }));
+      return {
+        ...{ open, lines },
+        async [Symbol.asyncDispose]() {
+          await close();
+          rmSync(directory, { recursive: true, force: true });
+        },
+      };
+    },
+  },
+  {
+    name: 'JetStream',
+    missing: missingNats(),
+    async prepare(bytesMax = BYTES_MAX) {
+      const server = await startNats();
+      const { log, lines } = collectingLog();
+      const { url, monitorUrl } = server;
+      const settings = { url, monitorUrl, creds: undefined, streamPrefix: 'TEST', replicas: 1, bytesMax };
+      const { open, close } = opener(() => createJetStreamBuffer({ settings, log }));
+      return {
+        ...{ open, lines },
+        async [Symbol.asyncDispose]() {
+          await close();
+          await server.stop();
+        },
+      };
+    },
+  },
+];
