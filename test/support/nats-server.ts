@@ -1,14 +1,18 @@
 // A real nats-server for a test: a child process with a folder of its own, on loopback.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, startChild } from './child.ts';
 import { findServer } from './servers.ts';
 
 export type NatsServer = AsyncDisposable & {
+  /** With the user and the password, where it asks for them. */
   url: string;
   monitorUrl: string;
+  /** It hangs until `resume`: connections stay open, nobody answers. */
+  pause(): void;
+  resume(): void;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** Starts it again, with the same port and data. */
@@ -17,33 +21,70 @@ export type NatsServer = AsyncDisposable & {
 };
 
 /** Where Debian's package puts the old one. */
-export const OLD_NATS_SERVER = '/usr/sbin/nats-server';
+const OLD_NATS_SERVER = '/usr/sbin/nats-server';
+
+const required = process.env['REQUIRE_SERVERS'] === '1';
+
+/** The new one; an old one that stands on the PATH is none. */
+function findNats(): string | undefined {
+  const found = findServer('nats-server');
+  return found === OLD_NATS_SERVER ? undefined : found;
+}
 
 /** Why nothing can be tested with it here; undefined when it can. CI requires it. */
 export function missingNats(): string | undefined {
-  if (findServer('nats-server') !== undefined || process.env['REQUIRE_SERVERS'] === '1') return undefined;
+  if (findNats() !== undefined) return undefined;
+  if (required) throw new Error('nats-server is required, but not installed: bun run servers');
   return 'needs nats-server: bun run servers';
 }
 
-export async function startNats(
-  options: { binary?: string; syncs?: boolean; jetstream?: boolean; monitored?: boolean } = {},
-): Promise<NatsServer> {
-  const binary = options.binary ?? findServer('nats-server');
+/** The binary of a server that is too old; undefined where none is installed. CI requires it. */
+export function findOldNats(): string | undefined {
+  const found =
+    existsSync(OLD_NATS_SERVER) && Bun.spawnSync([OLD_NATS_SERVER, '--version']).stdout.includes(' v2.9.');
+  if (found) return OLD_NATS_SERVER;
+  if (required)
+    throw new Error(`nats-server 2.9 is required at ${OLD_NATS_SERVER}: apt-get install nats-server`);
+  return undefined;
+}
+
+export type NatsServerOptions = {
+  binary?: string;
+  /** Whether it syncs before it acknowledges. */
+  syncs?: boolean;
+  jetstream?: boolean;
+  monitored?: boolean;
+  credentials?: { user: string; password: string };
+  /** More of its configuration. */
+  configuration?: string;
+};
+
+export async function startNats(options: NatsServerOptions = {}): Promise<NatsServer> {
+  const binary = options.binary ?? findNats();
   if (binary === undefined) throw new Error('nats-server is not installed: bun run servers');
   const folder = mkdtempSync(join(tmpdir(), 'atrium-nats-'));
   const [port, monitorPort] = [freePort(), freePort()];
   const sync = options.syncs === false ? '' : ', sync_interval: always';
+  const { credentials, configuration = '' } = options;
   const lines = [
     `listen: 127.0.0.1:${port}`,
     ...(options.monitored === false ? [] : [`http: 127.0.0.1:${monitorPort}`]),
     ...(options.jetstream === false ? [] : [`jetstream { store_dir: "${folder}/store"${sync} }`]),
+    configuration,
   ];
   writeFileSync(join(folder, 'nats.conf'), lines.join('\n'));
   let child: Child | undefined;
   const start = async (): Promise<void> => {
     const started = startChild([binary, '-c', join(folder, 'nats.conf')]);
     child = started;
-    await eventually('nats-server to listen', () => started.output().includes('Server is ready'));
+    let exited = false;
+    void started.exited.then(() => {
+      exited = true;
+    });
+    await eventually('nats-server to listen', () => {
+      if (exited) throw new Error(`nats-server ended: ${started.output()}`);
+      return started.output().includes('Server is ready');
+    });
   };
   const stop = async (): Promise<void> => {
     await child?.stop();
@@ -56,10 +97,12 @@ export async function startNats(
     throw error;
   }
   return {
-    url: `nats://127.0.0.1:${port}`,
+    url: `nats://${credentials === undefined ? '' : `${credentials.user}:${credentials.password}@`}127.0.0.1:${port}`,
     monitorUrl: `http://127.0.0.1:${monitorPort}`,
     start,
     stop,
+    pause: () => child?.kill('SIGSTOP'),
+    resume: () => child?.kill('SIGCONT'),
     async kill() {
       child?.kill('SIGKILL');
       await child?.exited;

@@ -70,6 +70,39 @@ for (const { name, missing, prepare } of BUFFERS) {
       expect(await second.fetch({ bytesMax: BYTES, waitMs: 100 })).toEqual([]);
     });
 
+    test('delivers what was fetched only again after a restart', async () => {
+      await using setting = await prepare();
+      const first = await setting.open();
+      await first.append(packOf('held'));
+      await take(first, 1);
+      expect(await first.fetch({ bytesMax: BYTES, waitMs: 50 })).toEqual([]);
+      await first.close();
+      const second = await setting.open();
+      expect((await take(second, 1)).map(textOf)).toEqual(['held']);
+    });
+
+    test('fetches about as much as was asked for, and at least one', async () => {
+      await using setting = await prepare();
+      const buffer = await setting.open();
+      const body = randomBytes(100_000);
+      for (let index = 0; index < 10; index++) await buffer.append(body);
+      expect((await buffer.fetch({ bytesMax: 1, waitMs: 0 })).length).toBe(1);
+      const some = await buffer.fetch({ bytesMax: 350_000, waitMs: 0 });
+      expect(some.length).toBeWithin(3, 5);
+      expect((await take(buffer, 9 - some.length)).length).toBe(9 - some.length);
+    });
+
+    test('counts what waits', async () => {
+      await using setting = await prepare(2 ** 24);
+      const buffer = await setting.open();
+      for (let index = 0; index < 5; index++) await buffer.append(randomBytes(10_000));
+      const full = await buffer.figures();
+      expect(full).toMatchObject({ packs: 5, bytesMax: 2 ** 24 });
+      expect(full.bytes).toBeGreaterThanOrEqual(50_000);
+      await buffer.acknowledge(await take(buffer, 5));
+      expect((await buffer.figures()).packs).toBe(0);
+    });
+
     test('delivers what was released again', async () => {
       await using setting = await prepare();
       const buffer = await setting.open();

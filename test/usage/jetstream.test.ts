@@ -1,11 +1,12 @@
 // The JetStream buffer and its server: what it refuses, what it says, and what happens when the server goes away.
 
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync } from 'node:fs';
-import { connect } from 'nats';
+import { randomBytes } from 'node:crypto';
+import { connect, nanos } from 'nats';
+import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { createJetStreamBuffer, type JetStreamSettings } from '../../src/usage/buffer/jetstream/index.ts';
 import { eventually, freePort } from '../support/child.ts';
-import { missingNats, type NatsServer, OLD_NATS_SERVER, startNats } from '../support/nats-server.ts';
+import { findOldNats, missingNats, type NatsServer, startNats } from '../support/nats-server.ts';
 import { collectingLog } from './event-buffers.ts';
 
 setDefaultTimeout(60_000);
@@ -22,6 +23,24 @@ function open(settings: JetStreamSettings) {
   const buffer = createJetStreamBuffer({ settings, log });
   return { buffer, lines, [Symbol.asyncDispose]: () => buffer.close() };
 }
+
+const starting = (settings: JetStreamSettings) => {
+  const opened = open(settings);
+  const refused = opened.buffer.start().then(
+    () => '',
+    (error: Error) => error.message,
+  );
+  return { ...opened, refused };
+};
+
+const works = (buffer: EventBuffer): Promise<boolean> =>
+  buffer.append(new Uint8Array(10)).then(
+    () => true,
+    () => false,
+  );
+
+const USER = { user: 'user', password: 'very-secret' };
+const shown = (lines: readonly object[]): string => lines.map((line) => Bun.inspect(line)).join('\n');
 
 const missing = missingNats();
 describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : ` (${missing})`}`, () => {
@@ -47,36 +66,139 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
 
   test('refuses a server without JetStream in one line', async () => {
     await using server = await startNats({ jetstream: false });
-    await using opened = open(settingsOf(server));
-    const refused = await opened.buffer.start().catch((error: Error) => error.message);
-    expect(refused).toStartWith('NATS_URL: the server has no JetStream');
+    await using opened = starting(settingsOf(server));
+    expect(await opened.refused).toStartWith('NATS_URL: the server has no JetStream');
   });
 
-  const old = existsSync(OLD_NATS_SERVER) || process.env['REQUIRE_SERVERS'] === '1';
-  test.skipIf(!old)(
-    `refuses a server that cannot sync before it acknowledges (${OLD_NATS_SERVER})`,
+  const old = findOldNats();
+  const lacking = old === undefined ? ' (needs nats-server 2.9)' : '';
+  test.skipIf(old === undefined)(
+    `refuses a server that cannot sync before it acknowledges${lacking}`,
     async () => {
-      await using server = await startNats({ binary: OLD_NATS_SERVER, syncs: false });
-      await using opened = open(settingsOf(server));
-      const refused = await opened.buffer.start().catch((error: Error) => error.message);
-      expect(refused).toMatch(/nats-server 2\.9\.\d+ cannot sync before it acknowledges.*use 2\.10 or later/);
+      await using server = await startNats({ syncs: false, ...(old === undefined ? {} : { binary: old }) });
+      await using opened = starting(settingsOf(server));
+      expect(await opened.refused).toMatch(
+        /nats-server 2\.9\.\d+ cannot sync before it acknowledges.*use 2\.10 or later/,
+      );
     },
   );
+
+  test('refuses settings that the server cannot follow, by their names', async () => {
+    await using server = await startNats();
+    await using copies = starting({ ...settingsOf(server), replicas: 3 });
+    expect(await copies.refused).toMatch(/^NATS_REPLICAS: .*TEST_EVENTS.*replicas/);
+    await using large = starting({ ...settingsOf(server), bytesMax: 2 ** 50 });
+    expect(await large.refused).toMatch(/^EVENT_BUFFER_BYTES_MAX: .*TEST_EVENTS.*storage/);
+  });
+
+  test('says once, and goes on refusing, when the server that comes later cannot serve', async () => {
+    await using server = await startNats({ jetstream: false });
+    await server.kill();
+    await using opened = open(settingsOf(server));
+    await opened.buffer.start();
+    await server.start();
+    const told = () => opened.lines.filter(({ message }) => message.includes('no JetStream'));
+    await eventually('the refusal', () => told().length > 0);
+    await Bun.sleep(1200);
+    expect(told().length).toBe(1);
+    await expect(opened.buffer.append(new Uint8Array(10))).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('does not take another page for that of its server', async () => {
+    await using server = await startNats();
+    await using other = await startNats({ jetstream: false });
+    await using opened = open({ ...settingsOf(server), monitorUrl: other.monitorUrl });
+    await opened.buffer.start();
+    const warning = expect.stringContaining('could not be seen');
+    expect(opened.buffer.durability()).toMatchObject({ synced: false, warning });
+  });
+
+  test.each([true, false])('asks the system account where it may (syncs: %p)', async (syncs) => {
+    const subject = '$SYS.REQ.SERVER.PING.VARZ';
+    const configuration = `
+      system_account: SYS
+      accounts {
+        SYS { users: [{ user: sys, password: sys }], exports: [{ service: "${subject}" }] }
+        APP {
+          jetstream: enabled
+          users: [{ user: ${USER.user}, password: ${USER.password} }]
+          imports: [{ service: { account: SYS, subject: "${subject}" } }]
+        }
+      }`;
+    await using server = await startNats({ syncs, monitored: false, configuration, credentials: USER });
+    await using opened = open(settingsOf(server));
+    await opened.buffer.start();
+    const { synced } = opened.buffer.durability();
+    expect(synced).toBe(syncs);
+    if (!syncs) expect(shown(opened.lines)).toContain('(every 120 seconds)');
+  });
+
+  test('refuses a pack that the server takes for too large as such', async () => {
+    await using server = await startNats({ configuration: 'max_payload: 65536' });
+    await using opened = open(settingsOf(server));
+    await opened.buffer.start();
+    await opened.buffer.append(randomBytes(65_536));
+    const refused = opened.buffer.append(randomBytes(65_537));
+    await expect(refused).rejects.toMatchObject({ kind: 'too-large' });
+    expect(await works(opened.buffer)).toBeTrue();
+  });
+
+  test('lets several processes make the stream at once', async () => {
+    await using server = await startNats();
+    const all = Array.from({ length: 4 }, () => starting(settingsOf(server)));
+    expect(await Promise.all(all.map(({ refused }) => refused))).toEqual(['', '', '', '']);
+    expect(await Promise.all(all.map(({ buffer }) => works(buffer)))).toEqual([true, true, true, true]);
+    expect((await all[0]?.buffer.figures())?.packs).toBe(4);
+    await Promise.all(all.map(({ buffer }) => buffer.close()));
+  });
+
+  test('answers in time while the server hangs, and works when it goes on', async () => {
+    await using server = await startNats();
+    await using opened = open(settingsOf(server));
+    await opened.buffer.start();
+    server.pause();
+    const startedAt = performance.now();
+    await expect(opened.buffer.append(new Uint8Array(10))).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    await expect(opened.buffer.fetch({ bytesMax: 1000, waitMs: 100 })).rejects.toThrow();
+    await expect(opened.buffer.figures()).rejects.toThrow();
+    server.resume();
+    await eventually('an append', () => works(opened.buffer), 5000);
+  });
+
+  test('makes a consumer anew that was deleted', async () => {
+    await using server = await startNats();
+    await using opened = open(settingsOf(server));
+    const { buffer } = opened;
+    await buffer.start();
+    await buffer.append(new Uint8Array(10));
+    const connection = await connect({ servers: server.url });
+    await (await connection.jetstreamManager()).consumers.delete('TEST_EVENTS', 'sink');
+    await connection.close();
+    await expect(buffer.fetch({ bytesMax: 1000, waitMs: 100 })).rejects.toThrow();
+    await eventually(
+      'a pack',
+      async () => (await buffer.fetch({ bytesMax: 1000, waitMs: 100 }).catch(() => [])).length > 0,
+      5000,
+    );
+  });
 
   test('refuses a stream that is somebody else’s, and brings its own up to date', async () => {
     await using server = await startNats();
     const connection = await connect({ servers: server.url });
     const manager = await connection.jetstreamManager();
     await manager.streams.add({ name: 'OTHER_EVENTS', subjects: ['other'] });
-    await using foreign = open({ ...settingsOf(server), streamPrefix: 'OTHER' });
-    const refused = await foreign.buffer.start().catch((error: Error) => error.message);
-    expect(refused).toContain('not ours: set NATS_STREAM_PREFIX');
+    await using foreign = starting({ ...settingsOf(server), streamPrefix: 'OTHER' });
+    expect(await foreign.refused).toContain('not ours: set NATS_STREAM_PREFIX');
     {
       await using first = open(settingsOf(server));
       await first.buffer.start();
     }
+    await manager.consumers.update('TEST_EVENTS', 'sink', { ack_wait: nanos(1000), max_deliver: 3 });
     await using second = open({ ...settingsOf(server), bytesMax: 2 * BYTES_MAX });
     await second.buffer.start();
+    const { config } = await manager.consumers.info('TEST_EVENTS', 'sink');
+    expect(config).toMatchObject({ ack_wait: nanos(60_000), max_deliver: -1 });
     expect((await manager.streams.info('TEST_EVENTS')).config.max_bytes).toBe(2 * BYTES_MAX);
     await connection.close();
   });
@@ -90,15 +212,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     await expect(opened.buffer.append(new Uint8Array(10))).rejects.toMatchObject({ kind: 'unavailable' });
     expect(performance.now() - startedAt).toBeLessThan(2000);
     await server.start();
-    await eventually(
-      'an append',
-      () =>
-        opened.buffer.append(new Uint8Array(10)).then(
-          () => true,
-          () => false,
-        ),
-      5000,
-    );
+    await eventually('an append', () => works(opened.buffer), 5000);
   });
 
   test('loses nothing that was acknowledged when the server is killed amid appends', async () => {
@@ -147,23 +261,26 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     const connection = await connect({ servers: server.url });
     await (await connection.jetstreamManager()).streams.delete('TEST_EVENTS');
     await connection.close();
-    await eventually(
-      'an append',
-      () =>
-        opened.buffer.append(new Uint8Array(10)).then(
-          () => true,
-          () => false,
-        ),
-      5000,
-    );
+    await eventually('an append', () => works(opened.buffer), 5000);
   });
 
   test('writes no password into the log', async () => {
-    const url = `nats://user:very-secret@127.0.0.1:${freePort()}`;
-    await using opened = open({ ...settingsOf({ url, monitorUrl: 'http://127.0.0.1:1' }) });
-    await opened.buffer.start();
-    const shown = opened.lines.map((line) => Bun.inspect(line)).join('\n');
-    expect(shown).toContain('not reachable');
-    expect(shown).not.toContain('very-secret');
+    await using server = await startNats({
+      credentials: USER,
+      syncs: false,
+      configuration: `authorization { user: ${USER.user}, password: ${USER.password} }`,
+    });
+    const away = `nats://user:very-secret@127.0.0.1:${freePort()}`;
+    const cases = [
+      { url: server.url, says: 'connected to NATS' },
+      { url: server.url.replace('very-secret', 'wrong-secret'), says: 'Authorization Violation' },
+      { url: away, says: 'not reachable' },
+    ];
+    for (const { url, says } of cases) {
+      await using opened = open(settingsOf({ url, monitorUrl: 'http://127.0.0.1:1' }));
+      await opened.buffer.start();
+      expect(shown(opened.lines)).toMatch(new RegExp(says, 'i'));
+      expect(shown(opened.lines)).not.toMatch(/(?:very|wrong)-secret/);
+    }
   });
 });

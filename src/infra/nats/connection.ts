@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { connect, credsAuthenticator, Events, type NatsConnection } from 'nats';
+import { endsWithin } from '../../core/lifecycle.ts';
 
 export type NatsLink = {
   /** The connection, while there is one; the server has been heard of within seconds. */
@@ -64,11 +65,15 @@ export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): Nat
     }
   };
   const openUntilClosed = async (): Promise<void> => {
-    for (let attempt = 0; !closed; attempt++) {
+    let told = '';
+    while (!closed) {
       try {
         await open();
+        told = '';
       } catch (error) {
-        if (attempt === 0) log.warn({ err: error }, 'NATS is not reachable yet; waiting for it');
+        // What is in the way may change: first nobody answers, then it is the password.
+        if (told !== `${error}`) log.warn({ err: error }, 'NATS is not reachable yet; waiting for it');
+        told = `${error}`;
       }
       present = false;
       connection = undefined;
@@ -81,8 +86,10 @@ export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): Nat
     connected: () => (present ? connection : undefined),
     async close() {
       closed = true;
-      await Promise.race([connection?.drain().catch(() => undefined), Bun.sleep(CLOSE_TIMEOUT_MS)]);
-      await connection?.close();
+      if (connection === undefined) return;
+      const drained = connection.drain().catch(() => undefined);
+      if (!(await endsWithin(drained, CLOSE_TIMEOUT_MS)))
+        await endsWithin(connection.close(), CLOSE_TIMEOUT_MS);
     },
   };
 }

@@ -1,39 +1,74 @@
 // Pulling messages of a consumer: what is there, at once, or the first that comes. The client library's own ways
 // either wait for a full batch or fetch ahead without end. Protocol: NATS ADR-13, "Pull Subscribe".
 
-import { createInbox, type Msg, type NatsConnection, nanos } from 'nats';
+import { createInbox, type Msg, type NatsConnection, NatsError, nanos } from 'nats';
 
-export type Pull = { stream: string; consumer: string; batch: number } & (
-  | { noWait: true }
-  | { expiresMs: number }
-);
+export type Pull = {
+  stream: string;
+  consumer: string;
+  batch: number;
+  /** A first message that is larger ends the pull without it. */
+  bytesMax?: number;
+  /** How long to wait for a full batch; 0 takes what is there. */
+  waitMs: number;
+};
 
-/** Beyond what the server was asked to take. */
+/** Silence beyond what the server was asked to wait. */
 const GRACE_MS = 1000;
 
-/** Rejects when the connection is closed meanwhile; what was delivered then comes again. */
+const NO_MESSAGES = 404;
+const TIMED_OUT = 408;
+
+/**
+ * Rejects with NatsError when the server does not answer, or has no such consumer. What was on its way then is
+ * delivered again after the consumer's time.
+ */
 export async function pull(connection: NatsConnection, request: Pull): Promise<Msg[]> {
+  const { stream, consumer, batch, bytesMax, waitMs } = request;
   const inbox = createInbox();
   const subscription = connection.subscribe(inbox);
-  const waitMs = 'noWait' in request ? 0 : request.expiresMs;
-  const timer = setTimeout(() => subscription.unsubscribe(), waitMs + GRACE_MS);
+  let silent = false;
+  const timer = setTimeout(() => {
+    silent = true;
+    subscription.unsubscribe();
+  }, waitMs + GRACE_MS);
   const messages: Msg[] = [];
+  let failure: NatsError | undefined;
   try {
-    const asked = 'noWait' in request ? { no_wait: true } : { expires: nanos(request.expiresMs) };
-    connection.publish(
-      `$JS.API.CONSUMER.MSG.NEXT.${request.stream}.${request.consumer}`,
-      JSON.stringify({ batch: request.batch, ...asked }),
-      { reply: inbox },
-    );
+    const asked = {
+      batch,
+      ...(bytesMax === undefined ? {} : { max_bytes: bytesMax }),
+      ...(waitMs === 0 ? { no_wait: true } : { expires: nanos(waitMs) }),
+    };
+    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify(asked), {
+      reply: inbox,
+    });
     for await (const message of subscription) {
-      // A status ends the pull: nothing (more) is there, or the server is going away.
-      if (message.headers?.hasError === true || message.reply === undefined || message.reply === '') break;
+      if (isStatus(message)) {
+        failure = toFailure(message);
+        break;
+      }
       messages.push(message);
-      if (messages.length === request.batch) break;
+      if (messages.length === batch) break;
+      timer.refresh();
     }
   } finally {
     clearTimeout(timer);
     subscription.unsubscribe();
   }
+  if (messages.length > 0) return messages;
+  if (silent) failure = new NatsError('NATS did not answer a pull in time', 'TIMEOUT');
+  if (failure !== undefined) throw failure;
   return messages;
+}
+
+const isStatus = ({ headers, reply }: Msg): boolean =>
+  headers?.hasError === true || reply === undefined || reply === '';
+
+/** Some statuses only say that there is no more: no message, none in time, or none that is small enough. */
+function toFailure({ headers }: Msg): NatsError | undefined {
+  const code = headers?.code ?? 0;
+  const description = headers?.description ?? '';
+  if (code === NO_MESSAGES || code === TIMED_OUT || /max ?bytes/i.test(description)) return undefined;
+  return new NatsError(`NATS ended a pull: ${code} ${description}`.trimEnd(), `${code}`);
 }

@@ -2,6 +2,7 @@
 
 import {
   AckPolicy,
+  type ConsumerConfig,
   DiscardPolicy,
   type JetStreamManager,
   type NatsConnection,
@@ -30,8 +31,8 @@ const API_TIMEOUT_MS = 2000;
 const OLDEST = { major: 2, minor: 10 };
 
 /**
- * Throws `ServerRefused` for a server that is too old, has no JetStream, or keeps the stream otherwise than it was
- * asked to.
+ * Throws `ServerRefused` for a server that is too old, has no JetStream, refuses the stream, or keeps it otherwise
+ * than it was asked to; what may be better at the next attempt throws the client's error.
  */
 export async function prepareStream(
   connection: NatsConnection,
@@ -39,8 +40,17 @@ export async function prepareStream(
 ): Promise<JetStreamManager> {
   refuseOld(connection.info?.version ?? '0');
   const manager = await openManager(connection);
-  const wanted = wantedStream(settings);
   const name = streamOf(settings.streamPrefix);
+  try {
+    await makeStream(manager, name, wantedStream(settings));
+    await prepareConsumer(manager, name);
+  } catch (error) {
+    throw toRefusal(name, error);
+  }
+  return manager;
+}
+
+async function makeStream(manager: JetStreamManager, name: string, wanted: Wanted): Promise<void> {
   const found = await manager.streams.info(name).catch(absent);
   if (found === undefined) await manager.streams.add({ ...wanted, name });
   else if (differences(wanted, found.config).length > 0) {
@@ -49,11 +59,32 @@ export async function prepareStream(
   }
   // Servers leave out options that they do not know, in silence.
   const kept = await manager.streams.info(name);
-  const ignored = differences(wanted, kept.config);
-  if (ignored.length > 0)
-    throw new ServerRefused(`NATS keeps the stream ${name} without ${ignored.join(', ')}`);
-  await prepareConsumer(manager, name);
-  return manager;
+  refuseIgnored(`the stream ${name}`, differences(wanted, kept.config));
+}
+
+function refuseIgnored(what: string, ignored: readonly string[]): void {
+  if (ignored.length === 0) return;
+  throw new ServerRefused(`NATS_URL: the server keeps ${what} without ${ignored.join(', ')}`);
+}
+
+/** JetStream's numbers of errors (its errors.json) that a setting mends, and of those that a race makes. */
+const STORAGE_SHORT = 10_047;
+const NOT_CLUSTERED = 10_074;
+const SETTINGS: Record<number, string> = {
+  [STORAGE_SHORT]: 'EVENT_BUFFER_BYTES_MAX',
+  [NOT_CLUSTERED]: 'NATS_REPLICAS',
+};
+const RACES = [10_013, 10_058, 10_148];
+const BAD_REQUEST = 400;
+
+/** What the server would refuse again is a refusal; all else stays as it is. */
+function toRefusal(name: string, error: unknown): unknown {
+  if (!(error instanceof NatsError) || error.api_error === undefined) return error;
+  const { code, err_code: number = 0, description } = error.api_error;
+  const setting = SETTINGS[number];
+  if (setting === undefined && (code !== BAD_REQUEST || RACES.includes(number))) return error;
+  const message = `${setting ?? 'NATS_URL'}: the server refuses the stream ${name}: ${description}`;
+  return new ServerRefused(message, { cause: error });
 }
 
 function refuseOld(version: string): void {
@@ -93,15 +124,21 @@ const wantedStream = ({ streamPrefix, replicas, bytesMax }: StreamSettings) => (
   discard: DiscardPolicy.New,
   max_bytes: bytesMax,
   max_age: 0,
+  max_msgs: -1,
+  max_msgs_per_subject: -1,
+  max_msg_size: -1,
   num_replicas: replicas,
 });
 
 type Wanted = ReturnType<typeof wantedStream>;
 
-const differences = (wanted: Wanted, found: StreamConfig): string[] =>
-  (Object.keys(wanted) as (keyof Wanted)[]).filter(
-    (option) => JSON.stringify(found[option] ?? 0) !== JSON.stringify(wanted[option]),
-  );
+/** Options that are not as wanted; a server leaves out what is zero. */
+const differences = (wanted: Wanted | WantedConsumer, found: StreamConfig | ConsumerConfig): string[] => {
+  const kept = new Map<string, unknown>(Object.entries(found));
+  return Object.entries(wanted)
+    .filter(([option, value]) => JSON.stringify(kept.get(option) ?? 0) !== JSON.stringify(value))
+    .map(([option]) => option);
+};
 
 /** What can't be changed later tells a stream of somebody else's. */
 function refuseForeign(name: string, { retention, storage }: StreamConfig): void {
@@ -109,16 +146,22 @@ function refuseForeign(name: string, { retention, storage }: StreamConfig): void
   throw new ServerRefused(`NATS has a stream ${name} that is not ours: set NATS_STREAM_PREFIX`);
 }
 
+const WANTED_CONSUMER = {
+  ack_policy: AckPolicy.Explicit,
+  ack_wait: nanos(ACK_WAIT_MS),
+  max_deliver: -1,
+  max_ack_pending: DELIVERED_MAX,
+};
+
+type WantedConsumer = typeof WANTED_CONSUMER;
+
 async function prepareConsumer(manager: JetStreamManager, stream: string): Promise<void> {
-  const wanted = { ack_wait: nanos(ACK_WAIT_MS), max_deliver: -1, max_ack_pending: DELIVERED_MAX };
   const found = await manager.consumers.info(stream, CONSUMER).catch(absent);
-  if (found === undefined) {
-    await manager.consumers.add(stream, {
-      durable_name: CONSUMER,
-      ack_policy: AckPolicy.Explicit,
-      ...wanted,
-    });
-  } else await manager.consumers.update(stream, CONSUMER, wanted);
+  const { config } =
+    found === undefined
+      ? await manager.consumers.add(stream, { durable_name: CONSUMER, ...WANTED_CONSUMER })
+      : await manager.consumers.update(stream, CONSUMER, WANTED_CONSUMER);
+  refuseIgnored(`the consumer ${CONSUMER} of ${stream}`, differences(WANTED_CONSUMER, config));
 }
 
 const NOT_FOUND = '404';

@@ -1,0 +1,115 @@
+// A server whose stream is as we want it: looked after from the first connection on, at every further one, and when
+// the stream turns out to be gone.
+
+import { ErrorCode, type JetStreamClient, type JetStreamManager, type NatsConnection, NatsError } from 'nats';
+import type { Logger } from '../../../core/logger.ts';
+import { linkNats, type NatsLink } from '../../../infra/nats/connection.ts';
+import type { Durability } from '../event-buffer.ts';
+import { readDurability } from './durability.ts';
+import { prepareStream, ServerRefused, type StreamSettings } from './stream.ts';
+
+export type JetStreamSettings = StreamSettings & {
+  url: string;
+  creds: string | undefined;
+  monitorUrl: string | undefined;
+};
+
+export type Prepared = { connection: NatsConnection; client: JetStreamClient; manager: JetStreamManager };
+
+export type Session = {
+  /** Waits a moment for the server. Throws `ServerRefused` for one that can't serve; one that is away comes later. */
+  start(): Promise<void>;
+  /** Undefined while the server is away, or its stream is not ready. */
+  prepared(): Prepared | undefined;
+  /** While the server is there, whatever the stream does. */
+  connected(): NatsConnection | undefined;
+  /** Why the server that is there can't serve. */
+  refusal(): ServerRefused | undefined;
+  /** Undefined until a server has been asked. */
+  durability(): Durability | undefined;
+  /** To be told of every failure: a stream that somebody has deleted is made anew. */
+  failed(error: unknown): void;
+  close(): Promise<void>;
+};
+
+const START_WAIT_MS = 2500;
+const PREPARE_RETRY_MS = 500;
+
+export function createSession({ settings, log }: { settings: JetStreamSettings; log: Logger }): Session {
+  let link: NatsLink | undefined;
+  let prepared: Prepared | undefined;
+  let preparing = false;
+  /** Counts what makes earlier preparations worthless. */
+  let generation = 0;
+  let refusal: ServerRefused | undefined;
+  let durability: Durability | undefined;
+  let told = '';
+
+  const askDurability = async (connection: NatsConnection): Promise<void> => {
+    const found = await readDurability(connection, settings);
+    if (!found.synced && (durability === undefined || durability.synced)) log.warn({}, found.warning);
+    durability = found;
+  };
+  const tell = (error: unknown): void => {
+    refusal = error instanceof ServerRefused ? error : undefined;
+    if (told === `${error}`) return;
+    told = `${error}`;
+    if (refusal !== undefined) log.error({}, refusal.message);
+    else log.warn({ err: error }, 'the stream of usage events is not ready yet');
+  };
+  const prepare = async (connection: NatsConnection): Promise<void> => {
+    // Another server may answer at the address now.
+    generation += 1;
+    prepared = undefined;
+    if (preparing) return;
+    preparing = true;
+    while (prepared === undefined && link?.connected() === connection) {
+      const current = generation;
+      try {
+        const manager = await prepareStream(connection, settings);
+        if (current !== generation) continue;
+        prepared = { connection, client: connection.jetstream(), manager };
+        refusal = undefined;
+        told = '';
+        void askDurability(connection);
+      } catch (error) {
+        tell(error);
+        await Bun.sleep(PREPARE_RETRY_MS);
+      }
+    }
+    preparing = false;
+  };
+  const begin = (connection: NatsConnection): void => void prepare(connection);
+
+  return {
+    async start() {
+      const { url, creds } = settings;
+      link = linkNats({ url, creds, name: 'atrium', log, onConnect: begin });
+      const until = performance.now() + START_WAIT_MS;
+      while (performance.now() < until && durability === undefined && refusal === undefined) {
+        await Bun.sleep(10);
+      }
+      if (refusal === undefined) return;
+      await link.close();
+      throw refusal;
+    },
+    prepared: () => (link?.connected() === prepared?.connection ? prepared : undefined),
+    connected: () => link?.connected(),
+    refusal: () => refusal,
+    durability: () => durability,
+    failed(error) {
+      const connection = link?.connected();
+      if (connection !== undefined && isMissing(error)) begin(connection);
+    },
+    async close() {
+      const closing = link?.close();
+      link = undefined;
+      await closing;
+    },
+  };
+}
+
+/** No stream listens to the subject, no consumer to the pull, or there is none of the name. */
+const isMissing = (error: unknown): boolean =>
+  error instanceof NatsError &&
+  ((error.code === ErrorCode.NoResponders && error.api_error === undefined) || error.code === '404');

@@ -1,0 +1,268 @@
+// From the buffer to the tables: once each, counted right, with a bad event taken out and a bad database waited for.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '../../src/core/ids.ts';
+import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import { migrate } from '../../src/infra/postgres/migrate.ts';
+import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
+import { createJournal } from '../../src/usage/buffer/journal/index.ts';
+import type { UsageEvent } from '../../src/usage/event.ts';
+import { createDeadLetters } from '../../src/usage/operations/dead-letters.ts';
+import { toPack } from '../../src/usage/pack.ts';
+import { encodeRow } from '../../src/usage/row.ts';
+import { createSink } from '../../src/usage/sink.ts';
+import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
+import { createEventReader } from '../../src/usage/store/reader.ts';
+import { createRetention } from '../../src/usage/store/retention.ts';
+import { createEventWriter } from '../../src/usage/store/writer.ts';
+import { eventually } from '../support/child.ts';
+import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { startPostgresServer } from '../support/postgres-server.ts';
+
+setDefaultTimeout(120_000);
+
+let database: TestDatabase;
+let folder: string;
+let journals = 0;
+beforeAll(async () => {
+  database = await testDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'atrium-sink-'));
+});
+afterAll(async () => {
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const eventIn = (workspaceId: string, fields: Partial<UsageEvent> = {}): UsageEvent => ({
+  id: newId(),
+  workspaceId,
+  eventId: crypto.randomUUID(),
+  source: 'test',
+  type: 'chat.create',
+  subject: 'ada@example.com',
+  timeMicroseconds: Date.now() * 1000,
+  data: '{"value":"1"}',
+  extensions: null,
+  value: '1',
+  ...fields,
+});
+
+async function openJournal(): Promise<EventBuffer> {
+  const buffer = createJournal({
+    directory: join(folder, `${++journals}`),
+    bytesMax: 2 ** 30,
+    log: silentLog,
+  });
+  await buffer.start();
+  return buffer;
+}
+
+function sinkOf(sql: Sql, buffer: EventBuffer) {
+  const deadLetters = createDeadLetterStore(sql);
+  return {
+    ...createSink({ sql, buffer, writer: createEventWriter(sql), deadLetters, log: silentLog }),
+    deadLetters,
+  };
+}
+
+const settle = async ({ job }: ReturnType<typeof sinkOf>): Promise<void> => job.settle?.();
+
+/** Every count and rollup of a workspace, against the events themselves. */
+async function expectCountedRight(sql: Sql, workspaceId: string, events: number): Promise<void> {
+  const differences = await sql`
+    WITH truth AS (SELECT * FROM usage_events WHERE workspace_id = ${workspaceId}),
+    counts AS (
+      SELECT 0 AS grain, created_at AS start, count(*) AS events FROM truth GROUP BY created_at
+      UNION ALL SELECT 60, date_trunc('minute', created_at), count(*) FROM truth GROUP BY 2
+      UNION ALL SELECT 86400, date_trunc('day', created_at), count(*) FROM truth GROUP BY 2),
+    kept AS (SELECT grain, start, events FROM usage_counts WHERE workspace_id = ${workspaceId} AND events > 0),
+    sources AS (
+      SELECT date_trunc('hour', created_at)::timestamp(0) AS hour, type, source, count(*) AS events,
+        sum(coalesce(value, 0)) AS value FROM truth GROUP BY 1, 2, 3),
+    subjects AS (
+      SELECT date_trunc('hour', created_at)::timestamp(0) AS hour, type, subject, count(*) AS events,
+        sum(coalesce(value, 0)) AS value FROM truth GROUP BY 1, 2, 3),
+    by_source AS (SELECT hour, type, source, events, value FROM usage_by_source WHERE workspace_id = ${workspaceId}),
+    by_subject AS (SELECT hour, type, subject, events, value FROM usage_by_subject WHERE workspace_id = ${workspaceId})
+    (SELECT 'counts' FROM (TABLE counts EXCEPT TABLE kept) d UNION ALL SELECT 'kept' FROM (TABLE kept EXCEPT TABLE counts) d)
+    UNION ALL SELECT 'source' FROM (TABLE sources EXCEPT TABLE by_source) d
+    UNION ALL SELECT 'source' FROM (TABLE by_source EXCEPT TABLE sources) d
+    UNION ALL SELECT 'subject' FROM (TABLE subjects EXCEPT TABLE by_subject) d
+    UNION ALL SELECT 'subject' FROM (TABLE by_subject EXCEPT TABLE subjects) d`;
+  expect([...differences]).toEqual([]);
+  const [row] = await sql<
+    { events: number }[]
+  >`SELECT count(*) AS events FROM usage_events WHERE workspace_id = ${workspaceId}`;
+  expect(row?.events).toBe(events);
+}
+
+test('two sinks at once on the same events neither wait for each other for ever nor count twice', async () => {
+  const workspaces = ['overlap-a', 'overlap-b', 'overlap-c'];
+  const events = Array.from({ length: 3000 }, (_, index) =>
+    eventIn(workspaces[index % 3] ?? '', {
+      type: `t.${index % 5}`,
+      subject: `p${index % 7}`,
+      source: `s${index % 2}`,
+    }),
+  );
+  const sinks = await Promise.all(
+    [1, 2, 3].map(async (seed) => {
+      const buffer = await openJournal();
+      // Each has all the events, in another order and cut otherwise.
+      const shuffled = events
+        .map((event, index) => ({ event, key: (index * 7919 * seed) % 3001 }))
+        .sort((a, b) => a.key - b.key);
+      for (let start = 0; start < shuffled.length; start += 100 * seed) {
+        await buffer.append(
+          toPack(shuffled.slice(start, start + 100 * seed).map(({ event }) => encodeRow(event))),
+        );
+      }
+      return { buffer, ...sinkOf(database.sql, buffer) };
+    }),
+  );
+  for (const { job } of sinks) await job.start();
+  await Promise.all(sinks.map(({ job }) => job.settle?.()));
+  for (const { figures } of sinks) expect(figures).toMatchObject({ failures: 0, deadLetters: 0 });
+  for (const { job, buffer } of sinks) {
+    await job.stop();
+    await buffer.close();
+  }
+  for (const workspace of workspaces) await expectCountedRight(database.sql, workspace, 1000);
+});
+
+test('times of storage ascend from commit to commit', async () => {
+  const writers = [createEventWriter(database.sql), createEventWriter(database.sql)];
+  const last = async (): Promise<string> => {
+    const [row] = await database.sql<{ at: string | null }[]>`
+      SELECT max(created_at)::text AS at FROM usage_events WHERE workspace_id = 'ascending'`;
+    return row?.at ?? '';
+  };
+  await Promise.all(
+    writers.map(async (writer) => {
+      for (let round = 0; round < 40; round++) {
+        const before = await last();
+        const event = eventIn('ascending');
+        await writer.store([encodeRow(event)]);
+        const [row] = await database.sql<{ at: string }[]>`
+          SELECT created_at::text AS at FROM usage_events WHERE workspace_id = 'ascending' AND event_id = ${event.eventId}`;
+        expect((row?.at ?? '') > before).toBeTrue();
+      }
+    }),
+  );
+  for (const writer of writers) writer.close();
+  const [row] = await database.sql<{ distinct: number; all: number }[]>`
+    SELECT count(DISTINCT created_at) AS distinct, count(*) AS all FROM usage_events WHERE workspace_id = 'ascending'`;
+  expect(row).toEqual({ distinct: 80, all: 80 });
+});
+
+test('an event that the database refuses becomes a dead letter, the others are stored; it can be replayed and purged', async () => {
+  const { sql } = database;
+  const buffer = await openJournal();
+  const sink = sinkOf(sql, buffer);
+  const events = Array.from({ length: 400 }, () => eventIn('poison'));
+  const poison = [eventIn('poison', { data: '{"value":' }), eventIn('poison', { data: '{"a":"\0"}' })];
+  const all = events.toSpliced(123, 0, ...poison.slice(0, 1)).toSpliced(300, 0, ...poison.slice(1));
+  for (let start = 0; start < all.length; start += 67) {
+    await buffer.append(toPack(all.slice(start, start + 67).map(encodeRow)));
+  }
+  await sink.job.start();
+  await settle(sink);
+  await expectCountedRight(sql, 'poison', 400);
+  expect(sink.figures.deadLetters).toBe(2);
+
+  const appender = { append: (rows: readonly Buffer[]) => buffer.append(toPack(rows)) };
+  const deadLetters = createDeadLetters({ store: sink.deadLetters, appender });
+  const page = { limit: 10, after: undefined };
+  const { items } = await deadLetters.list('poison', page);
+  expect(items.map(({ event }) => event.event_id).sort()).toEqual(
+    poison.map(({ eventId }) => eventId).sort(),
+  );
+  for (const { reason } of items) expect(reason).not.toBe('');
+  // They are refused again, and are dead letters once more.
+  expect(await deadLetters.replay('poison', undefined)).toBe(2);
+  await eventually(
+    'both to come back',
+    async () => (await deadLetters.list('poison', page)).items.length === 2,
+  );
+  const [first] = (await deadLetters.list('poison', page)).items;
+  expect(await deadLetters.purge('poison', [first?.id ?? ''])).toBe(1);
+  expect(await deadLetters.purge('elsewhere', undefined)).toBe(0);
+  expect(await deadLetters.purge('poison', undefined)).toBe(1);
+  await sink.job.stop();
+  await buffer.close();
+});
+
+test('a database that hangs, and one that is killed, only let the backlog grow', async () => {
+  const server = await startPostgresServer();
+  const sql = connectPostgres({
+    url: server.url,
+    applicationName: 'test',
+    log: silentLog,
+    statementTimeoutMs: 2000,
+  });
+  const buffer = await openJournal();
+  try {
+    await migrate(sql, { directory: MIGRATIONS, log: silentLog });
+    const sink = sinkOf(sql, buffer);
+    await sink.job.start();
+    let sent = 0;
+    const send = async (): Promise<void> => {
+      const events = Array.from({ length: 50 }, () => eventIn('outage'));
+      await buffer.append(toPack(events.map(encodeRow)));
+      sent += events.length;
+    };
+    await send();
+    await settle(sink);
+    server.pause();
+    for (let round = 0; round < 10; round++) await send();
+    await eventually('a failure', () => sink.figures.failures > 0);
+    expect((await buffer.figures()).packs).toBeGreaterThanOrEqual(10);
+    server.resume();
+    await settle(sink);
+    await server.kill();
+    for (let round = 0; round < 10; round++) await send();
+    await server.start();
+    await settle(sink);
+    await expectCountedRight(sql, 'outage', sent);
+    await sink.job.stop();
+  } finally {
+    await buffer.close();
+    await sql.end({ timeout: 1 });
+    await server.stop();
+  }
+});
+
+test('retention takes whole batches with their counts, and leaves rollups', async () => {
+  const { sql } = database;
+  const writer = createEventWriter(sql);
+  for (let batch = 0; batch < 6; batch++) {
+    await writer.store(Array.from({ length: 100 }, () => encodeRow(eventIn('retained'))));
+  }
+  writer.close();
+  // Half of it is older than it was.
+  await sql`WITH old AS (SELECT DISTINCT created_at FROM usage_events WHERE workspace_id = 'retained' ORDER BY 1 LIMIT 3)
+    UPDATE usage_events SET created_at = created_at - interval '3 days'
+    WHERE workspace_id = 'retained' AND created_at IN (TABLE old)`;
+  await sql`DELETE FROM usage_counts WHERE workspace_id = 'retained'`;
+  await sql`INSERT INTO usage_counts (workspace_id, grain, start, events)
+    SELECT workspace_id, grain, CASE grain WHEN 0 THEN created_at WHEN 60 THEN date_trunc('minute', created_at)
+      ELSE date_trunc('day', created_at) END, count(*)
+    FROM usage_events, (VALUES (0), (60), (86400)) g (grain) WHERE workspace_id = 'retained' GROUP BY 1, 2, 3`;
+  const retention = createRetention(sql);
+  const before = new Date(Date.now() - 86_400_000);
+  const deleted: number[] = [];
+  while (deleted.at(-1) !== 0) deleted.push(await retention.deleteSome(before, 150));
+  expect(deleted).toEqual([200, 100, 0]);
+  const window = { workspaceId: 'retained', from: undefined, to: undefined };
+  const reader = createEventReader(sql);
+  expect(await reader.total(window)).toBe(300);
+  expect(
+    (await reader.page(window, { backwards: false, place: undefined, inclusive: false }, 1000)).length,
+  ).toBe(300);
+  const [rollup] = await sql<{ events: number }[]>`
+    SELECT sum(events)::bigint AS events FROM usage_by_source WHERE workspace_id = 'retained'`;
+  expect(rollup?.events).toBe(600);
+});
