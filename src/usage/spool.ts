@@ -3,12 +3,13 @@
 
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
-  unlinkSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -93,9 +94,11 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     }
   };
   const appendFile = async (path: string): Promise<void> => {
+    // One that is gone was left by a dead process, and another has handed it on.
+    if (!existsSync(path)) return;
     const rows = splitRows(readFileSync(path));
     if (rows.length > 0) await appender.append(rows);
-    unlinkSync(path);
+    rmSync(path, { force: true });
   };
 
   /** Files that a process which died has left. Whoever finds one hands it on: twice is once. */

@@ -156,7 +156,7 @@ async function sendEvents(call: Caller, { ledger, random, isEnding }: Sender): P
   const metrics = createMetrics(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   let again: Record<string, unknown>[] = [];
   while (!isEnding()) {
-    await Bun.sleep(ledger.resting ? 100 : 10);
+    await Bun.sleep(ledger.resting ? 100 : 40);
     if (ledger.resting) continue;
     const fresh = Array.from({ length: random.between({ from: 1, to: 30 }) }, () =>
       eventOf({

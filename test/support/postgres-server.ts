@@ -22,7 +22,7 @@ export async function startPostgresServer(): Promise<PostgresUnderTest> {
   let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog });
   const { url } = server;
   const signal = (name: NodeJS.Signals): void => {
-    for (const pid of processesOf(directory)) process.kill(pid, name);
+    for (const pid of processesOf(directory)) signalProcess(pid, name);
   };
   return {
     url,
@@ -40,6 +40,15 @@ export async function startPostgresServer(): Promise<PostgresUnderTest> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Those that have ended by themselves meanwhile are none of our concern. */
+function signalProcess(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ESRCH') throw error;
+  }
 }
 
 /** The server first, so that it starts no more of its children. */

@@ -22,8 +22,8 @@ export const CONSUMER = 'sink';
 export const streamOf = (prefix: string): string => `${prefix}_EVENTS`;
 export const subjectOf = (prefix: string): string => `${prefix}.events`;
 
-/** Far beyond the slowest batch; what a killed sink had is delivered again after it. */
-const ACK_WAIT_MS = 60_000;
+/** What a killed sink had is delivered again after it; a batch that takes longer is stored twice, which is once. */
+const ACK_WAIT_MS = 15_000;
 const DELIVERED_MAX = 20_000;
 const API_TIMEOUT_MS = 2000;
 

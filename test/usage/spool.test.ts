@@ -1,0 +1,138 @@
+// The service's own events: on disk when recorded, handed on whatever happens, and never in anybody's way.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/core/clock.ts';
+import type { Appender } from '../../src/usage/appender.ts';
+import { createRecord } from '../../src/usage/record.ts';
+import { decodeRow, encodeRow } from '../../src/usage/row.ts';
+import { createSpool } from '../../src/usage/spool.ts';
+import { eventually } from '../support/child.ts';
+import { silentLog } from '../support/database.ts';
+
+setDefaultTimeout(30_000);
+
+let root: string;
+let folders = 0;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), 'atrium-spool-'));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** A buffer that can be away. */
+function createFakeAppender() {
+  const taken: string[] = [];
+  const state = { away: false };
+  const appender: Appender = {
+    append: async (rows) => {
+      if (state.away) throw new Error('away');
+      taken.push(...rows.map((row) => decodeRow(Buffer.from(row)).subject));
+    },
+  };
+  return { appender, taken, state };
+}
+
+const openSpool = (appender: Appender, directory = join(root, `${++folders}`)) => {
+  const spool = createSpool({ directory, appender, log: silentLog });
+  const { record, figures } = createRecord({ spool, clock: systemClock, log: silentLog });
+  const tell = (subject: string): void =>
+    record({ workspaceId: 'w', type: 'chat.create', subject, data: { value: '1' } });
+  return { directory, spool, tell, figures };
+};
+
+test('hands on what was recorded, in order, and leaves nothing behind', async () => {
+  const { appender, taken } = createFakeAppender();
+  const { directory, spool, tell } = openSpool(appender);
+  await spool.job.start();
+  for (let index = 0; index < 100; index++) tell(`${index}`);
+  expect(readdirSync(directory).length).toBe(1);
+  await eventually('all of them', () => taken.length === 100);
+  expect(taken).toEqual(Array.from({ length: 100 }, (_, index) => `${index}`));
+  await spool.job.settle?.();
+  expect(readdirSync(directory)).toEqual([]);
+  await spool.job.stop();
+});
+
+test('waits for a buffer that is away, with few files', async () => {
+  const { appender, taken, state } = createFakeAppender();
+  const { directory, spool, tell } = openSpool(appender);
+  await spool.job.start();
+  state.away = true;
+  for (let index = 0; index < 300; index++) {
+    tell(`${index}`);
+    if (index % 50 === 0) await Bun.sleep(25);
+  }
+  expect(taken).toEqual([]);
+  expect(readdirSync(directory).length).toBeLessThan(5);
+  state.away = false;
+  await eventually('all of them', () => taken.length === 300);
+  expect(taken).toEqual(Array.from({ length: 300 }, (_, index) => `${index}`));
+  await spool.job.stop();
+});
+
+test('finds what a killed process has left, also a last event that was cut off, and shares it with others that find it', async () => {
+  const { appender, taken } = createFakeAppender();
+  const directory = join(root, `${++folders}`);
+  mkdirSync(directory);
+  const rows = ['a', 'b'].map((subject) =>
+    encodeRow({
+      ...{ id: Bun.randomUUIDv7(), workspaceId: 'w', eventId: subject, source: 's', type: 't', subject },
+      ...{ timeMicroseconds: 1, data: '{}', extensions: null, value: null },
+    }),
+  );
+  const whole = Buffer.concat(rows);
+  const nobody = 2 ** 22 + 1;
+  writeFileSync(join(directory, `${nobody}-x-1.events`), whole);
+  writeFileSync(join(directory, `${nobody}-x-2.events`), whole.subarray(0, whole.length - 3));
+  // Of a process that runs, but has left it for long.
+  writeFileSync(join(directory, `1-x-1.events`), rows[0] ?? '');
+  const longAgo = new Date(Date.now() - 3_600_000);
+  utimesSync(join(directory, `1-x-1.events`), longAgo, longAgo);
+  // One that a running process writes to.
+  writeFileSync(join(directory, `1-x-2.events`), whole);
+  const spools = [openSpool(appender, directory), openSpool(appender, directory)];
+  for (const { spool } of spools) await spool.job.start();
+  for (const { spool, tell } of spools) {
+    tell('own');
+    await spool.job.settle?.();
+  }
+  const counted = Object.fromEntries(
+    Object.entries(Object.groupBy(taken, (subject) => subject)).map(([subject, all]) => [
+      subject,
+      all?.length ?? 0,
+    ]),
+  );
+  // Each once, or once for each who found it at the same moment: they are stored once.
+  expect(counted['own']).toBe(2);
+  expect(counted['a']).toBeWithin(3, 7);
+  expect(counted['b']).toBeWithin(1, 3);
+  expect(readdirSync(directory)).toEqual(['1-x-2.events']);
+  for (const { spool } of spools) await spool.job.stop();
+});
+
+test('a disk that takes nothing fails no request: the event is counted as lost', () => {
+  const { appender } = createFakeAppender();
+  const file = join(root, 'a-file');
+  writeFileSync(file, '');
+  const { tell, figures } = openSpool(appender, join(file, 'below'));
+  expect(() => tell('x')).not.toThrow();
+  expect(figures).toEqual({ recorded: 0, lost: 1 });
+});
+
+test('what a stopped service could not hand on is found at the next start', async () => {
+  const { appender, taken, state } = createFakeAppender();
+  const first = openSpool(appender);
+  await first.spool.job.start();
+  state.away = true;
+  first.tell('late');
+  await first.spool.job.stop();
+  state.away = false;
+  const second = openSpool(appender, first.directory);
+  // The same process, as after a restart in a container.
+  await Bun.sleep(2);
+  await second.spool.job.start();
+  await eventually('it to be handed on', () => taken.includes('late'));
+  await second.spool.job.stop();
+});
