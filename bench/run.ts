@@ -2,8 +2,9 @@
 
 import { run as documents } from './documents/index.ts';
 import { run as search } from './search/index.ts';
+import { run as usage } from './usage/index.ts';
 
-const AREAS: Record<string, () => Promise<void>> = { documents, search };
+const AREAS: Record<string, () => Promise<void>> = { documents, search, usage };
 
 const run = AREAS[process.argv[2] ?? ''];
 if (run === undefined) {

@@ -3,12 +3,12 @@
 
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { whole } from '../lib/report.ts';
 import { workspacesOf } from './corpus.ts';
 import { startFloor } from './floor.ts';
 import { ensureCorpus } from './load.ts';
 import { measureMirror } from './mirror.ts';
 import { measureBesideChanges, measureBesideSlow, measureQuick, measureWrites } from './mixed.ts';
-import { whole } from './report.ts';
 import { startServer } from './server.ts';
 import type { Session } from './session.ts';
 import { measureShapes } from './shape-tables.ts';

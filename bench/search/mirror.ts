@@ -2,8 +2,8 @@
 
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { silentLog } from '../../test/support/database.ts';
+import { printTable } from '../lib/report.ts';
 import { besideChanges, describeChanges } from './mixed.ts';
-import { printTable } from './report.ts';
 import type { Session } from './session.ts';
 import { measureShapes } from './shape-tables.ts';
 

@@ -1,8 +1,8 @@
 // Filtering beside other work: slow searches, and writes.
 
 import type { Load } from '../lib/k6.ts';
+import { milliseconds, multiple, printTable, verdict, whole } from '../lib/report.ts';
 import { ask, change, type Pace } from './load-generator.ts';
-import { milliseconds, multiple, printTable, verdict, whole } from './report.ts';
 import { IN_FLIGHT, type InFlight, type Loads, measure, probe, requestsOf, type Session } from './session.ts';
 import { shareOfMirror } from './shape-tables.ts';
 import { BY_NAME, EVERYTHING, FACET_RANGE, type Shape, SUMMARY_COMMON } from './shapes.ts';

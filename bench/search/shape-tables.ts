@@ -1,7 +1,7 @@
 // Each shape by itself, beside the floor.
 
+import { milliseconds, multiple, printTable, verdict, whole } from '../lib/report.ts';
 import { LARGE, type Workspace } from './corpus.ts';
-import { milliseconds, multiple, printTable, verdict, whole } from './report.ts';
 import {
   IN_FLIGHT,
   type InFlight,

@@ -1,6 +1,9 @@
 import pino from 'pino';
 import pretty from 'pino-pretty';
 
+const BLOCK_LENGTH = 8192;
+const FLUSH_MS = 100;
+
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -30,12 +33,25 @@ export function createLogger(options: {
     const stream = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss.l', colorize: process.stdout.isTTY });
     return Object.assign(pino(settings, stream), { close: () => undefined });
   }
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 8_192 });
-  const flushing = setInterval(() => destination.flush(), 100);
+  const destination = pino.destination({ dest: 1, sync: false });
+  // Lines are joined here: the destination measures and copies whatever it is given.
+  let lines = '';
+  const handOn = (): void => {
+    if (lines !== '') destination.write(lines);
+    lines = '';
+  };
+  const joining = {
+    write(line: string): void {
+      lines += line;
+      if (lines.length >= BLOCK_LENGTH) handOn();
+    },
+  };
+  const flushing = setInterval(handOn, FLUSH_MS);
   flushing.unref();
-  return Object.assign(pino(settings, destination), {
+  return Object.assign(pino(settings, joining), {
     close: () => {
       clearInterval(flushing);
+      handOn();
       destination.flushSync();
     },
   });

@@ -1,8 +1,9 @@
-// Requests that arrive together share a pack, and with it one acknowledgement of the buffer.
+// Requests that arrive together, or while an append is under way, share a pack, and with it one acknowledgement of
+// the buffer (group commit).
 
 import { unavailable } from '../core/errors.ts';
 import { type EventBuffer, PACK_BYTES_MAX } from './buffer/event-buffer.ts';
-import { APPENDS_MAX, SHARE_WITHIN_MS, WAITING_BYTES_MAX } from './limits.ts';
+import { APPENDS_MAX, WAITING_BYTES_MAX } from './limits.ts';
 import { toPack } from './pack.ts';
 
 export type Appender = {
@@ -14,30 +15,28 @@ export type Appender = {
 type Shared = { rows: Buffer[]; bytes: number; done: PromiseWithResolvers<void> };
 
 export function createAppender(buffer: Pick<EventBuffer, 'append'>): Appender {
-  let open: Shared | undefined;
-  const closed: Shared[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const waiting: Shared[] = [];
   let running = 0;
   let waitingBytes = 0;
+  let scheduled = false;
 
-  const close = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    if (open !== undefined) closed.push(open);
-    open = undefined;
-    send();
+  /** Once everything that has arrived is taken in. */
+  const sendSoon = (): void => {
+    if (scheduled || running >= APPENDS_MAX) return;
+    scheduled = true;
+    setImmediate(send);
   };
   const send = (): void => {
-    while (running < APPENDS_MAX) {
-      const next = closed.shift();
-      if (next === undefined) return;
-      running += 1;
-      void appendShared(next).finally(() => {
-        running -= 1;
-        waitingBytes -= next.bytes;
-        send();
-      });
-    }
+    scheduled = false;
+    const next = waiting.shift();
+    if (next === undefined) return;
+    running += 1;
+    void appendShared(next).finally(() => {
+      running -= 1;
+      waitingBytes -= next.bytes;
+      send();
+    });
+    if (waiting.length > 0) sendSoon();
   };
   const appendShared = async ({ rows, done }: Shared): Promise<void> => {
     try {
@@ -48,12 +47,15 @@ export function createAppender(buffer: Pick<EventBuffer, 'append'>): Appender {
     }
   };
   const add = (row: Buffer): Promise<void> => {
-    if (open !== undefined && open.bytes + row.length > PACK_BYTES_MAX) close();
-    open ??= { rows: [], bytes: 0, done: Promise.withResolvers() };
+    let open = waiting.at(-1);
+    if (open === undefined || open.bytes + row.length > PACK_BYTES_MAX) {
+      open = { rows: [], bytes: 0, done: Promise.withResolvers() };
+      waiting.push(open);
+    }
     open.rows.push(row);
     open.bytes += row.length;
     waitingBytes += row.length;
-    timer ??= setTimeout(close, SHARE_WITHIN_MS);
+    sendSoon();
     return open.done.promise;
   };
 

@@ -13,10 +13,8 @@ export const SUBJECT_BYTES_MAX = 1024;
 /** All CloudEvents attributes beyond the record's, as JSON. */
 export const EXTENSIONS_BYTES_MAX = 16_384;
 
-/** How long an event waits for others to share an acknowledgement with. */
-export const SHARE_WITHIN_MS = 1;
-/** Appends under way at once, and bytes that wait for them: beyond, 503. */
-export const APPENDS_MAX = 16;
+/** Appends under way at once: what arrives while they are shares the next. Bytes that wait for one: beyond, 503. */
+export const APPENDS_MAX = 1;
 export const WAITING_BYTES_MAX = 67_108_864;
 
 /** What the sink fetches at once (compressed), and stores in one transaction, about. */
@@ -25,9 +23,13 @@ export const SINK_BATCH_BYTES = 8_388_608;
 export const SINK_EVENTS_MAX = 20_000;
 /** What remains of that under a database that is too slow for more. */
 export const SINK_EVENTS_MIN = 100;
-/** A batch of fewer events waits for more, once. */
+/**
+ * A batch that is not full waits for more, once: large transactions cost less an event. Of few events each is wanted
+ * soon; many are on their way while there are this many already.
+ */
 export const SINK_LINGER_MS = 50;
-export const SINK_LINGER_EVENTS = 1000;
+export const SINK_BUSY_EVENTS = 200;
+export const SINK_BUSY_LINGER_MS = 200;
 
 /** What own events are first written to: bytes of a file, of all files; how soon they are handed on. */
 export const SPOOL_FILE_BYTES_MAX = 1_048_576;

@@ -8,10 +8,11 @@ import { exclusively } from '../infra/postgres/exclusive.ts';
 import type { Delivery, EventBuffer } from './buffer/event-buffer.ts';
 import {
   SINK_BATCH_BYTES,
+  SINK_BUSY_EVENTS,
+  SINK_BUSY_LINGER_MS,
   SINK_EVENTS_MAX,
   SINK_EVENTS_MIN,
   SINK_FETCH_BYTES,
-  SINK_LINGER_EVENTS,
   SINK_LINGER_MS,
 } from './limits.ts';
 import { readPack } from './pack.ts';
@@ -47,7 +48,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   let wake = () => {};
   let running: Promise<void> = Promise.resolve();
 
-  /** What waits, up to a batch; where that is little, what comes within a moment as well. */
+  /** What waits, up to a batch; where that is less, what comes within a moment as well. */
   const collect = async (): Promise<Batch> => {
     const batch: Batch = { deliveries: [], rows: [], bytes: 0 };
     let lingered = false;
@@ -55,11 +56,12 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
       const fetched = await buffer.fetch({ bytesMax: SINK_FETCH_BYTES, waitMs });
       for (const delivery of fetched) add(batch, delivery);
       if (batch.rows.length >= eventsMax || batch.bytes >= SINK_BATCH_BYTES) return batch;
-      if (batch.rows.length === 0 || (fetched.length === 0 && lingered)) return batch;
-      if (fetched.length > 0 && batch.rows.length >= SINK_LINGER_EVENTS) continue;
+      if (batch.rows.length === 0 || stopping) return batch;
+      const more = fetched.reduce((sum, { pack }) => sum + pack.length, 0) >= SINK_FETCH_BYTES;
+      if (more) continue;
       if (lingered) return batch;
       lingered = true;
-      await Bun.sleep(SINK_LINGER_MS);
+      await Bun.sleep(batch.rows.length < SINK_BUSY_EVENTS ? SINK_LINGER_MS : SINK_BUSY_LINGER_MS);
     }
   };
 
