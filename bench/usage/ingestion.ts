@@ -4,7 +4,7 @@
 import { processorMicros } from '../lib/process.ts';
 import { milliseconds, printTable, whole } from '../lib/report.ts';
 import { measureCeiling } from './ceiling.ts';
-import { type BufferName, type Load, type Setting, startSetting } from './setting.ts';
+import { type BufferName, drained, type Load, type Setting, startSetting, waitingPacks } from './setting.ts';
 
 /** `paced`: at that share of the ceiling, so that it shows whether the sink keeps up; else as fast as is answered. */
 type Target = { name: string; load: Omit<Load, 'seconds'>; share: number; paced?: number };
@@ -84,17 +84,6 @@ async function countStored({ sql }: Setting): Promise<number> {
     { events: number }[]
   >`SELECT coalesce(sum(events), 0)::bigint AS events FROM usage_counts WHERE grain = 86400`;
   return row?.events ?? 0;
-}
-
-async function waitingPacks({ service }: Setting): Promise<number> {
-  const ready = (await (await fetch(`${service.url}/readyz`)).json()) as {
-    services: Record<string, { waiting_packs?: number }>;
-  };
-  return ready.services['usage_events']?.waiting_packs ?? 0;
-}
-
-async function drained(setting: Setting): Promise<void> {
-  while ((await waitingPacks(setting)) > 0) await Bun.sleep(20);
 }
 
 /** Single events among the load, each asked for until it is there. */

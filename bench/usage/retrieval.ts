@@ -3,11 +3,13 @@
 import { renderCursor } from '../../src/usage/cursor.ts';
 import { createEventReader, toMs } from '../../src/usage/store/reader.ts';
 import { milliseconds, printTable } from '../lib/report.ts';
-import { type Setting, startSetting } from './setting.ts';
+import { drained, type Setting, startSetting } from './setting.ts';
 
 const DEPTH = 1_000_000;
 const REQUESTS = 400;
 const SIZE = 100;
+/** What the database keeps up with. */
+const FILL_RATE = 60_000;
 
 export async function measureRetrieval(): Promise<void> {
   await using setting = await startSetting('journal');
@@ -19,7 +21,9 @@ export async function measureRetrieval(): Promise<void> {
       SELECT coalesce(sum(events), 0)::bigint AS events FROM usage_counts WHERE grain = 86400 AND workspace_id = ${workspace}`;
     return row?.events ?? 0;
   };
-  while ((await held()) < DEPTH * 1.1) await setting.send({ batch: 200, flight: 16, seconds: 20 });
+  while ((await held()) < DEPTH * 1.1)
+    await setting.send({ batch: 200, flight: 8, seconds: 20, rate: FILL_RATE });
+  await drained(setting);
   await setting.sql.unsafe('VACUUM ANALYZE usage_events');
   const deep = await cursorAt(setting, workspace, DEPTH);
   const url = `${setting.service.url}/api/v1/workspace_metric/${workspace}/by_created_at?authorization=${key}&size=${SIZE}`;

@@ -100,3 +100,15 @@ async function send(
   if ((await child.exited) !== 0) throw new Error(`the sender failed: ${child.output()}`);
   return JSON.parse(child.output()) as Sent;
 }
+
+/** Packs that the database does not have yet. */
+export async function waitingPacks({ service }: Setting): Promise<number> {
+  const ready = (await (await fetch(`${service.url}/readyz`)).json()) as {
+    services: Record<string, { waiting_packs?: number }>;
+  };
+  return ready.services['usage_events']?.waiting_packs ?? 0;
+}
+
+export async function drained(setting: Setting): Promise<void> {
+  while ((await waitingPacks(setting)) > 0) await Bun.sleep(20);
+}

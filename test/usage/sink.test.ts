@@ -235,6 +235,49 @@ test('a database that hangs, and one that is killed, only let the backlog grow',
   }
 });
 
+test('a page reads no more rows than it gives, wherever it begins, and a total reads none', async () => {
+  const sql = connectPostgres({
+    url: database.url,
+    applicationName: 'test',
+    log: silentLog,
+    connectionsMax: 1,
+  });
+  const writer = createEventWriter(sql);
+  for (let batch = 0; batch < 10; batch++) {
+    await writer.store(Array.from({ length: 2000 }, () => encodeRow(eventIn('deep'))));
+  }
+  writer.close();
+  await sql`ANALYZE usage_events`;
+  const reader = createEventReader(sql);
+  const window = { workspaceId: 'deep', from: undefined, to: undefined };
+  /** Rows of the events that were looked at. */
+  const rowsRead = async (): Promise<number> => {
+    await sql`SELECT pg_stat_force_next_flush()`;
+    const [row] = await sql<{ rows: number }[]>`
+      SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint AS rows
+      FROM pg_stat_user_tables WHERE relname LIKE 'usage_events%'`;
+    return row?.rows ?? 0;
+  };
+  const read = async (run: () => Promise<unknown>): Promise<number> => {
+    const before = await rowsRead();
+    await run();
+    return (await rowsRead()) - before;
+  };
+  const [middle] = await sql<{ id: string; at: string }[]>`
+    SELECT id, created_at::text AS at FROM usage_events e WHERE workspace_id = 'deep'
+    ORDER BY e.created_at, e.id OFFSET 10000 LIMIT 1`;
+  const place = { createdAtMs: Date.parse(`${middle?.at.replace(' ', 'T')}Z`), id: middle?.id ?? '' };
+  for (const backwards of [false, true]) {
+    for (const from of [undefined, place]) {
+      const turn = { backwards, place: from, inclusive: false };
+      expect(await read(() => reader.page(window, turn, 50))).toBeLessThanOrEqual(51);
+    }
+  }
+  expect(await read(() => reader.total(window))).toBe(0);
+  expect(await reader.total(window)).toBe(20_000);
+  await sql.end({ timeout: 1 });
+});
+
 test('retention takes whole batches with their counts, and leaves rollups', async () => {
   const { sql } = database;
   const writer = createEventWriter(sql);

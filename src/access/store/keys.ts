@@ -95,7 +95,7 @@ export function createKeyStore(sql: Transaction) {
           INSERT INTO users (id, workspace_id, email, created_at)
           VALUES (${key.userId}, ${key.workspaceId}, ${key.userEmail}, ${key.createdAt})
           ON CONFLICT (workspace_id, email) DO UPDATE SET email = excluded.email
-          RETURNING id, email, (old IS NULL) AS fresh
+          RETURNING id, email, (xmax = 0) AS fresh
         ), made AS (
           INSERT INTO keys (id, workspace_id, user_id, name, prefix, hash, scopes, limits, expires_at, created_at)
           SELECT ${key.id}::uuid, ${key.workspaceId}, id, ${key.name}, ${key.prefix}, decode(${key.hash}, 'hex'),

@@ -41,10 +41,11 @@ export function createEventReader(sql: Transaction) {
           : to === undefined
             ? sql``
             : sql`AND created_at <= ${time(to)}`;
-      const order = backwards ? sql`created_at DESC, id DESC` : sql`created_at, id`;
+      // Named with its table: `created_at` alone would be the text that is selected.
+      const order = backwards ? sql`e.created_at DESC, e.id DESC` : sql`e.created_at, e.id`;
       const rows = await sql<StoredEvent[]>`
         SELECT id, created_at::text, event_id, source, type, subject, time::text, data::text, extensions::text
-        FROM usage_events WHERE workspace_id = ${workspaceId} ${lower} ${upper} ORDER BY ${order} LIMIT ${size + 1}`;
+        FROM usage_events e WHERE workspace_id = ${workspaceId} ${lower} ${upper} ORDER BY ${order} LIMIT ${size + 1}`;
       return backwards ? rows.toReversed() : rows;
     },
 
