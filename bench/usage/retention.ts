@@ -5,7 +5,8 @@ import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
 import { createRetention } from '../../src/usage/store/retention.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
-import { MIGRATIONS, silentLog, testDatabase } from '../../test/support/database.ts';
+import { MIGRATIONS, silentLog } from '../../test/support/database.ts';
+import { startPostgresServer } from '../../test/support/postgres-server.ts';
 import { printTable, whole } from '../lib/report.ts';
 import { rowOf } from './ceiling.ts';
 
@@ -62,9 +63,9 @@ export async function measureRetention(seconds: number): Promise<void> {
 }
 
 async function withDatabase<T>(run: (sql: Sql) => Promise<T>): Promise<T> {
-  const database = await testDatabase();
+  const server = await startPostgresServer();
   const sql = connectPostgres({
-    url: database.url,
+    url: server.url,
     applicationName: 'bench',
     log: silentLog,
     statementTimeoutMs: 0,
@@ -74,7 +75,7 @@ async function withDatabase<T>(run: (sql: Sql) => Promise<T>): Promise<T> {
     return await run(sql);
   } finally {
     await sql.end({ timeout: 1 });
-    await database.drop();
+    await server.stop();
   }
 }
 

@@ -40,10 +40,24 @@ export async function testDatabase(): Promise<TestDatabase> {
     sql,
     async drop() {
       await sql.end({ timeout: 1 });
-      await admin.unsafe(`drop database if exists ${name} with (force)`);
+      await dropDatabase(admin, name);
     },
   };
 }
+
+/** An autovacuum worker in the database is not ours to end; it leaves by itself. */
+async function dropDatabase(admin: Sql, name: string, attempts = 50): Promise<void> {
+  try {
+    await admin.unsafe(`drop database if exists ${name} with (force)`);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code !== INSUFFICIENT_PRIVILEGE || attempts === 0) throw error;
+    await Bun.sleep(200);
+    await dropDatabase(admin, name, attempts - 1);
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Ends what `testDatabase` started; called once after all tests. */
 export async function endTestDatabases(): Promise<void> {
