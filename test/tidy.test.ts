@@ -113,7 +113,7 @@ test('the server stays within its alarm lengths', () => {
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(6000);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
-  expect(linesOf('src/usage/')).toBeLessThanOrEqual(3500);
+  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4000);
   expect(linesOf('src/')).toBeLessThanOrEqual(22_000);
 });
 

@@ -54,7 +54,7 @@ export const rowOf = (index: number): Buffer =>
     source: `app-${index % 3}`,
     type: 'messages.user.new',
     subject: `person-${index % 500}@example.com`,
-    timeMicroseconds: Date.now() * 1000,
+    timeMicroseconds: BigInt(Date.now()) * 1000n,
     data: JSON.stringify({ value: '1', message_id: index, chat_session_id: index % 50 }),
     extensions: null,
     value: '1',

@@ -11,6 +11,7 @@ import {
   AWAY_MS,
   LAST_USE_INTERVAL_MS,
   LOOKUP_TIMEOUT_MS,
+  OUTAGE_MS_MAX,
   PRINCIPAL_TTL_MS,
   PRINCIPALS_MAX,
 } from './limits.ts';
@@ -30,8 +31,11 @@ export type AuthenticationDeps = {
 };
 
 export type Authentication = {
-  /** The principal of a key's text; undefined for what is no key, or none any more. At once where it is cached. */
-  authenticate(text: string): Found;
+  /**
+   * The principal of a key's text; undefined for what is no key, or none any more. At once where it is cached.
+   * `tolerant`: while the database is away, a key that it vouched for within the last hour will do.
+   */
+  authenticate(text: string, tolerant?: boolean): Found;
   /** The principal of the key with this hash. */
   principalOf(hash: string): Found;
   /** Forgets one key, or all: from then on the database is asked. */
@@ -69,14 +73,18 @@ export function createAuthentication({
 
   /** Until then the database is taken to be still away, so that known keys do not wait for it one by one. */
   let awayUntil = Number.NEGATIVE_INFINITY;
+  let away = false;
+  let probing = false;
 
   const load = async (hash: string, loading: Promise<Known | undefined>): Promise<Principal | undefined> => {
     try {
       const known = await loading;
+      away = false;
       vouched.update(hash, known);
       return accept(known);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
+      away = true;
       awayUntil = performance.now() + AWAY_MS;
       const known = vouched.find(hash);
       if (known === undefined)
@@ -92,9 +100,29 @@ export function createAuthentication({
     return found instanceof Promise ? load(hash, found) : accept(found);
   };
 
+  /** Nobody waits for a database that is away; one request in a while asks whether it is back. */
+  const tolerate = (hash: string): Principal | undefined => {
+    const known = away ? vouched.find(hash, OUTAGE_MS_MAX) : undefined;
+    if (known === undefined) return undefined;
+    const found = performance.now() < awayUntil || probing ? undefined : cache.get(hash);
+    if (found instanceof Promise) {
+      probing = true;
+      void load(hash, found)
+        .catch(() => undefined)
+        .finally(() => {
+          probing = false;
+        });
+    }
+    return accept(known);
+  };
+
   return {
     principalOf,
-    authenticate: (text) => (isKeyText(text) ? principalOf(hashSecret(text)) : undefined),
+    authenticate(text, tolerant = false) {
+      if (!isKeyText(text)) return undefined;
+      const hash = hashSecret(text);
+      return (tolerant ? tolerate(hash) : undefined) ?? principalOf(hash);
+    },
     drop(hash) {
       cache.drop(hash);
       vouched.forget(hash);
@@ -118,9 +146,10 @@ function createVouched(cache: CachedLookup<Known>) {
       const [oldest] = entries.keys();
       if (entries.size > PRINCIPALS_MAX && oldest !== undefined) entries.delete(oldest);
     },
-    find(hash: string): Known | undefined {
+    /** `graceMs`: how long after its time an entry will do. */
+    find(hash: string, graceMs = 0): Known | undefined {
       const entry = entries.get(hash);
-      return entry !== undefined && entry.until > performance.now() ? entry.known : undefined;
+      return entry !== undefined && entry.until + graceMs > performance.now() ? entry.known : undefined;
     },
     forget(hash: string): void {
       entries.delete(hash);

@@ -12,6 +12,12 @@ export const LOOKUP_TIMEOUT_MS = 2_000;
 /** Time for which a database that did not answer is not asked again about keys that it vouched for. */
 export const AWAY_MS = 1_000;
 
+/**
+ * Outage of the database for which usage events are taken with the keys that it vouched for before: nobody can revoke a
+ * key meanwhile, but through another process that still reaches it.
+ */
+export const OUTAGE_MS_MAX = 3_600_000;
+
 /** A key's last use is written at most this often. */
 export const LAST_USE_INTERVAL_MS = 60_000;
 

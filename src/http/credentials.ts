@@ -6,8 +6,14 @@ import type { CredentialKind, Operation } from './operation.ts';
 import type { Parameters } from './request.ts';
 import { missing } from './validation.ts';
 
-/** Key text → its principal, from a cache where it can; undefined for unknown, expired or revoked keys. */
-export type Authenticate = (key: string) => Principal | undefined | Promise<Principal | undefined>;
+/**
+ * Key text → its principal, from a cache where it can; undefined for unknown, expired or revoked keys. `tolerant`: a key
+ * that was good before the database went away will do.
+ */
+export type Authenticate = (
+  key: string,
+  tolerant?: boolean,
+) => Principal | undefined | Promise<Principal | undefined>;
 
 /** Portal cookie → its principal, likewise. `request` is checked for cross-site use. */
 export type AuthenticateSession = (request: Request) => Promise<Principal | undefined>;
@@ -47,15 +53,16 @@ const invalidKey = () => unauthenticated('The API key is unknown, expired or rev
  */
 export function identify(
   request: Request,
-  kind: CredentialKind,
+  { credential: kind, outlastsDatabase }: Pick<Operation, 'credential' | 'outlastsDatabase'>,
   { authenticators, parameters }: { authenticators: Authenticators; parameters: Parameters },
 ): Principal | Promise<Principal> {
   const header = request.headers.get(API_KEY_HEADER);
-  if (header !== null) return resolve(authenticators.key(header));
+  if (header !== null) return resolve(authenticators.key(header, outlastsDatabase));
   if (kind === 'api-key-header') {
     throw new ValidationFailure([...parameters.entries, missing(['header', API_KEY_HEADER], null)]);
   }
-  if (kind === 'metrics') return resolve(authenticators.key(metricsKey(request, parameters)));
+  if (kind === 'metrics')
+    return resolve(authenticators.key(metricsKey(request, parameters), outlastsDatabase));
   const bearer = /^Bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
   if (bearer !== undefined) return resolve(authenticators.key(bearer));
   return authenticators.session(request).then((principal) => {

@@ -33,6 +33,8 @@ export type Operation<
   description?: string;
   credential: CredentialKind;
   scope?: Scope;
+  /** It goes on while the database is away, for keys that were good before. */
+  outlastsDatabase?: true;
   parameters: Path;
   query: Query;
   /** Absent: the request's body is not read. */

@@ -44,6 +44,11 @@ export function createAppender(buffer: Pick<EventBuffer, 'append'>): Appender {
       done.resolve();
     } catch (error) {
       done.reject(error);
+      // Whoever waits behind it would wait as long again, for the same answer.
+      for (const each of waiting.splice(0)) {
+        waitingBytes -= each.bytes;
+        each.done.reject(error);
+      }
     }
   };
   const add = (row: Buffer): Promise<void> => {

@@ -10,6 +10,7 @@ import { INTERFACE_TYPES } from './event-types.ts';
 import {
   EVENT_BYTES_MAX,
   EVENT_ID_BYTES_MAX,
+  EVENT_MISTAKES_MAX,
   EXTENSIONS_BYTES_MAX,
   SOURCE_BYTES_MAX,
   SUBJECT_BYTES_MAX,
@@ -36,8 +37,15 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
   const { fields, loc } = sent;
   const mistakes: ValidationEntry[] = [];
   const wrong = (name: string, reason: string, input: unknown = fields[name]): void => {
+    if (mistakes.length >= EVENT_MISTAKES_MAX) return;
     const msg = `Value error, ${reason}`;
-    mistakes.push({ type: 'value_error', loc: loc(name), msg, input: short(input), ctx: { error: reason } });
+    mistakes.push({
+      type: 'value_error',
+      loc: loc(name.slice(0, SHOWN_MAX)),
+      msg,
+      input: short(input),
+      ctx: { error: reason },
+    });
   };
   checkRequired(sent, mistakes);
   if (typeof fields['specversion'] === 'string' && !/^1\.0/.test(fields['specversion'])) {
@@ -45,7 +53,7 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
   }
   const subject = optionalText(sent, 'subject', SUBJECT_BYTES_MAX, mistakes) ?? '';
   const time = optionalText(sent, 'time', 64, mistakes);
-  const timeMicroseconds = time === undefined ? now.getTime() * 1000 : toMicroseconds(time);
+  const timeMicroseconds = time === undefined ? BigInt(now.getTime()) * 1000n : toMicroseconds(time);
   if (timeMicroseconds === undefined) wrong('time', 'expected an RFC 3339 date and time of 1970 to 9999');
   if (sent.suspect) refuseUnstorable(fields, wrong);
   const extensions = readExtensions(fields, wrong);
@@ -114,10 +122,10 @@ const MICROSECONDS = /[.,]\d{3}(\d{1,3})/;
 const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** A time without a zone is UTC; digits behind the microseconds are dropped. */
-function toMicroseconds(text: string): number | undefined {
+function toMicroseconds(text: string): bigint | undefined {
   const ms = parseDateTime(text)?.getTime();
   if (ms === undefined || ms < 0 || ms > TIME_MAX_MS) return undefined;
-  return ms * 1000 + Number((MICROSECONDS.exec(text)?.[1] ?? '').padEnd(3, '0'));
+  return BigInt(ms) * 1000n + BigInt((MICROSECONDS.exec(text)?.[1] ?? '').padEnd(3, '0'));
 }
 
 type Wrong = (name: string, reason: string, input?: unknown) => void;
@@ -179,16 +187,20 @@ function readData({ data, type }: Record<string, unknown>, wrong: Wrong): string
   return text;
 }
 
+/** A text that is a plain number. */
 const NUMBER_TEXT = /^-?\d{1,18}(?:\.\d{1,9})?$/;
+/** A number beyond it, or with more digits, is no amount of anything; it would only make sums long. */
+const NUMBER_MAX = 1e30;
+const NUMBER_LENGTH_MAX = 40;
 
-/** What `data.value` adds to a sum; a text counts where it is a plain number. */
+/** What `data.value` adds to a sum: a number, or a text that is one. */
 function toValue(data: unknown): string | null {
   const { value } = (data ?? {}) as { value?: unknown };
-  const text =
-    typeof value === 'number' || isRawNumber(value)
-      ? String(isRawNumber(value) ? value.rawJSON : value)
-      : value;
-  return typeof text === 'string' && NUMBER_TEXT.test(text) ? text : null;
+  if (typeof value === 'string') return NUMBER_TEXT.test(value) ? value : null;
+  const text = isRawNumber(value) ? value.rawJSON : typeof value === 'number' ? String(value) : undefined;
+  const counts =
+    text !== undefined && text.length <= NUMBER_LENGTH_MAX && Math.abs(Number(text)) <= NUMBER_MAX;
+  return counts ? text : null;
 }
 
 const SHOWN_MAX = 200;

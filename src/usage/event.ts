@@ -12,7 +12,7 @@ export type UsageEvent = {
   /** Whom it is about; `''` when nobody said. */
   subject: string;
   /** Microseconds since 1970, UTC. */
-  timeMicroseconds: number;
+  timeMicroseconds: bigint;
   /** JSON text of an object. */
   data: string;
   /** JSON text of the CloudEvents attributes beyond the record's; null without any. */

@@ -30,7 +30,7 @@ import { createSpool } from './spool.ts';
 import { createDeadLetterStore } from './store/dead-letters.ts';
 import { createEventReader } from './store/reader.ts';
 import { createRetention } from './store/retention.ts';
-import { awaitStoring } from './store/stripes.ts';
+import { createStorageBarrier } from './store/stripes.ts';
 import { createSummaries } from './store/summaries.ts';
 import { createEventWriter } from './store/writer.ts';
 
@@ -64,7 +64,7 @@ export function createUsage(deps: UsageDeps): {
   const recording = createRecord({ spool, clock, log });
   const sink = createSink({ sql, buffer, writer: createEventWriter(sql), deadLetters: letters, log });
   const health = createUsageHealth({ buffer, sink: sink.figures, recording: recording.figures, spool });
-  const settled = (workspaceId: string) => awaitStoring(sql, workspaceId);
+  const settled = createStorageBarrier(sql);
 
   const { retentionDays } = settings;
   const horizon = () => clock.now().getTime() - retentionDays * DAY_MS;

@@ -13,12 +13,19 @@ export const SUBJECT_BYTES_MAX = 1024;
 /** All CloudEvents attributes beyond the record's, as JSON. */
 export const EXTENSIONS_BYTES_MAX = 16_384;
 
+/** Mistakes that an answer tells of one event: more help nobody. */
+export const EVENT_MISTAKES_MAX = 20;
+
 /** Appends under way at once: what arrives while they are shares the next. Bytes that wait for one: beyond, 503. */
 export const APPENDS_MAX = 1;
 export const WAITING_BYTES_MAX = 67_108_864;
 
-/** What the sink fetches at once (compressed), and stores in one transaction, about. */
+/**
+ * What the sink fetches at once (compressed; a pack may be a thousand times as large in truth, but for its own limit),
+ * and stores in one transaction, about.
+ */
 export const SINK_FETCH_BYTES = 262_144;
+export const SINK_FETCH_PACKS = 32;
 export const SINK_BATCH_BYTES = 8_388_608;
 export const SINK_EVENTS_MAX = 20_000;
 /** What remains of that under a database that is too slow for more. */
@@ -35,8 +42,8 @@ export const SINK_BUSY_LINGER_MS = 200;
 export const SPOOL_FILE_BYTES_MAX = 1_048_576;
 export const SPOOL_BYTES_MAX = 1_073_741_824;
 export const SPOOL_FLUSH_MS = 20;
-/** Age at which a file that another process left behind, dead or not, is taken over; a file is closed long before. */
-export const SPOOL_ORPHAN_MS = 60_000;
+/** Age at which a file of another process, dead or not, is taken over; its own closes it before. */
+export const SPOOL_ORPHAN_MS = 10_000;
 export const SPOOL_CLOSE_MS = 5000;
 
 export const PAGE_SIZE_DEFAULT = 50;

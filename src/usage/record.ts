@@ -34,7 +34,7 @@ export function createRecord({
           source: SOURCE,
           type,
           subject,
-          timeMicroseconds: clock.now().getTime() * 1000,
+          timeMicroseconds: BigInt(clock.now().getTime()) * 1000n,
           data: JSON.stringify(data),
           extensions: null,
           value: String(data.value),

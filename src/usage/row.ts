@@ -23,7 +23,7 @@ export const COPY_HEAD = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'lati
 export const COPY_TAIL = Buffer.from([0xff, 0xff]);
 
 /** 2000-01-01, which Postgres counts microseconds from, since 1970. */
-const EPOCH_MICROSECONDS = 946_684_800_000_000;
+const EPOCH_MICROSECONDS = 946_684_800_000_000n;
 const UUID_BYTES = 16;
 const TIMESTAMP_BYTES = 8;
 const NULL_LENGTH = -1;
@@ -45,7 +45,7 @@ export function encodeRow(event: UsageEvent): Buffer {
   at += scratch.write(event.id.replaceAll('-', ''), at, 'hex');
   for (const text of [workspaceId, eventId, source, type, subject]) at = writeText(text, at);
   at = scratch.writeInt32BE(TIMESTAMP_BYTES, at);
-  at = scratch.writeBigInt64BE(BigInt(event.timeMicroseconds - EPOCH_MICROSECONDS), at);
+  at = scratch.writeBigInt64BE(event.timeMicroseconds - EPOCH_MICROSECONDS, at);
   for (const text of [data, extensions, value]) at = writeText(text, at);
   return Buffer.from(scratch.subarray(0, at));
 }
@@ -72,7 +72,7 @@ export function decodeRow(row: Buffer): UsageEvent {
   const digits = field()?.toString('hex') ?? '';
   const id = digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
   const [workspaceId, eventId, source, type, subject] = [text(), text(), text(), text(), text()];
-  const timeMicroseconds = Number(field()?.readBigInt64BE() ?? 0n) + EPOCH_MICROSECONDS;
+  const timeMicroseconds = (field()?.readBigInt64BE() ?? 0n) + EPOCH_MICROSECONDS;
   const [data, extensions, value] = [text(), nullable(), nullable()];
   return { id, workspaceId, eventId, source, type, subject, timeMicroseconds, data, extensions, value };
 }

@@ -22,13 +22,14 @@ const bound = (description: string) =>
     Parsed<number>(parseBound, { description: `${description}, \`YYYY-MM-DD HH:MM:SS.mmm\`; inclusive` }),
   );
 
-/** Times that a timestamp of Postgres and a JavaScript date both can hold. */
-const YEAR_1_MS = -62_135_596_800_000;
+/** Of the years that have four digits. */
+const TIME_MIN_MS = -62_135_596_800_000;
+const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 function parseBound(input: string, loc: (string | number)[]): ParseOutcome<number> {
   // A blank before a zone is a plus that was not escaped.
   const ms = parseDateTime(input.trim().replace(/ (\d\d:?\d\d)$/, zoneOrTime))?.getTime();
-  if (ms !== undefined && ms >= YEAR_1_MS) return { value: ms };
+  if (ms !== undefined && ms >= TIME_MIN_MS && ms <= TIME_MAX_MS) return { value: ms };
   const error = 'expected YYYY-MM-DD HH:MM:SS.mmm';
   const msg = `Input should be a valid datetime, ${error}`;
   return { mistake: { type: 'datetime_parsing', loc, msg, input, ctx: { error } } };

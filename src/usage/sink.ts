@@ -13,6 +13,7 @@ import {
   SINK_EVENTS_MAX,
   SINK_EVENTS_MIN,
   SINK_FETCH_BYTES,
+  SINK_FETCH_PACKS,
   SINK_LINGER_MS,
 } from './limits.ts';
 import { readPack } from './pack.ts';
@@ -53,15 +54,27 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
     const batch: Batch = { deliveries: [], rows: [], bytes: 0 };
     let lingered = false;
     for (let waitMs = WAIT_MS; ; waitMs = 0) {
-      const fetched = await buffer.fetch({ bytesMax: SINK_FETCH_BYTES, waitMs });
-      for (const delivery of fetched) add(batch, delivery);
+      const fetched = await fetchInto(batch, waitMs);
       if (batch.rows.length >= eventsMax || batch.bytes >= SINK_BATCH_BYTES) return batch;
       if (batch.rows.length === 0 || stopping) return batch;
-      const more = fetched.reduce((sum, { pack }) => sum + pack.length, 0) >= SINK_FETCH_BYTES;
-      if (more) continue;
+      const bytes = fetched.reduce((sum, { pack }) => sum + pack.length, 0);
+      if (bytes >= SINK_FETCH_BYTES || fetched.length >= SINK_FETCH_PACKS) continue;
       if (lingered) return batch;
       lingered = true;
       await Bun.sleep(batch.rows.length < SINK_BUSY_EVENTS ? SINK_LINGER_MS : SINK_BUSY_LINGER_MS);
+    }
+  };
+
+  /** What a batch has already is given back where it gets no further. */
+  const fetchInto = async (batch: Batch, waitMs: number): Promise<Delivery[]> => {
+    try {
+      const limits = { bytesMax: SINK_FETCH_BYTES, packsMax: SINK_FETCH_PACKS, waitMs };
+      const fetched = await buffer.fetch(limits);
+      for (const delivery of fetched) add(batch, delivery);
+      return fetched;
+    } catch (error) {
+      if (batch.deliveries.length > 0) await buffer.release(batch.deliveries).catch(() => undefined);
+      throw error;
     }
   };
 
@@ -87,8 +100,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   };
 
   const storeBatch = async ({ rows, deliveries }: Batch): Promise<void> => {
-    for (let start = 0; start < rows.length; start += eventsMax)
-      await store(rows.slice(start, start + eventsMax));
+    for (const part of inParts(rows, eventsMax)) await store(part);
     await buffer.acknowledge(deliveries);
     eventsMax = Math.min(SINK_EVENTS_MAX, eventsMax * 2);
   };
@@ -162,6 +174,21 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   };
 }
 
+/** Parts of at most so many rows, and about as many bytes as a transaction takes. */
+function* inParts(rows: readonly Buffer[], rowsMax: number): Generator<Buffer[]> {
+  let part: Buffer[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    if (part.length > 0 && (part.length >= rowsMax || bytes + row.length > SINK_BATCH_BYTES)) {
+      yield part;
+      [part, bytes] = [[], 0];
+    }
+    part.push(row);
+    bytes += row.length;
+  }
+  if (part.length > 0) yield part;
+}
+
 function add(batch: Batch, delivery: Delivery): void {
   const { rows } = readPack(delivery.pack);
   batch.deliveries.push(delivery);
@@ -171,10 +198,11 @@ function add(batch: Batch, delivery: Delivery): void {
 
 /** Data exceptions, violated constraints, program limits: the same rows would be refused for ever. */
 const REFUSALS = /^(?:22|23|54)/;
-const STATEMENT_TIMEOUT = '57014';
+/** Of the server, and of our own clock. */
+const TIMEOUTS: ReadonlySet<string> = new Set(['57014', 'DATABASE_TIMEOUT']);
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
 const isRefusal = (error: unknown): error is Error => REFUSALS.test(codeOf(error));
-const isTimeout = (error: unknown): boolean => codeOf(error) === STATEMENT_TIMEOUT;
+const isTimeout = (error: unknown): boolean => TIMEOUTS.has(codeOf(error));

@@ -4,6 +4,7 @@
 import {
   closeSync,
   existsSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -13,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { newRandomId } from '../core/ids.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Appender } from './appender.ts';
@@ -42,8 +44,7 @@ const SETTLE_POLL_MS = 5;
 
 export function createSpool(deps: { directory: string; appender: Appender; log: Logger }): Spool {
   const { directory, appender, log } = deps;
-  // A process id comes back, after a restart of its container even to the same service.
-  const own = `${process.pid}-${Date.now().toString(36)}`;
+  const own = newRandomId();
   const closed: ClosedFile[] = [];
   let open: OpenFile | undefined;
   let waitingBytes = 0;
@@ -52,14 +53,16 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
   let orphanTimer: ReturnType<typeof setInterval> | undefined;
   let flushing: Promise<void> | undefined;
   let failures = 0;
+  const unreadable = new Set<string>();
   let stopping = false;
 
   const close = (): void => {
     if (open === undefined) return;
-    closeSync(open.descriptor);
-    closed.push({ path: open.path, bytes: open.bytes });
-    waitingBytes += open.bytes;
+    const { path, bytes, descriptor } = open;
     open = undefined;
+    closed.push({ path, bytes });
+    waitingBytes += bytes;
+    closeSync(descriptor);
   };
   const flushLater = (): void => {
     if (timer !== undefined || stopping) return;
@@ -70,19 +73,22 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     }, delayMs);
   };
   const flush = (): Promise<void> => {
-    flushing ??= handOn().finally(() => {
-      flushing = undefined;
-      if (closed.length > 0 || open !== undefined) flushLater();
-    });
+    flushing ??= handOn()
+      .catch((error: unknown) => log.error({ err: error }, "the service's own events cannot be handed on"))
+      .finally(() => {
+        flushing = undefined;
+        if (closed.length > 0 || open !== undefined) flushLater();
+      });
     return flushing;
   };
+  const isOld = ({ openedAt }: OpenFile): boolean => performance.now() - openedAt > SPOOL_CLOSE_MS;
   /** Every file that is closed, in order; while the buffer is away files fill up instead of becoming many. */
   const handOn = async (): Promise<void> => {
-    const old = open !== undefined && performance.now() - open.openedAt > SPOOL_CLOSE_MS;
-    if (failures === 0 || old) close();
+    if (failures === 0 || (open !== undefined && isOld(open))) close();
     for (let file = closed[0]; file !== undefined; file = closed[0]) {
+      const rows = read(file.path);
       try {
-        await appendFile(file.path);
+        if (rows.length > 0) await appender.append(rows);
         failures = 0;
       } catch (error) {
         failures += 1;
@@ -91,42 +97,61 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
       }
       closed.shift();
       waitingBytes -= file.bytes;
+      if (!unreadable.has(file.path)) rmSync(file.path, { force: true });
     }
   };
-  const appendFile = async (path: string): Promise<void> => {
-    // One that is gone was left by a dead process, and another has handed it on.
-    if (!existsSync(path)) return;
-    const rows = splitRows(readFileSync(path));
-    if (rows.length > 0) await appender.append(rows);
-    rmSync(path, { force: true });
+  /** Nothing of a file that another process has handed on; one that cannot be read is left for an operator. */
+  const read = (path: string): Buffer[] => {
+    try {
+      return existsSync(path) ? splitRows(readFileSync(path)) : [];
+    } catch (error) {
+      unreadable.add(path);
+      log.error(
+        { err: error, path },
+        "a file of the service's own events cannot be read; it is left where it is",
+      );
+      return [];
+    }
   };
 
   /** Files that a process which died has left. Whoever finds one hands it on: twice is once. */
   const adopt = (): void => {
     for (const name of readdirSync(directory).filter((each) => each.endsWith(SUFFIX))) {
       const path = join(directory, name);
-      if (name.startsWith(`${own}-`) || closed.some((file) => file.path === path)) continue;
+      if (name.startsWith(own) || unreadable.has(path) || closed.some((file) => file.path === path)) continue;
       const found = statSync(path, { throwIfNoEntry: false });
-      if (found === undefined) continue;
-      const abandoned = !isRunning(name) || Date.now() - found.mtimeMs > SPOOL_ORPHAN_MS;
-      if (!abandoned) continue;
+      if (found === undefined || Date.now() - found.mtimeMs < SPOOL_ORPHAN_MS) continue;
       closed.push({ path, bytes: found.size });
       waitingBytes += found.size;
     }
     if (closed.length > 0) flushLater();
+  };
+  const adoptSafely = (): void => {
+    try {
+      adopt();
+    } catch (error) {
+      log.warn({ err: error }, "files of the service's own events cannot be looked for");
+    }
   };
 
   return {
     add(row) {
       if (waitingBytes > SPOOL_BYTES_MAX)
         throw new Error('too many events of the service wait for the buffer');
+      // Others may take over what has not been written to for long: after a pause of the machine, too.
+      if (open !== undefined && isOld(open)) close();
       if (open === undefined) {
         mkdirSync(directory, { recursive: true, mode: 0o700 });
         const path = join(directory, `${own}-${++files}${SUFFIX}`);
         open = { path, descriptor: openSync(path, 'ax', 0o600), bytes: 0, openedAt: performance.now() };
         flushLater();
       }
-      writeSync(open.descriptor, row);
+      const written = writeSync(open.descriptor, row);
+      if (written < row.length) {
+        // Half a row would hide those behind it.
+        ftruncateSync(open.descriptor, open.bytes);
+        throw new Error('the disk is full');
+      }
       open.bytes += row.length;
       if (open.bytes > SPOOL_FILE_BYTES_MAX) close();
     },
@@ -135,8 +160,8 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
       name: 'usage.spool',
       start() {
         mkdirSync(directory, { recursive: true, mode: 0o700 });
-        adopt();
-        orphanTimer = setInterval(adopt, SPOOL_ORPHAN_MS);
+        adoptSafely();
+        orphanTimer = setInterval(adoptSafely, SPOOL_ORPHAN_MS / 2);
       },
       async stop() {
         stopping = true;
@@ -155,16 +180,4 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
       },
     },
   };
-}
-
-/** Whether a process with the id in the file's name runs, which may be another one by now. */
-function isRunning(name: string): boolean {
-  const pid = Number(name.split('-')[0]);
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === 'EPERM';
-  }
 }

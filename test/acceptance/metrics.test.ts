@@ -329,6 +329,30 @@ describe('ingestion', () => {
     expect((await metrics.page({ include_total: true })).total).toBeLessThanOrEqual(1);
   });
 
+  test('keeps late times and long numbers, and tells of a few mistakes of many', async () => {
+    const metrics = await freshMetrics();
+    const source = sourceOf();
+    expectStatus(
+      await metrics.send(
+        eventOf({ source, type: 'sum', time: '9999-12-31T23:59:59.999999Z', data: { value: 0.1 + 0.2 } }),
+      ),
+      202,
+    );
+    expectStatus(
+      await metrics.send(
+        eventOf({ source, type: 'sum', time: '2300-01-01T00:00:00.000001Z', data: { value: 1e-7 } }),
+      ),
+      202,
+    );
+    const times = (await metrics.stored(source, 2)).map(({ time }) => time);
+    expect(times.sort()).toEqual(['2300-01-01T00:00:00.000001', '9999-12-31T23:59:59.999999']);
+    const { text } = await metrics.get('summary', { type: 'sum' });
+    expect(text).toContain('"value":0.30000010000000004');
+    const names = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`Wrong-${index}`, 1]));
+    const refused = await metrics.sendAll(Array.from({ length: 20 }, () => eventOf(names)));
+    expect(bodyOf<{ detail: Entry[] }>(refused, 422).detail.length).toBeLessThanOrEqual(1020);
+  });
+
   test('takes an event without time, subject and data', async () => {
     const metrics = await freshMetrics();
     const source = sourceOf();
@@ -477,6 +501,24 @@ describe('retrieval', () => {
       expect(bodyOf<object>(answer, 400)).toEqual({ detail: 'Invalid cursor value' });
     }
     expectStatus(await other.get('by_created_at', { cursor: given ?? '' }), 400);
+  });
+
+  test('takes bounds at the ends of time, and refuses those beyond', async () => {
+    for (const [name, query] of [
+      ['by_created_at', { include_total: true }],
+      ['summary', {}],
+    ] as const) {
+      for (const to_date of ['9999-12-31 23:59:59.999', '9999-12-31T23:59:59.999Z']) {
+        expectStatus(
+          await metrics.get(name, { ...query, from_date: '0001-01-01 00:00:00.000', to_date }),
+          200,
+        );
+      }
+      expectStatus(await metrics.get(name, { ...query, to_date: '9999-12-31T23:59:59-05:00' }), 422);
+      expectStatus(await metrics.get(name, { ...query, from_date: '0000-01-01T00:00:00+14:00' }), 422);
+    }
+    const { total } = await metrics.page({ to_date: '9999-12-31 23:59:59.999', include_total: true });
+    expect(total).toBe(COUNT);
   });
 
   test('refuses other parameters that make no sense', async () => {

@@ -35,6 +35,25 @@ async function reconnect(): Promise<void> {
 }
 
 test(
+  'usage events are taken with known keys for as long as the database is away, at once',
+  async () => {
+    await reconnect();
+    const known = await administration.makeKey(['metrics']);
+    await cacheKey(cutOff, known.key);
+    relay.cut();
+    await eventually('the loss to be seen', () => !cutOff.invalidation.connected());
+    const { key: authenticate } = cutOff.access.authenticators;
+    await authenticate(known.key);
+    // Whether it is back is asked meanwhile, in nobody's way.
+    for (let round = 0; round < 30; round++) {
+      expect(authenticate(known.key, true)).toMatchObject({ keyId: known.id });
+      await Bun.sleep(100);
+    }
+  },
+  TIMEOUT_MS,
+);
+
+test(
   'without the database known keys are accepted, and others are told 503 and not 401',
   async () => {
     await reconnect();

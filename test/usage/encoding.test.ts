@@ -14,7 +14,7 @@ const event: fc.Arbitrary<UsageEvent> = fc.record({
   source: text,
   type: text,
   subject: text,
-  timeMicroseconds: fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) * 1000 }),
+  timeMicroseconds: fc.bigInt({ min: 0n, max: BigInt(Date.UTC(9999, 11, 31)) * 1000n }),
   data: fc.json(),
   extensions: fc.option(fc.json()),
   value: fc.option(fc.integer().map(String)),

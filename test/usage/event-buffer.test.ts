@@ -17,7 +17,7 @@ const BYTES = 262_144;
 async function take(buffer: EventBuffer, count: number): Promise<Delivery[]> {
   const taken: Delivery[] = [];
   await eventually(`${count} packs`, async () => {
-    taken.push(...(await buffer.fetch({ bytesMax: BYTES, waitMs: 200 })));
+    taken.push(...(await buffer.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 200 })));
     return taken.length >= count;
   });
   return taken;
@@ -48,9 +48,9 @@ for (const { name, missing, prepare } of BUFFERS) {
     test('waits for the first pack, and gives up after the time', async () => {
       await using setting = await prepare();
       const buffer = await setting.open();
-      expect(await buffer.fetch({ bytesMax: BYTES, waitMs: 150 })).toEqual([]);
-      expect(await buffer.fetch({ bytesMax: BYTES, waitMs: 0 })).toEqual([]);
-      const waiting = buffer.fetch({ bytesMax: BYTES, waitMs: 20_000 });
+      expect(await buffer.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 150 })).toEqual([]);
+      expect(await buffer.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 0 })).toEqual([]);
+      const waiting = buffer.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 20_000 });
       await buffer.append(packOf('late'));
       expect((await waiting).map(textOf)).toEqual(['late']);
     });
@@ -67,7 +67,7 @@ for (const { name, missing, prepare } of BUFFERS) {
       const again = await take(second, 1);
       expect(again.map(textOf)).toEqual(['c']);
       await second.acknowledge(again);
-      expect(await second.fetch({ bytesMax: BYTES, waitMs: 100 })).toEqual([]);
+      expect(await second.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 100 })).toEqual([]);
     });
 
     test('delivers what was fetched only again after a restart', async () => {
@@ -75,7 +75,7 @@ for (const { name, missing, prepare } of BUFFERS) {
       const first = await setting.open();
       await first.append(packOf('held'));
       await take(first, 1);
-      expect(await first.fetch({ bytesMax: BYTES, waitMs: 50 })).toEqual([]);
+      expect(await first.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 50 })).toEqual([]);
       await first.close();
       const second = await setting.open();
       expect((await take(second, 1)).map(textOf)).toEqual(['held']);
@@ -86,8 +86,8 @@ for (const { name, missing, prepare } of BUFFERS) {
       const buffer = await setting.open();
       const body = randomBytes(100_000);
       for (let index = 0; index < 10; index++) await buffer.append(body);
-      expect((await buffer.fetch({ bytesMax: 1, waitMs: 0 })).length).toBe(1);
-      const some = await buffer.fetch({ bytesMax: 350_000, waitMs: 0 });
+      expect((await buffer.fetch({ bytesMax: 1, packsMax: 500, waitMs: 0 })).length).toBe(1);
+      const some = await buffer.fetch({ bytesMax: 350_000, packsMax: 500, waitMs: 0 });
       expect(some.length).toBeWithin(3, 5);
       expect((await take(buffer, 9 - some.length)).length).toBe(9 - some.length);
     });
@@ -169,7 +169,7 @@ for (const { name, missing, prepare } of BUFFERS) {
 async function drain(buffer: EventBuffer): Promise<Delivery[]> {
   const all: Delivery[] = [];
   for (;;) {
-    const some = await buffer.fetch({ bytesMax: 1, waitMs: 200 });
+    const some = await buffer.fetch({ bytesMax: 1, packsMax: 500, waitMs: 200 });
     if (some.length === 0) return all;
     all.push(...some);
   }

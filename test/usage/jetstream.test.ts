@@ -160,7 +160,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     const startedAt = performance.now();
     await expect(opened.buffer.append(new Uint8Array(10))).rejects.toMatchObject({ kind: 'unavailable' });
     expect(performance.now() - startedAt).toBeLessThan(2000);
-    await expect(opened.buffer.fetch({ bytesMax: 1000, waitMs: 100 })).rejects.toThrow();
+    await expect(opened.buffer.fetch({ bytesMax: 1000, packsMax: 500, waitMs: 100 })).rejects.toThrow();
     await expect(opened.buffer.figures()).rejects.toThrow();
     server.resume();
     await eventually('an append', () => works(opened.buffer), 5000);
@@ -175,10 +175,11 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     const connection = await connect({ servers: server.url });
     await (await connection.jetstreamManager()).consumers.delete('TEST_EVENTS', 'sink');
     await connection.close();
-    await expect(buffer.fetch({ bytesMax: 1000, waitMs: 100 })).rejects.toThrow();
+    await expect(buffer.fetch({ bytesMax: 1000, packsMax: 500, waitMs: 100 })).rejects.toThrow();
     await eventually(
       'a pack',
-      async () => (await buffer.fetch({ bytesMax: 1000, waitMs: 100 }).catch(() => [])).length > 0,
+      async () =>
+        (await buffer.fetch({ bytesMax: 1000, packsMax: 500, waitMs: 100 }).catch(() => [])).length > 0,
       5000,
     );
   });
@@ -198,7 +199,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     await using second = open({ ...settingsOf(server), bytesMax: 2 * BYTES_MAX });
     await second.buffer.start();
     const { config } = await manager.consumers.info('TEST_EVENTS', 'sink');
-    expect(config).toMatchObject({ ack_wait: nanos(60_000), max_deliver: -1 });
+    expect(config).toMatchObject({ ack_wait: nanos(15_000), max_deliver: -1 });
     expect((await manager.streams.info('TEST_EVENTS')).config.max_bytes).toBe(2 * BYTES_MAX);
     await connection.close();
   });
@@ -247,7 +248,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     expect(slowestMs).toBeLessThan(2000);
     const delivered = new Set<string>();
     await eventually('everything to be delivered', async () => {
-      const some = await buffer.fetch({ bytesMax: 2 ** 20, waitMs: 200 });
+      const some = await buffer.fetch({ bytesMax: 2 ** 20, packsMax: 500, waitMs: 200 });
       for (const { pack } of some) delivered.add(new TextDecoder().decode(pack));
       await buffer.acknowledge(some);
       return [...acknowledged].every((text) => delivered.has(text));

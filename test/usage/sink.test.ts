@@ -43,7 +43,7 @@ const eventIn = (workspaceId: string, fields: Partial<UsageEvent> = {}): UsageEv
   source: 'test',
   type: 'chat.create',
   subject: 'ada@example.com',
-  timeMicroseconds: Date.now() * 1000,
+  timeMicroseconds: BigInt(Date.now()) * 1000n,
   data: '{"value":"1"}',
   extensions: null,
   value: '1',
@@ -191,6 +191,49 @@ test('an event that the database refuses becomes a dead letter, the others are s
   expect(await deadLetters.purge('poison', [first?.id ?? ''])).toBe(1);
   expect(await deadLetters.purge('elsewhere', undefined)).toBe(0);
   expect(await deadLetters.purge('poison', undefined)).toBe(1);
+  await sink.job.stop();
+  await buffer.close();
+});
+
+test('packs that are small only on the outside are stored in parts', async () => {
+  const buffer = await openJournal();
+  const fetched: number[] = [];
+  const watched: EventBuffer = {
+    ...buffer,
+    async fetch(limits) {
+      const deliveries = await buffer.fetch(limits);
+      fetched.push(deliveries.length);
+      return deliveries;
+    },
+  };
+  const data = JSON.stringify({ value: '1', fill: 'a'.repeat(900_000) });
+  for (let index = 0; index < 60; index++)
+    await buffer.append(toPack([encodeRow(eventIn('bomb', { data }))]));
+  const sink = sinkOf(database.sql, watched);
+  await sink.job.start();
+  await settle(sink);
+  expect(Math.max(...fetched)).toBeLessThanOrEqual(32);
+  await expectCountedRight(database.sql, 'bomb', 60);
+  await sink.job.stop();
+  await buffer.close();
+});
+
+test('what was fetched before a fetch failed is not forgotten', async () => {
+  const buffer = await openJournal();
+  let calls = 0;
+  const failing: EventBuffer = {
+    ...buffer,
+    async fetch(limits) {
+      calls += 1;
+      if (calls === 2) throw new Error('a fake failure');
+      return buffer.fetch(limits);
+    },
+  };
+  await buffer.append(toPack([encodeRow(eventIn('stranded'))]));
+  const sink = sinkOf(database.sql, failing);
+  await sink.job.start();
+  await settle(sink);
+  await expectCountedRight(database.sql, 'stranded', 1);
   await sink.job.stop();
   await buffer.close();
 });

@@ -21,6 +21,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
+const LONG_AGO = new Date(Date.now() - 3_600_000);
+
 /** A buffer that can be away. */
 function createFakeAppender() {
   const taken: string[] = [];
@@ -79,19 +81,21 @@ test('finds what a killed process has left, also a last event that was cut off, 
   const rows = ['a', 'b'].map((subject) =>
     encodeRow({
       ...{ id: Bun.randomUUIDv7(), workspaceId: 'w', eventId: subject, source: 's', type: 't', subject },
-      ...{ timeMicroseconds: 1, data: '{}', extensions: null, value: null },
+      ...{ timeMicroseconds: 1n, data: '{}', extensions: null, value: null },
     }),
   );
   const whole = Buffer.concat(rows);
-  const nobody = 2 ** 22 + 1;
-  writeFileSync(join(directory, `${nobody}-x-1.events`), whole);
-  writeFileSync(join(directory, `${nobody}-x-2.events`), whole.subarray(0, whole.length - 3));
-  // Of a process that runs, but has left it for long.
-  writeFileSync(join(directory, `1-x-1.events`), rows[0] ?? '');
-  const longAgo = new Date(Date.now() - 3_600_000);
-  utimesSync(join(directory, `1-x-1.events`), longAgo, longAgo);
+  const left = {
+    'dead-1.events': whole,
+    'dead-2.events': whole.subarray(0, whole.length - 3),
+    'other-1.events': rows[0] ?? '',
+  };
+  for (const [name, bytes] of Object.entries(left)) writeFileSync(join(directory, name), bytes);
+  // One that cannot be read holds nobody up.
+  mkdirSync(join(directory, 'aaa.events'));
+  for (const name of readdirSync(directory)) utimesSync(join(directory, name), LONG_AGO, LONG_AGO);
   // One that a running process writes to.
-  writeFileSync(join(directory, `1-x-2.events`), whole);
+  writeFileSync(join(directory, 'running-1.events'), whole);
   const spools = [openSpool(appender, directory), openSpool(appender, directory)];
   for (const { spool } of spools) await spool.job.start();
   for (const { spool, tell } of spools) {
@@ -108,7 +112,7 @@ test('finds what a killed process has left, also a last event that was cut off, 
   expect(counted['own']).toBe(2);
   expect(counted['a']).toBeWithin(3, 7);
   expect(counted['b']).toBeWithin(1, 3);
-  expect(readdirSync(directory)).toEqual(['1-x-2.events']);
+  expect(readdirSync(directory).sort()).toEqual(['aaa.events', 'running-1.events']);
   for (const { spool } of spools) await spool.job.stop();
 });
 
@@ -130,8 +134,8 @@ test('what a stopped service could not hand on is found at the next start', asyn
   await first.spool.job.stop();
   state.away = false;
   const second = openSpool(appender, first.directory);
-  // The same process, as after a restart in a container.
-  await Bun.sleep(2);
+  for (const name of readdirSync(first.directory))
+    utimesSync(join(first.directory, name), LONG_AGO, LONG_AGO);
   await second.spool.job.start();
   await eventually('it to be handed on', () => taken.includes('late'));
   await second.spool.job.stop();

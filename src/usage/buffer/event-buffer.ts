@@ -17,6 +17,8 @@ export type BufferFigures = {
 /** What an acknowledgement is worth when the machine loses its power. */
 export type Durability = { synced: true } | { synced: false; warning: string };
 
+export type FetchLimits = { bytesMax: number; packsMax: number; waitMs: number };
+
 export type EventBuffer = {
   /** Opens it, or begins to: a server that is away is waited for in the background. Throws one line for one that can't serve. */
   start(): Promise<void>;
@@ -26,11 +28,12 @@ export type EventBuffer = {
    */
   append(pack: Uint8Array): Promise<void>;
   /**
-   * Packs that wait, oldest first, at least one, about `bytesMax` of them; none when nothing came within `waitMs`.
+   * Packs that wait, oldest first, at least one, about `bytesMax` of them and at most `packsMax`; none when nothing came
+   * within `waitMs`.
    * They are with this caller until `acknowledge` or `release`, or until its process has died.
    * Throws when the buffer is away.
    */
-  fetch(limits: { bytesMax: number; waitMs: number }): Promise<Delivery[]>;
+  fetch(limits: FetchLimits): Promise<Delivery[]>;
   /** The database has them: they are never delivered again (but after a crash). Throws when the buffer is away. */
   acknowledge(deliveries: readonly Delivery[]): Promise<void>;
   /** They could not be stored now: they are delivered again. */

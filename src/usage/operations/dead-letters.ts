@@ -49,7 +49,7 @@ function render({ id, createdAt, reason, row }: DeadLetter): DeadLetterRead {
       source: event.source,
       type: event.type,
       subject: event.subject,
-      time: new Date(event.timeMicroseconds / 1000).toISOString(),
+      time: new Date(Number(event.timeMicroseconds / 1000n)).toISOString(),
       data: event.data.slice(0, SHOWN_DATA_MAX),
     },
   };

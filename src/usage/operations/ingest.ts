@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { type ValidationEntry, ValidationFailure } from '../../core/errors.ts';
+import { MISTAKES_MAX } from '../../http/limits.ts';
 import type { Appender } from '../appender.ts';
 import { checkEvent, type SentEvent } from '../check-event.ts';
 import { encodeRow } from '../row.ts';
@@ -37,7 +38,7 @@ export function createIngest({ appender, clock }: { appender: Appender; clock: C
         rows.push(encodeRow(checked.event));
         return { index, id, status: 'accepted' };
       }
-      mistakes.push(...checked.mistakes);
+      if (mistakes.length < MISTAKES_MAX) mistakes.push(...checked.mistakes);
       return { index, id, status: 'rejected', error: checked.mistakes.map(toSentence).join('; ') };
     });
     const ingested = { accepted: rows.length, rejected: sent.length - rows.length, results };

@@ -21,7 +21,7 @@ export type StoredEvent = {
 export type EventReader = ReturnType<typeof createEventReader>;
 
 export function createEventReader(sql: Transaction) {
-  const time = (ms: number) => sql`${new Date(ms).toISOString().slice(0, -1)}::timestamp`;
+  const time = (ms: number) => sql`${renderTimestamp(ms)}::timestamp`;
 
   return {
     /** Rows of the window from the turn's place, in ascending order, with one more than `size` on the far side. */
@@ -75,6 +75,12 @@ export function createEventReader(sql: Transaction) {
     },
   };
 }
+
+/** As Postgres reads a timestamp; the end of the year 9999 is where all times end. */
+export const renderTimestamp = (ms: number): string =>
+  ms > LAST_MS ? 'infinity' : new Date(ms).toISOString().slice(0, -1);
+
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** `2026-01-31 10:00:00.123` as milliseconds since 1970. */
 export const toMs = (text: string): number => Date.parse(`${text.replace(' ', 'T')}Z`);

@@ -3,6 +3,7 @@
 
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { Window } from '../cursor.ts';
+import { renderTimestamp } from './reader.ts';
 
 export const GROUPINGS = ['type', 'day', 'hour', 'subject', 'source'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -25,7 +26,7 @@ export type Summaries = ReturnType<typeof createSummaries>;
 const HOUR_MS = 3_600_000;
 
 export function createSummaries(sql: Transaction) {
-  const time = (ms: number) => sql`${new Date(ms).toISOString().slice(0, -1)}::timestamp`;
+  const time = (ms: number) => sql`${renderTimestamp(ms)}::timestamp`;
 
   /** Rows `(at, type, source, subject, events, value)` of the window; what the rollup does not tell apart is null. */
   const counted = ({ workspaceId, from, to, typePrefix, groupBy }: SummaryQuery) => {

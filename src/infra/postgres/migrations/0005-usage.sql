@@ -12,7 +12,7 @@ CREATE TABLE usage_events (
   type         text COLLATE "C" NOT NULL,
   subject      text COLLATE "C" NOT NULL,
   time         timestamp NOT NULL,
-  -- As it was sent: key order and digits included.
+  -- Text as JSON.stringify writes it: no digit is lost.
   data         json NOT NULL,
   extensions   json,
   -- data.value where it is a number.

@@ -14,8 +14,6 @@ export type { JetStreamSettings };
 const ACK_TIMEOUT_MS = 5000;
 const RELEASE_DELAY_MS = 500;
 const FIGURES_TIMEOUT_MS = 1000;
-/** Messages of one pull. */
-const PULL_BATCH = 500;
 
 export function createJetStreamBuffer(deps: { settings: JetStreamSettings; log: Logger }): EventBuffer {
   const { settings } = deps;
@@ -60,14 +58,14 @@ export function createJetStreamBuffer(deps: { settings: JetStreamSettings; log: 
         throw toServiceError(error);
       }
     },
-    async fetch({ bytesMax, waitMs }) {
-      const waiting = await pullSome({ batch: PULL_BATCH, bytesMax, waitMs: 0 });
+    async fetch({ bytesMax, packsMax, waitMs }) {
+      const waiting = await pullSome({ batch: packsMax, bytesMax, waitMs: 0 });
       if (waiting.length > 0) return waiting.map(toDelivery);
       // The first that comes, or one that is larger than all that was asked for; and what came beside it.
       const first = (await pullSome({ batch: 1, waitMs })).map(toDelivery);
       const left = bytesMax - first.reduce((sum, { pack }) => sum + pack.length, 0);
-      if (first.length === 0 || left <= 0) return first;
-      const more = await pullSome({ batch: PULL_BATCH, bytesMax: left, waitMs: 0 }).catch(() => []);
+      if (first.length === 0 || left <= 0 || packsMax === 1) return first;
+      const more = await pullSome({ batch: packsMax - 1, bytesMax: left, waitMs: 0 }).catch(() => []);
       return [...first, ...more.map(toDelivery)];
     },
     async acknowledge(deliveries) {

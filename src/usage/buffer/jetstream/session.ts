@@ -57,21 +57,25 @@ export function createSession({ settings, log }: { settings: JetStreamSettings; 
     if (refusal !== undefined) log.error({}, refusal.message);
     else log.warn({ err: error }, 'the stream of usage events is not ready yet');
   };
-  const prepare = async (connection: NatsConnection): Promise<void> => {
+  const prepare = async (): Promise<void> => {
     // Another server may answer at the address now.
     generation += 1;
     prepared = undefined;
     if (preparing) return;
     preparing = true;
-    while (prepared === undefined && link?.connected() === connection) {
+    for (
+      let there = link?.connected();
+      prepared === undefined && there !== undefined;
+      there = link?.connected()
+    ) {
       const current = generation;
       try {
-        const manager = await prepareStream(connection, settings);
+        const manager = await prepareStream(there, settings);
         if (current !== generation) continue;
-        prepared = { connection, client: connection.jetstream(), manager };
+        prepared = { connection: there, client: there.jetstream(), manager };
         refusal = undefined;
         told = '';
-        void askDurability(connection);
+        void askDurability(there);
       } catch (error) {
         tell(error);
         await Bun.sleep(PREPARE_RETRY_MS);
@@ -79,7 +83,7 @@ export function createSession({ settings, log }: { settings: JetStreamSettings; 
     }
     preparing = false;
   };
-  const begin = (connection: NatsConnection): void => void prepare(connection);
+  const begin = (): void => void prepare();
 
   return {
     async start() {
@@ -99,7 +103,7 @@ export function createSession({ settings, log }: { settings: JetStreamSettings; 
     durability: () => durability,
     failed(error) {
       const connection = link?.connected();
-      if (connection !== undefined && isMissing(error)) begin(connection);
+      if (connection !== undefined && isMissing(error)) begin();
     },
     async close() {
       const closing = link?.close();

@@ -88,9 +88,9 @@ export function createJournal(settings: ThreadSettings & { log: Logger }): Event
     async append(pack) {
       await ask({ kind: 'append', pack }, APPEND_TIMEOUT_MS);
     },
-    async fetch({ bytesMax: most, waitMs }) {
-      const question = { kind: 'read', after: position, bytesMax: most, waitMs } as const;
-      const entries = (await ask(question, waitMs + TIMEOUT_MS)) as Entry[];
+    async fetch(limits) {
+      const question = { kind: 'read', after: position, ...limits } as const;
+      const entries = (await ask(question, limits.waitMs + TIMEOUT_MS)) as Entry[];
       position = entries.at(-1)?.seq ?? position;
       return entries.map(({ seq, pack }) => ({ pack, receipt: seq }));
     },

@@ -9,8 +9,8 @@ export type Entry = { seq: number; pack: Uint8Array };
 export type JournalFile = {
   /** Durable when it returns. Throws `JournalFull` beyond the limit, else what SQLite throws. */
   append(packs: readonly Uint8Array[]): void;
-  /** Entries after `after`, in order, at least one where there is any, until they hold `bytesMax`. */
-  read(after: number, bytesMax: number): Entry[];
+  /** Entries after `after`, in order, at least one where there is any, until they hold `bytesMax` or are `packsMax`. */
+  read(after: number, limits: { bytesMax: number; packsMax: number }): Entry[];
   /** May be undone by a power failure: then they are delivered again. */
   remove(seqs: readonly number[]): void;
   figures(): { packs: number; bytes: number };
@@ -66,13 +66,13 @@ export function openJournalFile(directory: string, bytesMax: number): JournalFil
       if (bytes() + added > bytesMax) throw new JournalFull();
       insertAll.immediate(packs);
     },
-    read(position, most) {
+    read(position, limits) {
       const entries: Entry[] = [];
       let size = 0;
       for (const entry of after.iterate(position)) {
         entries.push(entry);
         size += entry.pack.length;
-        if (size >= most) break;
+        if (size >= limits.bytesMax || entries.length >= limits.packsMax) break;
       }
       return entries;
     },

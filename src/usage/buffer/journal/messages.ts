@@ -4,7 +4,7 @@ import type { Entry } from './journal-file.ts';
 
 export type Question =
   | { id: number; kind: 'append'; pack: Uint8Array }
-  | { id: number; kind: 'read'; after: number; bytesMax: number; waitMs: number }
+  | { id: number; kind: 'read'; after: number; bytesMax: number; packsMax: number; waitMs: number }
   | { id: number; kind: 'remove'; seqs: readonly number[] }
   | { id: number; kind: 'figures' }
   | { id: number; kind: 'close' };

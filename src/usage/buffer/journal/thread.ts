@@ -42,9 +42,9 @@ function serve({ directory, bytesMax }: ThreadSettings): void {
   const read = (): void => {
     clearTimeout(poll);
     if (reader === undefined) return;
-    const { id, after, bytesMax: most, until } = reader;
+    const { id, after, bytesMax: bytes, packsMax, until } = reader;
     try {
-      const value = file.read(after, most);
+      const value = file.read(after, { bytesMax: bytes, packsMax });
       if (value.length === 0 && performance.now() < until) {
         poll = setTimeout(read, POLL_MS);
         return;
