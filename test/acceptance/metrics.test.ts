@@ -539,6 +539,52 @@ describe('retrieval', () => {
     ).toEqual(['value_error query.to_date']);
   });
 
+  test('walks forwards and backwards, while others write, meet whatever was there before, once and in order', async () => {
+    const busy = await freshMetrics();
+    const source = sourceOf();
+    const sendSome = async (): Promise<void> => {
+      const events = Array.from({ length: 30 }, () => eventOf({ source }));
+      expectStatus(await busy.sendAll(events), 202);
+    };
+    for (let round = 0; round < 20; round++) await sendSome();
+    await busy.stored(source, 600);
+    let writing = true;
+    const writers = Array.from({ length: 3 }, async () => {
+      while (writing) {
+        await sendSome();
+        await Bun.sleep(30);
+      }
+    });
+    for (let walk = 0; walk < 3; walk++) {
+      const there = (await busy.all()).map(({ id }) => id);
+      const wanted = new Set(there);
+      const walkFrom = async (start: string, direction: 'next_page' | 'previous_page') => {
+        const seen: string[] = [];
+        let met = 0;
+        for (let cursor: string | null = start; cursor !== null; ) {
+          const page: MetricPage = await busy.page({ size: 37, cursor });
+          if (direction === 'next_page') seen.push(...ids(page));
+          else seen.unshift(...ids(page));
+          // What comes meanwhile has no end.
+          met += ids(page).filter((id) => wanted.has(id)).length;
+          cursor = met >= wanted.size ? null : page[direction];
+        }
+        return seen;
+      };
+      // From behind the last page; what is written from now on is not part of the walk.
+      let last = await busy.page({ size: 100 });
+      while (last.next_page !== null) last = await busy.page({ size: 100, cursor: last.next_page });
+      const forwards = await walkFrom('', 'next_page');
+      const backwards = await walkFrom(last.current_page_backwards, 'previous_page');
+      for (const seen of [forwards, backwards]) {
+        expect(new Set(seen).size).toBe(seen.length);
+        expect(seen.filter((id) => wanted.has(id))).toEqual(there);
+      }
+    }
+    writing = false;
+    await Promise.all(writers);
+  });
+
   test('a reader at the tail meets every event once, while others write', async () => {
     const source = sourceOf();
     const busy = await freshMetrics();
