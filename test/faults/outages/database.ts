@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import postgres from 'postgres';
 import { md5 } from '../../acceptance/support/library.ts';
+import { createMetrics, eventOf } from '../../acceptance/support/metrics.ts';
 import { eventually } from '../../support/child.ts';
 import { startService, WORKSPACE } from '../../support/service.ts';
 import { type Endpoints, readEndpoints } from '../support/endpoints.ts';
@@ -27,6 +28,8 @@ const MAY_ANSWER = new Set([
   'access.close-session',
   'documents.presign',
   'documents.download',
+  // Events wait in the buffer.
+  'metrics.ingest',
 ]);
 
 export function describeDatabaseOutages(setting: () => Setting): void {
@@ -56,15 +59,17 @@ export function describeDatabaseOutages(setting: () => Setting): void {
       const parameters = { workspace_id: WORKSPACE, file_id: sacrificed.id, document: sacrificed.id };
       const fresh = createClient(service, key);
       await fresh.library.link(sacrificed.id);
+      const metrics = createMetrics(fresh.call, { workspace: WORKSPACE, key });
       await begin();
       try {
         const confirm = { temp_key: pending, document_metadata: { name: 'pending.txt' } };
-        const [visits, refused, ready, live, descriptor] = await Promise.all([
+        const [visits, refused, ready, live, descriptor, taken] = await Promise.all([
           endpoints.visitAll({ key, parameters, withinMs: ANSWER_MS_MAX }),
           library.confirm(confirm),
           readiness(client),
           client.call('GET', '/healthz'),
           fresh.library.presign(),
+          metrics.send(eventOf({ source: state })),
         ]);
         for (const visit of visits) {
           if (!MAY_ANSWER.has(visit.operationId)) expectRefusal(visit, 'database');
@@ -74,6 +79,7 @@ export function describeDatabaseOutages(setting: () => Setting): void {
         expectRefusal(refused, 'database');
         // The key was vouched for a moment ago, and nothing else is needed.
         expect(descriptor.status).toBe(201);
+        expect(taken.status).toBe(202);
         expect(ready).toMatchObject({ code: 503, status: 'unavailable' });
         expect(ready.services['postgres']?.state).toBe('down');
         expect(ready.services['object_store']?.state).toBe('ready');
@@ -82,6 +88,7 @@ export function describeDatabaseOutages(setting: () => Setting): void {
         await end();
       }
       await becomesReady(client);
+      expect((await metrics.stored(state, 1)).length).toBe(1);
       expect(await library.read(kept.id)).toEqual(kept);
       expect((await library.archived()).items.map(({ id }) => id)).toContain(archived.id);
       expect((await library.binned()).items.map(({ id }) => id)).toContain(binned.id);
