@@ -67,11 +67,11 @@ function toResponse(spec: ResponseSpec, components: SchemaComponents) {
   return { description };
 }
 
-const toContents = (content: Record<string, TSchema>, components: SchemaComponents) =>
+const toContents = (content: NonNullable<Operation['bodyContent']>, components: SchemaComponents) =>
   Object.fromEntries(
-    Object.entries(content).map(([mediaType, schema]) => [
+    Object.entries(content).map(([mediaType, { schema, example }]) => [
       mediaType,
-      { schema: toJsonSchema(schema, components) },
+      { schema: toJsonSchema(schema, components), example },
     ]),
   );
 

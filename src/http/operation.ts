@@ -41,7 +41,7 @@ export type Operation<
   body?: Body;
   bodyExample?: unknown;
   /** Media types of a body that the operation reads itself, for the documentation. */
-  bodyContent?: Record<string, TSchema>;
+  bodyContent?: Record<string, { schema: TSchema; example: unknown }>;
   /** An absent body stands for `{}`. */
   bodyOptional?: true;
   responses: Record<number, ResponseSpec>;

@@ -91,9 +91,13 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
           'source and id again is accepted and stored once. At most 1 MB an event, 8 MB and 1,000 events a request.',
         query: KeyQuery,
         bodyContent: {
-          'application/cloudevents+json': CloudEvent,
-          'application/cloudevents-batch+json': Type.Array(CloudEvent),
-          'application/json': Type.Record(Type.String(), Type.Unknown()),
+          'application/cloudevents+json': { schema: CloudEvent, example: EVENT_EXAMPLE },
+          'application/cloudevents-batch+json': { schema: Type.Array(CloudEvent), example: [EVENT_EXAMPLE] },
+          // Binary mode: the attributes are headers, `ce-id` and so on.
+          'application/json': {
+            schema: Type.Record(Type.String(), Type.Unknown()),
+            example: EVENT_EXAMPLE.data,
+          },
         },
         responses: withErrors(
           {
