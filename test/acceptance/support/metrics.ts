@@ -1,7 +1,8 @@
 // Usage events as a client sends and reads them.
 
 import { eventually } from '../../support/child.ts';
-import { type Answer, bodyOf, type Caller } from './caller.ts';
+import { type Answer, bodyOf, type Caller, expectStatus } from './caller.ts';
+import type { Setting } from './setting.ts';
 
 export type MetricRecord = {
   id: string;
@@ -85,3 +86,28 @@ export function createMetrics(
   const sendAll = (events: unknown): Promise<Answer> => post(bytes(events), { 'content-type': BATCH });
   return { root, get, post, send, sendAll, page, all, stored };
 }
+
+/** Metrics of a workspace of their own; `everything` also has the events that came before they were asked for. */
+export type FreshMetrics = Metrics & { workspace: string; key: string; everything: Metrics };
+
+/** Makes metrics that no other test uses. */
+export function createFreshMetrics({ call, adminKey }: Pick<Setting, 'call' | 'adminKey'>) {
+  return async (): Promise<FreshMetrics> => {
+    const workspace = `metrics-${crypto.randomUUID().slice(0, 13)}`;
+    const make = (path: string, json: object) =>
+      call('POST', `/admin/api/workspaces${path}`, { key: adminKey, json });
+    expectStatus(await make('', { id: workspace }), 201);
+    const wanted = { name: 'test', scopes: ['metrics'], user_email: 'meter@example.com' };
+    const { key } = bodyOf<{ key: string }>(await make(`/${workspace}/keys`, wanted), 201);
+    // The key's person was added for it, which is an event of its own: what is asked for begins behind it.
+    const [added] = await createMetrics(call, { workspace, key }).stored('atrium', 1);
+    const since = new Date(Date.parse(`${added?.created_at}Z`) + 1).toISOString().slice(0, -1);
+    const own = createMetrics(call, { workspace, key, since });
+    return { ...own, workspace, key, everything: createMetrics(call, { workspace, key }) };
+  };
+}
+
+export const freshSource = (): string => `source-${crypto.randomUUID()}`;
+
+/** One mistake of a 422. */
+export type Entry = { type: string; loc: (string | number)[]; msg: string };
