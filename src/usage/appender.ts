@@ -1,7 +1,7 @@
 // Requests that arrive together, or while an append is under way, share a pack, and with it one acknowledgement of
 // the buffer (group commit).
 
-import { unavailable } from '../core/errors.ts';
+import { ServiceError, unavailable } from '../core/errors.ts';
 import { type EventBuffer, PACK_BYTES_MAX } from './buffer/event-buffer.ts';
 import { APPENDS_MAX, WAITING_BYTES_MAX } from './limits.ts';
 import { toPack } from './pack.ts';
@@ -44,6 +44,7 @@ export function createAppender(buffer: Pick<EventBuffer, 'append'>): Appender {
       done.resolve();
     } catch (error) {
       done.reject(error);
+      if (!(error instanceof ServiceError) || error.kind !== 'unavailable') return;
       // Whoever waits behind it would wait as long again, for the same answer.
       for (const each of waiting.splice(0)) {
         waitingBytes -= each.bytes;

@@ -48,7 +48,8 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
     });
   };
   checkRequired(sent, mistakes);
-  if (typeof fields['specversion'] === 'string' && !/^1\.0/.test(fields['specversion'])) {
+  const { specversion } = fields;
+  if (typeof specversion === 'string' && specversion !== '' && specversion !== '1.0') {
     wrong('specversion', 'only version 1.0 of CloudEvents is understood');
   }
   const subject = optionalText(sent, 'subject', SUBJECT_BYTES_MAX, mistakes) ?? '';
@@ -151,7 +152,8 @@ function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string |
     } else kept[name] = value;
   }
   const { datacontenttype } = fields;
-  if (typeof datacontenttype === 'string' && !JSON_TYPE.test(datacontenttype)) {
+  const isJson = typeof datacontenttype === 'string' && JSON_TYPE.test(datacontenttype);
+  if (datacontenttype !== undefined && datacontenttype !== null && !isJson) {
     wrong('datacontenttype', 'data must be JSON');
   }
   const text = JSON.stringify(kept);

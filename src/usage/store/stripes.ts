@@ -33,7 +33,10 @@ export function createStorageBarrier(sql: Transaction): (workspaceId: string) =>
       coming.delete(workspaceId);
       await sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, hashtext(${workspaceId}) & ${STRIPES - 1})`;
     });
-    if (!begun) coming.set(workspaceId, wait);
+    if (begun) return wait;
+    coming.set(workspaceId, wait);
+    // One that was refused never begins.
+    wait.catch(() => coming.delete(workspaceId));
     return wait;
   };
 }

@@ -246,7 +246,11 @@ describe('ingestion', () => {
     expect(await mistakes(eventOf({ id: '' }))).toEqual(['string_too_short body.id']);
     expect(await mistakes(eventOf({ id: 7 }))).toEqual(['string_type body.id']);
     expect(await mistakes(eventOf({ id: 'x'.repeat(10_240) }))).toEqual(['string_too_long body.id']);
-    expect(await mistakes(eventOf({ specversion: '0.3' }))).toEqual(['value_error body.specversion']);
+    for (const specversion of ['0.3', '1.0x', '1']) {
+      expect(await mistakes(eventOf({ specversion }))).toEqual(['value_error body.specversion']);
+    }
+    expect(await mistakes(eventOf({ specversion: '' }))).toEqual(['string_too_short body.specversion']);
+    expect(await mistakes(eventOf({ datacontenttype: 7 }))).toEqual(['value_error body.datacontenttype']);
     expect(await mistakes(eventOf({ data: [] }))).toEqual(['value_error body.data']);
     expect(await mistakes(eventOf({ data: 'x' }))).toEqual(['value_error body.data']);
     expect(await mistakes(eventOf({ data: {} }))).toEqual(['value_error body.data']);

@@ -1,0 +1,66 @@
+// Sharing an acknowledgement: what arrives together goes together, and nobody pays for another's trouble.
+
+import { expect, test } from 'bun:test';
+import { tooLarge, unavailable } from '../../src/core/errors.ts';
+import { createAppender } from '../../src/usage/appender.ts';
+import { readPack } from '../../src/usage/pack.ts';
+
+const row = (text: string): Buffer => Buffer.from(text);
+
+/** A buffer whose every append is answered by the test. */
+function createFakeBuffer() {
+  const appends: { rows: string; resolve(): void; reject(error: Error): void }[] = [];
+  const append = (pack: Uint8Array): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    appends.push({ rows: readPack(pack).rows.toString(), resolve, reject });
+    return promise;
+  };
+  return { appends, append };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('what arrives while an append is under way shares the next one', async () => {
+  const buffer = createFakeBuffer();
+  const appender = createAppender(buffer);
+  const first = appender.append([row('a'), row('b')]);
+  await turn();
+  const others = ['c', 'd'].map((text) => appender.append([row(text)]));
+  await turn();
+  expect(buffer.appends.map(({ rows }) => rows)).toEqual(['ab']);
+  buffer.appends[0]?.resolve();
+  await first;
+  await turn();
+  expect(buffer.appends.map(({ rows }) => rows)).toEqual(['ab', 'cd']);
+  buffer.appends[1]?.resolve();
+  await Promise.all(others);
+});
+
+test('when the buffer is away, those that wait are told with the first', async () => {
+  const buffer = createFakeBuffer();
+  const appender = createAppender(buffer);
+  const first = appender.append([row('a')]);
+  await turn();
+  const behind = appender.append([row('b')]);
+  const answers = Promise.allSettled([first, behind]);
+  buffer.appends[0]?.reject(unavailable('away'));
+  for (const answer of await answers) expect(answer).toMatchObject({ reason: { kind: 'unavailable' } });
+  expect(buffer.appends.length).toBe(1);
+  const later = appender.append([row('c')]);
+  await turn();
+  buffer.appends[1]?.resolve();
+  await later;
+});
+
+test('a pack that is refused for itself is nobody else’s trouble', async () => {
+  const buffer = createFakeBuffer();
+  const appender = createAppender(buffer);
+  const large = appender.append([row('large')]);
+  await turn();
+  const small = appender.append([row('small')]);
+  buffer.appends[0]?.reject(tooLarge('too large'));
+  await expect(large).rejects.toMatchObject({ kind: 'too-large' });
+  await turn();
+  buffer.appends[1]?.resolve();
+  await small;
+});
