@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   try {
     await (config.processes > 1 ? runProcesses(config, log, ending) : runAlone(config, log, ending));
   } finally {
-    log.close();
+    await log.close();
   }
 }
 

@@ -33,6 +33,6 @@ console.log(`listens on ${service.url}`);
 process.on('SIGTERM', async () => {
   await service.stop();
   await backing.stop();
-  log.close();
+  await log.close();
   process.exit(0);
 });

@@ -3,6 +3,8 @@ import pretty from 'pino-pretty';
 
 const BLOCK_LENGTH = 8192;
 const FLUSH_MS = 100;
+/** An output that nobody reads does not keep the process. */
+const CLOSE_TIMEOUT_MS = 2000;
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -22,7 +24,7 @@ export type Logger = {
 export function createLogger(options: {
   level: LogLevel;
   format: 'json' | 'pretty';
-}): Logger & { close(): void } {
+}): Logger & { close(): Promise<void> } {
   const settings = {
     level: options.level,
     base: null,
@@ -31,7 +33,7 @@ export function createLogger(options: {
   };
   if (options.format === 'pretty') {
     const stream = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss.l', colorize: process.stdout.isTTY });
-    return Object.assign(pino(settings, stream), { close: () => undefined });
+    return Object.assign(pino(settings, stream), { close: async () => undefined });
   }
   const destination = pino.destination({ dest: 1, sync: false });
   // Lines are joined here: the destination measures and copies whatever it is given.
@@ -49,10 +51,13 @@ export function createLogger(options: {
   const flushing = setInterval(handOn, FLUSH_MS);
   flushing.unref();
   return Object.assign(pino(settings, joining), {
-    close: () => {
+    close: async () => {
       clearInterval(flushing);
       handOn();
-      destination.flushSync();
+      // flushSync would leave out what is just being written.
+      const closed = new Promise<void>((resolve) => destination.once('close', resolve));
+      destination.end();
+      await Promise.race([closed, Bun.sleep(CLOSE_TIMEOUT_MS)]);
     },
   });
 }
