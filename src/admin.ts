@@ -10,6 +10,7 @@ import { systemClock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { createSearchMaintenance } from './documents/index.ts';
+import { MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { openDatabase } from './supervisor.ts';
@@ -41,6 +42,7 @@ async function main(words: readonly string[]): Promise<void> {
       ...{ sql, clock: systemClock, log },
       directory: join(config.dataDir, 'events'),
       settings: config.usage,
+      projections: [MODEL_USAGE_PROJECTION],
     });
     const access = createAccess({
       ...{ sql, clock: systemClock, log },

@@ -6,7 +6,9 @@ import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import type { Job } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
+import type { Principal } from './core/principal.ts';
 import { createDocuments } from './documents/index.ts';
+import { createGateway, embedProvisionally, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
 import type { Authenticators } from './http/credentials.ts';
 import type { ReadinessCheck } from './http/health.ts';
 import type { Figure } from './http/metrics.ts';
@@ -23,6 +25,8 @@ export type Areas = {
   routes: Route[];
   authenticators: Authenticators;
   bootstrap: ReturnType<typeof createAccess>['bootstrap'];
+  /** Reads again what can change while the service runs. */
+  reload(): Promise<void>;
   jobs: Job[];
   checks: ReadinessCheck[];
   figures: Figure[];
@@ -42,6 +46,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     sql,
     directory: join(config.dataDir, 'events'),
     settings: config.usage,
+    projections: [MODEL_USAGE_PROJECTION],
     clock,
     log,
   });
@@ -58,15 +63,28 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     settings: config.documents,
   });
 
+  const gateway = createGateway({
+    ...{ sql, clock, log, record: usage.record },
+    directory: join(config.dataDir, 'events', 'models'),
+    source: toSource(config.gateway),
+    embed: embedProvisionally,
+  });
+  const anonymous = anonymousCaller(config.bootstrap.workspace ?? 'default');
+
   return {
-    routes: [...documents.routes, ...usage.routes, ...access.routes],
-    authenticators: access.authenticators,
+    routes: [...documents.routes, ...gateway.routes, ...usage.routes, ...access.routes],
+    authenticators: {
+      ...access.authenticators,
+      anonymous: config.gateway.anonymous ? anonymous : undefined,
+    },
+    reload: gateway.reload,
     bootstrap: access.bootstrap,
     jobs: [
       { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
       // They begin before those who record events, and end after them.
       ...usage.jobs,
       ...access.jobs,
+      ...gateway.jobs,
       ...documents.jobs,
     ],
     checks: [
@@ -102,7 +120,17 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       },
       ...documents.checks,
       ...usage.checks,
+      ...gateway.checks,
     ],
-    figures: [...documents.figures, ...usage.figures],
+    figures: [...documents.figures, ...usage.figures, ...gateway.figures],
   };
 }
+
+/** Whoever asks a model without a key: in the path's workspace, else in the first one; without limits. */
+const anonymousCaller =
+  (firstWorkspace: string) =>
+  (workspaceId = firstWorkspace): Principal => ({
+    ...{ keyId: '', workspaceId, userId: '', email: '' },
+    scopes: new Set(['models'] as const),
+    limits: {},
+  });

@@ -73,6 +73,15 @@ export type Config = {
     bufferBytesMax: number;
     retentionDays: number;
   };
+  readonly gateway: {
+    /** Path of the models file; undefined: `openai`, or the models that are built in. */
+    modelsFile: string | undefined;
+    openai: { baseUrl: string; apiKey: string | undefined } | undefined;
+    /** Whether models answer without a key. */
+    anonymous: boolean;
+    /** What the models file may name as `${VAR}`. */
+    variable: (name: string) => string | undefined;
+  };
   readonly bootstrap: { workspace: string | undefined; apiKey: string | undefined };
   readonly log: { level: LogLevel; format: 'json' | 'pretty' };
 };
@@ -134,6 +143,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       }),
       retentionDays: read.integer('EVENT_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
     },
+    gateway: readGateway(read, environment),
     bootstrap: {
       workspace: read.checked('BOOTSTRAP_WORKSPACE', explainWorkspaceName),
       apiKey: read.pattern(
@@ -181,6 +191,27 @@ function readMeilisearch(read: SettingsReader): MeilisearchSettings | undefined 
   if (url !== undefined) return { url, apiKey, indexPrefix };
   if (apiKey !== undefined) throw new SettingsError('MEILI_API_KEY needs MEILI_URL, which is not set');
   return undefined;
+}
+
+function readGateway(
+  read: SettingsReader,
+  environment: Record<string, string | undefined>,
+): Config['gateway'] {
+  const modelsFile = read.text('MODELS_CONFIG');
+  const baseUrl = read.url('OPENAI_BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '');
+  if (modelsFile !== undefined && baseUrl !== undefined) {
+    throw new SettingsError(
+      'MODELS_CONFIG and OPENAI_BASE_URL are both set: the models come from one of them',
+    );
+  }
+  const onLoopback = /^(?:127(?:\.\d+){3}|::1|\[::1\]|localhost)$/.test(read.text('HOST') ?? '127.0.0.1');
+  const anonymous = read.choice('GATEWAY_ANONYMOUS', ['true', 'false'] as const) ?? String(onLoopback);
+  return {
+    modelsFile: modelsFile === undefined ? undefined : resolve(modelsFile),
+    openai: baseUrl === undefined ? undefined : { baseUrl, apiKey: read.text('OPENAI_API_KEY') },
+    anonymous: anonymous === 'true',
+    variable: (name) => environment[name],
+  };
 }
 
 function readNats(read: SettingsReader): NatsSettings | undefined {

@@ -6,6 +6,7 @@ import { SettingsError } from './core/settings-reader.ts';
 import { keepFirstKey } from './first-key.ts';
 import { runProcesses } from './processes.ts';
 import { startService } from './service.ts';
+import { createSignals, type Signals } from './signals.ts';
 import { startBacking } from './supervisor.ts';
 import { renderWelcome } from './welcome.ts';
 
@@ -23,15 +24,15 @@ async function main(): Promise<void> {
   }
   const config = loadConfig(process.env, process.stdout.isTTY);
   const log = createLogger(config.log);
-  const ending = whenToldToEnd(config.server.sharesPort);
+  const signals = createSignals(config.server.sharesPort);
   try {
-    await (config.processes > 1 ? runProcesses(config, log, ending) : runAlone(config, log, ending));
+    await (config.processes > 1 ? runProcesses(config, log, signals) : runAlone(config, log, signals));
   } finally {
     await log.close();
   }
 }
 
-async function runAlone(config: Config, log: Logger, ending: Promise<string>): Promise<void> {
+async function runAlone(config: Config, log: Logger, { ending, onReload }: Signals): Promise<void> {
   const startedAt = performance.now();
   const backing = await startBacking(config, log);
   try {
@@ -44,6 +45,7 @@ async function runAlone(config: Config, log: Logger, ending: Promise<string>): P
       const readyMs = Math.round(performance.now() - startedAt);
       if (config.announces) process.stdout.write(renderWelcome({ url: service.url, readyMs, ...first }));
       process.send?.('ready');
+      onReload(() => void service.reload());
       log.info({ signal: await ending }, 'ending');
     } finally {
       await service.stop();
@@ -51,25 +53,6 @@ async function runAlone(config: Config, log: Logger, ending: Promise<string>): P
   } finally {
     await backing.stop();
   }
-}
-
-/**
- * The first SIGTERM or SIGINT begins an orderly end, a second one does not wait for it. One of several processes ends
- * also when their owner has died: what it serves from has died with it, and the next start needs the port. It is told
- * twice of one end where the whole group is told (by a terminal, or systemd), so that only its owner cuts it short.
- */
-function whenToldToEnd(oneOfSeveral: boolean): Promise<string> {
-  return new Promise((resolve) => {
-    let told = false;
-    process.on('disconnect', () => resolve('the owner has ended'));
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        if (told && !oneOfSeveral) process.exit(130);
-        told = true;
-        resolve(signal);
-      });
-    }
-  });
 }
 
 try {

@@ -8,13 +8,15 @@ import type { Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
 import { keepFirstKey } from './first-key.ts';
 import { createObjectStore } from './infra/s3/client.ts';
+import type { Signals } from './signals.ts';
 import { type Backing, connectDatabase, startBacking } from './supervisor.ts';
 import { renderWelcome } from './welcome.ts';
 
 const RESTART_PAUSE_MS = 500;
 
 /** Runs until told to end; then ends every process before what they stand on. */
-export async function runProcesses(config: Config, log: Logger, ending: Promise<string>): Promise<void> {
+export async function runProcesses(config: Config, log: Logger, signals: Signals): Promise<void> {
+  const { ending } = signals;
   const startedAt = performance.now();
   const backing = await startBacking(config, log);
   const children = new Set<Subprocess>();
@@ -66,6 +68,9 @@ export async function runProcesses(config: Config, log: Logger, ending: Promise<
       const readyMs = Math.round(performance.now() - startedAt);
       process.stdout.write(renderWelcome({ url, readyMs, ...first }));
     }
+    signals.onReload(() => {
+      for (const child of children) child.kill('SIGHUP');
+    });
     log.info({ signal: await ending }, 'ending');
   } finally {
     stopping = true;

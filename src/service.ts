@@ -30,6 +30,8 @@ export type Service = {
     key?: string;
     keep?: (key: string) => void;
   }): Promise<Bootstrapped>;
+  /** Reads again what can change while it runs: the models file. */
+  reload(): Promise<void>;
   /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
   stop(): Promise<void>;
 };
@@ -87,6 +89,7 @@ export async function startService(
   return {
     url: toOrigin(host, app.server?.port ?? port),
     bootstrap: areas.bootstrap,
+    reload: areas.reload,
     async stop() {
       const deadline = performance.now() + shutdownTimeoutMs;
       ending = true;

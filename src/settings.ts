@@ -76,6 +76,22 @@ const VARIABLES: readonly Variable[] = [
     default: '0',
     meaning: 'days after which usage events are deleted; 0 keeps them',
   },
+  {
+    name: 'MODELS_CONFIG',
+    default: 'the built-in models',
+    meaning: 'path of the models file; read again on SIGHUP',
+  },
+  {
+    name: 'OPENAI_BASE_URL',
+    default: 'none',
+    meaning: 'one upstream, https://host/v1, and every model that it lists',
+  },
+  { name: 'OPENAI_API_KEY', default: 'none', meaning: 'its key', secret: true },
+  {
+    name: 'GATEWAY_ANONYMOUS',
+    default: 'true on loopback, else false',
+    meaning: 'whether models answer without a key',
+  },
   { name: 'UPLOAD_BYTES_MAX', default: '5368709120', meaning: 'largest file, in bytes' },
   {
     name: 'UPLOAD_RETENTION_SECONDS',

@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
 const ROOT = resolve(import.meta.dir, '..');
-const AREAS = ['access', 'documents', 'usage'];
+const AREAS = ['access', 'documents', 'gateway', 'usage'];
 
 type Source = { path: string; text: string; imports: string[] };
 
@@ -114,7 +114,8 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(6000);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4000);
-  expect(linesOf('src/')).toBeLessThanOrEqual(22_000);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(5800);
+  expect(linesOf('src/')).toBeLessThanOrEqual(32_000);
 });
 
 type Ban = { call: RegExp; instead: string; except: RegExp };
@@ -143,6 +144,7 @@ test("each table's name stands in one area's SQL", () => {
   const owners: Record<string, RegExp> = {
     documents: /\b(?:FROM|INTO|UPDATE|JOIN) documents\b/,
     usage: /\b(?:FROM|INTO|UPDATE|JOIN) usage_\w+/,
+    gateway: /\b(?:FROM|INTO|UPDATE|JOIN) model_\w+/,
     access: /\b(?:FROM|INTO|UPDATE|JOIN) (?:workspaces|users|keys|sessions)\b/,
   };
   const breaches = Object.entries(owners).flatMap(([area, sql]) =>

@@ -10,6 +10,10 @@ export type ErrorKind =
   | 'request-timeout'
   | 'too-large'
   | 'unsupported-media-type'
+  | 'too-many-requests'
+  | 'not-implemented'
+  | 'upstream-failed'
+  | 'upstream-timeout'
   | 'unavailable';
 
 /** A refusal whose `message` may be shown to the caller as it stands. */
@@ -49,6 +53,10 @@ export const tooLarge = (sentence: string, options: Cause = {}) =>
   new ServiceError('too-large', sentence, options);
 export const unsupportedMediaType = (sentence: string) =>
   new ServiceError('unsupported-media-type', sentence);
+
+/** What we asked on the caller's behalf refused, hung up, or answered nonsense. The sentence names no host. */
+export const upstreamFailed = (sentence: string, options: Cause = {}) =>
+  new ServiceError('upstream-failed', sentence, options);
 
 /** A backing service is down or slow. The sentence names the capability, never the host. */
 export const unavailable = (sentence: string, options: Cause = {}) =>

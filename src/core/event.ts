@@ -9,7 +9,18 @@ export type ServiceEvent = {
   subject: string;
   /** With `value`, as the table says. */
   data: { value: number | string; [field: string]: unknown };
+  /** The same again is the same event; absent: each is another. */
+  eventId?: string;
+  /** When it happened; absent: now. */
+  time?: Date;
 };
+
+/**
+ * Sums that an area keeps of events: an INSERT from the relation `stored`, the events of this transaction that were not
+ * stored before, with `workspace_id`, `type`, `source`, `subject`, `time`, `value` and, for the projection's own type,
+ * `data`. So an event counts once, however often it is delivered.
+ */
+export type EventProjection = { type: string; statement: string };
 
 /**
  * Records an event: at once, without waiting and without ever throwing. When it returns, the event outlives the

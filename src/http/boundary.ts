@@ -1,12 +1,18 @@
 // The way of every request: request id → credential → parameters → body → operation → answer → log and metrics.
 // Nothing that a handler throws passes this file.
 
-import { type ErrorKind, ServiceError, ValidationFailure } from '../core/errors.ts';
+import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Cors } from './cors.ts';
 import { type Authenticators, authorize, identify } from './credentials.ts';
 import type { RequestMetrics } from './metrics.ts';
+import {
+  INTERNAL_OPENAI_ERROR,
+  OpenAiRefusal,
+  toOpenAiError,
+  toOpenAiValidationError,
+} from './openai-error.ts';
 import { type Operation, type Route, reply } from './operation.ts';
 import { createRequestParser } from './request.ts';
 
@@ -19,7 +25,11 @@ const STATUS: Record<ErrorKind, number> = {
   conflict: 409,
   'too-large': 413,
   'unsupported-media-type': 415,
+  'too-many-requests': 429,
+  'not-implemented': 501,
+  'upstream-failed': 502,
   unavailable: 503,
+  'upstream-timeout': 504,
 };
 
 export type Boundary = {
@@ -57,13 +67,14 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
       running++;
       let response: Response;
       try {
-        response = refusing && !probe ? shuttingDown() : await answer(request, exchange);
+        response = refusing && !probe ? shuttingDown(operation) : await answer(request, exchange);
       } catch (error) {
         response = renderFailure(error, { exchange, operation, deps });
       } finally {
         running--;
       }
-      response.headers.set('x-request-id', exchange.requestId);
+      // An upstream's own id is the one that its operators know.
+      if (!response.headers.has('x-request-id')) response.headers.set('x-request-id', exchange.requestId);
       deps.cors.mark(request, response);
       const durationMs = performance.now() - startedAt;
       observe(response.status, durationMs);
@@ -119,21 +130,34 @@ function renderFailure(
   error: unknown,
   { exchange, operation, deps }: { exchange: Exchange; operation: Operation; deps: BoundaryDeps },
 ): Response {
-  if (error instanceof ValidationFailure) return reply(422, { detail: error.entries });
+  const { errorShape } = operation;
+  if (error instanceof ValidationFailure) {
+    return errorShape === 'openai'
+      ? reply(400, toOpenAiValidationError(error))
+      : reply(422, { detail: error.entries });
+  }
   const refusal = error instanceof ServiceError ? error : deps.explainFailure(error);
   const context = { request_id: exchange.requestId, route: operation.path };
   if (refusal === undefined) {
     deps.log.error({ ...context, err: error }, 'unexpected failure');
-    return reply(500, { detail: 'Internal Server Error' });
+    return reply(500, errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR);
   }
-  if (refusal.kind === 'unavailable') {
+  if (OF_OTHERS.has(refusal.kind)) {
     deps.log.warn({ ...context, err: refusal.cause ?? error }, refusal.message);
   }
-  return renderRefusal(refusal);
+  return renderRefusal(refusal, errorShape);
 }
 
-function renderRefusal(refusal: ServiceError): Response {
-  const response = reply(STATUS[refusal.kind], { detail: refusal.message });
+/** Refusals that are no fault of the caller's: an operator wants to know why. */
+const OF_OTHERS: ReadonlySet<ErrorKind> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
+
+function renderRefusal(refusal: ServiceError, errorShape: Operation['errorShape']): Response {
+  const body = errorShape === undefined ? { detail: refusal.message } : toOpenAiError(refusal);
+  const response = reply(STATUS[refusal.kind], body);
+  if (refusal instanceof OpenAiRefusal) {
+    for (const [name, value] of Object.entries(refusal.details.headers ?? {}))
+      response.headers.set(name, value);
+  }
   if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', 'Bearer realm="atrium"');
   if (refusal.kind === 'request-timeout') response.headers.set('connection', 'close');
   if (refusal.retryAfterSeconds !== undefined) {
@@ -142,8 +166,11 @@ function renderRefusal(refusal: ServiceError): Response {
   return response;
 }
 
-const shuttingDown = (): Response =>
-  reply(503, { detail: 'The service is shutting down' }, { 'retry-after': '2', connection: 'close' });
+function shuttingDown({ errorShape }: Operation): Response {
+  const response = renderRefusal(unavailable('The service is shutting down'), errorShape);
+  response.headers.set('connection', 'close');
+  return response;
+}
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 

@@ -18,7 +18,12 @@ export type Authenticate = (
 /** Portal cookie → its principal, likewise. `request` is checked for cross-site use. */
 export type AuthenticateSession = (request: Request) => Promise<Principal | undefined>;
 
-export type Authenticators = { key: Authenticate; session: AuthenticateSession };
+export type Authenticators = {
+  key: Authenticate;
+  session: AuthenticateSession;
+  /** Who calls a model without a key, where that is allowed. */
+  anonymous?: ((workspaceId: string | undefined) => Principal) | undefined;
+};
 
 const API_KEY_HEADER = 'APIKeyHeader';
 
@@ -33,6 +38,7 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
   'api-key-header': { schemes: [API_KEY_HEADER], header: API_KEY_HEADER },
   administration: { schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'] },
   metrics: { schemes: ['AuthorizationParameter', 'Bearer', API_KEY_HEADER] },
+  models: { schemes: ['Bearer', API_KEY_HEADER] },
   none: { schemes: [] },
 };
 
@@ -63,8 +69,16 @@ export function identify(
   }
   if (kind === 'metrics')
     return resolve(authenticators.key(metricsKey(request, parameters), outlastsDatabase));
-  const bearer = /^Bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
-  if (bearer !== undefined) return resolve(authenticators.key(bearer));
+  const authorization = request.headers.get('authorization');
+  if (kind === 'models' && authorization === null) {
+    const { workspace_id: workspaceId } = parameters.path;
+    const principal = authenticators.anonymous?.(typeof workspaceId === 'string' ? workspaceId : undefined);
+    if (principal === undefined) throw unauthenticated('An API key is required: Authorization: Bearer …');
+    return principal;
+  }
+  const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
+  if (bearer !== undefined) return resolve(authenticators.key(bearer, outlastsDatabase));
+  if (kind === 'models') throw invalidKey();
   return authenticators.session(request).then((principal) => {
     if (principal === undefined) throw unauthenticated('An API key is required');
     return principal;

@@ -22,7 +22,15 @@ const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
  * or text that no database can hold.
  */
 export async function readJsonBody(request: Request, absent?: object): Promise<unknown> {
-  const bytes = await readBody(request, JSON_BODY_BYTES_MAX);
+  return toJsonBody(request, await readBody(request, JSON_BODY_BYTES_MAX), { absent, storable: true });
+}
+
+/** As `readJsonBody`, of a body that is read already; `storable`: text that no database can hold is refused. */
+export function toJsonBody(
+  request: Request,
+  bytes: Uint8Array,
+  { absent, storable }: { absent?: object | undefined; storable: boolean },
+): unknown {
   if (bytes.length === 0) {
     if (absent !== undefined) return absent;
     throw new ValidationFailure([missing(['body'], null)]);
@@ -31,7 +39,7 @@ export async function readJsonBody(request: Request, absent?: object): Promise<u
   if (mediaType !== null && !JSON_MEDIA_TYPE.test(mediaType)) {
     throw unsupportedMediaType('The body must be sent as application/json');
   }
-  const value = parseJsonBody(bytes);
+  const value = parseJsonBody(bytes, storable);
   if (value === null) throw new ValidationFailure([missing(['body'], null)]);
   return value;
 }
@@ -39,10 +47,10 @@ export async function readJsonBody(request: Request, absent?: object): Promise<u
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The value of a JSON text, and nothing that no database can hold. Throws ValidationFailure for malformed text, too
+ * The value of a JSON text; `storable`: and nothing that no database can hold. Throws ValidationFailure for malformed text, too
  * deep nesting, numbers out of range, NULs and lone surrogates.
  */
-function parseJsonBody(bytes: Uint8Array): unknown {
+function parseJsonBody(bytes: Uint8Array, storable: boolean): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -60,7 +68,7 @@ function parseJsonBody(bytes: Uint8Array): unknown {
     const mistake = locateJsonError(text);
     throw malformed(mistake.offset, mistake.error);
   }
-  if (mayHoldUnstorableText(text)) {
+  if (storable && mayHoldUnstorableText(text)) {
     const entries: ValidationEntry[] = [];
     collectUnstorable(value, ['body'], entries);
     if (entries.length > 0) throw new ValidationFailure(entries);

@@ -4,7 +4,7 @@ import type { Principal, Scope } from '../core/principal.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Where a caller's credential travels; `http/credentials.ts` says how each is read. */
-export type CredentialKind = 'api-key-header' | 'administration' | 'metrics' | 'none';
+export type CredentialKind = 'api-key-header' | 'administration' | 'metrics' | 'models' | 'none';
 
 /** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
 export type ResponseSpec = {
@@ -33,6 +33,8 @@ export type Operation<
   description?: string;
   credential: CredentialKind;
   scope?: Scope;
+  /** How refusals are written; `openai-but-validation` leaves 422s as the interface has them. */
+  errorShape?: 'openai' | 'openai-but-validation';
   /** It goes on while the database is away, for keys that were good before. */
   outlastsDatabase?: true;
   parameters: Path;

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
-import type { RecordEvent } from '../core/event.ts';
+import type { EventProjection, RecordEvent } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
@@ -43,6 +43,8 @@ export type UsageDeps = {
     bufferBytesMax: number;
     retentionDays: number;
   };
+  /** Sums of events that other areas keep. */
+  projections: readonly EventProjection[];
   clock: Clock;
   log: Logger;
 };
@@ -62,7 +64,13 @@ export function createUsage(deps: UsageDeps): {
   const letters = createDeadLetterStore(sql);
   const spool = createSpool({ directory: join(directory, 'own'), appender, log });
   const recording = createRecord({ spool, clock, log });
-  const sink = createSink({ sql, buffer, writer: createEventWriter(sql), deadLetters: letters, log });
+  const sink = createSink({
+    sql,
+    buffer,
+    writer: createEventWriter(sql, deps.projections),
+    deadLetters: letters,
+    log,
+  });
   const health = createUsageHealth({ buffer, sink: sink.figures, recording: recording.figures, spool });
   const settled = createStorageBarrier(sql);
 

@@ -24,17 +24,17 @@ export function createRecord({
   figures: RecordFigures;
 } {
   const figures: RecordFigures = { recorded: 0, lost: 0 };
-  const record: RecordEvent = ({ workspaceId, type, subject, data }) => {
+  const record: RecordEvent = ({ workspaceId, type, subject, data, eventId, time }) => {
     try {
       spool.add(
         encodeRow({
           id: newId(),
           workspaceId,
-          eventId: newRandomId(),
+          eventId: eventId ?? newRandomId(),
           source: SOURCE,
           type,
           subject,
-          timeMicroseconds: BigInt(clock.now().getTime()) * 1000n,
+          timeMicroseconds: BigInt((time ?? clock.now()).getTime()) * 1000n,
           data: JSON.stringify(data),
           extensions: null,
           value: String(data.value),

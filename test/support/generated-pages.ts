@@ -12,6 +12,7 @@ import { createRequestMetrics } from '../../src/http/metrics.ts';
 import type { Operation, Route } from '../../src/http/operation.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
+import { renderFaults } from '../gateway/faults/expected.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 
@@ -69,6 +70,7 @@ export function generatedPages(): Map<string, string> {
   const operations = allRoutes().map(({ operation }) => operation);
   return new Map([
     [join(ROOT, 'docs/operations.md'), renderOperations(operations)],
+    [join(ROOT, 'docs/gateway-faults.md'), renderFaults()],
     [join(ROOT, 'README.md'), renderReadme(readFileSync(join(ROOT, 'README.md'), 'utf8'))],
   ]);
 }

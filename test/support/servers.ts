@@ -2,8 +2,9 @@
 // puts them (outside the tree), and how to find them again.
 
 import { existsSync, mkdirSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { CACHE } from './cache.ts';
+import { installPython } from './python-sdk.ts';
 
 type Server = { module: string; version: string };
 
@@ -16,9 +17,7 @@ const SERVERS = {
 
 export type ServerName = keyof typeof SERVERS;
 
-const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'atrium', 'servers');
-
-const folderOf = (name: ServerName): string => join(cache, `${name}-${SERVERS[name].version}`);
+const folderOf = (name: ServerName): string => join(CACHE, `${name}-${SERVERS[name].version}`);
 
 /** The binary of a server: of the cache, else of the PATH; undefined where it is not installed. */
 export function findServer(name: ServerName): string | undefined {
@@ -49,6 +48,7 @@ if (import.meta.main) {
   try {
     if (Bun.which('go') === null) throw new Error('the servers are built with Go, which is not on the PATH');
     await installServers();
+    console.log(await installPython());
   } catch (error) {
     console.error(`servers: ${error instanceof Error ? error.message : error}`);
     process.exit(1);

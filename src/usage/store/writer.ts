@@ -1,5 +1,6 @@
 // Rows from the buffer → events, counts and rollups, in one transaction.
 
+import type { EventProjection } from '../../core/event.ts';
 import type { Reserved, Sql } from '../../infra/postgres/client.ts';
 import { copyIn } from '../../infra/postgres/copy.ts';
 import { COPY_HEAD, COPY_TAIL, ROW_COLUMNS } from '../row.ts';
@@ -14,7 +15,8 @@ export type EventWriter = {
 const COPY_TIMEOUT_MS = 30_000;
 
 /** It has a connection of its own, which holds the staging table. */
-export function createEventWriter(sql: Sql): EventWriter {
+export function createEventWriter(sql: Sql, projections: readonly EventProjection[] = []): EventWriter {
+  const statement = toStatement(projections);
   let connection: Reserved | undefined;
   let staged = false;
 
@@ -39,7 +41,7 @@ export function createEventWriter(sql: Sql): EventWriter {
         const bytes = Buffer.concat([COPY_HEAD, ...rows, COPY_TAIL]);
         await copyIn(tx, 'COPY usage_staging FROM STDIN (FORMAT binary)', bytes, COPY_TIMEOUT_MS);
         await tx.unsafe(LOCK_STRIPES);
-        await tx.unsafe(STORE);
+        await tx.unsafe(statement);
         await tx.unsafe('COMMIT');
       } catch (error) {
         // Whatever state it is in, it is not ours to find out.
@@ -60,7 +62,7 @@ const LOCK_STRIPES = `
   FROM (SELECT DISTINCT hashtext(workspace_id) & ${STRIPES - 1} AS stripe FROM usage_staging ORDER BY 1) AS touched`;
 
 /** One statement: what was there already is neither stored nor counted again. */
-const STORE = `
+const toStatement = (projections: readonly EventProjection[]): string => `
   WITH batch AS (
     SELECT workspace_id, greatest(
       date_trunc('milliseconds', clock_timestamp() AT TIME ZONE 'UTC'), last + interval '1 millisecond') AS stored_at
@@ -75,7 +77,9 @@ const STORE = `
     FROM usage_staging s JOIN batch USING (workspace_id)
     ORDER BY s.workspace_id, event_id, source
     ON CONFLICT (workspace_id, event_id, source) DO NOTHING
-    RETURNING workspace_id, created_at, type, source, subject, coalesce(value, 0) AS value),
+    RETURNING workspace_id, created_at, type, source, subject, time, coalesce(value, 0) AS value,
+      CASE WHEN type IN (${['', ...projections.map(({ type }) => type)].map((type) => `'${type}'`).join()}) THEN data END AS data),
+  ${projections.map(({ statement }, index) => `projected_${index} AS (${statement}),`).join('\n')}
   counted AS (
     INSERT INTO usage_counts AS c (workspace_id, grain, start, events)
     SELECT workspace_id, grain, CASE grain

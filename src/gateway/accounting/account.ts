@@ -1,0 +1,34 @@
+// What a request has cost, and whom. Never what it said.
+
+import type { Endpoint } from '../adapters/adapter.ts';
+import type { Price } from '../catalogue/model.ts';
+import type { Usage } from '../usage.ts';
+
+export type Outcome = 'ok' | 'cached' | 'refused' | 'failed' | 'cancelled';
+
+export type Account = {
+  workspaceId: string;
+  /** The key owner's e-mail. */
+  subject: string;
+  /** '' without a key. */
+  keyId: string;
+  endpoint: Endpoint;
+  model: string;
+  target: string;
+  outcome: Outcome;
+};
+
+export type Measures = {
+  usage: Usage;
+  cost: number;
+  latencyMs: number;
+  firstEventMs: number | undefined;
+};
+
+/** In the units of the price table. */
+export const toCost = (price: Price | undefined, { promptTokens, completionTokens }: Usage): number =>
+  price === undefined
+    ? 0
+    : (promptTokens * price.inputPerMillion + completionTokens * price.outputPerMillion) / 1e6;
+
+export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, estimated: false };

@@ -1,0 +1,45 @@
+// What an upstream's own protocol asks for. Adding one: a file beside this one, and its line in `adapters/index.ts`.
+
+import type { JsonObject } from '../wire.ts';
+
+export type Endpoint = 'chat' | 'completions' | 'embeddings' | 'images';
+
+export type AdapterRequest = {
+  endpoint: Endpoint;
+  /** Without a slash at its end. */
+  baseUrl: string;
+  apiKey: string | undefined;
+  apiVersion: string | undefined;
+  /** The upstream's own name of it. */
+  model: string;
+};
+
+export type Adapter = {
+  /** Endpoints that it can ask. */
+  endpoints: readonly Endpoint[];
+  target(request: AdapterRequest): { url: string; headers: Record<string, string> };
+  /** Absent where bodies and answers are OpenAI's as they stand. */
+  translation?: Translation;
+};
+
+/** Both ways between OpenAI's chat completions and an upstream's own. Pure. */
+export type Translation = {
+  /** The upstream's body. Throws `UntranslatableRequest` for what the upstream can't do, naming the field. */
+  request(body: JsonObject, model: string): JsonObject;
+  /** OpenAI's whole answer; `model` is the name that the caller asked for. Throws for an answer that makes no sense. */
+  response(answer: unknown, context: { model: string; created: number }): JsonObject;
+  /** A state of one stream; each event of the upstream gives any number of OpenAI's chunks. */
+  stream(context: { model: string; created: number; includeUsage: boolean }): StreamTranslation;
+  /** OpenAI's error for the upstream's one: its sentence, type and code. */
+  error(
+    status: number,
+    answer: unknown,
+  ): { message: string; type: string; code: string | null; param: string | null };
+};
+
+export type StreamTranslation = {
+  /** Chunks (objects of `chat.completion.chunk`, or `{error}`); throws for an event that makes no sense. */
+  event(event: { name: string; data: string }): JsonObject[];
+  /** True once the upstream has said that its answer is complete: then `[DONE]` follows. */
+  done(): boolean;
+};

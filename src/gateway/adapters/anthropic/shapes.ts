@@ -1,0 +1,28 @@
+// What a value of a parsed body is.
+
+import { isRawNumber } from '../../../core/json.ts';
+import { type JsonObject, UntranslatableRequest } from '../../wire.ts';
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
+
+/** Absent and null are the same on OpenAI's wire. */
+export const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;
+
+/** Throws UntranslatableRequest, naming the parameter. */
+export function requireObject(value: unknown, param: string): JsonObject {
+  if (isObject(value)) return value;
+  throw new UntranslatableRequest(param, `'${param}' must be an object`);
+}
+
+/** Throws UntranslatableRequest, naming the parameter. */
+export function requireList(value: unknown, param: string): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new UntranslatableRequest(param, `'${param}' must be an array`);
+}
+
+/** Throws UntranslatableRequest, naming the parameter. */
+export function requireText(value: unknown, param: string): string {
+  if (typeof value === 'string') return value;
+  throw new UntranslatableRequest(param, `'${param}' must be a string`);
+}

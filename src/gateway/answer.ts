@@ -1,0 +1,246 @@
+// What an attempt gives: an answer to hand on, or a failure that says what may be tried next.
+
+import { parseJson } from '../core/json.ts';
+import { OpenAiRefusal } from '../http/openai-error.ts';
+import type { UpstreamSpec } from './catalogue/model.ts';
+import { type EventBlocks, parseEvents, splitEvents } from './events.ts';
+import { checkAnswer, readUsage, type Usage } from './usage.ts';
+
+export type WholeAnswer = {
+  kind: 'whole';
+  status: number;
+  headers: Record<string, string>;
+  bytes: Uint8Array;
+  usage: Usage | undefined;
+};
+
+export type StreamAnswer = {
+  kind: 'stream';
+  headers: Record<string, string>;
+  /** What came first, so that an upstream that dies before it says anything can be replaced; absent: still silent. */
+  first: Uint8Array | undefined;
+  blocks: EventBlocks;
+  /** Ends the attempt: gives back its place and tells how it went. Once. */
+  settle(outcome: 'ok' | 'failed' | 'left'): void;
+  /** The time-out between two events, and of the whole: `expired` says which one it was that cancelled. */
+  touch(): void;
+  expired(): OpenAiRefusal | undefined;
+};
+
+export type Answer = WholeAnswer | StreamAnswer;
+
+/** What may be tried after a failure: the same target again, only others, or nothing at all. */
+export type NextTry = 'same' | 'others' | 'none';
+
+export class AttemptFailure extends Error {
+  readonly next: NextTry;
+  readonly refusal: OpenAiRefusal;
+  /** The upstream's own refusal, for the caller if nothing else helps. */
+  readonly answer: WholeAnswer | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** False where the upstream cannot have seen the request. */
+  readonly sent: boolean;
+  /** Whether the target is less well for it. */
+  readonly unwell: boolean;
+
+  constructor(
+    refusal: OpenAiRefusal,
+    options: {
+      next: NextTry;
+      answer?: WholeAnswer;
+      retryAfterMs?: number | undefined;
+      sent?: boolean;
+      unwell?: boolean;
+    },
+  ) {
+    super(refusal.message, { cause: refusal.cause });
+    this.refusal = refusal;
+    this.next = options.next;
+    this.answer = options.answer;
+    this.retryAfterMs = options.retryAfterMs;
+    this.sent = options.sent ?? true;
+    this.unwell = options.unwell ?? true;
+  }
+}
+
+const failed = (sentence: string, options: { cause?: unknown; code?: string } = {}): OpenAiRefusal =>
+  new OpenAiRefusal('upstream-failed', sentence, options);
+
+/** An answer that makes no sense: nothing of it goes on to the caller. */
+export const nonsense = (cause?: unknown): AttemptFailure =>
+  new AttemptFailure(failed('The upstream answered with something that is no answer', { cause }), {
+    next: 'same',
+  });
+
+/** A stream that begins with an error has not begun: throws it as an AttemptFailure. */
+export function refuseError(block: Uint8Array, spec: UpstreamSpec): void {
+  const found = findError(block, spec);
+  if (found === undefined || found.before !== '') return;
+  const answer: WholeAnswer = {
+    ...{ kind: 'whole', status: 502, headers: {}, usage: undefined },
+    bytes: Buffer.from(JSON.stringify({ error: found.error })),
+  };
+  throw new AttemptFailure(failed('The upstream failed'), { next: 'same', answer });
+}
+
+const ERROR_NAME = Buffer.from('"error"');
+
+/** The error that a block tells of, without what callers may not see, and the events that stand before it. */
+export function findError(
+  block: Uint8Array,
+  spec: UpstreamSpec | undefined,
+): { error: object; before: string } | undefined {
+  if (Buffer.prototype.indexOf.call(block, ERROR_NAME) === -1) return undefined;
+  let before = '';
+  for (const raw of splitEvents(Buffer.from(block).toString())) {
+    const error = readErrorEvent(spec === undefined ? raw : redact(raw, spec));
+    if (error !== undefined) return { error, before };
+    before += raw;
+  }
+  return undefined;
+}
+
+function readErrorEvent(raw: string): object | undefined {
+  if (!raw.includes('"error"')) return undefined;
+  try {
+    const { error } = parseJson(parseEvents(raw)[0]?.data ?? '') as { error?: unknown };
+    if (typeof error === 'object' && error !== null) return { ...EMPTY_ERROR, ...error };
+    return typeof error === 'string' ? { ...EMPTY_ERROR, message: error } : undefined;
+  } catch {
+    // What is no JSON is no error either.
+    return undefined;
+  }
+}
+
+const EMPTY_ERROR = { message: 'The upstream failed', type: 'upstream_error', param: null, code: null };
+
+const PASSED_HEADERS = [
+  'x-request-id',
+  'retry-after',
+  'retry-after-ms',
+  'openai-processing-ms',
+  'openai-organization',
+  'openai-project',
+  'openai-version',
+  'openai-model',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-limit-tokens',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-remaining-tokens',
+  'x-ratelimit-reset-requests',
+  'x-ratelimit-reset-tokens',
+];
+
+/** The upstream's headers that callers may see. */
+export function passedHeaders(headers: Headers): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of PASSED_HEADERS) {
+    const value = headers.get(name);
+    if (value !== null) passed[name] = value;
+  }
+  return passed;
+}
+
+const RETRIED: ReadonlySet<number> = new Set([408, 409, 429]);
+
+/** A 2xx as it stands. Throws AttemptFailure where it is no JSON object. */
+export function toWholeAnswer(status: number, headers: Headers, bytes: Uint8Array): WholeAnswer {
+  const { valid, members } = checkAnswer(bytes);
+  if (!valid) throw nonsense();
+  return { kind: 'whole', status, headers: passedHeaders(headers), bytes, usage: readUsage(bytes, members) };
+}
+
+/** What a status other than 2xx means to the caller. `explain`: for protocols other than OpenAI's. */
+export function toRefusal(
+  response: Response,
+  bytes: Uint8Array,
+  {
+    spec,
+    explain,
+  }: { spec: UpstreamSpec; explain: ((status: number, answer: unknown) => object) | undefined },
+): WholeAnswer | AttemptFailure {
+  const { status } = response;
+  if (status < 400) {
+    const code = 'upstream_misconfigured';
+    return new AttemptFailure(
+      failed('The upstream redirected the request; its base_url is wrong', { code }),
+      { next: 'none' },
+    );
+  }
+  if (status === 401 || status === 403) {
+    const code = 'upstream_credentials';
+    return new AttemptFailure(failed("The upstream refused the service's own credentials", { code }), {
+      next: 'none',
+    });
+  }
+  const error = readError(bytes, status, { spec, explain });
+  const retried = RETRIED.has(status) || status >= 500;
+  if (error === undefined && !RETRIED.has(status)) {
+    const refusal = failed(`The upstream failed with ${status} and without a reason`);
+    return new AttemptFailure(refusal, {
+      next: retried ? 'same' : 'none',
+      retryAfterMs: readRetryAfter(response.headers),
+    });
+  }
+  const headers = { ...passedHeaders(response.headers), 'content-type': 'application/json' };
+  const body = { error: error ?? { ...EMPTY_ERROR, message: `The upstream answered ${status}` } };
+  const answer: WholeAnswer = {
+    kind: 'whole',
+    status,
+    headers,
+    bytes: Buffer.from(JSON.stringify(body)),
+    usage: undefined,
+  };
+  if (!retried) return answer;
+  return new AttemptFailure(failed(`The upstream answered ${status}`), {
+    ...{ next: 'same', answer, retryAfterMs: readRetryAfter(response.headers) },
+    unwell: status >= 500,
+  });
+}
+
+/** The upstream's error with its four members, and without its own key and address. */
+function readError(
+  bytes: Uint8Array,
+  status: number,
+  {
+    spec,
+    explain,
+  }: { spec: UpstreamSpec; explain: ((status: number, answer: unknown) => object) | undefined },
+): object | undefined {
+  let answer: unknown;
+  try {
+    answer = parseJson(redact(Buffer.from(bytes).toString(), spec));
+  } catch {
+    return undefined;
+  }
+  if (explain !== undefined) return explain(status, answer);
+  const { error } = (answer ?? {}) as { error?: unknown };
+  if (typeof error === 'string') return { ...EMPTY_ERROR, message: error };
+  if (typeof error !== 'object' || error === null) return undefined;
+  return { ...EMPTY_ERROR, message: `The upstream answered ${status}`, ...error };
+}
+
+/** Whatever an upstream says of itself, callers see neither its key nor its host. */
+function redact(text: string, { apiKey, baseUrl, headers }: UpstreamSpec): string {
+  let shown = text;
+  for (const secret of [
+    apiKey,
+    ...Object.values(headers),
+    new URL(baseUrl).host,
+    new URL(baseUrl).hostname,
+  ]) {
+    if (secret !== undefined && secret.length >= 4) shown = shown.replaceAll(secret, '[redacted]');
+  }
+  return shown;
+}
+
+/** Milliseconds; `retry-after-ms` counts before `retry-after`, which is seconds or a date (RFC 9110, 10.2.3). */
+function readRetryAfter(headers: Headers): number | undefined {
+  const exact = headers.get('retry-after-ms');
+  if (exact !== null && /^\d+(?:\.\d+)?$/.test(exact)) return Number(exact);
+  const given = headers.get('retry-after');
+  if (given === null) return undefined;
+  if (/^\d+(?:\.\d+)?$/.test(given)) return Number(given) * 1000;
+  const at = Date.parse(given);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+}

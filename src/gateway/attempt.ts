@@ -1,0 +1,243 @@
+// One call of one upstream, with its time-outs; every way in which it can end is an answer or an AttemptFailure.
+
+import { OpenAiRefusal } from '../http/openai-error.ts';
+import type { Endpoint } from './adapters/adapter.ts';
+import { addressOf, isUnsent } from './address.ts';
+import {
+  type Answer,
+  AttemptFailure,
+  nonsense,
+  passedHeaders,
+  refuseError,
+  type StreamAnswer,
+  toRefusal,
+  toWholeAnswer,
+  type WholeAnswer,
+} from './answer.ts';
+import type { Deadlines } from './deadlines.ts';
+import { type EventBlocks, readEventBlocks, startingWith } from './events.ts';
+import { ANSWER_BYTES_MAX, KEEP_ALIVE_MS } from './limits.ts';
+import type { Reach } from './reach.ts';
+import { noteLatency, type Target, type Upstream } from './targets.ts';
+import { translateBlocks, translateWhole } from './translate.ts';
+
+export type Call = {
+  endpoint: Endpoint;
+  /** The name that the caller asked for. */
+  modelId: string;
+  stream: boolean;
+  includeUsage: boolean;
+  /** The body for a target: with its own name of the model, in its own protocol. */
+  bodyFor(target: Target): Uint8Array;
+  /** Headers of the caller that upstreams know. */
+  headers: Record<string, string>;
+  /** Aborts when the caller has gone. */
+  signal: AbortSignal;
+};
+
+export type AttemptDeps = { deadlines: Deadlines; reach: Reach };
+
+type Phase = 'connect' | 'first_byte' | 'idle' | 'total';
+
+const TIMED_OUT: Record<Phase, string> = {
+  connect: 'The upstream could not be connected to in time',
+  first_byte: 'The upstream did not begin to answer in time',
+  idle: 'The upstream fell silent in the middle of its answer',
+  total: 'The upstream took too long for its answer',
+};
+
+/** Answers up to here are read at once. */
+const SMALL_BYTES = 65_536;
+
+/** Asks once. Throws AttemptFailure; the signal's reason when the caller has gone. */
+export async function attempt(
+  target: Target,
+  upstream: Upstream,
+  call: Call,
+  deps: AttemptDeps,
+): Promise<Answer> {
+  const run = new Run(target, upstream, call, deps);
+  try {
+    return await run.ask();
+  } catch (error) {
+    const explained = run.explain(error);
+    run.end(explained instanceof AttemptFailure ? (explained.unwell ? 'failed' : 'ok') : 'left');
+    throw explained;
+  }
+}
+
+/** The state of one attempt: which time-out runs, what cancelled it, and what it holds. */
+class Run {
+  readonly #target: Target;
+  readonly #upstream: Upstream;
+  readonly #call: Call;
+  readonly #deps: AttemptDeps;
+  readonly #controller = new AbortController();
+  readonly #startedAtMs = performance.now();
+  readonly #deadline;
+  readonly #onAbort = (): void => this.#controller.abort(this.#call.signal.reason);
+  #phase: Phase = 'first_byte';
+  #expired: Phase | undefined;
+  #unwatch: (() => void) | undefined;
+  #ended = false;
+
+  constructor(target: Target, upstream: Upstream, call: Call, deps: AttemptDeps) {
+    this.#target = target;
+    this.#upstream = upstream;
+    this.#call = call;
+    this.#deps = deps;
+    this.#deadline = deps.deadlines.create(() => this.#expire(this.#phase));
+    target.running += 1;
+    target.circuit.begin();
+    call.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  #expire(phase: Phase): void {
+    this.#expired = phase;
+    this.#controller.abort(new Error(TIMED_OUT[phase]));
+  }
+
+  /** The next thing must happen within its time, and everything within the total. */
+  #await(phase: 'first_byte' | 'idle'): void {
+    const { timeoutsMs } = this.#upstream.spec;
+    const leftMs = timeoutsMs.total - (performance.now() - this.#startedAtMs);
+    this.#phase = leftMs < timeoutsMs[phase] ? 'total' : phase;
+    this.#deadline.set(Math.min(leftMs, timeoutsMs[phase]));
+  }
+
+  async ask(): Promise<Answer> {
+    const { signal } = this.#call;
+    signal.throwIfAborted();
+    const body = this.#call.bodyFor(this.#target);
+    this.#await('first_byte');
+    this.#unwatch = this.#deps.reach.watch(this.#upstream, () => this.#expire('connect'));
+    const response = await this.#fetch(body);
+    const nowMs = performance.now();
+    this.#upstream.reachedAtMs = nowMs;
+    this.#unwatch?.();
+    noteLatency(this.#target, nowMs - this.#startedAtMs, nowMs);
+    if (response.ok && this.#call.stream && isEventStream(response)) return this.#beginStream(response);
+    this.#await('idle');
+    const bytes = await this.#readWhole(response);
+    const answer = this.#understand(response, bytes);
+    this.end('ok');
+    return answer;
+  }
+
+  #fetch(body: Uint8Array): Promise<Response> {
+    const { url, headers } = addressOf(this.#upstream, this.#call.endpoint, this.#target.model);
+    return fetch(url, {
+      method: 'POST',
+      body: body as Uint8Array<ArrayBuffer>,
+      headers: { ...this.#call.headers, ...headers },
+      redirect: 'manual',
+      signal: this.#controller.signal,
+    });
+  }
+
+  #understand(response: Response, bytes: Uint8Array): WholeAnswer {
+    const { spec, adapter } = this.#upstream;
+    const { translation } = adapter;
+    if (!response.ok) {
+      const refusal = toRefusal(response, bytes, { spec, explain: translation?.error });
+      if (refusal instanceof AttemptFailure) throw refusal;
+      return refusal;
+    }
+    const translated =
+      translation === undefined ? bytes : translateWhole(translation, bytes, this.#call.modelId);
+    return toWholeAnswer(response.status, response.headers, translated);
+  }
+
+  async #readWhole(response: Response): Promise<Uint8Array> {
+    const length = Number(response.headers.get('content-length') ?? Number.NaN);
+    if (length > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));
+    if (length <= SMALL_BYTES || response.body === null) return response.bytes();
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      this.#await('idle');
+      size += chunk.length;
+      if (size > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));
+      chunks.push(chunk);
+    }
+    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  }
+
+  /** Waits for the first event, so that an upstream that dies before it can be replaced; but no longer than may be. */
+  async #beginStream(response: Response): Promise<StreamAnswer> {
+    const blocks = this.#blocks(response);
+    const coming = blocks.next();
+    const silent = Promise.withResolvers<'silent'>();
+    const patience = this.#deps.deadlines.create(() => silent.resolve('silent'));
+    patience.set(KEEP_ALIVE_MS);
+    let first: Uint8Array | undefined | 'silent';
+    try {
+      first = await Promise.race([coming, silent.promise]);
+    } finally {
+      patience.drop();
+    }
+    if (first === undefined) throw nonsense(new Error('an empty stream'));
+    if (first !== 'silent') refuseError(first, this.#upstream.spec);
+    return {
+      kind: 'stream',
+      headers: passedHeaders(response.headers),
+      first: first === 'silent' ? undefined : first,
+      blocks: first === 'silent' ? startingWith(coming, blocks) : blocks,
+      settle: (outcome) => this.end(outcome),
+      touch: () => this.#await('idle'),
+      expired: () => this.#timedOut(),
+    };
+  }
+
+  #blocks(response: Response): EventBlocks {
+    if (response.body === null) throw nonsense(new Error('an empty stream'));
+    const blocks = readEventBlocks(response.body);
+    const { translation } = this.#upstream.adapter;
+    if (translation === undefined) return blocks;
+    const { modelId: model, includeUsage } = this.#call;
+    const created = Math.floor(Date.now() / 1000);
+    return translateBlocks(blocks, translation.stream({ model, created, includeUsage }));
+  }
+
+  #timedOut(): OpenAiRefusal | undefined {
+    if (this.#expired === undefined) return undefined;
+    return new OpenAiRefusal('upstream-timeout', TIMED_OUT[this.#expired], {
+      code: `upstream_${this.#expired}_timeout`,
+    });
+  }
+
+  /** What went wrong, in our words. The caller's own leaving is nobody's failure. */
+  explain(error: unknown): unknown {
+    const late = this.#timedOut();
+    if (late !== undefined) {
+      return new AttemptFailure(late, { next: 'others', sent: this.#expired !== 'connect' });
+    }
+    if (this.#call.signal.aborted || error instanceof AttemptFailure) return error;
+    if (error instanceof OpenAiRefusal) return error;
+    const sent = !isUnsent(error);
+    const sentence = sent ? 'The upstream hung up' : 'The upstream cannot be reached';
+    return new AttemptFailure(new OpenAiRefusal('upstream-failed', sentence, { cause: error }), {
+      next: 'same',
+      sent,
+    });
+  }
+
+  end(outcome: 'ok' | 'failed' | 'left'): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#deadline.drop();
+    this.#unwatch?.();
+    this.#call.signal.removeEventListener('abort', this.#onAbort);
+    this.#target.running -= 1;
+    const { circuit } = this.#target;
+    if (outcome === 'ok') circuit.succeed();
+    else if (outcome === 'failed') circuit.fail();
+    else circuit.forget();
+    // What is not read to its end is not to be sent to its end either.
+    if (outcome !== 'ok') this.#controller.abort();
+    this.#upstream.places.give();
+  }
+}
+
+const isEventStream = (response: Response): boolean =>
+  response.headers.get('content-type')?.startsWith('text/event-stream') === true;

@@ -1,0 +1,34 @@
+import { OpenAiRefusal } from '../http/openai-error.ts';
+import type { Endpoint } from './adapters/adapter.ts';
+import { type GatewayRequest, parseWhole, readMember, type Splice, splice } from './request.ts';
+import type { Target } from './targets.ts';
+import { UntranslatableRequest } from './wire.ts';
+
+/**
+ * The body for each target: the caller's own bytes with the target's name of the model, and the wish for usage where
+ * a stream would not tell it; in another protocol where the upstream speaks one. Throws 400 for what that one cannot say.
+ */
+export function createBodies(
+  request: GatewayRequest,
+  { endpoint, includeUsage }: { endpoint: Endpoint; includeUsage: boolean },
+): (target: Target) => Uint8Array {
+  return ({ model, upstream }) => {
+    const translation = upstream?.adapter.translation;
+    if (translation !== undefined) {
+      try {
+        return Buffer.from(JSON.stringify(translation.request(parseWhole(request), model)));
+      } catch (error) {
+        if (!(error instanceof UntranslatableRequest)) throw error;
+        throw new OpenAiRefusal('malformed', error.message, { param: error.param });
+      }
+    }
+    const changes: Splice[] = [{ name: 'model', value: model }];
+    const streams = request.stream && (endpoint === 'chat' || endpoint === 'completions');
+    if (streams && !includeUsage && upstream?.spec.streamUsage === true) {
+      const options = readMember(request, 'stream_options');
+      const given = typeof options === 'object' && options !== null && !Array.isArray(options) ? options : {};
+      changes.push({ name: 'stream_options', value: { ...given, include_usage: true } });
+    }
+    return splice(request, changes);
+  };
+}

@@ -1,0 +1,180 @@
+// Answers kept for repetition: only of requests whose answer is determined, never across workspaces or models.
+
+import { isRawNumber, parseJson, parseJsonAsWritten } from '../core/json.ts';
+import { fromChunks, toByteStream, toChunks } from './chunks.ts';
+import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX } from './limits.ts';
+import type { ModelCall, Served } from './model-call.ts';
+import { readMember } from './request.ts';
+import type { Model } from './targets.ts';
+import { checkAnswer, readUsage, type Usage } from './usage.ts';
+import type { Json, JsonObject } from './wire.ts';
+
+export type AnswerCache = {
+  /** From memory where the same was answered before; else fresh, asked once however many ask at the same time. */
+  serve(request: {
+    call: ModelCall;
+    model: Model;
+    /** Headers of the key's limits. */
+    limits: Record<string, string>;
+    serveFresh(onBlock?: (block: Uint8Array) => void): Promise<Served>;
+    onHit(usage: Usage): void;
+  }): Promise<Served>;
+  figures(): { answers: number; bytes: number; hits: number; misses: number };
+};
+
+type Kept = { bytes: Uint8Array; expiresAtMs: number };
+
+const HIT = { 'atrium-cache': 'hit', 'content-type': 'application/json' };
+const MISS = { 'atrium-cache': 'miss' };
+
+export function createAnswerCache(now: () => number = () => performance.now()): AnswerCache {
+  /** In the order of last use. */
+  const kept = new Map<string, Kept>();
+  const coming = new Map<string, Promise<void>>();
+  const figures = { bytes: 0, hits: 0, misses: 0 };
+
+  const forget = (key: string, entry: Kept): void => {
+    if (kept.delete(key)) figures.bytes -= entry.bytes.length;
+  };
+  const find = (key: string): Kept | undefined => {
+    const entry = kept.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.expiresAtMs <= now()) {
+      forget(key, entry);
+      return undefined;
+    }
+    kept.delete(key);
+    kept.set(key, entry);
+    return entry;
+  };
+  const keep = (key: string, bytes: Uint8Array, ttlSeconds: number): void => {
+    if (bytes.length > CACHED_ANSWER_BYTES_MAX) return;
+    const old = kept.get(key);
+    if (old !== undefined) forget(key, old);
+    kept.set(key, { bytes, expiresAtMs: now() + ttlSeconds * 1000 });
+    figures.bytes += bytes.length;
+    for (const [oldest, entry] of kept) {
+      if (figures.bytes <= CACHE_BYTES_MAX) break;
+      forget(oldest, entry);
+    }
+  };
+
+  return {
+    figures: () => ({ answers: kept.size, ...figures }),
+    async serve({ call, model, limits, serveFresh, onHit }) {
+      const key = toKey(call, model);
+      if (key === undefined) return serveFresh();
+      for (;;) {
+        const entry = find(key);
+        if (entry !== undefined) {
+          figures.hits += 1;
+          onHit(readUsage(entry.bytes, checkAnswer(entry.bytes).members) ?? NO_TOKENS);
+          return toServed(entry.bytes, call, limits);
+        }
+        const other = coming.get(key);
+        if (other === undefined) break;
+        // Whoever was first may fail, or leave: then the next one asks.
+        await other;
+        call.signal.throwIfAborted();
+      }
+      figures.misses += 1;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      coming.set(key, promise);
+      const done = (): void => {
+        coming.delete(key);
+        resolve();
+      };
+      try {
+        return await serveAndKeep({
+          call,
+          serveFresh,
+          done,
+          keep: (bytes) => keep(key, bytes, model.cacheTtlSeconds),
+        });
+      } catch (error) {
+        done();
+        throw error;
+      }
+    },
+  };
+}
+
+const NO_TOKENS: Usage = { promptTokens: 0, completionTokens: 0, estimated: true };
+
+async function serveAndKeep(options: {
+  call: ModelCall;
+  serveFresh(onBlock?: (block: Uint8Array) => void): Promise<Served>;
+  keep: (bytes: Uint8Array) => void;
+  /** Whoever waits for the same may go on. */
+  done: () => void;
+}): Promise<Served> {
+  const { call, serveFresh, keep, done } = options;
+  const blocks: Uint8Array[] = [];
+  let size = 0;
+  const collect = (block: Uint8Array): void => {
+    size += block.length;
+    if (size <= 4 * CACHED_ANSWER_BYTES_MAX) blocks.push(block);
+    if (!Buffer.from(block.subarray(-32)).includes('[DONE]') || size > 4 * CACHED_ANSWER_BYTES_MAX) return;
+    const whole = fromChunks(Buffer.concat(blocks).toString(), undefined);
+    if (whole !== undefined) keep(Buffer.from(JSON.stringify(whole)));
+  };
+  const served = await serveFresh(call.request.stream ? collect : undefined);
+  if (served.kind === 'whole') {
+    if (served.status === 200) keep(served.bytes);
+    done();
+    return { ...served, headers: { ...served.headers, ...MISS } };
+  }
+  return { ...served, headers: { ...served.headers, ...MISS }, body: whenOver(served.body, done) };
+}
+
+/** The same stream; `done` is called when it has ended, in whatever way. */
+function whenOver(body: ReadableStream<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value, done: over } = await reader.read();
+      if (!over) return controller.enqueue(value);
+      done();
+      controller.close();
+    },
+    cancel(reason) {
+      done();
+      return reader.cancel(reason);
+    },
+  });
+}
+
+/** Undefined where another answer to the same request would be as good. */
+function toKey({ endpoint, request, caller }: ModelCall, model: Model): string | undefined {
+  if (endpoint === 'images') return undefined;
+  if (endpoint !== 'embeddings' && readMember(request, 'temperature') !== 0) return undefined;
+  const several = readMember(request, 'n') ?? 1;
+  if (several !== 1) return undefined;
+  const {
+    model: _,
+    stream: __,
+    stream_options: ___,
+    user: ____,
+    ...rest
+  } = parseJsonAsWritten(Buffer.from(request.bytes).toString()) as JsonObject;
+  const hash = new Bun.CryptoHasher('sha256');
+  return hash
+    .update(JSON.stringify([caller.workspaceId, endpoint, model.id, canonical(rest)]))
+    .digest('base64');
+}
+
+/** The same value, its members in one order, its numbers as they were written. */
+function canonical(value: Json | undefined): Json {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return value ?? null;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, each]) => [name, canonical(each)]));
+}
+
+function toServed(bytes: Uint8Array, { request }: ModelCall, limits: Record<string, string>): Served {
+  if (!request.stream) return { kind: 'whole', status: 200, headers: { ...limits, ...HIT }, bytes };
+  const options = readMember(request, 'stream_options') as JsonObject | null | undefined;
+  const answer = parseJson(Buffer.from(bytes).toString()) as JsonObject;
+  const body = toByteStream(toChunks(answer, options?.['include_usage'] === true));
+  return { kind: 'stream', headers: { ...limits, 'atrium-cache': 'hit' }, body };
+}

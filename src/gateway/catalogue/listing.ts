@@ -1,0 +1,44 @@
+// The short way: one upstream, and every model that it lists.
+
+import { parseJson } from '../../core/json.ts';
+import { LISTING_BYTES_MAX, LISTING_TIMEOUT_MS } from '../limits.ts';
+import { LOCAL_EMBEDDING_MODEL } from '../local/models.ts';
+import { builtInModel, type CatalogueSpec, ENDPOINTS, type ModelSpec, type UpstreamSpec } from './model.ts';
+
+/** Throws when the upstream does not give its list. */
+export async function listModels(upstream: UpstreamSpec): Promise<CatalogueSpec> {
+  const response = await fetch(`${upstream.baseUrl}/models`, {
+    headers: upstream.apiKey === undefined ? {} : { authorization: `Bearer ${upstream.apiKey}` },
+    redirect: 'manual',
+    signal: AbortSignal.timeout(LISTING_TIMEOUT_MS),
+  });
+  if (!response.ok) throw new Error(`the upstream answered ${response.status} to /models`);
+  const bytes = await response.bytes();
+  if (bytes.length > LISTING_BYTES_MAX) throw new Error("the upstream's list of models is too long");
+  const { data } = parseJson(Buffer.from(bytes).toString()) as { data?: unknown };
+  if (!Array.isArray(data)) throw new Error("the upstream's list of models is none");
+  const models = data.map((each) => toModel(each as Listed, upstream)).filter((each) => each !== undefined);
+  return {
+    models: [...models, builtInModel(LOCAL_EMBEDDING_MODEL.id)],
+    defaults: { chat: models[0]?.id, embeddings: LOCAL_EMBEDDING_MODEL.id },
+  };
+}
+
+type Listed = { id?: unknown; created?: unknown; owned_by?: unknown };
+
+function toModel({ id, created, owned_by: ownedBy }: Listed, upstream: UpstreamSpec): ModelSpec | undefined {
+  if (typeof id !== 'string' || id === '' || id === LOCAL_EMBEDDING_MODEL.id) return undefined;
+  return {
+    id,
+    // What a model can do, the list does not say; the upstream does.
+    endpoints: ENDPOINTS,
+    strategy: 'weighted',
+    targets: [{ upstream, model: id, weight: 1 }],
+    fallbacks: [],
+    price: undefined,
+    cacheTtlSeconds: 0,
+    created: typeof created === 'number' ? created : 0,
+    ownedBy: typeof ownedBy === 'string' ? ownedBy : upstream.name,
+    description: undefined,
+  };
+}

@@ -1,0 +1,91 @@
+// What can be asked for, and who answers it.
+
+import type { Endpoint } from '../adapters/adapter.ts';
+import { LOCAL_CHAT_MODEL, LOCAL_EMBEDDING_MODEL } from '../local/models.ts';
+
+export const UPSTREAM_KINDS = ['openai', 'azure', 'anthropic'] as const;
+export type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
+
+export type Timeouts = { connect: number; first_byte: number; idle: number; total: number };
+
+export type UpstreamSpec = {
+  name: string;
+  kind: UpstreamKind;
+  /** Without a slash at its end. */
+  baseUrl: string;
+  apiKey: string | undefined;
+  apiVersion: string | undefined;
+  headers: Record<string, string>;
+  timeoutsMs: Timeouts;
+  retries: number;
+  concurrency: { max: number; queue: number };
+  /** Texts that it takes at once. */
+  embeddingInputsMax: number;
+  /** Whether it may be asked to tell the usage of streams (`stream_options`). */
+  streamUsage: boolean;
+};
+
+/** `upstream` absent: a model that is built in. */
+export type TargetSpec = { upstream: UpstreamSpec | undefined; model: string; weight: number };
+
+/** Units of money for a million tokens. */
+export type Price = { inputPerMillion: number; outputPerMillion: number };
+
+export type ModelSpec = {
+  id: string;
+  endpoints: readonly Endpoint[];
+  strategy: 'weighted' | 'latency';
+  targets: readonly TargetSpec[];
+  fallbacks: readonly string[];
+  price: Price | undefined;
+  /** 0: answers are not kept. */
+  cacheTtlSeconds: number;
+  /** Seconds since 1970. */
+  created: number;
+  ownedBy: string;
+  description: string | undefined;
+};
+
+export type CatalogueSpec = {
+  models: readonly ModelSpec[];
+  defaults: { chat: string | undefined; embeddings: string };
+};
+
+export const ENDPOINTS = ['chat', 'completions', 'embeddings', 'images'] as const;
+
+const BUILT_IN: Record<string, Pick<ModelSpec, 'endpoints' | 'description'>> = {
+  [LOCAL_CHAT_MODEL]: {
+    endpoints: ['chat', 'completions'],
+    description: 'Built in. Repeats what it is told: for wiring and load tests, not for answers.',
+  },
+  [LOCAL_EMBEDDING_MODEL.id]: {
+    endpoints: ['embeddings'],
+    description:
+      'Built in. Character n-gram hashing, 384 dimensions: finds texts that share spelling (lexical), not meaning.',
+  },
+};
+
+export const isBuiltIn = (id: string): boolean => Object.hasOwn(BUILT_IN, id);
+
+/** The models that need no upstream. */
+export function builtInModel(id: string): ModelSpec {
+  const known = BUILT_IN[id];
+  if (known === undefined) throw new Error(`${id} is not built in`);
+  return {
+    id,
+    ...known,
+    strategy: 'weighted',
+    targets: [{ upstream: undefined, model: id, weight: 1 }],
+    fallbacks: [],
+    price: undefined,
+    cacheTtlSeconds: 0,
+    created: 0,
+    ownedBy: 'atrium',
+  };
+}
+
+/** What there is with nothing configured. */
+export const BUILT_IN_CATALOGUE: CatalogueSpec = {
+  models: [builtInModel(LOCAL_CHAT_MODEL), builtInModel(LOCAL_EMBEDDING_MODEL.id)],
+  defaults: { chat: LOCAL_CHAT_MODEL, embeddings: LOCAL_EMBEDDING_MODEL.id },
+};

@@ -1,0 +1,110 @@
+// The catalogue that holds at present: read at the start, again on SIGHUP, and a list of an upstream's again and again.
+// Whoever has begun with one ends with it.
+
+import { readFile } from 'node:fs/promises';
+import { unavailable } from '../../core/errors.ts';
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { LISTING_RETRY_MS, LISTING_TTL_MS } from '../limits.ts';
+import type { Catalogue } from '../targets.ts';
+import { parseModelsFile } from './file.ts';
+import { listModels } from './listing.ts';
+import type { ReadVariable } from './located-yaml.ts';
+import { BUILT_IN_CATALOGUE, type CatalogueSpec, type UpstreamSpec } from './model.ts';
+
+export type CatalogueSource =
+  | { kind: 'built-in' }
+  | { kind: 'file'; path: string; variable: ReadVariable }
+  | { kind: 'upstream'; upstream: UpstreamSpec };
+
+export type CatalogueKeeper = {
+  /** At once, but for an upstream's list that was never had: then it is asked for. Throws 503 where it is not given. */
+  current(): Catalogue | Promise<Catalogue>;
+  /** Reads the source again; a mistake is logged, and what held goes on to hold. */
+  reload(): Promise<void>;
+  state(): { state: 'ready' | 'degraded'; detail?: string };
+  job: Job;
+};
+
+export function createCatalogue(deps: {
+  source: CatalogueSource;
+  build: (spec: CatalogueSpec) => Catalogue;
+  log: Logger;
+}): CatalogueKeeper {
+  const { source, build, log } = deps;
+  let present: Catalogue | undefined = source.kind === 'built-in' ? build(BUILT_IN_CATALOGUE) : undefined;
+  let loading: Promise<Catalogue> | undefined;
+  let triedAtMs = Number.NEGATIVE_INFINITY;
+  let mistake: string | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  const load = (): Promise<Catalogue> => {
+    triedAtMs = performance.now();
+    loading ??= read(source)
+      .then((spec) => {
+        mistake = undefined;
+        present = watched(build(spec));
+        return present;
+      })
+      .finally(() => {
+        loading = undefined;
+      });
+    return loading;
+  };
+  /** A model that is asked for and that an upstream's list did not hold may be new. */
+  const watched = (catalogue: Catalogue): Catalogue => ({
+    ...catalogue,
+    find(id) {
+      const found = catalogue.find(id);
+      if (
+        found === undefined &&
+        source.kind === 'upstream' &&
+        performance.now() - triedAtMs > LISTING_RETRY_MS
+      )
+        void reload();
+      return found;
+    },
+  });
+  const reload = async (): Promise<void> => {
+    try {
+      const { models } = await load();
+      log.info({ models: models.length }, 'the models are read');
+    } catch (error) {
+      mistake = error instanceof Error ? error.message : String(error);
+      log.error({ reason: mistake }, 'the models cannot be read; those that were known go on to be served');
+    }
+  };
+
+  return {
+    current() {
+      if (present !== undefined) return present;
+      return load().catch((error: unknown) => {
+        throw unavailable("The upstream's list of models cannot be had", { cause: error });
+      });
+    },
+    reload,
+    state: () =>
+      mistake === undefined
+        ? { state: 'ready' }
+        : { state: 'degraded', detail: `the models cannot be read: ${mistake}` },
+    job: {
+      name: 'gateway.catalogue',
+      async start() {
+        // A file with a mistake stops the start; an upstream that is away does not.
+        if (source.kind === 'file') await load();
+        if (source.kind !== 'upstream') return;
+        await reload();
+        timer = setInterval(() => void reload(), LISTING_TTL_MS);
+      },
+      async stop() {
+        clearInterval(timer);
+      },
+    },
+  };
+}
+
+async function read(source: CatalogueSource): Promise<CatalogueSpec> {
+  if (source.kind === 'built-in') return BUILT_IN_CATALOGUE;
+  if (source.kind === 'upstream') return listModels(source.upstream);
+  return parseModelsFile(await readFile(source.path, 'utf8'), source.variable);
+}

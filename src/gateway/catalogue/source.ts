@@ -1,0 +1,30 @@
+import {
+  CONCURRENCY_DEFAULTS,
+  EMBEDDING_INPUTS_MAX,
+  RETRIES_DEFAULT,
+  TIMEOUT_DEFAULTS_MS,
+} from '../limits.ts';
+import type { ReadVariable } from './located-yaml.ts';
+import type { CatalogueSource } from './reload.ts';
+
+/** Where the settings say that the models come from. */
+export function toSource(settings: {
+  modelsFile: string | undefined;
+  openai: { baseUrl: string; apiKey: string | undefined } | undefined;
+  variable: ReadVariable;
+}): CatalogueSource {
+  const { modelsFile, openai, variable } = settings;
+  if (modelsFile !== undefined) return { kind: 'file', path: modelsFile, variable };
+  if (openai === undefined) return { kind: 'built-in' };
+  return {
+    kind: 'upstream',
+    upstream: {
+      ...{ name: 'openai', kind: 'openai', ...openai, apiVersion: undefined, headers: {} },
+      timeoutsMs: TIMEOUT_DEFAULTS_MS,
+      retries: RETRIES_DEFAULT,
+      concurrency: CONCURRENCY_DEFAULTS,
+      embeddingInputsMax: EMBEDDING_INPUTS_MAX,
+      streamUsage: true,
+    },
+  };
+}

@@ -1,0 +1,147 @@
+// Embeddings: batches that are larger than an upstream takes are asked for in parts, side by side, and put together.
+
+import { createConcurrencyLimit } from '../../core/concurrency-limit.ts';
+import { type ValidationEntry, ValidationFailure } from '../../core/errors.ts';
+import { readDecodedBody } from '../../http/body.ts';
+import { toJsonBody } from '../../http/json-body.ts';
+import { createValidator } from '../../http/validation.ts';
+import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE, REQUEST_BYTES_MAX } from '../limits.ts';
+import type { Caller, ModelCall, Served } from '../model-call.ts';
+import { parseWhole, readMember, readRequest, splice } from '../request.ts';
+import { scanObject } from '../scan.ts';
+import { EmbeddingInSchema } from '../schema.ts';
+import type { Serve } from '../serve.ts';
+import type { Catalogue } from '../targets.ts';
+import type { Json, JsonObject } from '../wire.ts';
+import { gone, toModelCall, toResponse } from './exchange.ts';
+
+export type ServeEmbeddings = (call: ModelCall) => Promise<Served>;
+
+type CurrentCatalogue = () => Catalogue | Promise<Catalogue>;
+
+/** As `serve`. A part that fails fails the whole. */
+export function createServeEmbeddings({
+  serve,
+  catalogue,
+}: {
+  serve: Serve;
+  catalogue: CurrentCatalogue;
+}): ServeEmbeddings {
+  return async (call) => {
+    const model = (await catalogue()).find(call.request.model ?? '');
+    const most = Math.min(
+      ...(model?.targets ?? []).map(
+        ({ target }) => target.upstream?.spec.embeddingInputsMax ?? EMBEDDING_INPUTS_MAX,
+      ),
+    );
+    if (most >= EMBEDDING_INPUTS_MAX) return serve(call);
+    const input = readMember(call.request, 'input');
+    if (!Array.isArray(input) || input.length <= most || input.every((each) => typeof each === 'number'))
+      return serve(call);
+    const limit = createConcurrencyLimit({
+      runningMax: EMBEDDING_PARTS_AT_ONCE,
+      waitingMax: EMBEDDING_INPUTS_MAX,
+      refusal: '',
+    });
+    const starts = Array.from({ length: Math.ceil(input.length / most) }, (_, part) => part * most);
+    const parts = await Promise.all(
+      starts.map((start) => limit.run(() => serve(partOf(call, input.slice(start, start + most))))),
+    );
+    return parts.find((part) => part.kind !== 'whole' || part.status !== 200) ?? putTogether(parts, starts);
+  };
+}
+
+const partOf = (call: ModelCall, input: Json[]): ModelCall => ({
+  ...call,
+  request: readRequest(splice(call.request, [{ name: 'input', value: input }])),
+});
+
+function putTogether(parts: readonly Served[], starts: readonly number[]): Served {
+  const data: Json[] = [];
+  const usage = { prompt_tokens: 0, total_tokens: 0 };
+  let first: JsonObject | undefined;
+  for (const [part, served] of parts.entries()) {
+    if (served.kind !== 'whole') continue;
+    const answer = parseWhole(served);
+    first ??= answer;
+    for (const each of answer['data'] as (JsonObject & { index: number })[]) {
+      data[(starts[part] ?? 0) + each.index] = { ...each, index: (starts[part] ?? 0) + each.index };
+    }
+    const told = answer['usage'] as Partial<typeof usage> | undefined;
+    usage.prompt_tokens += told?.prompt_tokens ?? 0;
+    usage.total_tokens += told?.total_tokens ?? 0;
+  }
+  const headers = parts[0]?.headers ?? {};
+  return {
+    kind: 'whole',
+    status: 200,
+    headers,
+    bytes: Buffer.from(JSON.stringify({ ...first, data, usage })),
+  };
+}
+
+/** The interface's own operation: validated as it says, with its default model. */
+export function createWorkspaceEmbeddings(deps: {
+  embeddings: ServeEmbeddings;
+  catalogue: CurrentCatalogue;
+}) {
+  const validate = createValidator(EmbeddingInSchema);
+  return async ({ request, principal }: { request: Request; principal: Caller }): Promise<Response> => {
+    const bytes = await readDecodedBody(request, REQUEST_BYTES_MAX);
+    const sent = toJsonBody(request, bytes, { storable: false });
+    const { value, entries } = validate(withList(sent), ['body']);
+    const catalogue = await deps.catalogue();
+    const able = catalogue.models
+      .filter(({ endpoints }) => endpoints.includes('embeddings'))
+      .map(({ id }) => id);
+    const model = (sent as { model?: unknown } | null)?.model;
+    const mistakes = [...entries, ...explainModel(model, able)];
+    if (mistakes.length > 0) throw new ValidationFailure(mistakes);
+    const body = {
+      ...(value as JsonObject),
+      model: (model as string | undefined) ?? catalogue.defaults.embeddings,
+    };
+    const call = toModelCall('embeddings', {
+      request,
+      principal,
+      body: readRequest(Buffer.from(JSON.stringify(body))),
+    });
+    try {
+      return toResponse(named(await deps.embeddings(call), body.model));
+    } catch (error) {
+      if (request.signal.aborted) return gone();
+      throw error;
+    }
+  };
+}
+
+/** The interface has the answer name a model of its enumeration, whatever the upstream calls it. */
+function named(served: Served, model: string): Served {
+  if (served.kind !== 'whole' || served.status !== 200) return served;
+  const members = scanObject(served.bytes);
+  if (members === undefined) return served;
+  return { ...served, bytes: splice({ bytes: served.bytes, members }, [{ name: 'model', value: model }]) };
+}
+
+/** One text stands for a list of one. */
+function withList(sent: unknown): unknown {
+  if (typeof sent !== 'object' || sent === null || !('input' in sent)) return sent;
+  return typeof sent.input === 'string' ? { ...sent, input: [sent.input] } : sent;
+}
+
+/** The interface's ModelEnum: the embedding models of the catalogue. */
+function explainModel(model: unknown, able: readonly string[]): ValidationEntry[] {
+  if (model === undefined || (typeof model === 'string' && able.includes(model))) return [];
+  const quoted = able.map((each) => `'${each}'`);
+  const expected =
+    quoted.length < 2 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
+  return [
+    {
+      type: 'enum',
+      loc: ['body', 'model'],
+      msg: `Input should be ${expected}`,
+      input: model,
+      ctx: { expected },
+    },
+  ];
+}

@@ -1,0 +1,60 @@
+// Between HTTP and a model call.
+
+import type { Endpoint } from '../adapters/adapter.ts';
+import type { Caller, ModelCall, Served } from '../model-call.ts';
+import type { GatewayRequest } from '../request.ts';
+
+const FORWARDED_HEADERS = [
+  ...[
+    'openai-organization',
+    'openai-project',
+    'openai-version',
+    'openai-beta',
+    'x-request-id',
+    'idempotency-key',
+  ],
+];
+
+/** A request that may reach an upstream once says so with this header. */
+export const AT_MOST_ONCE_HEADER = 'atrium-at-most-once';
+
+export function toModelCall(
+  endpoint: Endpoint,
+  { request, principal, body }: { request: Request; principal: Caller; body: GatewayRequest },
+): ModelCall {
+  const headers: Record<string, string> = {};
+  for (const name of FORWARDED_HEADERS) {
+    const value = request.headers.get(name);
+    if (value !== null) headers[name] = value;
+  }
+  return {
+    endpoint,
+    request: body,
+    caller: principal,
+    headers,
+    atMostOnce: request.headers.get(AT_MOST_ONCE_HEADER) === 'true',
+    signal: request.signal,
+  };
+}
+
+/** The status that servers log for a client that did not wait. */
+export const gone = (): Response => new Response(null, { status: 499 });
+
+export function toResponse(served: Served): Response {
+  const { headers } = served;
+  if (served.kind === 'whole') {
+    return new Response(served.bytes as Uint8Array<ArrayBuffer>, {
+      status: served.status,
+      headers: { ...headers, 'content-type': 'application/json' },
+    });
+  }
+  return new Response(served.body, {
+    // Proxies between must not gather what is meant to flow.
+    headers: {
+      ...headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    },
+  });
+}

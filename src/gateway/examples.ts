@@ -1,0 +1,66 @@
+// What the documentation shows of the gateway.
+
+const created = 1_763_683_200;
+
+export const CHAT_REQUEST_EXAMPLE = {
+  model: 'local-echo',
+  messages: [{ role: 'user', content: 'Good morning' }],
+};
+export const CHAT_EXAMPLE = {
+  id: 'chatcmpl-9c7f0a34-6b57-4d5e-8b0f-0f3f3a1b2c4d',
+  object: 'chat.completion',
+  created,
+  model: 'local-echo',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: 'Echo: Good morning', refusal: null },
+      logprobs: null,
+      finish_reason: 'stop',
+    },
+  ],
+  usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 },
+};
+export const COMPLETION_REQUEST_EXAMPLE = { model: 'local-echo', prompt: 'Good morning' };
+export const COMPLETION_EXAMPLE = {
+  id: 'cmpl-9c7f0a34-6b57-4d5e-8b0f-0f3f3a1b2c4d',
+  object: 'text_completion',
+  created,
+  model: 'local-echo',
+  choices: [{ index: 0, text: 'Echo: Good morning', logprobs: null, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 },
+};
+export const IMAGE_REQUEST_EXAMPLE = { model: 'gpt-image-1', prompt: 'A lighthouse at dusk' };
+export const IMAGE_EXAMPLE = { created, data: [{ url: 'https://images.example/1.png' }] };
+export const EMBEDDING_REQUEST_EXAMPLE = { model: 'local-multilingual-e1', input: ['Good morning'] };
+export const EMBEDDING_EXAMPLE = {
+  object: 'list',
+  data: [{ object: 'embedding', index: 0, embedding: [0.0512, -0.0311, 0.0874] }],
+  model: 'local-multilingual-e1',
+  usage: { prompt_tokens: 3, total_tokens: 3 },
+};
+export const MODEL_EXAMPLE = {
+  id: 'local-echo',
+  object: 'model',
+  created: 0,
+  owned_by: 'atrium',
+  endpoints: ['chat', 'completions'],
+  description: 'Built in. Repeats what it is told: for wiring and load tests, not for answers.',
+};
+const SUMS = {
+  requests: 1204,
+  estimated: 3,
+  prompt_tokens: 250_112,
+  completion_tokens: 48_051,
+  total_tokens: 298_163,
+  cost: 0.0663474,
+  latency_ms: 812.4,
+  first_event_ms: 231.7,
+};
+export const MODEL_USAGE_EXAMPLE = {
+  from: '2026-11-01T00:00:00.000Z',
+  to: '2026-11-21T10:00:00.000Z',
+  group_by: 'model',
+  items: [{ group: 'gpt-4o-mini', ...SUMS }],
+  total: SUMS,
+};

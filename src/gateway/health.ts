@@ -1,0 +1,90 @@
+// How the models do: for /readyz and /metrics.
+
+import type { ReadinessCheck } from '../http/health.ts';
+import type { Figure } from '../http/metrics.ts';
+import type { AnswerCache } from './cache.ts';
+import type { CatalogueKeeper } from './catalogue/reload.ts';
+import type { AttemptOutcome } from './execute.ts';
+import type { Target } from './targets.ts';
+
+export function createGatewayHealth(parts: {
+  catalogue: Pick<CatalogueKeeper, 'state'>;
+  targets: () => Iterable<Target>;
+  cache: Pick<AnswerCache, 'figures'>;
+}): { observe(target: Target, outcome: AttemptOutcome): void; check: ReadinessCheck; figures: Figure[] } {
+  const { catalogue, targets, cache } = parts;
+  const attempts = new Map<string, Map<AttemptOutcome, number>>();
+  const upstreams = () =>
+    new Set([...targets()].map(({ upstream }) => upstream).filter((each) => each !== undefined));
+
+  return {
+    observe({ name }, outcome) {
+      const ofTarget = attempts.get(name) ?? new Map<AttemptOutcome, number>();
+      attempts.set(name, ofTarget);
+      ofTarget.set(outcome, (ofTarget.get(outcome) ?? 0) + 1);
+    },
+    check: {
+      name: 'models',
+      essential: false,
+      async check() {
+        const open = [...targets()]
+          .filter(({ circuit }) => circuit.state() !== 'closed')
+          .map(({ name }) => name);
+        const state = catalogue.state();
+        if (state.state === 'degraded' || open.length === 0) return state;
+        return { state: 'degraded', detail: `these fail and are left alone for a while: ${open.join(', ')}` };
+      },
+    },
+    figures: [
+      {
+        name: 'atrium_model_attempts_total',
+        help: 'Calls of upstreams, by target and outcome.',
+        type: 'counter',
+        values: () =>
+          [...attempts].flatMap(([target, outcomes]) =>
+            [...outcomes].map(([outcome, value]) => ({ labels: { target, outcome }, value })),
+          ),
+      },
+      {
+        name: 'atrium_model_circuit_open',
+        help: 'Whether a target is left alone because it fails.',
+        type: 'gauge',
+        values: () =>
+          [...targets()].map(({ name, circuit }) => ({
+            labels: { target: name },
+            value: circuit.state() === 'closed' ? 0 : 1,
+          })),
+      },
+      {
+        name: 'atrium_model_requests_running',
+        help: 'Calls that an upstream is answering, and those that wait for their turn.',
+        type: 'gauge',
+        values: () =>
+          [...upstreams()].flatMap(({ spec, places }) =>
+            Object.entries(places.figures()).map(([state, value]) => ({
+              labels: { upstream: spec.name, state },
+              value,
+            })),
+          ),
+      },
+      {
+        name: 'atrium_model_cache_bytes',
+        help: 'Answers that are kept.',
+        type: 'gauge',
+        values: () => [{ value: cache.figures().bytes }],
+      },
+      {
+        name: 'atrium_model_cache_requests_total',
+        help: 'Requests that could be answered from what is kept, by whether they were.',
+        type: 'counter',
+        values: () => {
+          const { hits, misses } = cache.figures();
+          return [
+            { labels: { outcome: 'hit' }, value: hits },
+            { labels: { outcome: 'miss' }, value: misses },
+          ];
+        },
+      },
+    ],
+  };
+}

@@ -1,0 +1,88 @@
+// Area B: the model gateway. Every call of a model goes through `serve`: limits, cache, attempts, answer, account.
+
+import type { Clock } from '../core/clock.ts';
+import type { EmbedTexts } from '../core/embed-texts.ts';
+import type { RecordEvent } from '../core/event.ts';
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { ReadinessCheck } from '../http/health.ts';
+import type { Figure } from '../http/metrics.ts';
+import type { Route } from '../http/operation.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import { createLedger } from './accounting/ledger.ts';
+import { createAllowances } from './allowances.ts';
+import { createAnswerCache } from './cache.ts';
+import { type CatalogueSource, createCatalogue } from './catalogue/reload.ts';
+import type { StreamChat } from './chat-call.ts';
+import { createDeadlines } from './deadlines.ts';
+import { createServeEmbeddings, createWorkspaceEmbeddings } from './endpoints/embeddings.ts';
+import { createForward } from './endpoints/forward.ts';
+import { createModels } from './endpoints/models.ts';
+import { createExecute } from './execute.ts';
+import { createGatewayHealth } from './health.ts';
+import { createLocalModels } from './local/answer.ts';
+import { createModelUsage } from './operations/model-usage.ts';
+import { createReach } from './reach.ts';
+import { modelCallRoutes } from './routes/model-calls.ts';
+import { modelUsageRoutes } from './routes/model-usage.ts';
+import { createServe } from './serve.ts';
+import { createAllowanceStore } from './store/allowances.ts';
+import { createModelUsageStore } from './store/model-usage.ts';
+import { createStreamChat } from './stream-chat.ts';
+import { createTargets } from './targets.ts';
+
+export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
+export { toSource } from './catalogue/source.ts';
+export { embedProvisionally } from './local/provisional.ts';
+
+export type GatewayDeps = {
+  sql: Sql;
+  /** Of accounts that are on their way. */
+  directory: string;
+  source: CatalogueSource;
+  embed: EmbedTexts;
+  record: RecordEvent;
+  clock: Clock;
+  log: Logger;
+};
+
+export function createGateway({ sql, directory, source, embed, record, clock, log }: GatewayDeps): {
+  routes: Route[];
+  streamChat: StreamChat;
+  /** Reads the models again. */
+  reload(): Promise<void>;
+  jobs: Job[];
+  checks: ReadinessCheck[];
+  figures: Figure[];
+} {
+  const targets = createTargets();
+  const catalogue = createCatalogue({ source, build: targets.build, log });
+  const cache = createAnswerCache();
+  const health = createGatewayHealth({ catalogue, targets: targets.all, cache });
+  const deadlines = createDeadlines();
+  const execute = createExecute({
+    ...{ deadlines, reach: createReach(), observe: health.observe },
+    answerLocally: createLocalModels(embed),
+  });
+  const allowances = createAllowances({ store: createAllowanceStore(sql), log });
+  const ledger = createLedger({ directory, record, clock, log });
+  const { current } = catalogue;
+  const serve = createServe({ catalogue: current, allowances, cache, execute, ledger, deadlines });
+  const embeddings = createServeEmbeddings({ serve, catalogue: current });
+
+  return {
+    routes: [
+      ...modelCallRoutes({
+        forward: createForward({ serve, embeddings }),
+        workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current }),
+        models: createModels(current),
+      }),
+      ...modelUsageRoutes(createModelUsage({ store: createModelUsageStore(sql), clock })),
+    ],
+    streamChat: createStreamChat({ serve, catalogue: current }),
+    reload: catalogue.reload,
+    jobs: [ledger.job, allowances.job, catalogue.job],
+    checks: [health.check],
+    figures: health.figures,
+  };
+}

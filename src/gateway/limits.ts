@@ -1,0 +1,73 @@
+// Ceilings and times of the gateway; those of an upstream can be set in the models file.
+
+/** Largest request: texts, and pictures within messages. */
+export const REQUEST_BYTES_MAX = 16_777_216;
+
+/** Largest answer that comes whole, and largest event of a stream. */
+export const ANSWER_BYTES_MAX = 67_108_864;
+export const EVENT_BYTES_MAX = 16_777_216;
+
+/** Answers up to here are checked to be JSON throughout; larger ones at both ends. */
+export const CHECKED_BYTES_MAX = 262_144;
+
+/** Bytes at an answer's end in which its usage is looked for, where it is too large to be checked. */
+export const TAIL_BYTES = 4096;
+
+/** How an upstream is treated unless the models file says otherwise. */
+export const TIMEOUT_DEFAULTS_MS = { connect: 5000, first_byte: 60_000, idle: 60_000, total: 600_000 };
+export const RETRIES_DEFAULT = 2;
+export const RETRIES_MAX = 10;
+export const CONCURRENCY_DEFAULTS = { max: 8192, queue: 1024 };
+/** How long a request waits for its place at an upstream. */
+export const QUEUE_WAIT_MS_MAX = 5000;
+
+/** Full jitter: a pause is drawn from 0 to base × 2ⁿ, never above the ceiling. */
+export const BACKOFF_BASE_MS = 250;
+export const BACKOFF_MS_MAX = 4000;
+/** A longer `retry-after` is the caller's to wait for. */
+export const RETRY_AFTER_MS_MAX = 10_000;
+
+/** Failures in a row that open a target's circuit, and for how long (doubled with each failed probe). */
+export const CIRCUIT_FAILURES = 5;
+export const CIRCUIT_OPEN_MS = 5000;
+export const CIRCUIT_OPEN_MS_MAX = 60_000;
+
+/** How quickly a target's latency is forgotten (peak EWMA). */
+export const LATENCY_DECAY_MS = 10_000;
+
+/** Silence of an upstream after which the client hears a comment. */
+export const KEEP_ALIVE_MS = 15_000;
+
+/** Resolution of every time-out of the gateway: one timer serves all that wait. */
+export const DEADLINE_TICK_MS = 25;
+
+/** An upstream that answered lately is not checked for being reachable. */
+export const REACHED_LATELY_MS = 5000;
+
+export const EMBEDDING_INPUTS_MAX = 2048;
+/** Parts of one large batch that an upstream is asked for side by side. */
+export const EMBEDDING_PARTS_AT_ONCE = 4;
+
+/** How long the list of an upstream's models is good for, and how soon a missing model may ask again. */
+export const LISTING_TTL_MS = 300_000;
+export const LISTING_RETRY_MS = 10_000;
+export const LISTING_TIMEOUT_MS = 10_000;
+export const LISTING_BYTES_MAX = 4_194_304;
+
+/** Answers kept for repetition, all together, and the largest one. */
+export const CACHE_BYTES_MAX = 67_108_864;
+export const CACHED_ANSWER_BYTES_MAX = 1_048_576;
+
+/** Limits of keys are counted here and told to the other processes this often. */
+export const ALLOWANCE_SYNC_MS = 250;
+export const ALLOWANCE_LOAD_MS = 1000;
+export const ALLOWANCES_MAX = 50_000;
+
+/** Accounts are handed on to the usage events this often; a file that nobody writes to is an orphan after. */
+export const LEDGER_ROTATE_MS = 1000;
+export const LEDGER_STALE_MS = 5000;
+export const LEDGER_ORPHAN_MS = 10_000;
+/** Accounts of one file: keys × models × outcomes of a second. */
+export const LEDGER_SLOTS = 2048;
+
+export const MODEL_USAGE_DAYS_MAX = 366;

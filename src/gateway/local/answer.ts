@@ -1,0 +1,23 @@
+// The models that are built in, asked like any upstream.
+
+import type { EmbedTexts } from '../../core/embed-texts.ts';
+import { OpenAiRefusal } from '../../http/openai-error.ts';
+import type { Answer } from '../answer.ts';
+import type { Call } from '../attempt.ts';
+import { parseWhole } from '../request.ts';
+import { echoChat, echoCompletion } from './echo.ts';
+import { embedLocally } from './embeddings.ts';
+import { LOCAL_CHAT_MODEL } from './models.ts';
+
+/** Throws OpenAiRefusal: 400 for what the model cannot do, 503 when too much waits. */
+export type AnswerLocally = (model: string, call: Call, body: Uint8Array) => Promise<Answer>;
+
+export function createLocalModels(embed: EmbedTexts): AnswerLocally {
+  return async (model, call, bytes) => {
+    const body = parseWhole({ bytes });
+    if (model !== LOCAL_CHAT_MODEL) return embedLocally(body, { embed, signal: call.signal });
+    if (call.endpoint === 'chat') return echoChat(body, call);
+    if (call.endpoint === 'completions') return echoCompletion(body, call);
+    throw new OpenAiRefusal('malformed', `The model ${model} cannot do this`, { param: 'model' });
+  };
+}

@@ -1,0 +1,63 @@
+// `local-multilingual-e1` on the OpenAI wire.
+
+import type { EmbedTexts } from '../../core/embed-texts.ts';
+import { OpenAiRefusal } from '../../http/openai-error.ts';
+import type { WholeAnswer } from '../answer.ts';
+import { EMBEDDING_INPUTS_MAX } from '../limits.ts';
+import { estimateTokens } from '../usage.ts';
+import type { Json, JsonObject } from '../wire.ts';
+import { LOCAL_EMBEDDING_MODEL } from './models.ts';
+
+const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
+
+/** Throws 400 for what it cannot do, naming the member; 503 when too much waits. */
+export async function embedLocally(
+  body: JsonObject,
+  { embed, signal }: { embed: EmbedTexts; signal: AbortSignal },
+): Promise<WholeAnswer> {
+  const texts = readInput(body['input']);
+  const { encoding_format: encoding, dimensions } = body;
+  if (dimensions !== undefined && dimensions !== null && dimensions !== DIMENSIONS) {
+    throw invalid(`${MODEL} has ${DIMENSIONS} dimensions, and no others`, 'dimensions');
+  }
+  if (encoding !== undefined && encoding !== null && encoding !== 'float' && encoding !== 'base64') {
+    throw invalid("'encoding_format' must be float or base64", 'encoding_format');
+  }
+  const vectors = await embed(texts, signal);
+  const rows = texts.map((_, index) => {
+    const row = vectors.subarray(index * DIMENSIONS, (index + 1) * DIMENSIONS);
+    return `{"object":"embedding","index":${index},"embedding":${encoding === 'base64' ? toBase64(row) : toList(row)}}`;
+  });
+  const promptTokens = texts.reduce((sum, text) => sum + estimateTokens(Buffer.byteLength(text)), 0);
+  const usage = `{"prompt_tokens":${promptTokens},"total_tokens":${promptTokens}}`;
+  return {
+    ...{ kind: 'whole', status: 200, headers: {} },
+    bytes: Buffer.from(`{"object":"list","data":[${rows.join(',')}],"model":"${MODEL}","usage":${usage}}`),
+    usage: { promptTokens, completionTokens: 0, estimated: false },
+  };
+}
+
+const invalid = (sentence: string, param: string) => new OpenAiRefusal('malformed', sentence, { param });
+
+function readInput(input: Json | undefined): string[] {
+  const texts = typeof input === 'string' ? [input] : input;
+  const isList = Array.isArray(texts) && texts.length > 0;
+  if (!isList || !texts.every((text) => typeof text === 'string')) {
+    throw invalid(`'input' must be a text or a list of texts: ${MODEL} has no tokens`, 'input');
+  }
+  if (texts.length > EMBEDDING_INPUTS_MAX) {
+    throw invalid(`'input' may hold ${EMBEDDING_INPUTS_MAX} texts at most`, 'input');
+  }
+  return texts;
+}
+
+/** Little-endian float32, as every machine that Bun runs on has them. */
+const toBase64 = (row: Float32Array): string =>
+  `"${Buffer.from(row.buffer, row.byteOffset, row.byteLength).toString('base64')}"`;
+
+/** The shortest decimal that gives each float32 back. */
+const toList = (row: Float32Array): string => {
+  const numbers: number[] = [];
+  for (const value of row) numbers.push(Number(value.toPrecision(9)));
+  return JSON.stringify(numbers);
+};

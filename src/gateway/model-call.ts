@@ -1,0 +1,19 @@
+import type { Principal } from '../core/principal.ts';
+import type { Endpoint } from './adapters/adapter.ts';
+import type { GatewayRequest } from './request.ts';
+
+export type Caller = Pick<Principal, 'workspaceId' | 'email' | 'keyId' | 'limits'>;
+
+export type ModelCall = {
+  endpoint: Endpoint;
+  request: GatewayRequest;
+  caller: Caller;
+  /** Headers of the caller that upstreams know. */
+  headers: Record<string, string>;
+  atMostOnce: boolean;
+  signal: AbortSignal;
+};
+
+export type Served =
+  | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array }
+  | { kind: 'stream'; headers: Record<string, string>; body: ReadableStream<Uint8Array> };

@@ -1,0 +1,87 @@
+import type { Clock } from '../../core/clock.ts';
+import { parseDateTime } from '../../core/date-time.ts';
+import { ValidationFailure, valueError } from '../../core/errors.ts';
+import { MODEL_USAGE_DAYS_MAX } from '../limits.ts';
+import type { ModelUsageRead, ModelUsageSums } from '../schema.ts';
+import type { Grouping, ModelUsageRow, ModelUsageStore } from '../store/model-usage.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const WINDOW_DEFAULT_MS = 30 * DAY_MS;
+
+/**
+ * What models were used for in whole hours: `from` is cut down to its hour, `to` filled up. Throws ValidationFailure for
+ * times that are none, windows that end before they begin, and windows of more than a year.
+ */
+export function createModelUsage({ store, clock }: { store: ModelUsageStore; clock: Clock }) {
+  return async (
+    workspaceId: string,
+    wanted: { from?: string | undefined; to?: string | undefined; groupBy: Grouping },
+  ): Promise<ModelUsageRead> => {
+    const to = ceilHour(readTime('to', wanted.to) ?? clock.now().getTime());
+    const from = floorHour(readTime('from', wanted.from) ?? to - WINDOW_DEFAULT_MS);
+    if (from > to) throw valueError(['query', 'to'], 'to is before from', wanted.to ?? null);
+    if (to - from > MODEL_USAGE_DAYS_MAX * DAY_MS) {
+      throw valueError(
+        ['query', 'from'],
+        `a window has ${MODEL_USAGE_DAYS_MAX} days at most`,
+        wanted.from ?? null,
+      );
+    }
+    const window = { workspaceId, from: new Date(from), to: new Date(to) };
+    const rows = await store.sum(window, wanted.groupBy);
+    return {
+      from: window.from.toISOString(),
+      to: window.to.toISOString(),
+      group_by: wanted.groupBy,
+      items: rows.map((row) => ({ group: row.group, ...render(row) })),
+      total: render(rows.reduce(add, NOTHING)),
+    };
+  };
+}
+
+function readTime(name: string, text: string | undefined): number | undefined {
+  if (text === undefined || text.trim() === '') return undefined;
+  const at = parseDateTime(text.trim());
+  if (at !== undefined) return at.getTime();
+  const error = 'not a date or time';
+  throw new ValidationFailure([
+    {
+      ...{ type: 'datetime_parsing', loc: ['query', name], input: text, ctx: { error } },
+      msg: `Input should be a valid datetime, ${error}`,
+    },
+  ]);
+}
+
+const floorHour = (ms: number): number => Math.floor(ms / HOUR_MS) * HOUR_MS;
+const ceilHour = (ms: number): number => Math.ceil(ms / HOUR_MS) * HOUR_MS;
+
+type Sums = Omit<ModelUsageRow, 'group'>;
+
+const NOTHING: Sums = {
+  ...{ requests: 0, estimated: 0, promptTokens: 0, completionTokens: 0, cost: 0 },
+  ...{ latencyMs: 0, firstEvents: 0, firstEventMs: 0 },
+};
+
+const add = (a: Sums, b: Sums): Sums => ({
+  requests: a.requests + b.requests,
+  estimated: a.estimated + b.estimated,
+  promptTokens: a.promptTokens + b.promptTokens,
+  completionTokens: a.completionTokens + b.completionTokens,
+  cost: a.cost + b.cost,
+  latencyMs: a.latencyMs + b.latencyMs,
+  firstEvents: a.firstEvents + b.firstEvents,
+  firstEventMs: a.firstEventMs + b.firstEventMs,
+});
+
+const render = (sums: Sums): ModelUsageSums => ({
+  requests: sums.requests,
+  estimated: sums.estimated,
+  prompt_tokens: sums.promptTokens,
+  completion_tokens: sums.completionTokens,
+  total_tokens: sums.promptTokens + sums.completionTokens,
+  // Money is not a binary fraction.
+  cost: Math.round(sums.cost * 1e9) / 1e9,
+  latency_ms: sums.requests === 0 ? null : sums.latencyMs / sums.requests,
+  first_event_ms: sums.firstEvents === 0 ? null : sums.firstEventMs / sums.firstEvents,
+});

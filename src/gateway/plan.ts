@@ -1,0 +1,73 @@
+// Which targets are asked, in which order: a request and the catalogue → attempts. Pure but for the dice.
+
+import type { Catalogue, Model, Target, WeightedTarget } from './targets.ts';
+
+export type Attempt = { model: Model; target: Target };
+
+export type PlanOptions = { nowMs: number; random: () => number };
+
+/**
+ * Attempts in order: the model's targets, then those of its fallbacks. Targets that fail or rest come last of all, and
+ * are asked once only: better a last try than none. The execution stops at the first answer.
+ */
+export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOptions): Attempt[] {
+  const attempts: Attempt[] = [];
+  const unfit: Attempt[] = [];
+  for (const each of withFallbacks(catalogue, model)) {
+    const targets = order(each, options);
+    const fit = targets.filter((target) => isFit(target, options.nowMs));
+    const tries = 1 + Math.max(0, ...fit.map(({ upstream }) => upstream?.spec.retries ?? 0));
+    // Each is asked once before any is asked again.
+    const count = fit.length === 0 ? 0 : Math.max(tries, fit.length);
+    for (let index = 0; index < count; index++) {
+      const target = fit[index % fit.length];
+      if (target !== undefined) attempts.push({ model: each, target });
+    }
+    for (const target of targets) if (!fit.includes(target)) unfit.push({ model: each, target });
+  }
+  return [...attempts, ...unfit];
+}
+
+const withFallbacks = (catalogue: Catalogue, model: Model): Model[] => [
+  model,
+  ...model.fallbacks.map((id) => catalogue.find(id)).filter((each) => each !== undefined),
+];
+
+const isFit = ({ circuit, restsUntilMs }: Target, nowMs: number): boolean =>
+  circuit.allows() && restsUntilMs <= nowMs;
+
+function order({ targets, strategy }: Model, { random }: PlanOptions): Target[] {
+  const left = [...targets];
+  const ordered: Target[] = [];
+  while (left.length > 0) {
+    const chosen = strategy === 'latency' ? betterOfTwo(left, random) : byWeight(left, random);
+    ordered.push(...left.splice(chosen, 1).map(({ target }) => target));
+  }
+  return ordered;
+}
+
+/** An index, drawn in proportion to the weights; those of weight 0 come last. */
+function byWeight(targets: readonly WeightedTarget[], random: () => number): number {
+  const sum = targets.reduce((total, { weight }) => total + weight, 0);
+  let left = random() * sum;
+  for (const [index, { weight }] of targets.entries()) {
+    left -= weight;
+    if (left < 0) return index;
+  }
+  return targets.length - 1;
+}
+
+/**
+ * Power of two choices: of two drawn at random the one whose expected wait is shorter (peak EWMA, as Finagle's load
+ * balancer has it). Nobody herds to the best, and few are asked often who are slow.
+ */
+function betterOfTwo(targets: readonly WeightedTarget[], random: () => number): number {
+  const first = Math.floor(random() * targets.length);
+  const second = (first + 1 + Math.floor(random() * (targets.length - 1))) % targets.length;
+  const [a, b] = [targets[first], targets[second]];
+  if (a === undefined || b === undefined) return first;
+  return expectedWait(a) <= expectedWait(b) ? first : second;
+}
+
+const expectedWait = ({ target, weight }: WeightedTarget): number =>
+  (target.latencyMs * (target.running + 1)) / Math.max(weight, 1e-9);

@@ -1,0 +1,227 @@
+// One stream, from the upstream to the client: bytes pass as they come, and its end is told as it was.
+
+import { parseJson } from '../core/json.ts';
+import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
+import { findError, type StreamAnswer } from './answer.ts';
+import type { UpstreamSpec } from './catalogue/model.ts';
+import type { Deadlines } from './deadlines.ts';
+import { parseEvents, splitEvents } from './events.ts';
+import { KEEP_ALIVE_MS } from './limits.ts';
+import { estimateTokens, fromUsage, type Usage } from './usage.ts';
+
+export type StreamOutcome = 'ok' | 'failed' | 'cancelled';
+
+export type StreamEnd = {
+  outcome: StreamOutcome;
+  /** Told by the upstream, else estimated from what has passed. */
+  usage: Usage;
+  /** Milliseconds from the request to the first event. */
+  firstEventMs: number | undefined;
+};
+
+export type PumpOptions = {
+  answer: StreamAnswer;
+  /** Of the upstream; undefined for what is built in. */
+  spec: UpstreamSpec | undefined;
+  deadlines: Deadlines;
+  /** Usage was asked for by us, not by the client, who does not get to see it. */
+  hidesUsage: boolean;
+  /** Streams of this kind end without a mark. */
+  endsPlainly: boolean;
+  promptBytes: number;
+  startedAtMs: number;
+  signal: AbortSignal;
+  /** Called once, before the last byte is sent. */
+  onEnd(end: StreamEnd): void;
+  /** Told of what has passed, the usage included. */
+  onBlock?: ((block: Uint8Array) => void) | undefined;
+};
+
+const PING = Buffer.from(': keep-alive\n\n');
+const NOTHING = new Uint8Array();
+const DONE = Buffer.from('data: [DONE]\n\n');
+const USAGE_NAME = Buffer.from('"prompt_tokens"');
+const EVENT_END = Buffer.from('\n\n');
+/** After its `[DONE]` an upstream has this long to end. */
+const CLOSING_MS = 500;
+/** Blocks at the end of a stream among which a finish reason is looked for. */
+const LAST_BLOCKS = 4;
+
+const has = (block: Uint8Array, needle: Uint8Array): boolean =>
+  Buffer.prototype.indexOf.call(block, needle) !== -1;
+
+/**
+ * What the client reads. While the upstream is silent, comments keep the connection alive; an upstream that dies in the
+ * middle becomes an error event, without `[DONE]`; a client that leaves cancels the upstream.
+ */
+export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
+  const { answer, spec, deadlines, hidesUsage, signal } = options;
+  let controller: ReadableStreamDefaultController<Uint8Array>;
+  let usage: Usage | undefined;
+  let events = 0;
+  let firstEventMs: number | undefined;
+  let ended = false;
+  const last: Uint8Array[] = [];
+
+  const silence = deadlines.create(() => {
+    controller.enqueue(PING);
+    silence.set(KEEP_ALIVE_MS);
+  });
+  const onAbort = (): void => leave();
+
+  const end = (outcome: StreamOutcome): void => {
+    if (ended) return;
+    ended = true;
+    silence.drop();
+    signal.removeEventListener('abort', onAbort);
+    answer.settle(outcome === 'ok' ? 'ok' : outcome === 'failed' ? 'failed' : 'left');
+    const told = usage ?? {
+      promptTokens: estimateTokens(options.promptBytes),
+      completionTokens: events,
+      estimated: true,
+    };
+    options.onEnd({ outcome, usage: told, firstEventMs });
+  };
+  const leave = (): void => {
+    answer.blocks.cancel();
+    end('cancelled');
+  };
+
+  /** Takes note of what passes; gives what the client is to see of it, and the outcome where it is the last. */
+  const inspect = (block: Uint8Array): { shown: Uint8Array; outcome: StreamOutcome | undefined } => {
+    firstEventMs ??= performance.now() - options.startedAtMs;
+    events += countEvents(block);
+    last.push(block);
+    if (last.length > LAST_BLOCKS) last.shift();
+    let shown = block;
+    if (has(block, USAGE_NAME)) {
+      const read = readUsageBlock(block, hidesUsage);
+      usage = read.usage ?? usage;
+      shown = read.shown;
+    }
+    const found = findError(shown, spec);
+    if (found !== undefined) return { shown: toErrorEvent(found.error, found.before), outcome: 'failed' };
+    return { shown, outcome: endsWithDone(block) ? 'ok' : undefined };
+  };
+
+  /** The account is written before the last byte is sent. */
+  const sendLast = (block: Uint8Array, outcome: StreamOutcome): void => {
+    end(outcome);
+    if (block.length > 0) controller.enqueue(block);
+    controller.close();
+  };
+  /** An upstream whose last event has come is read to its end, so that its connection can serve again. */
+  const drain = async (): Promise<void> => {
+    const closing = deadlines.create(() => answer.blocks.cancel());
+    closing.set(CLOSING_MS);
+    try {
+      while ((await answer.blocks.next()) !== undefined);
+    } catch {
+      // Nobody waits for it any more.
+    }
+    closing.drop();
+  };
+  const send = (block: Uint8Array): void => {
+    const { shown, outcome } = inspect(block);
+    if (outcome === undefined) {
+      silence.set(KEEP_ALIVE_MS);
+      if (shown.length > 0) controller.enqueue(shown);
+    } else {
+      sendLast(shown, outcome);
+      if (outcome === 'failed') answer.blocks.cancel();
+      else void drain();
+    }
+    if (outcome !== 'failed') options.onBlock?.(block);
+  };
+  /** The upstream has ended without saying so. */
+  const finish = (cause: unknown): void => {
+    if (cause === undefined && options.endsPlainly) sendLast(NOTHING, 'ok');
+    else if (cause === undefined && last.some(hasFinishReason)) {
+      options.onBlock?.(DONE);
+      sendLast(DONE, 'ok');
+    } else sendLast(toErrorEvent(toOpenAiError(answer.expired() ?? brokeOff()).error), 'failed');
+  };
+
+  return new ReadableStream<Uint8Array>({
+    start(given) {
+      controller = given;
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (answer.first === undefined) {
+        silence.set(KEEP_ALIVE_MS);
+        controller.enqueue(PING);
+      } else send(answer.first);
+    },
+    async pull() {
+      while (!ended) {
+        answer.touch();
+        let block: Uint8Array | undefined;
+        try {
+          block = await answer.blocks.next();
+        } catch (error) {
+          return ended ? undefined : finish(error);
+        }
+        // It may have been cancelled meanwhile.
+        if (ended) return;
+        if (block === undefined) return finish(undefined);
+        const room = controller.desiredSize;
+        send(block);
+        if (controller.desiredSize !== room) return;
+      }
+    },
+    cancel: leave,
+  });
+}
+
+const brokeOff = () =>
+  new OpenAiRefusal('upstream-failed', 'The upstream broke off its answer', { code: 'upstream_broke_off' });
+
+function countEvents(block: Uint8Array): number {
+  let count = 0;
+  for (let at = 0; ; count++) {
+    const found: number = Buffer.prototype.indexOf.call(block, EVENT_END, at);
+    if (found === -1) return Math.max(1, count);
+    at = found + 2;
+  }
+}
+
+/** Whether the last event of the block is `[DONE]`. */
+function endsWithDone(block: Uint8Array): boolean {
+  let at = block.length - 1;
+  while (at >= 0 && (block[at] === 0x0a || block[at] === 0x0d || block[at] === 0x20)) at--;
+  // `E]` of `[DONE]`; and nothing but the data's name before it.
+  if (block[at] !== 0x5d || block[at - 1] !== 0x45) return false;
+  return /(?:^|\n)data: ?\[DONE\]$/.test(
+    Buffer.from(block.subarray(Math.max(0, at - 16), at + 1)).toString('latin1'),
+  );
+}
+
+const hasFinishReason = (block: Uint8Array): boolean =>
+  /"finish_reason":\s*"/.test(Buffer.from(block).toString('latin1'));
+
+const toErrorEvent = (error: object, before = ''): Uint8Array =>
+  Buffer.from(`${before}data: ${JSON.stringify({ error })}\n\n`);
+
+/** The usage that a block tells of, and the block without it where the client did not ask. */
+function readUsageBlock(block: Uint8Array, hides: boolean): { usage: Usage | undefined; shown: Uint8Array } {
+  let usage: Usage | undefined;
+  let shown = '';
+  const text = Buffer.from(block).toString();
+  for (const raw of splitEvents(text)) {
+    const found = usageOfEvent(raw);
+    usage = found?.usage ?? usage;
+    if (!(hides && found?.alone === true)) shown += raw;
+  }
+  return { usage, shown: hides && shown.length !== text.length ? Buffer.from(shown) : block };
+}
+
+/** `alone`: the event holds nothing else (`choices: []`). */
+function usageOfEvent(raw: string): { usage: Usage | undefined; alone: boolean } | undefined {
+  const data = parseEvents(raw)[0]?.data;
+  if (data === undefined || !data.includes('"prompt_tokens"')) return undefined;
+  try {
+    const { usage, choices } = parseJson(data) as { usage?: unknown; choices?: unknown };
+    return { usage: fromUsage(usage), alone: Array.isArray(choices) && choices.length === 0 };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+// Connecting has a time-out of its own, which `fetch` cannot be given: while an upstream has not answered lately, a bare
+// connection is tried beside the request, and its failing ends the wait.
+
+import { REACHED_LATELY_MS } from './limits.ts';
+import type { Upstream } from './targets.ts';
+
+export type Reach = {
+  /** Calls `onUnreachable` when no connection comes about in time. Gives what ends the watch, if there is one. */
+  watch(upstream: Upstream, onUnreachable: () => void): (() => void) | undefined;
+};
+
+type Trial = { waiting: Set<() => void> };
+
+export function createReach(now: () => number = () => performance.now()): Reach {
+  const trials = new Map<Upstream, Trial>();
+
+  const begin = (upstream: Upstream): Trial => {
+    const trial: Trial = { waiting: new Set() };
+    trials.set(upstream, trial);
+    const { baseUrl, timeoutsMs } = upstream.spec;
+    const { hostname, port, protocol } = new URL(baseUrl);
+    const end = (unreachable: boolean): void => {
+      clearTimeout(timer);
+      if (trials.get(upstream) !== trial) return;
+      trials.delete(upstream);
+      if (unreachable) for (const tell of trial.waiting) tell();
+    };
+    const timer = setTimeout(() => end(true), timeoutsMs.connect);
+    // Whatever else goes wrong with it, the request itself tells.
+    Bun.connect({
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+      socket: {
+        data: () => undefined,
+        open(socket) {
+          end(false);
+          socket.end();
+        },
+        error: () => end(false),
+      },
+    }).catch(() => end(false));
+    return trial;
+  };
+
+  return {
+    watch(upstream, onUnreachable) {
+      if (now() - upstream.reachedAtMs < REACHED_LATELY_MS) return undefined;
+      const { waiting } = trials.get(upstream) ?? begin(upstream);
+      waiting.add(onUnreachable);
+      return () => waiting.delete(onUnreachable);
+    },
+  };
+}

@@ -1,0 +1,139 @@
+// A caller's body: read whole, understood no further than needed, and changed by splicing.
+
+import { parseJson } from '../core/json.ts';
+import { OpenAiRefusal } from '../http/openai-error.ts';
+import { type Members, scanObject } from './scan.ts';
+import type { Json, JsonObject } from './wire.ts';
+
+export type GatewayRequest = {
+  bytes: Uint8Array;
+  members: Members;
+  /** As the caller wrote it; undefined where it is absent. */
+  model: string | undefined;
+  stream: boolean;
+};
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const encoder = new TextEncoder();
+
+const invalid = (sentence: string, param?: string): OpenAiRefusal =>
+  new OpenAiRefusal('malformed', sentence, param === undefined ? {} : { param });
+
+/**
+ * Finds what the gateway goes by. Throws 400 (OpenAI's shape) for what is no JSON object, for a `model` or `stream`
+ * of another type, and for one that is there twice: an upstream might go by the other.
+ */
+export function readRequest(bytes: Uint8Array): GatewayRequest {
+  const members = scanObject(bytes);
+  if (members === undefined) throw invalid(explainBody(bytes));
+  let model: string | undefined;
+  let stream = false;
+  let seen = 0;
+  for (let index = 0; index < members.names.length; index++) {
+    const name = members.names[index];
+    if (name === 'model') {
+      if (seen & 1) throw invalid("The body has two members 'model'", 'model');
+      seen |= 1;
+      const value = valueAt(bytes, members, index);
+      if (typeof value !== 'string') throw invalid("'model' must be a string", 'model');
+      model = value;
+    } else if (name === 'stream') {
+      if (seen & 2) throw invalid("The body has two members 'stream'", 'stream');
+      seen |= 2;
+      const value = valueAt(bytes, members, index);
+      if (typeof value !== 'boolean' && value !== null) throw invalid("'stream' must be a boolean", 'stream');
+      stream = value === true;
+    }
+  }
+  return { bytes, members, model, stream };
+}
+
+function explainBody(bytes: Uint8Array): string {
+  let value: unknown;
+  try {
+    value = parseJson(utf8.decode(bytes));
+  } catch {
+    return 'The body is not valid JSON';
+  }
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? 'The body is nested too deeply'
+    : 'The body must be a JSON object';
+}
+
+/** One member's value. Throws 400 where its text is no JSON, or no UTF-8. */
+function valueAt(bytes: Uint8Array, { names, starts, ends }: Members, index: number): Json {
+  const start = starts[index] ?? 0;
+  const end = ends[index] ?? 0;
+  if (bytes[start] === 0x74) return true;
+  if (bytes[start] === 0x66) return false;
+  try {
+    return parseJson(utf8.decode(bytes.subarray(start, end))) as Json;
+  } catch {
+    const name = names[index] ?? '';
+    throw invalid(`'${name}' is not valid JSON`, name);
+  }
+}
+
+/** The last member of this name, as SDKs and most servers read repeats; undefined where there is none. */
+export function readMember({ bytes, members }: GatewayRequest, name: string): Json | undefined {
+  const index = members.names.lastIndexOf(name);
+  return index === -1 ? undefined : valueAt(bytes, members, index);
+}
+
+/** The whole body. Throws 400 where strings within it are no JSON or UTF-8. */
+export function parseWhole({ bytes }: Pick<GatewayRequest, 'bytes'>): JsonObject {
+  try {
+    return parseJson(utf8.decode(bytes)) as JsonObject;
+  } catch {
+    throw invalid('The body is not valid JSON');
+  }
+}
+
+export type Splice = { name: string; value: Json };
+
+/**
+ * The body with these members set, everything else byte for byte as it came. One copy, or none where nothing changes.
+ */
+export function splice(
+  { bytes, members }: Pick<GatewayRequest, 'bytes' | 'members'>,
+  changes: readonly Splice[],
+): Uint8Array {
+  const edits: { start: number; end: number; text: Uint8Array }[] = [];
+  for (const { name, value } of changes) {
+    const index = members.names.lastIndexOf(name);
+    if (index === -1) {
+      const first = members.names.length === 0 && edits.every(({ start }) => start !== insertAt(bytes));
+      const text = encoder.encode(`${JSON.stringify(name)}:${JSON.stringify(value)}${first ? '' : ','}`);
+      edits.push({ start: insertAt(bytes), end: insertAt(bytes), text });
+    } else {
+      const start = members.starts[index] ?? 0;
+      const end = members.ends[index] ?? 0;
+      const text = encoder.encode(JSON.stringify(value));
+      if (!equals(bytes, start, end, text)) edits.push({ start, end, text });
+    }
+  }
+  if (edits.length === 0) return bytes;
+  edits.sort((a, b) => a.start - b.start);
+  const length = edits.reduce((sum, { start, end, text }) => sum + text.length - (end - start), bytes.length);
+  const result = new Uint8Array(length);
+  let from = 0;
+  let to = 0;
+  for (const { start, end, text } of edits) {
+    result.set(bytes.subarray(from, start), to);
+    to += start - from;
+    result.set(text, to);
+    to += text.length;
+    from = end;
+  }
+  result.set(bytes.subarray(from), to);
+  return result;
+}
+
+/** Behind the brace that opens the object. */
+const insertAt = (bytes: Uint8Array): number => bytes.indexOf(0x7b) + 1;
+
+function equals(bytes: Uint8Array, start: number, end: number, text: Uint8Array): boolean {
+  if (end - start !== text.length) return false;
+  for (let index = 0; index < text.length; index++) if (bytes[start + index] !== text[index]) return false;
+  return true;
+}

@@ -1,0 +1,195 @@
+import type { TSchema } from '@sinclair/typebox';
+import { withOpenAiErrors } from '../../http/openai-error.ts';
+import { type Route, reply, route } from '../../http/operation.ts';
+import { HTTPValidationError } from '../../http/schemas.ts';
+import type { Endpoint } from '../adapters/adapter.ts';
+import type { createWorkspaceEmbeddings } from '../endpoints/embeddings.ts';
+import { AT_MOST_ONCE_HEADER } from '../endpoints/exchange.ts';
+import type { Forward } from '../endpoints/forward.ts';
+import type { createModels } from '../endpoints/models.ts';
+import {
+  CHAT_EXAMPLE,
+  CHAT_REQUEST_EXAMPLE,
+  COMPLETION_EXAMPLE,
+  COMPLETION_REQUEST_EXAMPLE,
+  EMBEDDING_EXAMPLE,
+  EMBEDDING_REQUEST_EXAMPLE,
+  IMAGE_EXAMPLE,
+  IMAGE_REQUEST_EXAMPLE,
+  MODEL_EXAMPLE,
+} from '../examples.ts';
+import {
+  ChatRequest,
+  CompletionRequest,
+  EmbeddingInSchema,
+  EmbeddingOutSchema,
+  EmbeddingRequest,
+  ImageRequest,
+  ModelAnswer,
+  ModelList,
+  ModelPath,
+  ModelRead,
+  NoParameters,
+  WorkspacePath,
+} from '../schema.ts';
+
+export type ModelCallRoutesDeps = {
+  forward: Forward;
+  workspaceEmbeddings: ReturnType<typeof createWorkspaceEmbeddings>;
+  models: ReturnType<typeof createModels>;
+};
+
+const MODELS = {
+  area: 'models',
+  credential: 'models',
+  scope: 'models',
+  errorShape: 'openai',
+  outlastsDatabase: true,
+  parameters: NoParameters,
+  query: NoParameters,
+} as const;
+
+const CALL_STATUSES = [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 502, 503, 504];
+const ASK_STATUSES = [401, 403, 503];
+
+type Spec = {
+  endpoint: Endpoint;
+  path: string;
+  summary: string;
+  schema: TSchema;
+  example: unknown;
+  answer: { schema: TSchema; example: unknown };
+};
+
+const CALLS: readonly Spec[] = [
+  {
+    endpoint: 'chat',
+    path: '/chat/completions',
+    summary: 'Answer a conversation, at once or as a stream',
+    schema: ChatRequest,
+    example: CHAT_REQUEST_EXAMPLE,
+    answer: { schema: ModelAnswer, example: CHAT_EXAMPLE },
+  },
+  {
+    endpoint: 'completions',
+    path: '/completions',
+    summary: 'Continue a text, at once or as a stream',
+    schema: CompletionRequest,
+    example: COMPLETION_REQUEST_EXAMPLE,
+    answer: { schema: ModelAnswer, example: COMPLETION_EXAMPLE },
+  },
+  {
+    endpoint: 'images',
+    path: '/images/generations',
+    summary: 'Make images',
+    schema: ImageRequest,
+    example: IMAGE_REQUEST_EXAMPLE,
+    answer: { schema: ModelAnswer, example: IMAGE_EXAMPLE },
+  },
+  {
+    endpoint: 'embeddings',
+    path: '/embeddings',
+    summary: "Turn texts into vectors, in the key's workspace",
+    schema: EmbeddingRequest,
+    example: EMBEDDING_REQUEST_EXAMPLE,
+    answer: { schema: EmbeddingOutSchema, example: EMBEDDING_EXAMPLE },
+  },
+];
+
+const DESCRIPTION =
+  'As in the API of OpenAI; members that are not shown go on to the upstream as they are. ' +
+  `With the header \`${AT_MOST_ONCE_HEADER}: true\` an upstream is asked once, whatever comes of it.`;
+
+/** Each operation stands below `/v1` and at the root. */
+export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelCallRoutesDeps): Route[] {
+  return [
+    ...CALLS.flatMap((spec) => ['/v1', ''].map((prefix) => callRoute(spec, prefix, forward))),
+    route(
+      {
+        ...MODELS,
+        errorShape: 'openai-but-validation',
+        parameters: WorkspacePath,
+        id: 'models.embed-for-workspace',
+        method: 'POST',
+        path: '/{workspace_id}/v1/embeddings',
+        summary: 'Turn texts into vectors',
+        bodyContent: {
+          'application/json': { schema: EmbeddingInSchema, example: EMBEDDING_REQUEST_EXAMPLE },
+        },
+        responses: withOpenAiErrors(
+          {
+            200: {
+              description: 'A vector for each text',
+              schema: EmbeddingOutSchema,
+              example: EMBEDDING_EXAMPLE,
+            },
+            422: { description: 'Validation error.', schema: HTTPValidationError },
+          },
+          CALL_STATUSES,
+        ),
+      },
+      workspaceEmbeddings,
+    ),
+    ...['/v1', ''].flatMap((prefix) => [
+      route(
+        {
+          ...MODELS,
+          id: `models.list${suffix(prefix)}`,
+          method: 'GET',
+          path: `${prefix}/models`,
+          summary: 'The models that are configured',
+          responses: withOpenAiErrors(
+            {
+              200: {
+                description: 'All of them',
+                schema: ModelList,
+                example: { object: 'list', data: [MODEL_EXAMPLE] },
+              },
+            },
+            ASK_STATUSES,
+          ),
+        },
+        async () => reply(200, { object: 'list', data: await models.list() }),
+      ),
+      route(
+        {
+          ...MODELS,
+          parameters: ModelPath,
+          id: `models.find${suffix(prefix)}`,
+          method: 'GET',
+          path: `${prefix}/models/{model_id}`,
+          summary: 'One model',
+          responses: withOpenAiErrors(
+            { 200: { description: 'The model', schema: ModelRead, example: MODEL_EXAMPLE } },
+            [...ASK_STATUSES, 400, 404],
+          ),
+        },
+        async ({ path }) => reply(200, await models.find(path.model_id)),
+      ),
+    ]),
+  ];
+}
+
+const suffix = (prefix: string): string => (prefix === '' ? '-at-root' : '');
+
+const callRoute = (
+  { endpoint, path, summary, schema, example, answer }: Spec,
+  prefix: string,
+  forward: Forward,
+) =>
+  route(
+    {
+      ...MODELS,
+      id: `models.${endpoint}${suffix(prefix)}`,
+      method: 'POST',
+      path: `${prefix}${path}`,
+      summary,
+      description: DESCRIPTION,
+      bodyContent: { 'application/json': { schema, example } },
+      responses: withOpenAiErrors(
+        { 200: { description: 'The answer; with `stream`, as server-sent events', ...answer } },
+        CALL_STATUSES,
+      ),
+    },
+    (input) => forward(endpoint, input),
+  );

@@ -1,0 +1,32 @@
+import { type Route, reply, route } from '../../http/operation.ts';
+import { withErrors } from '../../http/schemas.ts';
+import { MODEL_USAGE_EXAMPLE } from '../examples.ts';
+import type { createModelUsage } from '../operations/model-usage.ts';
+import { ModelUsageQuery, ModelUsageRead, WorkspacePath } from '../schema.ts';
+
+export function modelUsageRoutes(summarise: ReturnType<typeof createModelUsage>): Route[] {
+  return [
+    route(
+      {
+        area: 'models',
+        credential: 'administration',
+        scope: 'admin',
+        id: 'models.usage',
+        method: 'GET',
+        path: '/admin/api/workspaces/{workspace_id}/model-usage',
+        summary: 'What models were used for: requests, tokens, cost and times, in sums of hours',
+        description:
+          'What was answered is in it within about two seconds. Of cancelled requests, and of upstreams that tell no ' +
+          'usage, tokens are estimates; `estimated` says of how many requests.',
+        parameters: WorkspacePath,
+        query: ModelUsageQuery,
+        responses: withErrors(
+          { 200: { description: 'The sums', schema: ModelUsageRead, example: MODEL_USAGE_EXAMPLE } },
+          [401, 403, 422, 503],
+        ),
+      },
+      async ({ path, query: { from, to, group_by: groupBy } }) =>
+        reply(200, await summarise(path.workspace_id, { from, to, groupBy: groupBy ?? 'model' })),
+    ),
+  ];
+}

@@ -1,0 +1,208 @@
+// A model call, whoever makes it: limits → cache → attempts → answer → account.
+
+import { OpenAiRefusal } from '../http/openai-error.ts';
+import { type Account, NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
+import type { Ledger } from './accounting/ledger.ts';
+import type { Allowances } from './allowances.ts';
+import type { StreamAnswer, WholeAnswer } from './answer.ts';
+import type { Call } from './attempt.ts';
+import { createBodies } from './bodies.ts';
+import type { AnswerCache } from './cache.ts';
+import { toByteStream, toChunks } from './chunks.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { Execute, Executed } from './execute.ts';
+import type { ModelCall, Served } from './model-call.ts';
+import { pumpStream } from './pump.ts';
+import { type GatewayRequest, parseWhole, readMember } from './request.ts';
+import type { Catalogue, Model } from './targets.ts';
+import { estimateTokens, type Usage } from './usage.ts';
+
+/** Throws OpenAiRefusal for whatever keeps the model from answering; the signal's reason when the caller has gone. */
+export type Serve = (call: ModelCall) => Promise<Served>;
+
+export type ServeDeps = {
+  catalogue: () => Catalogue | Promise<Catalogue>;
+  allowances: Allowances;
+  cache: AnswerCache;
+  execute: Execute;
+  ledger: Pick<Ledger, 'add'>;
+  deadlines: Deadlines;
+};
+
+export function createServe({ catalogue, allowances, cache, execute, ledger, deadlines }: ServeDeps): Serve {
+  return async (call) => {
+    const startedAtMs = performance.now();
+    const known = catalogue();
+    const present = known instanceof Promise ? await known : known;
+    const model = findModel(present, call);
+    const reserved = allowances.reserve(call.caller);
+    const limits: Record<string, string> = reserved instanceof Promise ? await reserved : reserved;
+
+    const account = (executed: Pick<Executed, 'model' | 'target'> | undefined, end: Ended): void => {
+      const answering = executed?.model ?? model;
+      const cost = end.outcome === 'cached' ? 0 : toCost(answering.price, end.usage);
+      ledger.add(
+        toAccount(call, { model: answering.id, target: executed?.target.name ?? '', outcome: end.outcome }),
+        {
+          ...{ usage: end.usage, cost, firstEventMs: end.firstEventMs },
+          latencyMs: performance.now() - startedAtMs,
+        },
+      );
+      const tokens = end.usage.promptTokens + end.usage.completionTokens;
+      if (end.outcome !== 'cached') allowances.use(call.caller, { tokens, cost });
+    };
+    const ask = async (): Promise<Executed> => {
+      try {
+        return await execute({
+          catalogue: present,
+          model,
+          call: toCall(call, model),
+          atMostOnce: call.atMostOnce,
+        });
+      } catch (error) {
+        const left = call.signal.aborted;
+        const usage = left
+          ? { ...NO_USAGE, promptTokens: estimateTokens(call.request.bytes.length), estimated: true }
+          : NO_USAGE;
+        account(undefined, { outcome: left ? 'cancelled' : 'failed', usage, firstEventMs: undefined });
+        throw error;
+      }
+    };
+    const serveFresh = async (
+      onBlock?: (block: Uint8Array) => void,
+    ): Promise<Served & { complete?: boolean }> => {
+      const executed = await ask();
+      const { answer } = executed;
+      if (answer.kind === 'whole') {
+        account(executed, toEnded(answer, call));
+        if (answer.status === 200 && streamsText(call)) return asStream(answer, call, limits);
+        return {
+          kind: 'whole',
+          status: answer.status,
+          headers: { ...answer.headers, ...limits },
+          bytes: answer.bytes,
+        };
+      }
+      const body = pump(executed, answer, { call, startedAtMs, deadlines, account, onBlock });
+      return { kind: 'stream', headers: { ...answer.headers, ...limits }, body };
+    };
+    if (model.cacheTtlSeconds === 0) return serveFresh();
+    return cache.serve({
+      call,
+      model,
+      limits,
+      serveFresh,
+      onHit: (usage) => account(undefined, { outcome: 'cached', usage, firstEventMs: undefined }),
+    });
+  };
+}
+
+const streamsText = ({ request, endpoint }: ModelCall): boolean =>
+  request.stream && (endpoint === 'chat' || endpoint === 'completions');
+
+/** An upstream that does not stream has answered whole whom asked for a stream. */
+function asStream(
+  { bytes, headers }: WholeAnswer,
+  { request }: ModelCall,
+  limits: Record<string, string>,
+): Served {
+  const body = toByteStream(toChunks(parseWhole({ bytes }), asksForUsage(request)));
+  return { kind: 'stream', headers: { ...headers, ...limits }, body };
+}
+
+type Ended = { outcome: Outcome; usage: Usage; firstEventMs: number | undefined };
+
+function pump(
+  executed: Executed,
+  answer: StreamAnswer,
+  options: {
+    call: ModelCall;
+    startedAtMs: number;
+    deadlines: Deadlines;
+    account: (executed: Executed, end: Ended) => void;
+    onBlock: ((block: Uint8Array) => void) | undefined;
+  },
+): ReadableStream<Uint8Array> {
+  const { call, startedAtMs, deadlines, account, onBlock } = options;
+  return pumpStream({
+    ...{ answer, deadlines, startedAtMs, onBlock },
+    spec: executed.target.upstream?.spec,
+    hidesUsage: !asksForUsage(call.request),
+    endsPlainly: call.endpoint === 'images',
+    promptBytes: call.request.bytes.length,
+    signal: call.signal,
+    onEnd: (end) => account(executed, end),
+  });
+}
+
+/** Throws 404, naming the models there are; 400 for one that cannot do this; 501 where none can. */
+function findModel(catalogue: Catalogue, { endpoint, request }: ModelCall): Model {
+  if (endpoint === 'images' && !catalogue.models.some(({ endpoints }) => endpoints.includes('images'))) {
+    throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
+  }
+  if (request.model === undefined) {
+    throw new OpenAiRefusal('malformed', "The member 'model' is required", {
+      param: 'model',
+      code: 'missing_required_parameter',
+    });
+  }
+  const model = catalogue.find(request.model);
+  if (model === undefined) {
+    const shown = request.model.length > 100 ? `${request.model.slice(0, 100)}…` : request.model;
+    const names = catalogue.models.map(({ id }) => id).join(', ');
+    throw new OpenAiRefusal(
+      'not-found',
+      `The model ${JSON.stringify(shown)} does not exist. There are: ${names}`,
+      {
+        ...{ code: 'model_not_found', param: 'model' },
+      },
+    );
+  }
+  if (!model.endpoints.includes(endpoint)) {
+    const can = model.endpoints.join(', ');
+    throw new OpenAiRefusal('malformed', `The model ${model.id} cannot do ${endpoint}; it does ${can}`, {
+      param: 'model',
+    });
+  }
+  return model;
+}
+
+const toAccount = (
+  { caller, endpoint }: ModelCall,
+  rest: Pick<Account, 'model' | 'target' | 'outcome'>,
+): Account => ({
+  workspaceId: caller.workspaceId,
+  subject: caller.email,
+  keyId: caller.keyId,
+  endpoint,
+  ...rest,
+});
+
+function toEnded(answer: WholeAnswer, { request }: ModelCall): Ended {
+  if (answer.status >= 400) {
+    return { outcome: answer.status >= 500 ? 'failed' : 'refused', usage: NO_USAGE, firstEventMs: undefined };
+  }
+  const estimated = {
+    promptTokens: estimateTokens(request.bytes.length),
+    completionTokens: estimateTokens(answer.bytes.length),
+    estimated: true,
+  };
+  return { outcome: 'ok', usage: answer.usage ?? estimated, firstEventMs: undefined };
+}
+
+const toCall = (call: ModelCall, model: Model): Call => {
+  const { endpoint, request, headers, signal } = call;
+  const includeUsage = request.stream && asksForUsage(request);
+  const bodyFor = createBodies(request, { endpoint, includeUsage });
+  return { endpoint, modelId: model.id, stream: request.stream, includeUsage, bodyFor, headers, signal };
+};
+
+function asksForUsage(request: GatewayRequest): boolean {
+  const options = readMember(request, 'stream_options');
+  return (
+    typeof options === 'object' &&
+    options !== null &&
+    'include_usage' in options &&
+    options['include_usage'] === true
+  );
+}

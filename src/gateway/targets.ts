@@ -1,0 +1,103 @@
+// What is known of each target while the service runs: how loaded, how quick and how well it is. It outlives reloads.
+
+import type { Adapter } from './adapters/adapter.ts';
+import { ADAPTERS } from './adapters/index.ts';
+import type { CatalogueSpec, ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
+import { type Circuit, createCircuit } from './circuit.ts';
+import { LATENCY_DECAY_MS } from './limits.ts';
+import { createPlaces, type Places } from './places.ts';
+
+export type Upstream = {
+  spec: UpstreamSpec;
+  adapter: Adapter;
+  places: Places;
+  /** When it last answered anything, in monotonic milliseconds. */
+  reachedAtMs: number;
+};
+
+export type Target = {
+  /** `upstream/model`, for accounts, figures and logs. */
+  name: string;
+  model: string;
+  /** Undefined for what is built in. */
+  upstream: Upstream | undefined;
+  circuit: Circuit;
+  /** It asked to be left alone until then. */
+  restsUntilMs: number;
+  running: number;
+  /** Decaying peak of its latency; 0 while nothing is known. */
+  latencyMs: number;
+  latencyAtMs: number;
+};
+
+/** Models may share a target, and weigh it differently. */
+export type WeightedTarget = { target: Target; weight: number };
+
+export type Model = Omit<ModelSpec, 'targets'> & { targets: readonly WeightedTarget[] };
+
+export type Catalogue = {
+  /** In the order of the file. */
+  models: readonly Model[];
+  find(id: string): Model | undefined;
+  defaults: CatalogueSpec['defaults'];
+};
+
+/** Turns specifications into a catalogue, with the state of every target and upstream that was there before. */
+export function createTargets(now: () => number = () => performance.now()) {
+  let upstreams = new Map<string, Upstream>();
+  let targets = new Map<string, Target>();
+
+  const toUpstream = (spec: UpstreamSpec): Upstream => {
+    const known = upstreams.get(spec.name);
+    if (known === undefined || known.spec.baseUrl !== spec.baseUrl) {
+      const places = createPlaces(spec.concurrency);
+      return { spec, adapter: ADAPTERS[spec.kind], places, reachedAtMs: Number.NEGATIVE_INFINITY };
+    }
+    known.places.resize(spec.concurrency);
+    return Object.assign(known, { spec, adapter: ADAPTERS[spec.kind] });
+  };
+
+  return {
+    build(catalogue: CatalogueSpec): Catalogue {
+      const nextUpstreams = new Map<string, Upstream>();
+      const nextTargets = new Map<string, Target>();
+      const toTarget = ({ upstream: spec, model, weight }: TargetSpec): WeightedTarget => {
+        const upstream = spec === undefined ? undefined : (nextUpstreams.get(spec.name) ?? toUpstream(spec));
+        if (upstream !== undefined) nextUpstreams.set(upstream.spec.name, upstream);
+        const name = `${upstream?.spec.name ?? 'local'}/${model}`;
+        const known = targets.get(name);
+        const shared = nextTargets.get(name) ?? (known?.upstream === upstream ? known : undefined);
+        const target = shared ?? createTarget({ name, model, upstream }, now);
+        nextTargets.set(name, target);
+        return { target, weight };
+      };
+      const models = catalogue.models.map((model) => ({ ...model, targets: model.targets.map(toTarget) }));
+      [upstreams, targets] = [nextUpstreams, nextTargets];
+      const byId = new Map(models.map((model) => [model.id, model]));
+      return { models, defaults: catalogue.defaults, find: (id) => byId.get(id) };
+    },
+    all: (): Iterable<Target> => targets.values(),
+  };
+}
+
+function createTarget(
+  { name, model, upstream }: Pick<Target, 'name' | 'model' | 'upstream'>,
+  now: () => number,
+): Target {
+  return {
+    ...{ name, model, upstream },
+    circuit: createCircuit(now),
+    restsUntilMs: Number.NEGATIVE_INFINITY,
+    running: 0,
+    latencyMs: 0,
+    latencyAtMs: 0,
+  };
+}
+
+/** A peak is believed at once, better times only little by little. */
+export function noteLatency(target: Target, latencyMs: number, nowMs: number): void {
+  const kept = Math.exp(-(nowMs - target.latencyAtMs) / LATENCY_DECAY_MS);
+  target.latencyMs =
+    latencyMs > target.latencyMs ? latencyMs : target.latencyMs * kept + latencyMs * (1 - kept);
+  target.latencyAtMs = nowMs;
+}

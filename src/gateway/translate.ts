@@ -1,0 +1,44 @@
+// Answers of upstreams that do not speak OpenAI's protocol, as OpenAI's.
+
+import { parseJson } from '../core/json.ts';
+import type { StreamTranslation, Translation } from './adapters/adapter.ts';
+import { nonsense } from './answer.ts';
+import { type EventBlocks, parseEvents } from './events.ts';
+
+const utf8 = new TextDecoder();
+const DONE = 'data: [DONE]\n\n';
+
+/** Throws AttemptFailure for an answer that makes no sense. */
+export function translateWhole(translation: Translation, bytes: Uint8Array, model: string): Uint8Array {
+  try {
+    const created = Math.floor(Date.now() / 1000);
+    return Buffer.from(
+      JSON.stringify(translation.response(parseJson(utf8.decode(bytes)), { model, created })),
+    );
+  } catch (error) {
+    throw nonsense(error);
+  }
+}
+
+/** Blocks of OpenAI's chunks; the end is marked where the upstream has come to its own. */
+export function translateBlocks(blocks: EventBlocks, translation: StreamTranslation): EventBlocks {
+  let marked = false;
+  return {
+    async next() {
+      for (;;) {
+        const block = await blocks.next();
+        if (block === undefined) return undefined;
+        let text = '';
+        for (const event of parseEvents(utf8.decode(block))) {
+          for (const chunk of translation.event(event)) text += `data: ${JSON.stringify(chunk)}\n\n`;
+        }
+        if (translation.done() && !marked) {
+          marked = true;
+          text += DONE;
+        }
+        if (text !== '') return Buffer.from(text);
+      }
+    },
+    cancel: blocks.cancel,
+  };
+}

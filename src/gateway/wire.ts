@@ -1,0 +1,15 @@
+// The OpenAI wire: its shapes, as far as we make or read them ourselves.
+
+export type Json = string | number | boolean | null | Json[] | JsonObject;
+export type JsonObject = { [key: string]: Json | undefined };
+
+/** A body that an upstream's protocol has no words for; answered as 400 with OpenAI's error. */
+export class UntranslatableRequest extends Error {
+  readonly param: string;
+
+  constructor(param: string, sentence: string) {
+    super(sentence);
+    this.name = 'UntranslatableRequest';
+    this.param = param;
+  }
+}

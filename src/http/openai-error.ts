@@ -1,0 +1,116 @@
+// Errors as the OpenAI wire has them: `{"error": {"message", "type", "param", "code"}}`, all four always there.
+
+import { Type } from '@sinclair/typebox';
+import { type ErrorKind, ServiceError, type ValidationFailure } from '../core/errors.ts';
+import type { ResponseSpec } from './operation.ts';
+
+export type OpenAiDetails = {
+  type?: string;
+  code?: string;
+  param?: string;
+  headers?: Record<string, string>;
+};
+
+/** A refusal that says more than its kind does: SDKs and their users go by the code. */
+export class OpenAiRefusal extends ServiceError {
+  readonly details: OpenAiDetails;
+
+  constructor(
+    kind: ErrorKind,
+    sentence: string,
+    {
+      cause,
+      retryAfterSeconds,
+      ...details
+    }: OpenAiDetails & { cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
+    super(kind, sentence, { cause, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
+    this.details = details;
+  }
+}
+
+const TYPES: Record<ErrorKind, { type: string; code: string | null }> = {
+  malformed: { type: 'invalid_request_error', code: null },
+  unauthenticated: { type: 'invalid_request_error', code: 'invalid_api_key' },
+  forbidden: { type: 'invalid_request_error', code: 'insufficient_permissions' },
+  'not-found': { type: 'invalid_request_error', code: null },
+  conflict: { type: 'invalid_request_error', code: null },
+  'request-timeout': { type: 'invalid_request_error', code: 'request_timeout' },
+  'too-large': { type: 'invalid_request_error', code: 'request_too_large' },
+  'unsupported-media-type': { type: 'invalid_request_error', code: 'unsupported_media_type' },
+  'too-many-requests': { type: 'requests', code: 'rate_limit_exceeded' },
+  'not-implemented': { type: 'invalid_request_error', code: 'not_implemented' },
+  'upstream-failed': { type: 'upstream_error', code: 'upstream_failed' },
+  'upstream-timeout': { type: 'upstream_error', code: 'upstream_timeout' },
+  unavailable: { type: 'server_error', code: 'service_unavailable' },
+};
+
+export type OpenAiErrorBody = {
+  error: { message: string; type: string; param: string | null; code: string | null };
+};
+
+export function toOpenAiError(refusal: ServiceError): OpenAiErrorBody {
+  const details = refusal instanceof OpenAiRefusal ? refusal.details : {};
+  const { type, code } = TYPES[refusal.kind];
+  return {
+    error: {
+      message: refusal.message,
+      type: details.type ?? type,
+      param: details.param ?? null,
+      code: details.code ?? code,
+    },
+  };
+}
+
+/** A request that fails validation is one mistake to an SDK: the first is named, all are told. */
+export function toOpenAiValidationError({ entries, message }: ValidationFailure): OpenAiErrorBody {
+  const param = entries[0]?.loc.filter((part) => part !== 'body').join('.') ?? '';
+  return {
+    error: { message, type: 'invalid_request_error', param: param === '' ? null : param, code: null },
+  };
+}
+
+export const INTERNAL_OPENAI_ERROR: OpenAiErrorBody = {
+  error: { message: 'Internal Server Error', type: 'server_error', param: null, code: 'internal_error' },
+};
+
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+
+const OpenAiError = Type.Object(
+  {
+    error: Type.Object({
+      message: Type.String(),
+      type: Type.String(),
+      param: nullableText,
+      code: nullableText,
+    }),
+  },
+  { $id: 'OpenAiError' },
+);
+
+const MEANINGS: Record<number, string> = {
+  400: 'The request is malformed, or the model cannot do this.',
+  401: 'The API key is absent, unknown, expired or revoked.',
+  403: 'The API key lacks the scope, or belongs to another workspace.',
+  404: 'There is no such model; the message names those there are.',
+  408: 'The body did not arrive in time.',
+  413: 'The body is too large.',
+  429: 'A limit of the key or of the upstream is reached.',
+  500: 'The upstream failed and said so.',
+  501: 'No model for this is configured.',
+  502: 'The upstream refused, hung up, or answered nonsense.',
+  503: 'Too much waits for the upstream, or a backing service is not available.',
+  504: 'The upstream did not answer in time.',
+};
+
+/** An operation's own answers, and refusals in OpenAI's shape. */
+export function withOpenAiErrors(
+  own: Record<number, ResponseSpec>,
+  statuses: readonly (keyof typeof MEANINGS)[],
+): Record<number, ResponseSpec> {
+  const refusals = statuses.map((status) => [
+    status,
+    { description: MEANINGS[status] ?? '', schema: OpenAiError },
+  ]);
+  return { ...(Object.fromEntries(refusals) as Record<number, ResponseSpec>), ...own };
+}

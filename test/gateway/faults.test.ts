@@ -1,0 +1,152 @@
+// Every fault of an upstream, and what its caller sees: `faults/expected.ts` says, the page in docs/ shows.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { eventually } from '../support/child.ts';
+import { type RunningGateway, startGateway } from '../support/gateway.ts';
+import { AFTERMATH_MS, now, outcomeOf, send } from './faults/ask.ts';
+import { CELLS, type Cell, modelsFile, rescueOf } from './faults/cells.ts';
+
+setDefaultTimeout(120_000);
+
+/** How soon after its caller a request is gone. */
+const CANCELLED_MS_MAX = 100;
+
+/** A caller who stays waits longer than any time-out of the gateway. */
+const PATIENCE_MS = 15_000;
+
+let gateway: RunningGateway;
+beforeAll(async () => {
+  gateway = await startGateway(modelsFile);
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+/** Runs the cells, some at a time, and keeps what each gave. */
+function runAll<Result>(cells: readonly Cell[], width: number, run: (cell: Cell) => Promise<Result>) {
+  const results = new Map<Cell, Result | Error>();
+  const left = [...cells];
+  const worker = async (): Promise<void> => {
+    for (let cell = left.shift(); cell !== undefined; cell = left.shift()) {
+      results.set(cell, await run(cell).catch((error: unknown) => new Error(String(error))));
+    }
+  };
+  return Promise.all(Array.from({ length: width }, worker)).then(() => results);
+}
+
+describe('a caller who stays', () => {
+  const cells = CELLS.filter(({ leaves }) => !leaves);
+  let results = new Map<Cell, { outcome: string; asked: number; rescued: number } | Error>();
+
+  const run = async (cell: Cell) => {
+    const { url, key, mock } = gateway;
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const response = await send({ url, key, model: cell.name, stream: cell.way === 'streamed', signal });
+    const outcome = await outcomeOf(response, cell, gateway);
+    const { requests: asked } = await mock.state(cell.name);
+    const { requests: rescued } = await mock.state(rescueOf(cell));
+    return { outcome, asked, rescued };
+  };
+  beforeAll(async () => {
+    results = await runAll(cells, 12, run);
+  });
+
+  for (const cell of cells) {
+    test(cell.name, () => {
+      const { row, way, backed } = cell;
+      const outcome = backed ? row.backed[way] : row.alone[way];
+      const rescued = outcome === 'fallback';
+      expect(results.get(cell)).toEqual({
+        outcome: rescued ? 'answer' : String(outcome),
+        asked: row.asked[way],
+        rescued: rescued ? 1 : 0,
+      });
+    });
+  }
+});
+
+describe('a caller who leaves', () => {
+  // Where nobody can be asked there is nothing to leave.
+  const cells = CELLS.filter(({ leaves, row }) => leaves && row.fault !== 'refused');
+  type Left = { stillRuns: number; cancelled: number; latestMs: number; askedAfter: number };
+  let results = new Map<Cell, Left | Error>();
+
+  /** Leaves when the upstream has the request, or, where that begins to answer, when something has come. */
+  const leave = async (cell: Cell): Promise<number> => {
+    const { url, key, mock } = gateway;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const stream = cell.way === 'streamed';
+    const sent = send({ url, key, model: cell.name, stream, signal });
+    if (stream && ['hang-mid', 'trickle+ms=60'].includes(cell.row.fault)) {
+      const reader = (await sent).body?.getReader();
+      await reader?.read();
+      const leftAt = now();
+      controller.abort();
+      await reader?.closed.catch(() => undefined);
+      return leftAt;
+    }
+    const settled = sent.then((response) => response.text()).catch(() => undefined);
+    await eventually('the request to arrive', async () => (await mock.state(cell.name)).requests > 0);
+    const leftAt = now();
+    controller.abort();
+    await settled;
+    return leftAt;
+  };
+  const run = async (cell: Cell): Promise<Left> => {
+    const leftAt = await leave(cell);
+    await Bun.sleep(CANCELLED_MS_MAX);
+    const { running, requests } = await gateway.mock.state(cell.name);
+    await Bun.sleep(AFTERMATH_MS);
+    const later = await gateway.mock.state(cell.name);
+    const rescue = await gateway.mock.state(rescueOf(cell));
+    const askedLate = rescue.arrivals.filter((at) => at > leftAt + CANCELLED_MS_MAX).length;
+    return {
+      stillRuns: running,
+      cancelled: later.cancelled.length,
+      latestMs: Math.max(0, ...later.cancelled.map(({ at }) => at - leftAt)),
+      askedAfter: later.requests - requests + askedLate,
+    };
+  };
+  beforeAll(async () => {
+    results = await runAll(cells, 8, run);
+  });
+
+  for (const cell of cells) {
+    test(cell.name, () => {
+      const result = results.get(cell);
+      if (result === undefined || result instanceof Error) throw result;
+      const { latestMs, cancelled, ...rest } = result;
+      expect(rest).toEqual({ stillRuns: 0, askedAfter: 0 });
+      expect(latestMs).toBeLessThanOrEqual(CANCELLED_MS_MAX);
+      if (cell.row.running[cell.way]) expect(cancelled).toBe(1);
+    });
+  }
+});
+
+describe('of many who leave at once', () => {
+  const MANY = 100;
+  for (const [phase, fault] of [
+    ['before-headers', 'hang'],
+    ['mid-answer', 'hang-mid'],
+  ] as const) {
+    test(`all are cancelled within ${CANCELLED_MS_MAX} ms: ${phase}`, async () => {
+      const { url, key, mock } = gateway;
+      const name = `${fault}/streamed/alone/stays`;
+      await mock.reset(name);
+      const controller = new AbortController();
+      const leavers = Array.from({ length: MANY }, async () => {
+        const response = await send({ url, key, model: name, stream: true, signal: controller.signal });
+        await response.text();
+      });
+      await eventually('all to run', async () => (await mock.state(name)).running === MANY, 1400);
+      if (phase === 'mid-answer') await Bun.sleep(200);
+      const leftAt = now();
+      controller.abort();
+      await Promise.allSettled(leavers);
+      await Bun.sleep(CANCELLED_MS_MAX);
+      const { running, cancelled } = await mock.state(name);
+      expect({ running, cancelled: cancelled.length }).toEqual({ running: 0, cancelled: MANY });
+      expect(Math.max(...cancelled.map(({ at }) => at - leftAt))).toBeLessThanOrEqual(CANCELLED_MS_MAX);
+      expect(new Set(cancelled.map((each) => each.phase))).toEqual(new Set([phase]));
+    });
+  }
+});

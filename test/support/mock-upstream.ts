@@ -1,0 +1,46 @@
+// A model provider for tests and benchmarks: a process of its own that speaks the wire of OpenAI, Azure and Anthropic,
+// fails on demand (`mock-upstream/scenario.ts` says how to ask), and tells what it saw.
+
+import { join } from 'node:path';
+import { eventually, startChild } from './child.ts';
+import type { Account, Totals } from './mock-upstream/ledger.ts';
+
+export type MockUpstream = AsyncDisposable & {
+  /** The origin. OpenAI's base URL is this and `/v1`; Azure's and Anthropic's is this. */
+  url: string;
+  pid: number;
+  /** What it saw of one key: of the upstream's model name, or of what that name or the body's `mock` gives as key. */
+  state(key: string): Promise<Account>;
+  totals(): Promise<Totals>;
+  /** Forgets one key, or everything. */
+  reset(key?: string): Promise<void>;
+  stop(): Promise<void>;
+};
+
+const SERVER = join(import.meta.dir, 'mock-upstream/server.ts');
+
+export async function startMockUpstream(): Promise<MockUpstream> {
+  const child = startChild([process.execPath, SERVER]);
+  let exited = false;
+  void child.exited.then(() => {
+    exited = true;
+  });
+  const url = await eventually('the upstream to listen', () => {
+    if (exited) throw new Error(`the upstream ended: ${child.output()}`);
+    return /listens on (\S+)/.exec(child.output())?.[1];
+  });
+  const read = async <Value>(path: string): Promise<Value> =>
+    (await (await fetch(`${url}${path}`)).json()) as Value;
+  const query = (key: string): string => `?key=${encodeURIComponent(key)}`;
+  return {
+    url,
+    pid: child.pid,
+    state: (key) => read<Account>(`/mock/state${query(key)}`),
+    totals: () => read<Totals>('/mock/state'),
+    async reset(key) {
+      await fetch(`${url}/mock/reset${key === undefined ? '' : query(key)}`, { method: 'POST' });
+    },
+    stop: () => child.stop(),
+    [Symbol.asyncDispose]: () => child.stop(),
+  };
+}
