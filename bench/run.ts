@@ -1,10 +1,11 @@
 // `bun run bench <area>`: prints what it measured, as ratios against a floor of the same run.
 
 import { run as documents } from './documents/index.ts';
+import { run as gateway } from './gateway/index.ts';
 import { run as search } from './search/index.ts';
 import { run as usage } from './usage/index.ts';
 
-const AREAS: Record<string, () => Promise<void>> = { documents, search, usage };
+const AREAS: Record<string, () => Promise<void>> = { documents, gateway, search, usage };
 
 const run = AREAS[process.argv[2] ?? ''];
 if (run === undefined) {

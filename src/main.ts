@@ -1,7 +1,7 @@
 // The process: environment → configuration → backing services → areas → server, and its signals.
 
 import { type Config, loadConfig, renderSettings } from './config.ts';
-import { createLogger, type Logger } from './core/logger.ts';
+import { type AccessLog, createLogger, type Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { keepFirstKey } from './first-key.ts';
 import { runProcesses } from './processes.ts';
@@ -32,7 +32,11 @@ async function main(): Promise<void> {
   }
 }
 
-async function runAlone(config: Config, log: Logger, { ending, onReload }: Signals): Promise<void> {
+async function runAlone(
+  config: Config,
+  log: Logger & { access: AccessLog },
+  { ending, onReload }: Signals,
+): Promise<void> {
   const startedAt = performance.now();
   const backing = await startBacking(config, log);
   try {

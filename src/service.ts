@@ -6,7 +6,7 @@ import { createAreas } from './areas.ts';
 import type { Config, S3Settings } from './config.ts';
 import { type ServiceError, unavailable } from './core/errors.ts';
 import { createLifecycle, endsWithin } from './core/lifecycle.ts';
-import type { Logger } from './core/logger.ts';
+import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
 import { createBoundary } from './http/boundary.ts';
 import { createCors } from './http/cors.ts';
@@ -43,7 +43,7 @@ export type Service = {
 export async function startService(
   config: Config,
   backing: { databaseUrl: string; s3: S3Settings },
-  log: Logger,
+  log: Logger & { access: AccessLog },
   embedderRoutes: readonly Route[] = [],
 ): Promise<Service> {
   const { bucket, region, formProfile } = config.objects;
@@ -58,6 +58,7 @@ export async function startService(
     authenticators: areas.authenticators,
     cors,
     log,
+    access: log.access,
     metrics,
     explainFailure: explainDatabaseFailure,
   });

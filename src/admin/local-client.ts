@@ -28,6 +28,7 @@ export function createLocalClient({ routes, log }: { routes: readonly Route[]; l
     const found = routes.find((route) => route.operation.id === operation);
     if (found === undefined) throw new Error(`there is no operation ${operation}`);
     const boundary = createBoundary({
+      access: () => undefined,
       authenticators: { key: () => undefined, session: () => Promise.resolve(principal) },
       cors: createCors([]),
       log,

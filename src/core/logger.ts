@@ -17,6 +17,19 @@ export type Logger = {
   error(fields: object, message: string): void;
 };
 
+/** A request that was answered. */
+export type AccessEntry = {
+  method: string;
+  route: string;
+  status: number;
+  ms: number;
+  /** Visible ASCII without quotes. */
+  requestId: string;
+  keyId: string | undefined;
+};
+
+export type AccessLog = (entry: AccessEntry) => void;
+
 /**
  * One JSON line an entry on standard output (or a readable one for a terminal). JSON lines are written in
  * blocks, at the latest after 100 ms and at `close()`: a killed process may lose the last of them.
@@ -24,7 +37,7 @@ export type Logger = {
 export function createLogger(options: {
   level: LogLevel;
   format: 'json' | 'pretty';
-}): Logger & { close(): Promise<void> } {
+}): Logger & { access: AccessLog; close(): Promise<void> } {
   const settings = {
     level: options.level,
     base: null,
@@ -33,7 +46,10 @@ export function createLogger(options: {
   };
   if (options.format === 'pretty') {
     const stream = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss.l', colorize: process.stdout.isTTY });
-    return Object.assign(pino(settings, stream), { close: async () => undefined });
+    const log = pino(settings, stream);
+    const access: AccessLog = ({ requestId, keyId, ...entry }) =>
+      log.info({ ...entry, request_id: requestId, key_id: keyId }, 'request');
+    return Object.assign(log, { access, close: async () => undefined });
   }
   const destination = pino.destination({ dest: 1, sync: false });
   // Lines are joined here: the destination measures and copies whatever it is given.
@@ -50,7 +66,16 @@ export function createLogger(options: {
   };
   const flushing = setInterval(handOn, FLUSH_MS);
   flushing.unref();
-  return Object.assign(pino(settings, joining), {
+  const log = pino(settings, joining);
+  const now = createIsoClock();
+  // Put together here: of a line for each request, pino's generality is the larger part of the cost.
+  const access: AccessLog = ({ method, route, status, ms, requestId, keyId }) =>
+    joining.write(
+      `{"level":"info","time":"${now()}","method":"${method}","route":"${route}","status":${status},"ms":${ms},` +
+        `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`},"msg":"request"}\n`,
+    );
+  return Object.assign(log, {
+    access: log.isLevelEnabled('info') ? access : () => undefined,
     close: async () => {
       clearInterval(flushing);
       handOn();
@@ -60,4 +85,19 @@ export function createLogger(options: {
       await Promise.race([closed, Bun.sleep(CLOSE_TIMEOUT_MS)]);
     },
   });
+}
+
+/** The time as ISO 8601; its whole seconds are written once. */
+function createIsoClock(): () => string {
+  let second = Number.NaN;
+  let text = '';
+  return () => {
+    const nowMs = Date.now();
+    const nowSecond = Math.floor(nowMs / 1000);
+    if (nowSecond !== second) {
+      second = nowSecond;
+      text = new Date(nowSecond * 1000).toISOString().slice(0, 20);
+    }
+    return `${text}${String(nowMs % 1000).padStart(3, '0')}Z`;
+  };
 }

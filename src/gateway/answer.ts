@@ -4,7 +4,7 @@ import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { type EventBlocks, parseEvents, splitEvents } from './events.ts';
-import { checkAnswer, readUsage, type Usage } from './usage.ts';
+import { checkAnswer, type Usage } from './usage.ts';
 
 export type WholeAnswer = {
   kind: 'whole';
@@ -145,9 +145,9 @@ const RETRIED: ReadonlySet<number> = new Set([408, 409, 429]);
 
 /** A 2xx as it stands. Throws AttemptFailure where it is no JSON object. */
 export function toWholeAnswer(status: number, headers: Headers, bytes: Uint8Array): WholeAnswer {
-  const { valid, members } = checkAnswer(bytes);
+  const { valid, usage } = checkAnswer(bytes);
   if (!valid) throw nonsense();
-  return { kind: 'whole', status, headers: passedHeaders(headers), bytes, usage: readUsage(bytes, members) };
+  return { kind: 'whole', status, headers: passedHeaders(headers), bytes, usage };
 }
 
 /** What a status other than 2xx means to the caller. `explain`: for protocols other than OpenAI's. */

@@ -1,5 +1,6 @@
 // One call of one upstream, with its time-outs; every way in which it can end is an answer or an AttemptFailure.
 
+import type { Deadlines } from '../core/deadlines.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import { addressOf, isUnsent } from './address.ts';
@@ -14,10 +15,9 @@ import {
   toWholeAnswer,
   type WholeAnswer,
 } from './answer.ts';
-import type { Deadlines } from './deadlines.ts';
 import { type EventBlocks, readEventBlocks, startingWith } from './events.ts';
 import { ANSWER_BYTES_MAX, KEEP_ALIVE_MS } from './limits.ts';
-import type { Reach } from './reach.ts';
+import { isReached, type Reach } from './reach.ts';
 import { noteLatency, type Target, type Upstream } from './targets.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
 
@@ -30,7 +30,7 @@ export type Call = {
   /** The body for a target: with its own name of the model, in its own protocol. */
   bodyFor(target: Target): Uint8Array;
   /** Headers of the caller that upstreams know. */
-  headers: Record<string, string>;
+  headers: Record<string, string> | undefined;
   /** Aborts when the caller has gone. */
   signal: AbortSignal;
 };
@@ -68,75 +68,76 @@ export async function attempt(
 
 /** The state of one attempt: which time-out runs, what cancelled it, and what it holds. */
 class Run {
-  readonly #target: Target;
-  readonly #upstream: Upstream;
-  readonly #call: Call;
-  readonly #deps: AttemptDeps;
-  readonly #controller = new AbortController();
-  readonly #startedAtMs = performance.now();
-  readonly #deadline;
-  readonly #onAbort = (): void => this.#controller.abort(this.#call.signal.reason);
-  #phase: Phase = 'first_byte';
-  #expired: Phase | undefined;
-  #unwatch: (() => void) | undefined;
-  #ended = false;
+  private readonly target: Target;
+  private readonly upstream: Upstream;
+  private readonly call: Call;
+  private readonly deps: AttemptDeps;
+  private readonly controller = new AbortController();
+  private readonly startedAtMs = performance.now();
+  private readonly deadline;
+  private readonly onAbort = (): void => this.controller.abort(this.call.signal.reason);
+  private phase: Phase = 'first_byte';
+  private expired: Phase | undefined;
+  private unwatch: (() => void) | undefined;
+  private ended = false;
 
   constructor(target: Target, upstream: Upstream, call: Call, deps: AttemptDeps) {
-    this.#target = target;
-    this.#upstream = upstream;
-    this.#call = call;
-    this.#deps = deps;
-    this.#deadline = deps.deadlines.create(() => this.#expire(this.#phase));
+    this.target = target;
+    this.upstream = upstream;
+    this.call = call;
+    this.deps = deps;
+    this.deadline = deps.deadlines.create(() => this.expire(this.phase));
     target.running += 1;
     target.circuit.begin();
-    call.signal.addEventListener('abort', this.#onAbort, { once: true });
+    call.signal.addEventListener('abort', this.onAbort, { once: true });
   }
 
-  #expire(phase: Phase): void {
-    this.#expired = phase;
-    this.#controller.abort(new Error(TIMED_OUT[phase]));
+  private expire(phase: Phase): void {
+    this.expired = phase;
+    this.controller.abort(new Error(TIMED_OUT[phase]));
   }
 
   /** The next thing must happen within its time, and everything within the total. */
-  #await(phase: 'first_byte' | 'idle'): void {
-    const { timeoutsMs } = this.#upstream.spec;
-    const leftMs = timeoutsMs.total - (performance.now() - this.#startedAtMs);
-    this.#phase = leftMs < timeoutsMs[phase] ? 'total' : phase;
-    this.#deadline.set(Math.min(leftMs, timeoutsMs[phase]));
+  private awaitNext(phase: 'first_byte' | 'idle'): void {
+    const { timeoutsMs } = this.upstream.spec;
+    const leftMs = timeoutsMs.total - (performance.now() - this.startedAtMs);
+    this.phase = leftMs < timeoutsMs[phase] ? 'total' : phase;
+    this.deadline.set(Math.min(leftMs, timeoutsMs[phase]));
   }
 
   async ask(): Promise<Answer> {
-    const { signal } = this.#call;
+    const { signal } = this.call;
     signal.throwIfAborted();
-    const body = this.#call.bodyFor(this.#target);
-    this.#await('first_byte');
-    this.#unwatch = this.#deps.reach.watch(this.#upstream, () => this.#expire('connect'));
-    const response = await this.#fetch(body);
+    const body = this.call.bodyFor(this.target);
+    this.awaitNext('first_byte');
+    if (!isReached(this.upstream))
+      this.unwatch = this.deps.reach.watch(this.upstream, () => this.expire('connect'));
+    const response = await this.send(body);
     const nowMs = performance.now();
-    this.#upstream.reachedAtMs = nowMs;
-    this.#unwatch?.();
-    noteLatency(this.#target, nowMs - this.#startedAtMs, nowMs);
-    if (response.ok && this.#call.stream && isEventStream(response)) return this.#beginStream(response);
-    this.#await('idle');
-    const bytes = await this.#readWhole(response);
-    const answer = this.#understand(response, bytes);
+    this.upstream.reachedAtMs = nowMs;
+    this.unwatch?.();
+    noteLatency(this.target, nowMs - this.startedAtMs, nowMs);
+    if (response.ok && this.call.stream && isEventStream(response)) return this.beginStream(response);
+    this.awaitNext('idle');
+    const bytes = await this.readWhole(response);
+    const answer = this.understand(response, bytes);
     this.end('ok');
     return answer;
   }
 
-  #fetch(body: Uint8Array): Promise<Response> {
-    const { url, headers } = addressOf(this.#upstream, this.#call.endpoint, this.#target.model);
+  private send(body: Uint8Array): Promise<Response> {
+    const { url, headers } = addressOf(this.upstream, this.call.endpoint, this.target.model);
     return fetch(url, {
       method: 'POST',
       body: body as Uint8Array<ArrayBuffer>,
-      headers: { ...this.#call.headers, ...headers },
+      headers: this.call.headers === undefined ? headers : { ...this.call.headers, ...headers },
       redirect: 'manual',
-      signal: this.#controller.signal,
+      signal: this.controller.signal,
     });
   }
 
-  #understand(response: Response, bytes: Uint8Array): WholeAnswer {
-    const { spec, adapter } = this.#upstream;
+  private understand(response: Response, bytes: Uint8Array): WholeAnswer {
+    const { spec, adapter } = this.upstream;
     const { translation } = adapter;
     if (!response.ok) {
       const refusal = toRefusal(response, bytes, { spec, explain: translation?.error });
@@ -144,18 +145,18 @@ class Run {
       return refusal;
     }
     const translated =
-      translation === undefined ? bytes : translateWhole(translation, bytes, this.#call.modelId);
+      translation === undefined ? bytes : translateWhole(translation, bytes, this.call.modelId);
     return toWholeAnswer(response.status, response.headers, translated);
   }
 
-  async #readWhole(response: Response): Promise<Uint8Array> {
+  private async readWhole(response: Response): Promise<Uint8Array> {
     const length = Number(response.headers.get('content-length') ?? Number.NaN);
     if (length > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));
     if (length <= SMALL_BYTES || response.body === null) return response.bytes();
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      this.#await('idle');
+      this.awaitNext('idle');
       size += chunk.length;
       if (size > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));
       chunks.push(chunk);
@@ -164,11 +165,11 @@ class Run {
   }
 
   /** Waits for the first event, so that an upstream that dies before it can be replaced; but no longer than may be. */
-  async #beginStream(response: Response): Promise<StreamAnswer> {
-    const blocks = this.#blocks(response);
+  private async beginStream(response: Response): Promise<StreamAnswer> {
+    const blocks = this.blocks(response);
     const coming = blocks.next();
     const silent = Promise.withResolvers<'silent'>();
-    const patience = this.#deps.deadlines.create(() => silent.resolve('silent'));
+    const patience = this.deps.deadlines.create(() => silent.resolve('silent'));
     patience.set(KEEP_ALIVE_MS);
     let first: Uint8Array | undefined | 'silent';
     try {
@@ -177,42 +178,42 @@ class Run {
       patience.drop();
     }
     if (first === undefined) throw nonsense(new Error('an empty stream'));
-    if (first !== 'silent') refuseError(first, this.#upstream.spec);
+    if (first !== 'silent') refuseError(first, this.upstream.spec);
     return {
       kind: 'stream',
       headers: passedHeaders(response.headers),
       first: first === 'silent' ? undefined : first,
       blocks: first === 'silent' ? startingWith(coming, blocks) : blocks,
       settle: (outcome) => this.end(outcome),
-      touch: () => this.#await('idle'),
-      expired: () => this.#timedOut(),
+      touch: () => this.awaitNext('idle'),
+      expired: () => this.timedOut(),
     };
   }
 
-  #blocks(response: Response): EventBlocks {
+  private blocks(response: Response): EventBlocks {
     if (response.body === null) throw nonsense(new Error('an empty stream'));
     const blocks = readEventBlocks(response.body);
-    const { translation } = this.#upstream.adapter;
+    const { translation } = this.upstream.adapter;
     if (translation === undefined) return blocks;
-    const { modelId: model, includeUsage } = this.#call;
+    const { modelId: model, includeUsage } = this.call;
     const created = Math.floor(Date.now() / 1000);
     return translateBlocks(blocks, translation.stream({ model, created, includeUsage }));
   }
 
-  #timedOut(): OpenAiRefusal | undefined {
-    if (this.#expired === undefined) return undefined;
-    return new OpenAiRefusal('upstream-timeout', TIMED_OUT[this.#expired], {
-      code: `upstream_${this.#expired}_timeout`,
+  private timedOut(): OpenAiRefusal | undefined {
+    if (this.expired === undefined) return undefined;
+    return new OpenAiRefusal('upstream-timeout', TIMED_OUT[this.expired], {
+      code: `upstream_${this.expired}_timeout`,
     });
   }
 
   /** What went wrong, in our words. The caller's own leaving is nobody's failure. */
   explain(error: unknown): unknown {
-    const late = this.#timedOut();
+    const late = this.timedOut();
     if (late !== undefined) {
-      return new AttemptFailure(late, { next: 'others', sent: this.#expired !== 'connect' });
+      return new AttemptFailure(late, { next: 'others', sent: this.expired !== 'connect' });
     }
-    if (this.#call.signal.aborted || error instanceof AttemptFailure) return error;
+    if (this.call.signal.aborted || error instanceof AttemptFailure) return error;
     if (error instanceof OpenAiRefusal) return error;
     const sent = !isUnsent(error);
     const sentence = sent ? 'The upstream hung up' : 'The upstream cannot be reached';
@@ -223,19 +224,19 @@ class Run {
   }
 
   end(outcome: 'ok' | 'failed' | 'left'): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#deadline.drop();
-    this.#unwatch?.();
-    this.#call.signal.removeEventListener('abort', this.#onAbort);
-    this.#target.running -= 1;
-    const { circuit } = this.#target;
+    if (this.ended) return;
+    this.ended = true;
+    this.deadline.drop();
+    this.unwatch?.();
+    this.call.signal.removeEventListener('abort', this.onAbort);
+    this.target.running -= 1;
+    const { circuit } = this.target;
     if (outcome === 'ok') circuit.succeed();
     else if (outcome === 'failed') circuit.fail();
     else circuit.forget();
     // What is not read to its end is not to be sent to its end either.
-    if (outcome !== 'ok') this.#controller.abort();
-    this.#upstream.places.give();
+    if (outcome !== 'ok') this.controller.abort();
+    this.upstream.places.give();
   }
 }
 

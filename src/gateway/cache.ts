@@ -6,7 +6,7 @@ import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX } from './limits.ts';
 import type { ModelCall, Served } from './model-call.ts';
 import { readMember } from './request.ts';
 import type { Model } from './targets.ts';
-import { checkAnswer, readUsage, type Usage } from './usage.ts';
+import { checkAnswer, type Usage } from './usage.ts';
 import type { Json, JsonObject } from './wire.ts';
 
 export type AnswerCache = {
@@ -68,7 +68,7 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
         const entry = find(key);
         if (entry !== undefined) {
           figures.hits += 1;
-          onHit(readUsage(entry.bytes, checkAnswer(entry.bytes).members) ?? NO_TOKENS);
+          onHit(checkAnswer(entry.bytes).usage ?? NO_TOKENS);
           return toServed(entry.bytes, call, limits);
         }
         const other = coming.get(key);

@@ -1,6 +1,7 @@
 // Area B: the model gateway. Every call of a model goes through `serve`: limits, cache, attempts, answer, account.
 
 import type { Clock } from '../core/clock.ts';
+import { createDeadlines } from '../core/deadlines.ts';
 import type { EmbedTexts } from '../core/embed-texts.ts';
 import type { RecordEvent } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
@@ -14,7 +15,6 @@ import { createAllowances } from './allowances.ts';
 import { createAnswerCache } from './cache.ts';
 import { type CatalogueSource, createCatalogue } from './catalogue/reload.ts';
 import type { StreamChat } from './chat-call.ts';
-import { createDeadlines } from './deadlines.ts';
 import { createServeEmbeddings, createWorkspaceEmbeddings } from './endpoints/embeddings.ts';
 import { createForward } from './endpoints/forward.ts';
 import { createModels } from './endpoints/models.ts';

@@ -8,7 +8,7 @@ export const ANSWER_BYTES_MAX = 67_108_864;
 export const EVENT_BYTES_MAX = 16_777_216;
 
 /** Answers up to here are checked to be JSON throughout; larger ones at both ends. */
-export const CHECKED_BYTES_MAX = 262_144;
+export const CHECKED_BYTES_MAX = 65_536;
 
 /** Bytes at an answer's end in which its usage is looked for, where it is too large to be checked. */
 export const TAIL_BYTES = 4096;
@@ -37,9 +37,6 @@ export const LATENCY_DECAY_MS = 10_000;
 
 /** Silence of an upstream after which the client hears a comment. */
 export const KEEP_ALIVE_MS = 15_000;
-
-/** Resolution of every time-out of the gateway: one timer serves all that wait. */
-export const DEADLINE_TICK_MS = 25;
 
 /** An upstream that answered lately is not checked for being reachable. */
 export const REACHED_LATELY_MS = 5000;

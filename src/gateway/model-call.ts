@@ -9,7 +9,7 @@ export type ModelCall = {
   request: GatewayRequest;
   caller: Caller;
   /** Headers of the caller that upstreams know. */
-  headers: Record<string, string>;
+  headers: Record<string, string> | undefined;
   atMostOnce: boolean;
   signal: AbortSignal;
 };

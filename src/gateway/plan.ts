@@ -10,7 +10,12 @@ export type PlanOptions = { nowMs: number; random: () => number };
  * Attempts in order: the model's targets, then those of its fallbacks. Targets that fail or rest come last of all, and
  * are asked once only: better a last try than none. The execution stops at the first answer.
  */
-export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOptions): Attempt[] {
+export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOptions): readonly Attempt[] {
+  const [only] = model.targets;
+  if (only !== undefined && model.targets.length === 1 && model.fallbacks.length === 0)
+    return isFit(only.target, options.nowMs)
+      ? againAndAgain(model, only.target)
+      : [{ model, target: only.target }];
   const attempts: Attempt[] = [];
   const unfit: Attempt[] = [];
   for (const each of withFallbacks(catalogue, model)) {
@@ -27,6 +32,17 @@ export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOp
   }
   return [...attempts, ...unfit];
 }
+
+/** Most models have one target: its attempts are made once. */
+function againAndAgain(model: Model, target: Target): readonly Attempt[] {
+  const known = repeated.get(model);
+  if (known !== undefined) return known;
+  const attempts = Array<Attempt>(1 + (target.upstream?.spec.retries ?? 0)).fill({ model, target });
+  repeated.set(model, attempts);
+  return attempts;
+}
+
+const repeated = new WeakMap<Model, readonly Attempt[]>();
 
 const withFallbacks = (catalogue: Catalogue, model: Model): Model[] => [
   model,

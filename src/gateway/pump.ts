@@ -1,10 +1,10 @@
 // One stream, from the upstream to the client: bytes pass as they come, and its end is told as it was.
 
+import type { Deadlines } from '../core/deadlines.ts';
 import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
 import { findError, type StreamAnswer } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import type { Deadlines } from './deadlines.ts';
 import { parseEvents, splitEvents } from './events.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
 import { estimateTokens, fromUsage, type Usage } from './usage.ts';

@@ -5,13 +5,17 @@ import { REACHED_LATELY_MS } from './limits.ts';
 import type { Upstream } from './targets.ts';
 
 export type Reach = {
-  /** Calls `onUnreachable` when no connection comes about in time. Gives what ends the watch, if there is one. */
-  watch(upstream: Upstream, onUnreachable: () => void): (() => void) | undefined;
+  /** Calls `onUnreachable` when no connection comes about in time. Gives what ends the watch. */
+  watch(upstream: Upstream, onUnreachable: () => void): () => void;
 };
 
 type Trial = { waiting: Set<() => void> };
 
-export function createReach(now: () => number = () => performance.now()): Reach {
+/** Whether it answered so lately that nobody need doubt it. */
+export const isReached = ({ reachedAtMs }: Upstream): boolean =>
+  performance.now() - reachedAtMs < REACHED_LATELY_MS;
+
+export function createReach(): Reach {
   const trials = new Map<Upstream, Trial>();
 
   const begin = (upstream: Upstream): Trial => {
@@ -44,7 +48,6 @@ export function createReach(now: () => number = () => performance.now()): Reach 
 
   return {
     watch(upstream, onUnreachable) {
-      if (now() - upstream.reachedAtMs < REACHED_LATELY_MS) return undefined;
       const { waiting } = trials.get(upstream) ?? begin(upstream);
       waiting.add(onUnreachable);
       return () => waiting.delete(onUnreachable);

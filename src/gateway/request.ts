@@ -2,7 +2,7 @@
 
 import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import { type Members, scanObject } from './scan.ts';
+import { decodeString, type Members, scanObject } from './scan.ts';
 import type { Json, JsonObject } from './wire.ts';
 
 export type GatewayRequest = {
@@ -15,6 +15,7 @@ export type GatewayRequest = {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
+const QUOTE = 0x22;
 
 const invalid = (sentence: string, param?: string): OpenAiRefusal =>
   new OpenAiRefusal('malformed', sentence, param === undefined ? {} : { param });
@@ -34,8 +35,9 @@ export function readRequest(bytes: Uint8Array): GatewayRequest {
     if (name === 'model') {
       if (seen & 1) throw invalid("The body has two members 'model'", 'model');
       seen |= 1;
-      const value = valueAt(bytes, members, index);
-      if (typeof value !== 'string') throw invalid("'model' must be a string", 'model');
+      const start = members.starts[index] ?? 0;
+      const value = bytes[start] === QUOTE ? decodeString(bytes, start, members.ends[index] ?? 0) : undefined;
+      if (value === undefined) throw invalid("'model' must be a string", 'model');
       model = value;
     } else if (name === 'stream') {
       if (seen & 2) throw invalid("The body has two members 'stream'", 'stream');

@@ -1,5 +1,6 @@
 // A model call, whoever makes it: limits → cache → attempts → answer → account.
 
+import type { Deadlines } from '../core/deadlines.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Account, NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
@@ -9,7 +10,6 @@ import type { Call } from './attempt.ts';
 import { createBodies } from './bodies.ts';
 import type { AnswerCache } from './cache.ts';
 import { toByteStream, toChunks } from './chunks.ts';
-import type { Deadlines } from './deadlines.ts';
 import type { Execute, Executed } from './execute.ts';
 import type { ModelCall, Served } from './model-call.ts';
 import { pumpStream } from './pump.ts';
@@ -79,7 +79,7 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
         return {
           kind: 'whole',
           status: answer.status,
-          headers: { ...answer.headers, ...limits },
+          headers: Object.assign(answer.headers, limits),
           bytes: answer.bytes,
         };
       }

@@ -29,7 +29,7 @@ export function createStreamChat(deps: {
       endpoint: 'chat',
       request: readRequest(Buffer.from(JSON.stringify(body))),
       caller: { keyId: '', limits: {}, ...call.caller },
-      headers: {},
+      headers: undefined,
       atMostOnce: false,
       signal: call.signal,
     });

@@ -2,7 +2,6 @@
 
 import { parseJson } from '../core/json.ts';
 import { CHECKED_BYTES_MAX, TAIL_BYTES } from './limits.ts';
-import { type Members, scanObject } from './scan.ts';
 
 export type Usage = { promptTokens: number; completionTokens: number; estimated: boolean };
 
@@ -11,22 +10,29 @@ const BYTES_OF_A_TOKEN = 4;
 
 export const estimateTokens = (bytes: number): number => Math.ceil(bytes / BYTES_OF_A_TOKEN);
 
+const utf8 = new TextDecoder();
 const latin1 = new TextDecoder('latin1');
 
 /**
- * The usage that a whole answer tells of; undefined where it tells none. `members` where they are known already.
+ * Whether an answer is a JSON object, and the usage that it tells of. Small ones are read throughout; of larger ones
+ * only both ends are looked at, where servers write it.
  */
-export function readUsage(answer: Uint8Array, members: Members | undefined): Usage | undefined {
-  if (members !== undefined) {
-    const index = members.names.indexOf('usage');
-    if (index === -1) return undefined;
-    return toUsage(latin1.decode(answer.subarray(members.starts[index], members.ends[index])));
+export function checkAnswer(answer: Uint8Array): { valid: boolean; usage: Usage | undefined } {
+  if (answer.length <= CHECKED_BYTES_MAX) {
+    try {
+      // Nothing of it is kept but two counts: digits may be lost.
+      const value: unknown = JSON.parse(utf8.decode(answer));
+      const valid = typeof value === 'object' && value !== null && !Array.isArray(value);
+      return { valid, usage: valid ? fromUsage((value as { usage?: unknown }).usage) : undefined };
+    } catch {
+      return { valid: false, usage: undefined };
+    }
   }
-  // Of a large answer only the end is looked at, where servers write it.
-  const tail = latin1.decode(answer.subarray(Math.max(0, answer.length - TAIL_BYTES)));
+  const tail = latin1.decode(answer.subarray(-TAIL_BYTES));
+  const valid = latin1.decode(answer.subarray(0, 64)).trimStart()[0] === '{' && tail.trimEnd().endsWith('}');
   const found = tail.lastIndexOf('"usage"');
   const start = found === -1 ? -1 : tail.indexOf('{', found);
-  return start === -1 ? undefined : toUsage(firstObject(tail.slice(start)));
+  return { valid, usage: start === -1 ? undefined : toUsage(firstObject(tail.slice(start))) };
 }
 
 function firstObject(text: string): string {
@@ -58,15 +64,3 @@ export function fromUsage(value: unknown): Usage | undefined {
 
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-
-/**
- * Whether an answer is JSON as far as it is looked at, and its members where it is small enough to be read throughout.
- */
-export function checkAnswer(answer: Uint8Array): { valid: boolean; members: Members | undefined } {
-  if (answer.length <= CHECKED_BYTES_MAX) {
-    const members = scanObject(answer);
-    return { valid: members !== undefined, members };
-  }
-  const ends = latin1.decode(answer.subarray(0, 64)).trimStart()[0] === '{';
-  return { valid: ends && latin1.decode(answer.subarray(-64)).trimEnd().endsWith('}'), members: undefined };
-}

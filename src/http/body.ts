@@ -2,6 +2,7 @@
 
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { createDeadlines } from '../core/deadlines.ts';
 import { requestTimeout, ServiceError, tooLarge, unsupportedMediaType, valueError } from '../core/errors.ts';
 import { BODY_TIMEOUT_MS } from './limits.ts';
 
@@ -11,9 +12,9 @@ const decompress = promisify(gunzip);
  * Throws 413 above the limit (before reading, where the length is declared), and 408 when it does not arrive in time
  * (or its client has gone, and nobody reads the answer).
  */
-export async function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
+export function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN);
-  if (declared > bytesMax) throw bodyTooLarge(bytesMax);
+  if (declared > bytesMax) return Promise.reject(bodyTooLarge(bytesMax));
   return inTime(Number.isNaN(declared) ? readBounded(request, bytesMax) : request.bytes());
 }
 
@@ -22,8 +23,10 @@ export async function readBody(request: Request, bytesMax: number): Promise<Uint
  * ValidationFailure for what is not gzip.
  */
 export async function readDecodedBody(request: Request, bytesMax: number): Promise<Uint8Array> {
-  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity';
+  const declared = request.headers.get('content-encoding');
   const bytes = await readBody(request, bytesMax);
+  if (declared === null) return bytes;
+  const encoding = declared.trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return bytes;
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     throw unsupportedMediaType('The body may be encoded with gzip, and with nothing else');
@@ -39,18 +42,27 @@ export async function readDecodedBody(request: Request, bytesMax: number): Promi
 
 const bodyTooLarge = (bytesMax: number) => tooLarge(`The body is larger than ${bytesMax} bytes`);
 
-async function inTime(body: Promise<Uint8Array>): Promise<Uint8Array> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const refusal = (cause?: unknown) => requestTimeout('The body did not arrive in time', { cause });
-  const timer = setTimeout(() => reject(refusal()), BODY_TIMEOUT_MS);
-  try {
-    return await Promise.race([body, late]);
-  } catch (error) {
-    throw error instanceof ServiceError ? error : refusal(error);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const deadlines = createDeadlines();
+
+/** Made of callbacks: a race of promises, and a timer for each body, cost more than small requests themselves. */
+const inTime = (body: Promise<Uint8Array>): Promise<Uint8Array> =>
+  new Promise((resolve, reject) => {
+    const refuse = (cause?: unknown): void =>
+      reject(requestTimeout('The body did not arrive in time', { cause }));
+    const deadline = deadlines.create(refuse);
+    deadline.set(BODY_TIMEOUT_MS);
+    body.then(
+      (bytes) => {
+        deadline.drop();
+        resolve(bytes);
+      },
+      (error: unknown) => {
+        deadline.drop();
+        if (error instanceof ServiceError) reject(error);
+        else refuse(error);
+      },
+    );
+  });
 
 /** A body of undeclared length: collected up to the limit, never beyond. */
 async function readBounded(request: Request, bytesMax: number): Promise<Uint8Array> {

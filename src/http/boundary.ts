@@ -2,7 +2,7 @@
 // Nothing that a handler throws passes this file.
 
 import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Cors } from './cors.ts';
 import { type Authenticators, authorize, identify } from './credentials.ts';
@@ -45,6 +45,7 @@ export type BoundaryDeps = {
   authenticators: Authenticators;
   cors: Cors;
   log: Logger;
+  access: AccessLog;
   metrics: RequestMetrics;
   /** Turns a failure of something outside into the refusal that the caller may see. */
   explainFailure(error: unknown): ServiceError | undefined;
@@ -78,17 +79,14 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
       deps.cors.mark(request, response);
       const durationMs = performance.now() - startedAt;
       observe(response.status, durationMs);
-      deps.log.info(
-        {
-          method: request.method,
-          route: operation.path,
-          status: response.status,
-          ms: Math.round(durationMs * 1000) / 1000,
-          request_id: exchange.requestId,
-          key_id: exchange.principal?.keyId,
-        },
-        'request',
-      );
+      deps.access({
+        method: request.method,
+        route: operation.path,
+        status: response.status,
+        ms: Math.round(durationMs * 1000) / 1000,
+        requestId: exchange.requestId,
+        keyId: exchange.principal?.keyId || undefined,
+      });
       return response;
     };
   }

@@ -22,13 +22,19 @@ export type RequestParser = {
   body(request: Request): Promise<unknown>;
 };
 
+const NO_PARAMETERS: Parameters = { path: {}, query: {}, entries: [] };
+
 export function createRequestParser(operation: Operation): RequestParser {
   const readPath = createPathReader(operation);
   const readQuery = createQueryReader(operation.query);
   const validateBody = operation.body === undefined ? undefined : createValidator(operation.body);
   const absent = operation.bodyOptional === true ? {} : undefined;
+  const takesNone =
+    Object.keys(operation.parameters.properties).length === 0 &&
+    Object.keys(operation.query.properties).length === 0;
   return {
     parameters(url) {
+      if (takesNone) return NO_PARAMETERS;
       const target = splitTarget(url);
       const entries: ValidationEntry[] = [];
       const path = readPath(target.path, entries);

@@ -94,6 +94,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   const lifecycle = createLifecycle(jobs, log);
   await lifecycle.start();
   const boundary = createBoundary({
+    access: (entry) => log.info(entry, 'request'),
     authenticators: access.authenticators,
     cors: createCors([]),
     log,

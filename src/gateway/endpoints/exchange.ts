@@ -22,10 +22,10 @@ export function toModelCall(
   endpoint: Endpoint,
   { request, principal, body }: { request: Request; principal: Caller; body: GatewayRequest },
 ): ModelCall {
-  const headers: Record<string, string> = {};
+  let headers: Record<string, string> | undefined;
   for (const name of FORWARDED_HEADERS) {
     const value = request.headers.get(name);
-    if (value !== null) headers[name] = value;
+    if (value !== null) headers = { ...headers, [name]: value };
   }
   return {
     endpoint,
@@ -43,9 +43,10 @@ export const gone = (): Response => new Response(null, { status: 499 });
 export function toResponse(served: Served): Response {
   const { headers } = served;
   if (served.kind === 'whole') {
+    headers['content-type'] = 'application/json';
     return new Response(served.bytes as Uint8Array<ArrayBuffer>, {
       status: served.status,
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers,
     });
   }
   return new Response(served.body, {
