@@ -26,6 +26,9 @@ export type RunningGateway = AsyncDisposable & {
 /** The key that the gateway has for its upstreams; no caller may ever read it. */
 export const UPSTREAM_KEY = 'sk-upstream-key-of-the-test';
 
+/** What the start command sets: without it there are 256 requests to upstreams at once. */
+const AS_STARTED = { BUN_CONFIG_MAX_HTTP_REQUESTS: '16384' };
+
 /** `fileOf` is given the mock's origin. */
 export async function startGateway(
   fileOf: (mockUrl: string) => ModelsFile,
@@ -39,7 +42,7 @@ export async function startGateway(
   try {
     writeModels(fileOf(mock.url));
     const service = await startService({
-      environment: { MODELS_CONFIG: path, UPSTREAM_KEY, ...environment },
+      environment: { MODELS_CONFIG: path, UPSTREAM_KEY, ...AS_STARTED, ...environment },
     });
     return {
       ...{ url: service.url, key: BOOTSTRAP_KEY, mock, service, writeModels },

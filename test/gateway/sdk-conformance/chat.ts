@@ -73,6 +73,15 @@ export function chatSuite(here: () => Place, kind: Kind): void {
     });
   }
 
+  test('no character is lost where packets end within it', async () => {
+    const said = 'Grüße, 世界 😀 \u2028 end';
+    const stream = await client().chat.completions.create({
+      ...{ model: model('shards'), stream: true },
+      messages: [{ role: 'user', content: said }],
+    });
+    expect(textOf(await collect(stream))).toBe(`You said: ${said}`);
+  });
+
   test('a stream has no usage that nobody asked for', async () => {
     const stream = await client().chat.completions.create({
       model: model('ok'),

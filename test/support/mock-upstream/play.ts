@@ -20,24 +20,34 @@ const destroyed = (): ReadableStream =>
     },
   });
 
+type Piece = string | Uint8Array;
 type Ending = 'end' | 'hang' | 'die';
 
-/** The pieces, each after a wait of `ms`; then the ending. */
-function pump(
-  pieces: readonly string[],
-  { ms, ending, entry }: { ms: number; ending: Ending; entry: Entry },
-) {
+type Pace = {
+  /** Between the pieces. */
+  ms: number;
+  /** Before the piece of this index, or the ending: what comes there comes in a packet of its own. */
+  pauseAt: number | undefined;
+  ending: Ending;
+  entry: Entry;
+};
+
+/** Longer than whoever reads needs to take what came before. */
+const PAUSE_MS = 30;
+
+/** The pieces, each after its wait; then the ending. */
+function pump(pieces: readonly Piece[], { ms, pauseAt, ending, entry }: Pace) {
   let gone = false;
   return new ReadableStream<Uint8Array>({
     async start(controller) {
       for (const [index, piece] of pieces.entries()) {
-        if (ms > 0 && index > 0) await Bun.sleep(ms);
+        const waitMs = index === pauseAt ? PAUSE_MS : ms;
+        if (waitMs > 0 && index > 0) await Bun.sleep(waitMs);
         if (gone) return;
-        controller.enqueue(UTF8.encode(piece));
+        controller.enqueue(typeof piece === 'string' ? UTF8.encode(piece) : piece);
       }
       if (ending === 'hang') return never();
-      // What was enqueued is still to be written.
-      if (ending === 'die') await Bun.sleep(5);
+      if (pieces.length === pauseAt) await Bun.sleep(PAUSE_MS);
       entry.end();
       if (ending === 'die') controller.error(new Error('destroyed, as asked'));
       else if (!gone) controller.close();
@@ -48,7 +58,7 @@ function pump(
   });
 }
 
-function compressed(pieces: readonly string[], entry: Entry): ReadableStream {
+function compressed(pieces: readonly Piece[], entry: Entry): ReadableStream {
   const gzip = createGzip({ flush: constants.Z_SYNC_FLUSH });
   return new ReadableStream({
     start(controller) {
@@ -63,8 +73,13 @@ function compressed(pieces: readonly string[], entry: Entry): ReadableStream {
   });
 }
 
+const shardsOf = (bytes: Uint8Array, size: number): Uint8Array[] =>
+  Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+    bytes.subarray(index * size, (index + 1) * size),
+  );
+
 /** The events as they go over the wire, changed as the fault wants. */
-function piecesOf({ events, errorEvent }: Reply, { fault, after }: Scenario): string[] {
+function piecesOf({ events, errorEvent }: Reply, { fault, after, raw, size }: Scenario): Piece[] {
   const line = fault === 'crlf' ? '\r\n' : '\n';
   const blocks = events.map((event) => `${event.replaceAll('\n', line)}${line}${line}`);
   const early = blocks.slice(0, after);
@@ -73,9 +88,12 @@ function piecesOf({ events, errorEvent }: Reply, { fault, after }: Scenario): st
   if (fault === 'error-mid') return [...early, `${errorEvent}\n\n`];
   if (fault === 'bad-chunk') return [...early, 'data: {"id": not json\n\n', ...blocks.slice(after)];
   if (fault === 'crlf') return blocks.flatMap((block) => [`: comment${line}${line}`, block]);
-  if (fault === 'shards') return blocks.join('').match(/[\s\S]{1,11}/g) ?? [];
+  if (fault === 'shards') return shardsOf(UTF8.encode(blocks.join('')), size);
+  if (fault === 'raw') return shardsOf(raw, size);
   return blocks;
 }
+
+const MIDWAY: readonly Scenario['fault'][] = ['die-mid', 'cut', 'error-mid', 'bad-chunk'];
 
 const ENDINGS: Partial<Record<Scenario['fault'], Ending>> = { 'hang-mid': 'hang', 'die-mid': 'die' };
 
@@ -138,8 +156,12 @@ function streamed(reply: Reply, { scenario, entry, headers }: Asked): Response {
   };
   if (fault === 'gzip')
     return new Response(compressed(pieces, entry), { headers: { ...type, 'content-encoding': 'gzip' } });
-  const ms = fault === 'trickle' ? scenario.ms : fault === 'shards' ? 1 : 0;
-  return new Response(pump(pieces, { ms, ending: ENDINGS[fault] ?? 'end', entry }), { headers: type });
+  const ms = fault === 'trickle' ? scenario.ms : fault === 'shards' || fault === 'raw' ? 1 : 0;
+  const midway = MIDWAY.includes(fault) ? scenario.after : undefined;
+  const pauseAt = scenario.dies ? pieces.length : midway;
+  const ending = scenario.dies ? 'die' : (ENDINGS[fault] ?? 'end');
+  const pace: Pace = { ms, pauseAt, ending, entry };
+  return new Response(pump(pieces, pace), { headers: type });
 }
 
 function whole(reply: Reply, { scenario, entry, headers }: Asked): Response {
@@ -150,7 +172,7 @@ function whole(reply: Reply, { scenario, entry, headers }: Asked): Response {
   if (ending !== undefined || fault === 'trickle') {
     const halves = ending === undefined ? halvesOf(text) : halvesOf(text).slice(0, 1);
     const ms = fault === 'trickle' ? scenario.ms : 0;
-    return new Response(pump(halves, { ms, ending: ending ?? 'end', entry }), { headers: type });
+    return new Response(pump(halves, { ms, pauseAt: 1, ending: ending ?? 'end', entry }), { headers: type });
   }
   entry.end();
   return fault === 'gzip'

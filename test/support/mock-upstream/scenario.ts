@@ -41,8 +41,10 @@ export const FAULTS = [
   'not-an-object',
   /** A whole answer to whoever asked for a stream. */
   'unstreamed',
-  /** A stream in packets of a few characters, which end anywhere. */
+  /** A stream in packets of a few bytes, which end anywhere, within characters too. */
   'shards',
+  /** A stream of the bytes that `raw` gives (base64), in packets of `size` of them; then it ends, or `dies`. */
+  'raw',
   /** Lines that end with CRLF, and comments between the events. */
   'crlf',
 ] as const;
@@ -66,6 +68,9 @@ export type Scenario = {
   mb: number;
   /** More inputs than this are refused. */
   batch: number;
+  raw: Uint8Array;
+  size: number;
+  dies: boolean;
   /** Headers of a refusal. */
   headers: Record<string, string>;
 };
@@ -86,7 +91,10 @@ export function parseScenario(model: string, mock: unknown): Scenario {
   return toScenario(options);
 }
 
-const OPTIONS = ['fault', 'key', 'times', 'ms', 'after', 'words', 'mb', 'batch', ...HEADERS];
+const OPTIONS = [
+  ...['fault', 'key', 'times', 'ms', 'after', 'words', 'mb', 'batch', 'raw', 'size', 'dies'],
+  ...HEADERS,
+];
 
 function toScenario(options: Record<string, string>): Scenario {
   const unknown = Object.keys(options).find((option) => !OPTIONS.includes(option));
@@ -110,6 +118,9 @@ function toScenario(options: Record<string, string>): Scenario {
     words: options['words'] === undefined ? undefined : number('words', 0),
     mb: number('mb', 5),
     batch: number('batch', Number.POSITIVE_INFINITY),
+    raw: new Uint8Array(Buffer.from(options['raw'] ?? '', 'base64')),
+    size: number('size', 11),
+    dies: options['dies'] === 'true',
     headers: Object.fromEntries(
       HEADERS.flatMap((header) => {
         const value = options[header];

@@ -1,0 +1,85 @@
+// What an upstream takes at once: requests, and texts of a batch.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
+import { vectorOf } from '../support/mock-upstream/openai-others.ts';
+import { send } from './faults/ask.ts';
+
+setDefaultTimeout(60_000);
+
+const BATCH_MAX = 4;
+
+const modelsFile = (mockUrl: string): ModelsFile => ({
+  upstreams: {
+    narrow: { base_url: `${mockUrl}/v1`, concurrency: { max: 2, queue: 1 } },
+    short: { base_url: `${mockUrl}/v1`, embedding_inputs_max: BATCH_MAX, retries: 0 },
+  },
+  models: {
+    narrow: { targets: [{ upstream: 'narrow', model: 'slow+ms=500' }] },
+    short: { endpoints: ['embeddings'], targets: [{ upstream: 'short', model: `ok+batch=${BATCH_MAX}` }] },
+    failing: {
+      endpoints: ['embeddings'],
+      targets: [{ upstream: 'short', model: 'status-500+times=1+key=failing' }],
+    },
+  },
+});
+
+let gateway: RunningGateway;
+beforeAll(async () => {
+  gateway = await startGateway(modelsFile);
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+test('more requests than an upstream may have wait, and more than may wait are refused at once', async () => {
+  const { url, key, mock } = gateway;
+  const ask = () => send({ url, key, model: 'narrow', stream: false });
+  const first = [ask(), ask(), ask()];
+  await Bun.sleep(150);
+  const refused = await ask();
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  const answers = await Promise.all(first);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const { requests, runningMax } = await mock.state('slow+ms=500');
+  expect({ requests, runningMax }).toEqual({ requests: 3, runningMax: 2 });
+});
+
+type Embeddings = {
+  data: { index: number; embedding: number[] | string }[];
+  usage: { total_tokens: number };
+};
+
+describe('a batch that is larger than the upstream takes', () => {
+  const texts = Array.from({ length: 10 }, (_, index) => `text number${index}`);
+  const embed = (model: string, more: object = {}): Promise<Response> =>
+    fetch(`${gateway.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, input: texts, ...more }),
+    });
+
+  test('is asked for in parts and put together in its order', async () => {
+    const response = await embed('short');
+    expect(response.status).toBe(200);
+    const { data, usage } = (await response.json()) as Embeddings;
+    expect(data.map(({ index }) => index)).toEqual(texts.map((_, index) => index));
+    expect(data.map(({ embedding }) => embedding)).toEqual(texts.map((text) => vectorOf(text, 8)));
+    expect(usage.total_tokens).toBe(20);
+    expect((await gateway.mock.state(`ok+batch=${BATCH_MAX}`)).requests).toBe(3);
+  });
+
+  test('is the same in base64', async () => {
+    const { data } = (await (await embed('short', { encoding_format: 'base64' })).json()) as Embeddings;
+    const vectors = data.map(({ embedding }) => {
+      const bytes = Uint8Array.from(Buffer.from(String(embedding), 'base64'));
+      return [...new Float32Array(bytes.buffer)];
+    });
+    expect(vectors).toEqual(texts.map((text) => vectorOf(text, 8)));
+  });
+
+  test('fails as a whole when one part fails', async () => {
+    const response = await embed('failing');
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ error: { message: expect.any(String) } });
+  });
+});
