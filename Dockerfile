@@ -7,10 +7,17 @@ WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
 RUN bun install --frozen-lockfile --production && cp bun.lock node_modules/.bun.lock
 
+FROM dependencies AS kernels
+RUN bun install --frozen-lockfile
+COPY assembly assembly
+RUN sh assembly/build.sh
+
 FROM oven/bun:1.4.5-slim
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
+COPY --from=kernels /app/build build
 COPY package.json bun.lock bunfig.toml tsconfig.json ./
+COPY assembly assembly
 COPY src src
 RUN mkdir /data && chown bun:bun /data
 USER bun

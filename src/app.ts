@@ -13,6 +13,8 @@ import { splitTarget } from './http/request.ts';
 
 export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
 
+type Asked = { request: Request; server: { timeout(request: Request, seconds: number): void } | null };
+
 export function createApp({ routes, boundary, cors }: AppOptions) {
   // Bun has no option of a server for it, only this setting for all of them.
   Object.assign(http, { maxHeaderSize: HEAD_BYTES_MAX });
@@ -27,7 +29,13 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
   for (const each of routes) {
     const answer = boundary.guard(each);
     const path = each.operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    app.route(each.operation.method, path, ({ request }) => answer(request), { parse: 'none' });
+    const handler = each.operation.unhurried
+      ? ({ request, server }: Asked) => {
+          server?.timeout(request, 0);
+          return answer(request);
+        }
+      : ({ request }: Asked) => answer(request);
+    app.route(each.operation.method, path, handler, { parse: 'none' });
   }
   return app;
 }

@@ -2,13 +2,14 @@
 
 import { join } from 'node:path';
 import { createAccess } from './access/index.ts';
+import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import type { Job } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
 import { createDocuments } from './documents/index.ts';
-import { createGateway, embedProvisionally, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
+import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
 import type { Authenticators } from './http/credentials.ts';
 import type { ReadinessCheck } from './http/health.ts';
 import type { Figure } from './http/metrics.ts';
@@ -30,6 +31,8 @@ export type Areas = {
   jobs: Job[];
   checks: ReadinessCheck[];
   figures: Figure[];
+  /** Cancels what could run for longer than a shutdown has time; it is answered 503. */
+  interrupt(): void;
 };
 
 export type Clients = {
@@ -51,6 +54,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     log,
   });
   const access = createAccess({ sql, invalidation, record: usage.record, clock, log });
+  const compute = createCompute({ settings: config.compute, log });
   const documents = createDocuments({
     sql,
     searchSql,
@@ -67,12 +71,12 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     ...{ sql, clock, log, record: usage.record },
     directory: join(config.dataDir, 'events', 'models'),
     source: toSource(config.gateway),
-    embed: embedProvisionally,
+    embed: compute.embed,
   });
   const anonymous = anonymousCaller(config.bootstrap.workspace ?? 'default');
 
   return {
-    routes: [...documents.routes, ...gateway.routes, ...usage.routes, ...access.routes],
+    routes: [...documents.routes, ...gateway.routes, ...compute.routes, ...usage.routes, ...access.routes],
     authenticators: {
       ...access.authenticators,
       anonymous: config.gateway.anonymous ? anonymous : undefined,
@@ -86,6 +90,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ...access.jobs,
       ...gateway.jobs,
       ...documents.jobs,
+      ...compute.jobs,
     ],
     checks: [
       {
@@ -121,8 +126,10 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ...documents.checks,
       ...usage.checks,
       ...gateway.checks,
+      ...compute.checks,
     ],
-    figures: [...documents.figures, ...usage.figures, ...gateway.figures],
+    figures: [...documents.figures, ...usage.figures, ...gateway.figures, ...compute.figures],
+    interrupt: compute.interrupt,
   };
 }
 

@@ -1,12 +1,24 @@
 // The environment → one validated, frozen Config. Nothing else reads the environment.
 
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { explainWorkspaceName } from './access/index.ts';
+import {
+  type GatewaySettings,
+  type MeilisearchSettings,
+  type NatsSettings,
+  readGateway,
+  readMeilisearch,
+  readNats,
+  readStore,
+  type S3Settings,
+} from './config-services.ts';
 import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
-import { createSettingsReader, SettingsError, type SettingsReader } from './core/settings-reader.ts';
+import { createSettingsReader, SettingsError } from './core/settings-reader.ts';
 import { FORM_PROFILES, type FormProfile } from './infra/s3/form-profiles.ts';
 import { SECRETS } from './settings.ts';
 
+export type { NatsSettings, S3Settings } from './config-services.ts';
 export { renderSettings } from './settings.ts';
 
 /** S3's own ceiling for one posted form and for one copy. */
@@ -14,23 +26,6 @@ const S3_OBJECT_BYTES_MAX = 5_368_709_120;
 
 /** Labels of a host name, joined by dots. */
 const BUCKET_NAME = /^(?=.{3,63}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
-
-export type S3Settings = {
-  endpoint: string;
-  publicEndpoint: string;
-  accessKeyId: string;
-  secretAccessKey: string;
-};
-
-export type MeilisearchSettings = { url: string; apiKey: string | undefined; indexPrefix: string };
-
-export type NatsSettings = {
-  url: string;
-  creds: string | undefined;
-  streamPrefix: string;
-  replicas: number;
-  monitorUrl: string | undefined;
-};
 
 export type Config = {
   readonly server: {
@@ -73,14 +68,11 @@ export type Config = {
     bufferBytesMax: number;
     retentionDays: number;
   };
-  readonly gateway: {
-    /** Path of the models file; undefined: `openai`, or the models that are built in. */
-    modelsFile: string | undefined;
-    openai: { baseUrl: string; apiKey: string | undefined } | undefined;
-    /** Whether models answer without a key. */
-    anonymous: boolean;
-    /** What the models file may name as `${VAR}`. */
-    variable: (name: string) => string | undefined;
+  readonly gateway: GatewaySettings;
+  readonly compute: {
+    /** Of each process. */
+    threads: number;
+    queueMax: number;
   };
   readonly bootstrap: { workspace: string | undefined; apiKey: string | undefined };
   readonly log: { level: LogLevel; format: 'json' | 'pretty' };
@@ -89,6 +81,7 @@ export type Config = {
 /** Reads and checks the environment. An empty value counts as absent. Throws SettingsError. */
 export function loadConfig(environment: Record<string, string | undefined>, terminal = false): Config {
   const read = createSettingsReader(environment, SECRETS);
+  const processes = read.integer('PROCESSES', { fallback: 1, minimum: 1, maximum: 256 });
   const config: Config = {
     server: {
       host: read.text('HOST') ?? '127.0.0.1',
@@ -102,7 +95,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       sharesPort: environment['ATRIUM_PROCESS_OF_SEVERAL'] === '1',
     },
     announces: environment['ATRIUM_PROCESS_OF_SEVERAL'] !== '1',
-    processes: read.integer('PROCESSES', { fallback: 1, minimum: 1, maximum: 256 }),
+    processes,
     dataDir: resolve(read.text('DATA_DIR') ?? './data'),
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     objects: {
@@ -144,6 +137,14 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       retentionDays: read.integer('EVENT_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
     },
     gateway: readGateway(read, environment),
+    compute: {
+      threads: read.integer('COMPUTE_THREADS', {
+        fallback: Math.max(1, Math.floor(availableParallelism() / processes)),
+        minimum: 1,
+        maximum: 256,
+      }),
+      queueMax: read.integer('COMPUTE_QUEUE_MAX', { fallback: 1024, minimum: 1, maximum: 1_000_000 }),
+    },
     bootstrap: {
       workspace: read.checked('BOOTSTRAP_WORKSPACE', explainWorkspaceName),
       apiKey: read.pattern(
@@ -159,72 +160,6 @@ export function loadConfig(environment: Record<string, string | undefined>, term
   };
   refuseContradictions(config);
   return Object.freeze(config);
-}
-
-function readStore(read: SettingsReader): S3Settings | undefined {
-  const endpoint = read.origin('S3_ENDPOINT');
-  const accessKeyId = read.text('S3_ACCESS_KEY_ID');
-  const secretAccessKey = read.text('S3_SECRET_ACCESS_KEY');
-  if (endpoint === undefined) {
-    if (accessKeyId === undefined && secretAccessKey === undefined) return undefined;
-    throw new SettingsError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY need S3_ENDPOINT, which is not set');
-  }
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new SettingsError(
-      'S3_ENDPOINT needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, which are not both set',
-    );
-  }
-  return {
-    endpoint,
-    publicEndpoint: read.origin('S3_PUBLIC_ENDPOINT') ?? endpoint,
-    accessKeyId,
-    secretAccessKey,
-  };
-}
-
-function readMeilisearch(read: SettingsReader): MeilisearchSettings | undefined {
-  const url = read.origin('MEILI_URL');
-  const apiKey = read.text('MEILI_API_KEY');
-  const indexPrefix =
-    read.pattern('MEILI_INDEX_PREFIX', /^[a-zA-Z0-9_-]{1,64}$/, '1 to 64 of a-z, A-Z, 0-9, _ and -') ??
-    'atrium';
-  if (url !== undefined) return { url, apiKey, indexPrefix };
-  if (apiKey !== undefined) throw new SettingsError('MEILI_API_KEY needs MEILI_URL, which is not set');
-  return undefined;
-}
-
-function readGateway(
-  read: SettingsReader,
-  environment: Record<string, string | undefined>,
-): Config['gateway'] {
-  const modelsFile = read.text('MODELS_CONFIG');
-  const baseUrl = read.url('OPENAI_BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '');
-  if (modelsFile !== undefined && baseUrl !== undefined) {
-    throw new SettingsError(
-      'MODELS_CONFIG and OPENAI_BASE_URL are both set: the models come from one of them',
-    );
-  }
-  const onLoopback = /^(?:127(?:\.\d+){3}|::1|\[::1\]|localhost)$/.test(read.text('HOST') ?? '127.0.0.1');
-  const anonymous = read.choice('GATEWAY_ANONYMOUS', ['true', 'false'] as const) ?? String(onLoopback);
-  return {
-    modelsFile: modelsFile === undefined ? undefined : resolve(modelsFile),
-    openai: baseUrl === undefined ? undefined : { baseUrl, apiKey: read.text('OPENAI_API_KEY') },
-    anonymous: anonymous === 'true',
-    variable: (name) => environment[name],
-  };
-}
-
-function readNats(read: SettingsReader): NatsSettings | undefined {
-  const url = read.urls('NATS_URL', ['nats:', 'tls:']);
-  const creds = read.text('NATS_CREDS');
-  const streamPrefix =
-    read.pattern('NATS_STREAM_PREFIX', /^[a-zA-Z0-9_-]{1,32}$/, '1 to 32 of a-z, A-Z, 0-9, _ and -') ??
-    'ATRIUM';
-  const replicas = Number(read.choice('NATS_REPLICAS', ['1', '3', '5'] as const) ?? '1');
-  const monitorUrl = read.origin('NATS_MONITOR_URL');
-  if (url !== undefined) return { url, creds, streamPrefix, replicas, monitorUrl };
-  if (creds !== undefined) throw new SettingsError('NATS_CREDS needs NATS_URL, which is not set');
-  return undefined;
 }
 
 function refuseContradictions({ processes, server, objects }: Config): void {

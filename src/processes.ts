@@ -92,6 +92,7 @@ const environmentOf = (config: Config, backing: Backing): Record<string, string>
   S3_ACCESS_KEY_ID: backing.s3.accessKeyId,
   S3_SECRET_ACCESS_KEY: backing.s3.secretAccessKey,
   OBJECT_STORE_PORT: '',
+  COMPUTE_THREADS: `${config.compute.threads}`,
   BOOTSTRAP_WORKSPACE: '',
   BOOTSTRAP_API_KEY: '',
   LOG_FORMAT: config.log.format,

@@ -97,7 +97,10 @@ export async function startService(
       boundary.refuseNewRequests();
       // The server's own count includes the answers that are still being read.
       const busy = () => boundary.running() > 0 || (app.server?.pendingRequests ?? 0) > 0;
-      await endsWithin(whenIdle(busy), shutdownTimeoutMs * 0.7);
+      if (!(await endsWithin(whenIdle(busy), shutdownTimeoutMs * 0.7))) {
+        areas.interrupt();
+        await endsWithin(whenIdle(busy), shutdownTimeoutMs * 0.05);
+      }
       await app.server?.stop(true);
       await close(Math.max(500, deadline - performance.now() - 500));
     },

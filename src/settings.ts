@@ -105,6 +105,16 @@ const VARIABLES: readonly Variable[] = [
     meaning: 'days after which binned documents are purged; 0 keeps them',
   },
   {
+    name: 'COMPUTE_THREADS',
+    default: 'cores, shared among PROCESSES',
+    meaning: 'threads of each process for /compute and embeddings',
+  },
+  {
+    name: 'COMPUTE_QUEUE_MAX',
+    default: '1024',
+    meaning: 'requests that may wait for them, long and short ones counted apart; beyond, 503',
+  },
+  {
     name: 'CORS_ORIGINS',
     default: 'none',
     meaning: 'comma-separated origins, or *; also for the embedded object store',

@@ -33,7 +33,6 @@ import { createTargets } from './targets.ts';
 
 export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
 export { toSource } from './catalogue/source.ts';
-export { embedProvisionally } from './local/provisional.ts';
 
 export type GatewayDeps = {
   sql: Sql;

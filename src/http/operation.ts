@@ -37,6 +37,8 @@ export type Operation<
   errorShape?: 'openai' | 'openai-but-validation';
   /** It goes on while the database is away, for keys that were good before. */
   outlastsDatabase?: true;
+  /** No idle time-out cuts it: it may work for long before it says anything. */
+  unhurried?: true;
   parameters: Path;
   query: Query;
   /** Absent: the request's body is not read. */

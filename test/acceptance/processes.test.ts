@@ -1,6 +1,7 @@
 // PROCESSES > 1: several processes behind one port, over the same data.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { availableParallelism } from 'node:os';
 import { eventually, freePort } from '../support/child.ts';
 import { expectStatus } from './support/caller.ts';
 import { freshName } from './support/library.ts';
@@ -48,6 +49,14 @@ describe('several processes', () => {
       Array.from({ length: 20 }, () => library.stored({ name: freshName() })),
     );
     await Promise.all(records.map(async (record) => expect(await library.read(record.name)).toEqual(record)));
+  });
+
+  test('share the cores: each has its part of the threads', async () => {
+    const answer = await fetch(`${setting.url}/readyz`);
+    const { services } = (await answer.json()) as { services: { compute: { threads: number } } };
+    expect(services.compute.threads).toBe(Math.max(1, Math.floor(availableParallelism() / 2)));
+    const computed = await Promise.all(Array.from({ length: 8 }, () => setting.call('GET', '/compute?n=32')));
+    for (const each of computed) expectStatus(each, 200);
   });
 
   test('all refuse a key as soon as one has revoked it', async () => {

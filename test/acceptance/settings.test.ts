@@ -24,6 +24,8 @@ describe('settings', () => {
     [{ TRASH_RETENTION_DAYS: '-1' }, /TRASH_RETENTION_DAYS.*"-1"/],
     [{ SHUTDOWN_TIMEOUT_MS: 'soon' }, /SHUTDOWN_TIMEOUT_MS.*"soon"/],
     [{ PROCESSES: '0' }, /PROCESSES.*"0"/],
+    [{ COMPUTE_THREADS: '0' }, /COMPUTE_THREADS.*"0".*1 to 256/],
+    [{ COMPUTE_QUEUE_MAX: 'none' }, /COMPUTE_QUEUE_MAX.*"none".*integer/],
     [{ PROCESSES: '2' }, /PORT=0.*PROCESSES/],
     [{ CORS_ORIGINS: 'https://a.example,b.example' }, /CORS_ORIGINS.*b\.example.*origins/],
     [{ DATABASE_URL: `mysql://user:${SECRET}@host/db` }, /DATABASE_URL.*postgres:/],

@@ -1,5 +1,6 @@
 // The models file: upstreams, models, defaults. Every mistake is refused with its line.
 
+import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import { ADAPTERS } from '../adapters/index.ts';
 import {
@@ -9,7 +10,6 @@ import {
   RETRIES_MAX,
   TIMEOUT_DEFAULTS_MS,
 } from '../limits.ts';
-import { LOCAL_EMBEDDING_MODEL } from '../local/models.ts';
 import { type Located, type ReadVariable, readYaml } from './located-yaml.ts';
 import {
   builtInModel,

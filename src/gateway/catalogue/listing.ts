@@ -1,8 +1,8 @@
 // The short way: one upstream, and every model that it lists.
 
+import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import { parseJson } from '../../core/json.ts';
 import { LISTING_BYTES_MAX, LISTING_TIMEOUT_MS } from '../limits.ts';
-import { LOCAL_EMBEDDING_MODEL } from '../local/models.ts';
 import { builtInModel, type CatalogueSpec, ENDPOINTS, type ModelSpec, type UpstreamSpec } from './model.ts';
 
 /** Throws when the upstream does not give its list. */

@@ -1,7 +1,8 @@
 // What can be asked for, and who answers it.
 
+import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
-import { LOCAL_CHAT_MODEL, LOCAL_EMBEDDING_MODEL } from '../local/models.ts';
+import { LOCAL_CHAT_MODEL } from '../local/models.ts';
 
 export const UPSTREAM_KINDS = ['openai', 'azure', 'anthropic'] as const;
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number];

@@ -1,12 +1,12 @@
 // `local-multilingual-e1` on the OpenAI wire.
 
 import type { EmbedTexts } from '../../core/embed-texts.ts';
+import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { WholeAnswer } from '../answer.ts';
 import { EMBEDDING_INPUTS_MAX } from '../limits.ts';
 import { estimateTokens } from '../usage.ts';
 import type { Json, JsonObject } from '../wire.ts';
-import { LOCAL_EMBEDDING_MODEL } from './models.ts';
 
 const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
 

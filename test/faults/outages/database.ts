@@ -19,6 +19,7 @@ import {
 
 /** What needs no database, or not while the key and the document are at hand. */
 const MAY_ANSWER = new Set([
+  'compute.fibonacci',
   'service.root',
   'health.live',
   'health.ready',

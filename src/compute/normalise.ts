@@ -1,0 +1,18 @@
+// What the embedding kernel reads: texts in which nothing but their words is left.
+
+const NOT_WORDS = /[^\p{L}\p{M}\p{N}\p{S}]+/gu;
+const ASCII = /^\p{ASCII}*$/u;
+const ASCII_NOT_WORDS = /[^0-9a-z$+<=>^`|~]+/g;
+const FINAL_SIGMA = /ς/g;
+
+/**
+ * A text as words with single blanks between them: well-formed (a lone surrogate is U+FFFD), NFKC, without differences
+ * of case. Letters, marks, digits and symbols make words, all else separates them.
+ */
+export function normaliseText(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase().replace(ASCII_NOT_WORDS, ' ');
+  const composed = text.toWellFormed().normalize('NFKC');
+  // There and back is full case folding (ß, ẞ and SS are one), but for the sigma that ends a word.
+  const folded = composed.toLowerCase().toUpperCase().toLowerCase().replace(FINAL_SIGMA, 'σ');
+  return folded.normalize('NFKC').replace(NOT_WORDS, ' ');
+}

@@ -1,0 +1,48 @@
+import { Type } from '@sinclair/typebox';
+import { type Route, reply, route } from '../http/operation.ts';
+import { withErrors } from '../http/schemas.ts';
+import type { createFibonacci } from './operations/fibonacci.ts';
+import { ComputeQuery, ComputeResult } from './schema.ts';
+
+/** nginx's status for a client that left: for the log, nobody reads the answer. */
+const CLIENT_LEFT = 499;
+
+export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof createFibonacci> }): Route[] {
+  return [
+    route(
+      {
+        id: 'compute.fibonacci',
+        method: 'GET',
+        path: '/compute',
+        area: 'compute',
+        summary: 'Compute a Fibonacci number by naive recursion',
+        description:
+          'Work for a processor, that grows with n by 1.6 a step: 50 takes most of a minute. It runs beside the requests, ' +
+          'in a thread, and ends when its client leaves.',
+        credential: 'none',
+        unhurried: true,
+        parameters: Type.Object({}),
+        query: ComputeQuery,
+        responses: withErrors(
+          {
+            200: {
+              description: 'The number',
+              schema: ComputeResult,
+              example: { n: 42, result: '267914296', duration_ms: 512.6 },
+            },
+          },
+          [422, 503],
+        ),
+      },
+      async ({ query, request }) => {
+        try {
+          const { n, result, durationMs } = await fibonacci(query.n, request.signal);
+          return reply(200, { n, result, duration_ms: Math.round(durationMs * 1000) / 1000 });
+        } catch (error) {
+          if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });
+          throw error;
+        }
+      },
+    ),
+  ];
+}

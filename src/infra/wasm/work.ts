@@ -1,0 +1,69 @@
+// What a pool is asked to do, and where it stands.
+
+import { unavailable } from '../../core/errors.ts';
+
+/**
+ * Short work takes milliseconds and has no checkpoints; it never waits for long work, in whose checkpoints it is done
+ * when every thread has some.
+ */
+export type Lane = 'short' | 'long';
+
+export type Work = {
+  /** The handler that does it. */
+  kind: string;
+  lane: Lane;
+  /** Each goes to whichever thread is free. */
+  parts: readonly unknown[];
+  /** What a refusal calls it, in a sentence that callers see. */
+  name: string;
+  /** Before its first part begins; from then until its last one has ended. */
+  waitMsMax: number;
+  runMsMax: number;
+  signal: AbortSignal;
+};
+
+/** In the order of the parts: what the handler gave, and how long it took. */
+export type PartResult = { output: unknown; ms: number };
+
+/** How work ended. */
+export type Ending = 'done' | 'cancelled' | 'late' | 'failed' | 'refused';
+
+/** Some work between its arrival and its end. */
+export type Task = {
+  readonly work: Work;
+  readonly arrivedAt: number;
+  begun: boolean;
+  settled: boolean;
+  /** Positions of the parts that no thread has. */
+  readonly pending: number[];
+  /** How often a thread died that was probably at one of them. */
+  deaths: number;
+  readonly results: (PartResult | undefined)[];
+  left: number;
+  readonly answer: PromiseWithResolvers<PartResult[]>;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  forget(): void;
+};
+
+export function createTask(work: Work): Task {
+  return {
+    work,
+    arrivedAt: performance.now(),
+    begun: false,
+    settled: false,
+    pending: work.parts.map((_, index) => index),
+    deaths: 0,
+    results: work.parts.map(() => undefined),
+    left: work.parts.length,
+    answer: Promise.withResolvers(),
+    timer: undefined,
+    forget() {},
+  };
+}
+
+export const refusals = {
+  full: ({ name }: Work) => unavailable(`${name}: too much is waiting already`),
+  late: ({ name }: Work) => unavailable(`${name}: it did not end in time`),
+  died: ({ name }: Work) => unavailable(`${name}: the thread that ran it has died`),
+  ending: () => unavailable('The service is shutting down'),
+};

@@ -1,0 +1,176 @@
+// The pool of threads: nothing that was asked stays without an answer, and short work waits for no long work.
+
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { ServiceError } from '../../src/core/errors.ts';
+import { eventually } from '../support/child.ts';
+import { startPool } from './support/pool.ts';
+
+setDefaultTimeout(60_000);
+
+/** Longer than a test would wait. */
+const ENDLESS = 50;
+const LONG = { lane: 'long' } as const;
+
+const outcomeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.catch((error: unknown) => (error instanceof Error ? error.message : error));
+
+describe('the pool', () => {
+  test('gives the parts of a list back in their order, whichever thread was first', async () => {
+    await using under = await startPool();
+    const parts = Array.from({ length: 100 }, (_, index) => index);
+    expect(await under.run('echo', undefined, { parts })).toEqual(parts);
+    const mixed = [30, 1, 29, 2, 28, 3];
+    const expected = ['832040', '1', '514229', '1', '317811', '2'];
+    expect(await under.run('fibonacci', undefined, { parts: mixed })).toEqual(expected);
+  });
+
+  test('hands vectors over whole', async () => {
+    await using under = await startPool();
+    const vectors = (await under.run('vectors', 100_000)) as Float32Array;
+    expect([vectors.length, vectors.every((value) => value === 1)]).toEqual([100_000, true]);
+  });
+
+  test('does short work at once while every thread has long work', async () => {
+    await using under = await startPool({ threads: 1 });
+    const leaving = new AbortController();
+    const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
+    await eventually('the long one to run', () => under.pool.figures().lanes.long.running === 1);
+    const startedAt = performance.now();
+    for (let round = 0; round < 20; round++) expect(await under.run('echo', round)).toBe(round);
+    expect(await under.run('fibonacci', 20)).toBe('6765');
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(under.pool.figures().lanes.long).toEqual({ waiting: 0, running: 1 });
+    leaving.abort('enough');
+    expect(await endless).toBe('enough');
+  });
+
+  test('does not forget the long work over short work without end, and ends it as soon as ever', async () => {
+    await using under = await startPool({ threads: 1 });
+    let over = false;
+    const keep = async (): Promise<void> => {
+      while (!over) await under.run('fibonacci', 20);
+    };
+    const keepers = Array.from({ length: 8 }, keep);
+    expect(await under.run('fibonacci', 32, LONG)).toBe('2178309');
+    const leaving = new AbortController();
+    const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
+    await eventually('it to run', () => under.pool.figures().lanes.long.running === 1);
+    const leftAt = performance.now();
+    leaving.abort('left');
+    expect(await endless).toBe('left');
+    expect(await under.run('fibonacci', 1, LONG)).toBe('1');
+    expect(performance.now() - leftAt).toBeLessThan(200);
+    over = true;
+    await Promise.all(keepers);
+  });
+
+  test('lets work of few parts pass work of many', async () => {
+    await using under = await startPool({ threads: 1 });
+    const many = under.run('spin', undefined, { parts: Array.from({ length: 40 }, () => 20) });
+    let over = false;
+    void many.then(() => {
+      over = true;
+    });
+    expect(await under.run('echo', 'few')).toBe('few');
+    expect(over).toBe(false);
+    await many;
+  });
+
+  test('refuses what is too much with 503, and counts each lane by itself', async () => {
+    await using under = await startPool({ threads: 1, waitingMax: 2 });
+    const leaving = new AbortController();
+    const long = { ...LONG, signal: leaving.signal };
+    const taken = [1, 2, 3].map(() => outcomeOf(under.run('fibonacci', ENDLESS, long)));
+    const refused = await under.run('fibonacci', ENDLESS, long).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ServiceError);
+    expect(refused).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 });
+    expect(await under.run('echo', 'short')).toBe('short');
+    leaving.abort('left');
+    expect(await Promise.all(taken)).toEqual(['left', 'left', 'left']);
+    expect(under.pool.figures().kinds.get('fibonacci')).toMatchObject({ cancelled: 3, refused: 1 });
+  });
+
+  test('frees the thread within 50 ms when the caller leaves', async () => {
+    await using under = await startPool({ threads: 1 });
+    const times: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const leaving = new AbortController();
+      const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
+      await eventually('it to run', () => under.pool.figures().lanes.long.running === 1);
+      const leftAt = performance.now();
+      leaving.abort('left');
+      expect(await endless).toBe('left');
+      // The next long one begins when the thread is free.
+      expect(await under.run('fibonacci', 1, LONG)).toBe('1');
+      times.push(performance.now() - leftAt);
+    }
+    // One of them may have met a pause of the machine.
+    expect(times.toSorted((a, b) => a - b)[2]).toBeLessThan(50);
+  });
+
+  test('ends what waits or runs for too long with 503', async () => {
+    await using under = await startPool({ threads: 1 });
+    const running = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, runMsMax: 100 }));
+    const waiting = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, waitMsMax: 50 }));
+    expect(await waiting).toBe('Test: it did not end in time');
+    expect(await running).toBe('Test: it did not end in time');
+    expect(await under.run('fibonacci', 10, LONG)).toBe('55');
+  });
+
+  test('gives up a thread that does not obey, and goes on with another', async () => {
+    await using under = await startPool({ threads: 1 });
+    const deaf = outcomeOf(under.run('spin', 12_000, { runMsMax: 50 }));
+    expect(await deaf).toBe('Test: it did not end in time');
+    expect(await under.run('echo', 'again')).toBe('again');
+    expect(under.pool.figures().threads).toEqual({ open: 1, wanted: 1, replaced: 1 });
+  });
+
+  test('tells of work that fails, and keeps the thread', async () => {
+    await using under = await startPool();
+    expect(await outcomeOf(under.run('fail', 'this'))).toBe('refused: this');
+    expect(await outcomeOf(under.run('nothing of the kind', 0))).toBe('nobody does nothing of the kind');
+    expect(under.pool.figures().threads.replaced).toBe(0);
+  });
+
+  test('answers every one of 1,000 jobs although threads are killed amid them', async () => {
+    await using under = await startPool();
+    const jobs = Array.from({ length: 1000 }, (_, index) =>
+      outcomeOf(index % 250 === 100 ? under.run('die', 0) : under.run('fibonacci', 10 + (index % 15))),
+    );
+    const outcomes = await Promise.all(jobs);
+    const died = 'Test: the thread that ran it has died';
+    const numbers = ['55', '89', '144', '233', '377', '610', '987', '1597', '2584', '4181', '6765'];
+    numbers.push('10946', '17711', '28657', '46368');
+    expect(outcomes).toEqual(outcomes.map((_, index) => (index % 250 === 100 ? died : numbers[index % 15])));
+    await eventually('all threads to be back', () => under.pool.figures().threads.open === 2);
+    expect(under.pool.figures().lanes).toEqual({
+      short: { waiting: 0, running: 0 },
+      long: { waiting: 0, running: 0 },
+    });
+  });
+
+  test('runs again what a dying thread had', async () => {
+    await using under = await startPool({ threads: 1 });
+    const killed = outcomeOf(under.run('die', 0));
+    const beside = [0, 1, 2].map((each) => outcomeOf(under.run('echo', each)));
+    expect(await killed).toBe('Test: the thread that ran it has died');
+    // What waited behind it in the thread did not kill it.
+    expect(await Promise.all(beside)).toEqual([0, 1, 2]);
+  });
+
+  test('ends everything with 503 when the service ends, and takes nothing more', async () => {
+    await using under = await startPool({ threads: 1 });
+    const works = [1, 2, 3].map(() => outcomeOf(under.run('fibonacci', ENDLESS, LONG)));
+    under.pool.interrupt();
+    const ending = 'The service is shutting down';
+    expect(await Promise.all(works)).toEqual([ending, ending, ending]);
+    expect(await outcomeOf(under.run('echo', 1))).toBe(ending);
+  });
+
+  test('whose kernels are not there says so at once', async () => {
+    const loadModule = () => Promise.reject(new Error('the kernels are not there'));
+    expect(await outcomeOf(startPool({ loadModule }))).toBe('the kernels are not there');
+    const entry = new URL('./nothing.ts', import.meta.url);
+    expect(await outcomeOf(startPool({ entry }))).toBe('A thread for WASM kernels cannot be started');
+  });
+});

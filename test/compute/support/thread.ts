@@ -1,0 +1,26 @@
+// A thread whose work is made to go wrong.
+
+import { type Handler, serveKernels } from '../../../src/infra/wasm/worker.ts';
+
+type Kernels = { fibonacci(n: number): bigint };
+
+const die: Handler = () => process.exit(1);
+const fail: Handler = (_kernels, input) => {
+  throw new Error(`refused: ${String(input)}`);
+};
+const echo: Handler = (_kernels, input) => ({ output: input });
+const vectors: Handler = (_kernels, input) => {
+  const output = new Float32Array(input as number).fill(1);
+  return { output, transfer: [output.buffer] };
+};
+/** Deaf for so many milliseconds: it has no checkpoints. */
+const spin: Handler = (_kernels, input) => {
+  const until = performance.now() + (input as number);
+  while (performance.now() < until);
+  return { output: undefined };
+};
+const fibonacci: Handler = (kernels, input) => ({
+  output: (kernels as Kernels).fibonacci(input as number).toString(),
+});
+
+serveKernels({ die, fail, echo, vectors, spin, fibonacci });
