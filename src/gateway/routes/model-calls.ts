@@ -108,6 +108,7 @@ export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelC
       {
         ...MODELS,
         errorShape: 'openai-but-validation',
+        unhurried: true,
         parameters: WorkspacePath,
         id: 'models.embed-for-workspace',
         method: 'POST',
@@ -180,6 +181,8 @@ const callRoute = (
   route(
     {
       ...MODELS,
+      // The upstream's own time-outs hold, and comments keep streams alive.
+      unhurried: true,
       id: `models.${endpoint}${suffix(prefix)}`,
       method: 'POST',
       path: `${prefix}${path}`,
