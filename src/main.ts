@@ -47,7 +47,10 @@ async function runAlone(
     try {
       const first = await keepFirstKey(config, backing, service.bootstrap);
       const readyMs = Math.round(performance.now() - startedAt);
-      if (config.announces) process.stdout.write(renderWelcome({ url: service.url, readyMs, ...first }));
+      if (config.announces)
+        process.stdout.write(
+          renderWelcome({ url: service.url, readyMs, anonymous: config.gateway.anonymous, ...first }),
+        );
       process.send?.('ready');
       onReload(() => void service.reload());
       log.info({ signal: await ending }, 'ending');

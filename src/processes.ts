@@ -66,7 +66,7 @@ export async function runProcesses(config: Config, log: Logger, signals: Signals
     if (typeof first !== 'string') {
       const url = toOrigin(config.server.host, config.server.port);
       const readyMs = Math.round(performance.now() - startedAt);
-      process.stdout.write(renderWelcome({ url, readyMs, ...first }));
+      process.stdout.write(renderWelcome({ url, readyMs, anonymous: config.gateway.anonymous, ...first }));
     }
     signals.onReload(() => {
       for (const child of children) child.kill('SIGHUP');

@@ -8,10 +8,13 @@ export type Welcome = {
   /** Where the key is kept, when it is kept for the operator. */
   keyFile: string | undefined;
   readyMs: number;
+  /** Whether models answer whoever asks. */
+  anonymous: boolean;
 };
 
-export function renderWelcome({ url, workspace, newKey, keyFile, readyMs }: Welcome): string {
+export function renderWelcome({ url, workspace, newKey, keyFile, readyMs, anonymous }: Welcome): string {
   const lines = ['', `Atrium listens on ${url}  (ready in ${readyMs} ms)`, `  Interface  ${url}/docs`];
+  lines.push(`  Models     ${anonymous ? 'answer without a key, too' : 'answer with a key only'}`);
   if (newKey !== undefined) lines.push(`  Workspace  ${workspace}`, `  Key        ${newKey}`);
   if (keyFile !== undefined) lines.push(`  Key file   ${keyFile}`);
   if (newKey !== undefined || keyFile !== undefined)

@@ -159,6 +159,9 @@ function merge(state: State, sent: Untold & { month: number }, shared: Used): vo
   if (state.month === shared.month) state.spent = shared.spent + untold.spent;
 }
 
+/** Milliseconds since 1970 are doubles of steps of 2⁻¹² ms: so many additions may be off by this, and by no request. */
+const toleranceMs = (requests: number): number => Math.min(requests / 4096, MINUTE_MS / requests / 2);
+
 /** GCRA (ITU-T I.371) with a burst of a whole minute: times say until when the allowance is spoken for. */
 function reserve(state: State, limits: KeyLimits, nowMs: number): Record<string, string> {
   state.usedAtMs = nowMs;
@@ -176,8 +179,7 @@ function reserve(state: State, limits: KeyLimits, nowMs: number): Record<string,
     const intervalMs = MINUTE_MS / requests;
     const aheadMs = Math.max(0, state.requestsAt - nowMs);
     const overMs = aheadMs + intervalMs - MINUTE_MS;
-    // A thousandth of an interval is no request: sums of doubles are off by less.
-    if (overMs > intervalMs / 1000) {
+    if (overMs > toleranceMs(requests)) {
       describe(headers, 'requests', { limit: requests, aheadMs });
       throw limited('requests', { limit: requests, waitMs: overMs, headers });
     }

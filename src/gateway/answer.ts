@@ -24,6 +24,8 @@ export type StreamAnswer = {
   settle(outcome: 'ok' | 'failed' | 'left'): void;
   /** The time-out between two events, and of the whole: `expired` says which one it was that cancelled. */
   touch(): void;
+  /** An event has come: until the client has taken it, the upstream is not the one who is silent. */
+  rest(): void;
   expired(): OpenAiRefusal | undefined;
 };
 

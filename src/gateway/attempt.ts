@@ -16,7 +16,7 @@ import {
   type WholeAnswer,
 } from './answer.ts';
 import { type EventBlocks, readEventBlocks, startingWith } from './events.ts';
-import { ANSWER_BYTES_MAX, KEEP_ALIVE_MS } from './limits.ts';
+import { ANSWER_BYTES_MAX, FAILED_LATENCY_MS, KEEP_ALIVE_MS } from './limits.ts';
 import { isReached, type Reach } from './reach.ts';
 import { noteLatency, type Target, type Upstream } from './targets.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
@@ -61,6 +61,7 @@ export async function attempt(
     return await run.ask();
   } catch (error) {
     const explained = run.explain(error);
+    if (explained instanceof AttemptFailure) run.noteFailure();
     run.end(explained instanceof AttemptFailure ? (explained.unwell ? 'failed' : 'ok') : 'left');
     throw explained;
   }
@@ -98,7 +99,7 @@ class Run {
   }
 
   /** The next thing must happen within its time, and everything within the total. */
-  private awaitNext(phase: 'first_byte' | 'idle'): void {
+  private awaitNext(phase: 'first_byte' | 'idle' | 'total'): void {
     const { timeoutsMs } = this.upstream.spec;
     const leftMs = timeoutsMs.total - (performance.now() - this.startedAtMs);
     this.phase = leftMs < timeoutsMs[phase] ? 'total' : phase;
@@ -116,7 +117,7 @@ class Run {
     const nowMs = performance.now();
     this.upstream.reachedAtMs = nowMs;
     this.unwatch?.();
-    noteLatency(this.target, nowMs - this.startedAtMs, nowMs);
+    if (response.ok) noteLatency(this.target, nowMs - this.startedAtMs, nowMs);
     if (response.ok && this.call.stream && isEventStream(response)) return this.beginStream(response);
     this.awaitNext('idle');
     const bytes = await this.readWhole(response);
@@ -179,6 +180,7 @@ class Run {
     }
     if (first === undefined) throw nonsense(new Error('an empty stream'));
     if (first !== 'silent') refuseError(first, this.upstream.spec);
+    this.awaitNext('total');
     return {
       kind: 'stream',
       headers: passedHeaders(response.headers),
@@ -186,6 +188,7 @@ class Run {
       blocks: first === 'silent' ? startingWith(coming, blocks) : blocks,
       settle: (outcome) => this.end(outcome),
       touch: () => this.awaitNext('idle'),
+      rest: () => this.awaitNext('total'),
       expired: () => this.timedOut(),
     };
   }
@@ -210,17 +213,20 @@ class Run {
   /** What went wrong, in our words. The caller's own leaving is nobody's failure. */
   explain(error: unknown): unknown {
     const late = this.timedOut();
-    if (late !== undefined) {
-      return new AttemptFailure(late, { next: 'others', sent: this.expired !== 'connect' });
-    }
+    // Another connection, one that was kept, may have taken the request all the same.
+    if (late !== undefined) return new AttemptFailure(late, { next: 'others' });
     if (this.call.signal.aborted || error instanceof AttemptFailure) return error;
     if (error instanceof OpenAiRefusal) return error;
     const sent = !isUnsent(error);
     const sentence = sent ? 'The upstream hung up' : 'The upstream cannot be reached';
-    return new AttemptFailure(new OpenAiRefusal('upstream-failed', sentence, { cause: error }), {
-      next: 'same',
-      sent,
-    });
+    const refusal = new OpenAiRefusal('upstream-failed', sentence, { cause: error });
+    return new AttemptFailure(refusal, { next: 'same', sent });
+  }
+
+  /** Whoever fails at once is not quick. */
+  noteFailure(): void {
+    const nowMs = performance.now();
+    noteLatency(this.target, Math.max(FAILED_LATENCY_MS, nowMs - this.startedAtMs), nowMs);
   }
 
   end(outcome: 'ok' | 'failed' | 'left'): void {

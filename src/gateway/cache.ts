@@ -2,7 +2,7 @@
 
 import { isRawNumber, parseJson, parseJsonAsWritten } from '../core/json.ts';
 import { fromChunks, toByteStream, toChunks } from './chunks.ts';
-import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX } from './limits.ts';
+import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX, SHARED_WAIT_MS_MAX } from './limits.ts';
 import type { ModelCall, Served } from './model-call.ts';
 import { readMember } from './request.ts';
 import type { Model } from './targets.ts';
@@ -64,24 +64,20 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
     async serve({ call, model, limits, serveFresh, onHit }) {
       const key = toKey(call, model);
       if (key === undefined) return serveFresh();
-      for (;;) {
-        const entry = find(key);
-        if (entry !== undefined) {
-          figures.hits += 1;
-          onHit(checkAnswer(entry.bytes).usage ?? NO_TOKENS);
-          return toServed(entry.bytes, call, limits);
-        }
-        const other = coming.get(key);
-        if (other === undefined) break;
-        // Whoever was first may fail, or leave: then the next one asks.
-        await other;
-        call.signal.throwIfAborted();
+      // Whoever was first may fail, or leave: then each asks for itself, and nobody waits for a row of failures.
+      const other = kept.has(key) ? undefined : coming.get(key);
+      if (other !== undefined) await waitFor(other, call.signal);
+      const entry = find(key);
+      if (entry !== undefined) {
+        figures.hits += 1;
+        onHit(checkAnswer(entry.bytes).usage ?? NO_TOKENS);
+        return toServed(entry.bytes, call, limits);
       }
       figures.misses += 1;
       const { promise, resolve } = Promise.withResolvers<void>();
       coming.set(key, promise);
       const done = (): void => {
-        coming.delete(key);
+        if (coming.get(key) === promise) coming.delete(key);
         resolve();
       };
       try {
@@ -97,6 +93,19 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
       }
     },
   };
+}
+
+/** Until the other is done, but not for ever: its client may be slow to read. Rejects when the signal aborts. */
+async function waitFor(other: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const timer = setTimeout(end, SHARED_WAIT_MS_MAX);
+  const onAbort = () => end();
+  signal.addEventListener('abort', onAbort, { once: true });
+  await Promise.race([other, over]);
+  clearTimeout(timer);
+  signal.removeEventListener('abort', onAbort);
+  signal.throwIfAborted();
 }
 
 const NO_TOKENS: Usage = { promptTokens: 0, completionTokens: 0, estimated: true };
@@ -132,10 +141,14 @@ function whenOver(body: ReadableStream<Uint8Array>, done: () => void): ReadableS
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { value, done: over } = await reader.read();
-      if (!over) return controller.enqueue(value);
+      try {
+        const { value, done: over } = await reader.read();
+        if (!over) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
       done();
-      controller.close();
     },
     cancel(reason) {
       done();
@@ -150,17 +163,24 @@ function toKey({ endpoint, request, caller }: ModelCall, model: Model): string |
   if (endpoint !== 'embeddings' && readMember(request, 'temperature') !== 0) return undefined;
   const several = readMember(request, 'n') ?? 1;
   if (several !== 1) return undefined;
-  const {
-    model: _,
-    stream: __,
-    stream_options: ___,
-    user: ____,
-    ...rest
-  } = parseJsonAsWritten(Buffer.from(request.bytes).toString()) as JsonObject;
+  const whole = parseAsWritten(request.bytes);
+  if (whole === undefined) return undefined;
+  const { model: _, stream: __, stream_options: ___, user: ____, ...rest } = whole;
   const hash = new Bun.CryptoHasher('sha256');
   return hash
     .update(JSON.stringify([caller.workspaceId, endpoint, model.id, canonical(rest)]))
     .digest('base64');
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Undefined for what is no JSON or UTF-8 throughout: whoever is asked may read it in ways of its own. */
+function parseAsWritten(bytes: Uint8Array): JsonObject | undefined {
+  try {
+    return parseJsonAsWritten(utf8.decode(bytes)) as JsonObject;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The same value, its members in one order, its numbers as they were written. */

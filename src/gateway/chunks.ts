@@ -2,27 +2,23 @@
 
 import { parseJson } from '../core/json.ts';
 import { parseEvents } from './events.ts';
-import type { JsonObject } from './wire.ts';
+import type { Json, JsonObject } from './wire.ts';
 
-type Choice = JsonObject & { index: number };
-
-/** The events of a completion as if it came now, `[DONE]` included. */
+/** The events of a completion as if it came now, `[DONE]` included. What is no choice is left out. */
 export function toChunks(answer: JsonObject, includeUsage: boolean): string[] {
   const { choices, usage, ...base } = answer;
   const isChat = base['object'] === 'chat.completion';
   const object = isChat ? 'chat.completion.chunk' : (base['object'] ?? null);
   const nothing = includeUsage ? { usage: null } : {};
   const chunks: JsonObject[] = [];
-  for (const choice of (choices ?? []) as Choice[]) {
+  for (const choice of Array.isArray(choices) ? choices.filter(isObject) : []) {
     const { message, finish_reason: reason, text, ...rest } = choice;
     if (isChat) {
-      chunks.push({
-        ...base,
-        object,
-        choices: [{ ...rest, delta: toDelta(message as JsonObject), finish_reason: null }],
-        ...nothing,
-      });
-      chunks.push({ ...base, object, choices: [{ ...rest, delta: {}, finish_reason: reason }], ...nothing });
+      const delta = isObject(message) ? toDelta(message) : {};
+      chunks.push({ ...base, object, choices: [{ ...rest, delta, finish_reason: null }], ...nothing });
+      // Told of tokens, they are told once.
+      const last = 'logprobs' in rest ? { ...rest, logprobs: null } : rest;
+      chunks.push({ ...base, object, choices: [{ ...last, delta: {}, finish_reason: reason }], ...nothing });
     } else {
       chunks.push({ ...base, object, choices: [{ ...rest, text, finish_reason: reason }], ...nothing });
     }
@@ -30,6 +26,9 @@ export function toChunks(answer: JsonObject, includeUsage: boolean): string[] {
   if (includeUsage) chunks.push({ ...base, object, choices: [], usage });
   return [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n'];
 }
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Texts as a client reads them, one block each. */
 export function toByteStream(texts: readonly string[]): ReadableStream<Uint8Array> {
@@ -50,81 +49,125 @@ function toDelta(message: JsonObject): JsonObject {
   return { ...rest, tool_calls: calls.map((call, index) => ({ index, ...(call as JsonObject) })) };
 }
 
+class NotUnderstood extends Error {}
+
 /**
  * The completion that a stream has told; undefined for one that did not come to its end, or that is not understood
  * throughout. `usage`: of the whole, where the stream did not show it.
  */
 export function fromChunks(stream: string, usage: JsonObject | undefined): JsonObject | undefined {
+  try {
+    return putTogether(stream, usage);
+  } catch (error) {
+    if (error instanceof NotUnderstood) return undefined;
+    throw error;
+  }
+}
+
+function putTogether(stream: string, usage: JsonObject | undefined): JsonObject | undefined {
   let base: JsonObject | undefined;
   let told: JsonObject | undefined = usage;
   let done = false;
-  const choices = new Map<number, Choice>();
+  const choices = new Map<number, JsonObject>();
   for (const { data } of parseEvents(stream)) {
     if (data === '[DONE]') {
       done = true;
       continue;
     }
     const chunk = parseChunk(data);
-    if (chunk === undefined || !Array.isArray(chunk['choices'])) return undefined;
     base ??= chunk;
-    if (typeof chunk['usage'] === 'object' && chunk['usage'] !== null) told = chunk['usage'] as JsonObject;
-    for (const choice of chunk['choices'] as Choice[])
-      choices.set(choice.index, merge(choices.get(choice.index), choice));
+    if (isObject(chunk['usage'])) told = chunk['usage'];
+    for (const choice of chunk.choices) choices.set(choice.index, merge(choices.get(choice.index), choice));
   }
   if (!done || base === undefined) return undefined;
   const isChat = base['object'] === 'chat.completion.chunk';
   const { choices: _, usage: __, ...rest } = base;
+  const inOrder = [...choices].sort(([a], [b]) => a - b).map(([, choice]) => choice);
   return {
     ...rest,
     object: isChat ? 'chat.completion' : (base['object'] ?? null),
-    choices: [...choices.values()].sort((a, b) => a.index - b.index).map((choice) => toWhole(choice, isChat)),
+    choices: inOrder.map((choice) => toWhole(choice, isChat)),
     ...(told === undefined ? {} : { usage: told }),
   };
 }
 
-function parseChunk(data: string): JsonObject | undefined {
+type Choice = JsonObject & { index: number };
+
+const isPosition = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+function parseChunk(data: string): JsonObject & { choices: Choice[] } {
+  let chunk: unknown;
   try {
-    return parseJson(data) as JsonObject;
+    chunk = parseJson(data);
   } catch {
-    return undefined;
+    throw new NotUnderstood();
   }
+  if (!isObject(chunk) || !Array.isArray(chunk['choices'])) throw new NotUnderstood();
+  const fits = chunk['choices'].every((choice) => isObject(choice) && isPosition(choice['index']));
+  if (!fits) throw new NotUnderstood();
+  return chunk as JsonObject & { choices: Choice[] };
 }
 
-function merge(known: Choice | undefined, next: Choice): Choice {
-  if (known === undefined) return next;
-  const merged: Choice = { ...known };
-  for (const [name, value] of Object.entries(next)) {
-    if (name === 'delta')
-      merged['delta'] = mergeDelta(known['delta'] as JsonObject | undefined, value as JsonObject);
-    else if (name === 'text') merged['text'] = `${known['text'] ?? ''}${value ?? ''}`;
-    else if (value !== null && value !== undefined) merged[name] = value;
-  }
-  return merged;
-}
-
-/** Texts grow, calls of tools are put together by their position, everything else is what came last. */
-function mergeDelta(known: JsonObject = {}, next: JsonObject = {}): JsonObject {
+function merge(known: JsonObject = {}, next: Choice): JsonObject {
   const merged: JsonObject = { ...known };
   for (const [name, value] of Object.entries(next)) {
     const before = merged[name];
-    if (name === 'tool_calls' && Array.isArray(value)) {
-      const calls = [...((before as JsonObject[] | undefined) ?? [])];
-      for (const call of value as (JsonObject & { index: number })[])
-        calls[call.index] = mergeDelta(calls[call.index], call);
-      merged[name] = calls;
-    } else if (name === 'function' && typeof value === 'object' && value !== null) {
-      merged[name] = mergeDelta(before as JsonObject | undefined, value as JsonObject);
-    } else if (typeof before === 'string' && typeof value === 'string' && GROWING.has(name)) {
-      merged[name] = before + value;
-    } else if (value !== null && value !== undefined) merged[name] = value;
+    if (name === 'delta') merged[name] = mergeDelta(before, value);
+    else if (name === 'logprobs') merged[name] = mergeLists(before, value);
+    else if (name === 'text') merged[name] = `${before ?? ''}${value ?? ''}`;
+    else if (value !== null && value !== undefined) merged[name] = value;
     else merged[name] ??= value;
   }
   return merged;
 }
 
-const GROWING: ReadonlySet<string> = new Set(['content', 'refusal', 'arguments', 'reasoning_content']);
+/** What is told of each token is told of those of its chunk alone. */
+function mergeLists(known: Json | undefined, next: Json | undefined): Json {
+  if (!isObject(next)) return known ?? null;
+  const merged: JsonObject = isObject(known) ? { ...known } : {};
+  for (const [name, value] of Object.entries(next)) {
+    const before = merged[name];
+    if (Array.isArray(before) && Array.isArray(value)) merged[name] = [...before, ...value];
+    else merged[name] = value ?? before;
+  }
+  return merged;
+}
 
-function toWhole(choice: Choice, isChat: boolean): JsonObject {
+/** Texts grow, calls of tools are put together by their position; of the rest, only what says the same again is known. */
+function mergeDelta(known: Json | undefined, next: Json | undefined): JsonObject {
+  if (next !== null && next !== undefined && !isObject(next)) throw new NotUnderstood();
+  const merged: JsonObject = isObject(known) ? { ...known } : {};
+  for (const [name, value] of Object.entries(next ?? {})) {
+    const before = merged[name];
+    if (value === null || value === undefined) merged[name] ??= value;
+    else if (name === 'tool_calls') merged[name] = mergeCalls(before, value);
+    else if (name === 'function' || name === 'function_call') merged[name] = mergeDelta(before, value);
+    else if (typeof before === 'string' && typeof value === 'string' && GROWING.has(name)) {
+      merged[name] = before + value;
+    } else if (before === undefined || before === null || REPLACED.has(name)) merged[name] = value;
+    else if (JSON.stringify(before) !== JSON.stringify(value)) throw new NotUnderstood();
+  }
+  return merged;
+}
+
+function mergeCalls(known: Json | undefined, next: Json): Json[] {
+  if (!Array.isArray(next)) throw new NotUnderstood();
+  const calls = Array.isArray(known) ? [...known] : [];
+  for (const call of next) {
+    const index = isObject(call) ? call['index'] : undefined;
+    // They begin one after the other.
+    if (!isPosition(index) || index > calls.length) throw new NotUnderstood();
+    calls[index] = mergeDelta(calls[index], call);
+  }
+  return calls;
+}
+
+const GROWING: ReadonlySet<string> = new Set([
+  ...['content', 'refusal', 'arguments', 'reasoning_content', 'reasoning'],
+]);
+const REPLACED: ReadonlySet<string> = new Set(['role', 'id', 'type', 'name']);
+
+function toWhole(choice: JsonObject, isChat: boolean): JsonObject {
   if (!isChat) return choice;
   const { delta, ...rest } = choice;
   const { tool_calls: calls, ...message } = (delta ?? {}) as JsonObject;

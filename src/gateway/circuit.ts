@@ -37,6 +37,8 @@ export function createCircuit(now: () => number): Circuit {
     fail() {
       failures += 1;
       probing = false;
+      // Whatever was asked before it opened, or for want of anyone else, finds out nothing new.
+      if (state() === 'open') return;
       if (failures < CIRCUIT_FAILURES && !isOpen()) return;
       openMs = Math.min(CIRCUIT_OPEN_MS_MAX, openMs === 0 ? CIRCUIT_OPEN_MS : openMs * 2);
       openUntilMs = now() + openMs;

@@ -36,11 +36,12 @@ export function readEventBlocks(body: ReadableStream<Uint8Array>): EventBlocks {
           if (rest === undefined || isBlank(rest)) return undefined;
           // Servers that leave out the last blank line have said all there is to say.
           if (rest.at(-1) === LF) return Buffer.concat([rest, NEWLINE]);
+          if (isDone(rest)) return Buffer.concat([rest, NEWLINE, NEWLINE]);
           throw new BrokenStream('the stream ended within an event');
         }
         const bytes = partial === undefined ? value : Buffer.concat([partial, value]);
         const until = wholeUntil(bytes);
-        if (until === bytes.length) {
+        if (until === bytes.length && until > 0) {
           partial = undefined;
           return bytes;
         }
@@ -83,6 +84,9 @@ export function blocksOf(texts: readonly string[]): EventBlocks {
 }
 
 const NEWLINE = Buffer.from('\n');
+
+const isDone = (bytes: Uint8Array): boolean =>
+  bytes.length < 16 && /^data: ?\[DONE\]$/.test(Buffer.from(bytes).toString('latin1'));
 
 const isBlank = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === LF || byte === CR);
 

@@ -3,7 +3,7 @@
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Answer, AttemptFailure, type WholeAnswer } from './answer.ts';
 import { type AttemptDeps, attempt, type Call } from './attempt.ts';
-import { BACKOFF_BASE_MS, BACKOFF_MS_MAX, RETRY_AFTER_MS_MAX } from './limits.ts';
+import { BACKOFF_BASE_MS, BACKOFF_MS_MAX, REST_MS_MAX, RETRY_AFTER_MS_MAX } from './limits.ts';
 import type { AnswerLocally } from './local/answer.ts';
 import { type Attempt, planAttempts } from './plan.ts';
 import type { Catalogue, Model, Target } from './targets.ts';
@@ -46,14 +46,14 @@ export function createExecute({
     const attempts = planAttempts(catalogue, model, { nowMs: performance.now(), random });
     let failure: AttemptFailure | OpenAiRefusal | undefined;
     let last: Attempt | undefined;
+    const failed = new Map<Target, Failed>();
     const spent = new Set<Target>();
-    for (const [index, next] of attempts.entries()) {
+    for (const next of attempts) {
       if (spent.has(next.target)) continue;
-      if (last?.target === next.target && failure instanceof AttemptFailure) {
-        if (!(await waitBefore(index, failure, call.signal, random))) {
-          spent.add(next.target);
-          continue;
-        }
+      const earlier = failed.get(next.target);
+      if (earlier !== undefined && !(await waitBefore(earlier, call.signal, random))) {
+        spent.add(next.target);
+        continue;
       }
       last = next;
       try {
@@ -63,27 +63,36 @@ export function createExecute({
       } catch (error) {
         observe(next.target, outcomeOf(error));
         failure = toFailure(error);
-        if (failure instanceof AttemptFailure) {
-          if (failure.retryAfterMs !== undefined)
-            next.target.restsUntilMs = performance.now() + Math.min(failure.retryAfterMs, 60_000);
-          if (failure.next === 'none' || (atMostOnce && failure.sent)) break;
-          if (failure.next === 'others') spent.add(next.target);
-        }
+        // A full queue is no shorter for whoever comes again at once.
+        if (!(failure instanceof AttemptFailure) || failure.next === 'others') spent.add(next.target);
+        if (!(failure instanceof AttemptFailure)) continue;
+        const nowMs = performance.now();
+        failed.set(next.target, {
+          failure,
+          atMs: nowMs,
+          times: (failed.get(next.target)?.times ?? 0) + 1,
+        });
+        if (failure.retryAfterMs !== undefined)
+          next.target.restsUntilMs = nowMs + Math.min(failure.retryAfterMs, REST_MS_MAX);
+        if (failure.next === 'none' || (atMostOnce && failure.sent)) break;
       }
     }
     return giveUp(last, failure);
   };
 }
 
+/** How a target failed this request. */
+type Failed = { failure: AttemptFailure; atMs: number; times: number };
+
 /** False where the wait would be longer than a caller should be kept. */
 async function waitBefore(
-  tries: number,
-  { retryAfterMs }: AttemptFailure,
+  { failure: { retryAfterMs }, atMs, times }: Failed,
   signal: AbortSignal,
   random: () => number,
 ): Promise<boolean> {
   if (retryAfterMs !== undefined && retryAfterMs > RETRY_AFTER_MS_MAX) return false;
-  const delayMs = retryAfterMs ?? random() * Math.min(BACKOFF_MS_MAX, BACKOFF_BASE_MS * 2 ** (tries - 1));
+  const pauseMs = retryAfterMs ?? random() * Math.min(BACKOFF_MS_MAX, BACKOFF_BASE_MS * 2 ** (times - 1));
+  const delayMs = Math.ceil(atMs + pauseMs - performance.now());
   await new Promise<void>((resolve) => {
     const done = (): void => {
       clearTimeout(timer);

@@ -26,6 +26,8 @@ export const BACKOFF_BASE_MS = 250;
 export const BACKOFF_MS_MAX = 4000;
 /** A longer `retry-after` is the caller's to wait for. */
 export const RETRY_AFTER_MS_MAX = 10_000;
+/** A target that asks to be left alone for longer is asked again after. */
+export const REST_MS_MAX = 60_000;
 
 /** Failures in a row that open a target's circuit, and for how long (doubled with each failed probe). */
 export const CIRCUIT_FAILURES = 5;
@@ -34,6 +36,8 @@ export const CIRCUIT_OPEN_MS_MAX = 60_000;
 
 /** How quickly a target's latency is forgotten (peak EWMA). */
 export const LATENCY_DECAY_MS = 10_000;
+/** What a failure counts as, where it came sooner. */
+export const FAILED_LATENCY_MS = 1000;
 
 /** Silence of an upstream after which the client hears a comment. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -54,6 +58,8 @@ export const LISTING_BYTES_MAX = 4_194_304;
 /** Answers kept for repetition, all together, and the largest one. */
 export const CACHE_BYTES_MAX = 67_108_864;
 export const CACHED_ANSWER_BYTES_MAX = 1_048_576;
+/** How long a request waits for another one that asks the same. */
+export const SHARED_WAIT_MS_MAX = 60_000;
 
 /** Limits of keys are counted here and told to the other processes this often. */
 export const ALLOWANCE_SYNC_MS = 250;

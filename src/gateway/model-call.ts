@@ -11,6 +11,8 @@ export type ModelCall = {
   /** Headers of the caller that upstreams know. */
   headers: Record<string, string> | undefined;
   atMostOnce: boolean;
+  /** A later part of a request that has been counted. */
+  continues: boolean;
   signal: AbortSignal;
 };
 

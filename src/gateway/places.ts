@@ -38,15 +38,21 @@ export function createPlaces(initial: { max: number; queue: number }): Places {
         return undefined;
       }
       if (waiting.size >= bounds.queue) throw refusal();
+      signal.throwIfAborted();
       return new Promise((resolve, reject) => {
+        const settle = (): void => {
+          waiting.delete(enter);
+          clearTimeout(timer);
+          signal.removeEventListener('abort', onAbort);
+        };
         const leave = (reason: unknown): void => {
-          if (waiting.delete(enter)) reject(reason);
+          settle();
+          reject(reason);
         };
         const timer = setTimeout(() => leave(refusal()), QUEUE_WAIT_MS_MAX);
         const onAbort = () => leave(signal.reason);
         const enter = (): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', onAbort);
+          settle();
           resolve();
         };
         signal.addEventListener('abort', onAbort, { once: true });

@@ -1,6 +1,6 @@
 // Which targets are asked, in which order: a request and the catalogue → attempts. Pure but for the dice.
 
-import type { Catalogue, Model, Target, WeightedTarget } from './targets.ts';
+import { type Catalogue, latencyOf, type Model, type Target, type WeightedTarget } from './targets.ts';
 
 export type Attempt = { model: Model; target: Target };
 
@@ -21,13 +21,13 @@ export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOp
   for (const each of withFallbacks(catalogue, model)) {
     const targets = order(each, options);
     const fit = targets.filter((target) => isFit(target, options.nowMs));
-    const tries = 1 + Math.max(0, ...fit.map(({ upstream }) => upstream?.spec.retries ?? 0));
-    // Each is asked once before any is asked again.
-    const count = fit.length === 0 ? 0 : Math.max(tries, fit.length);
-    for (let index = 0; index < count; index++) {
-      const target = fit[index % fit.length];
-      if (target !== undefined) attempts.push({ model: each, target });
-    }
+    const tries = Math.max(0, ...fit.map(triesOf));
+    // Each is asked once before any is asked again, and none more often than it may be.
+    const rounds = Array.from({ length: tries }, (_, round) =>
+      fit.filter((target) => triesOf(target) > round),
+    );
+    const asked = rounds.flat().slice(0, Math.max(tries, fit.length));
+    attempts.push(...asked.map((target) => ({ model: each, target })));
     for (const target of targets) if (!fit.includes(target)) unfit.push({ model: each, target });
   }
   return [...attempts, ...unfit];
@@ -49,14 +49,16 @@ const withFallbacks = (catalogue: Catalogue, model: Model): Model[] => [
   ...model.fallbacks.map((id) => catalogue.find(id)).filter((each) => each !== undefined),
 ];
 
+const triesOf = ({ upstream }: Target): number => 1 + (upstream?.spec.retries ?? 0);
+
 const isFit = ({ circuit, restsUntilMs }: Target, nowMs: number): boolean =>
   circuit.allows() && restsUntilMs <= nowMs;
 
-function order({ targets, strategy }: Model, { random }: PlanOptions): Target[] {
+function order({ targets, strategy }: Model, options: PlanOptions): Target[] {
   const left = [...targets];
   const ordered: Target[] = [];
   while (left.length > 0) {
-    const chosen = strategy === 'latency' ? betterOfTwo(left, random) : byWeight(left, random);
+    const chosen = strategy === 'latency' ? betterOfTwo(left, options) : byWeight(left, options.random);
     ordered.push(...left.splice(chosen, 1).map(({ target }) => target));
   }
   return ordered;
@@ -77,13 +79,13 @@ function byWeight(targets: readonly WeightedTarget[], random: () => number): num
  * Power of two choices: of two drawn at random the one whose expected wait is shorter (peak EWMA, as Finagle's load
  * balancer has it). Nobody herds to the best, and few are asked often who are slow.
  */
-function betterOfTwo(targets: readonly WeightedTarget[], random: () => number): number {
+function betterOfTwo(targets: readonly WeightedTarget[], { random, nowMs }: PlanOptions): number {
   const first = Math.floor(random() * targets.length);
   const second = (first + 1 + Math.floor(random() * (targets.length - 1))) % targets.length;
   const [a, b] = [targets[first], targets[second]];
   if (a === undefined || b === undefined) return first;
-  return expectedWait(a) <= expectedWait(b) ? first : second;
+  return expectedWait(a, nowMs) <= expectedWait(b, nowMs) ? first : second;
 }
 
-const expectedWait = ({ target, weight }: WeightedTarget): number =>
-  (target.latencyMs * (target.running + 1)) / Math.max(weight, 1e-9);
+const expectedWait = ({ target, weight }: WeightedTarget, nowMs: number): number =>
+  (latencyOf(target, nowMs) * (target.running + 1)) / Math.max(weight, 1e-9);

@@ -67,7 +67,11 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
     controller.enqueue(PING);
     silence.set(KEEP_ALIVE_MS);
   });
-  const onAbort = (): void => leave();
+  /** Whoever still reads is not kept waiting. */
+  const onAbort = (): void => {
+    leave();
+    controller.close();
+  };
 
   const end = (outcome: StreamOutcome): void => {
     if (ended) return;
@@ -145,6 +149,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(given) {
       controller = given;
+      if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
       if (answer.first === undefined) {
         silence.set(KEEP_ALIVE_MS);
@@ -163,6 +168,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
         // It may have been cancelled meanwhile.
         if (ended) return;
         if (block === undefined) return finish(undefined);
+        answer.rest();
         const room = controller.desiredSize;
         send(block);
         if (controller.desiredSize !== room) return;

@@ -13,7 +13,8 @@ export type GatewayRequest = {
   stream: boolean;
 };
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+// A byte order mark is no JSON (RFC 8259, 8.1).
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 const QUOTE = 0x22;
 
@@ -36,8 +37,9 @@ export function readRequest(bytes: Uint8Array): GatewayRequest {
       if (seen & 1) throw invalid("The body has two members 'model'", 'model');
       seen |= 1;
       const start = members.starts[index] ?? 0;
-      const value = bytes[start] === QUOTE ? decodeString(bytes, start, members.ends[index] ?? 0) : undefined;
-      if (value === undefined) throw invalid("'model' must be a string", 'model');
+      if (bytes[start] !== QUOTE) throw invalid("'model' must be a string", 'model');
+      const value = decodeString(bytes, start, members.ends[index] ?? 0);
+      if (value === undefined) throw invalid("'model' is not valid JSON", 'model');
       model = value;
     } else if (name === 'stream') {
       if (seen & 2) throw invalid("The body has two members 'stream'", 'stream');
@@ -101,18 +103,20 @@ export function splice(
   changes: readonly Splice[],
 ): Uint8Array {
   const edits: { start: number; end: number; text: Uint8Array }[] = [];
+  const added: string[] = [];
   for (const { name, value } of changes) {
     const index = members.names.lastIndexOf(name);
-    if (index === -1) {
-      const first = members.names.length === 0 && edits.every(({ start }) => start !== insertAt(bytes));
-      const text = encoder.encode(`${JSON.stringify(name)}:${JSON.stringify(value)}${first ? '' : ','}`);
-      edits.push({ start: insertAt(bytes), end: insertAt(bytes), text });
-    } else {
+    if (index === -1) added.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
+    else {
       const start = members.starts[index] ?? 0;
       const end = members.ends[index] ?? 0;
       const text = encoder.encode(JSON.stringify(value));
       if (!equals(bytes, start, end, text)) edits.push({ start, end, text });
     }
+  }
+  if (added.length > 0) {
+    const text = encoder.encode(`${added.join(',')}${members.names.length === 0 ? '' : ','}`);
+    edits.push({ start: insertAt(bytes), end: insertAt(bytes), text });
   }
   if (edits.length === 0) return bytes;
   edits.sort((a, b) => a.start - b.start);

@@ -72,6 +72,7 @@ function skipString(bytes: Uint8Array, from: number): number {
     const byte = bytes[at];
     if (byte === QUOTE) return at + 1;
     if (byte === BACKSLASH) at++;
+    else if (byte !== undefined && byte < 0x20) return -1;
   }
   for (;;) {
     const quote = bytes.indexOf(QUOTE, at);

@@ -35,7 +35,7 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
     const known = catalogue();
     const present = known instanceof Promise ? await known : known;
     const model = findModel(present, call);
-    const reserved = allowances.reserve(call.caller);
+    const reserved = call.continues ? {} : allowances.reserve(call.caller);
     const limits: Record<string, string> = reserved instanceof Promise ? await reserved : reserved;
 
     const account = (executed: Pick<Executed, 'model' | 'target'> | undefined, end: Ended): void => {
@@ -45,6 +45,7 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
         toAccount(call, { model: answering.id, target: executed?.target.name ?? '', outcome: end.outcome }),
         {
           ...{ usage: end.usage, cost, firstEventMs: end.firstEventMs },
+          requests: call.continues ? 0 : 1,
           latencyMs: performance.now() - startedAtMs,
         },
       );
@@ -140,7 +141,7 @@ function findModel(catalogue: Catalogue, { endpoint, request }: ModelCall): Mode
   if (endpoint === 'images' && !catalogue.models.some(({ endpoints }) => endpoints.includes('images'))) {
     throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
   }
-  if (request.model === undefined) {
+  if (request.model === undefined || request.model === '') {
     throw new OpenAiRefusal('malformed', "The member 'model' is required", {
       param: 'model',
       code: 'missing_required_parameter',

@@ -10,7 +10,7 @@ import type { Catalogue } from './targets.ts';
 
 type Chunk = {
   model?: string;
-  error?: { message?: string };
+  error?: { message?: string; code?: string | null };
   choices?: { delta?: { content?: string | null }; finish_reason?: string | null }[];
   usage?: { prompt_tokens?: number; completion_tokens?: number; total_tokens?: number } | null;
 };
@@ -30,7 +30,7 @@ export function createStreamChat(deps: {
       request: readRequest(Buffer.from(JSON.stringify(body))),
       caller: { keyId: '', limits: {}, ...call.caller },
       headers: undefined,
-      atMostOnce: false,
+      ...{ atMostOnce: false, continues: false },
       signal: call.signal,
     });
     if (served.kind === 'whole') throw refusalOf(served.status, served.bytes);
@@ -53,8 +53,8 @@ async function* readParts(body: ReadableStream<Uint8Array>, asked: string): Asyn
         complete = true;
         continue;
       }
-      const { model, error, choices, usage } = parseJson(data) as Chunk;
-      if (error !== undefined) throw upstreamFailed(error.message ?? 'The model failed');
+      const { model, error, choices, usage } = parseChunk(data);
+      if (error !== undefined) throw failureOf(error);
       if (model !== undefined) end.model = model;
       const choice = choices?.[0];
       const text = choice?.delta?.content;
@@ -65,6 +65,20 @@ async function* readParts(body: ReadableStream<Uint8Array>, asked: string): Asyn
   }
   if (complete) yield { type: 'end', ...end };
 }
+
+function parseChunk(data: string): Chunk {
+  try {
+    return (parseJson(data) ?? {}) as Chunk;
+  } catch (error) {
+    throw upstreamFailed('The upstream answered with something that is no answer', { cause: error });
+  }
+}
+
+/** An error within the stream, by the code that it bears. */
+const failureOf = ({ message = 'The model failed', code }: NonNullable<Chunk['error']>): ServiceError =>
+  /^upstream_\w+_timeout$/.test(code ?? '')
+    ? new ServiceError('upstream-timeout', message)
+    : upstreamFailed(message);
 
 const toUsage = ({
   prompt_tokens = 0,

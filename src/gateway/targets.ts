@@ -65,10 +65,12 @@ export function createTargets(now: () => number = () => performance.now()) {
         const upstream = spec === undefined ? undefined : (nextUpstreams.get(spec.name) ?? toUpstream(spec));
         if (upstream !== undefined) nextUpstreams.set(upstream.spec.name, upstream);
         const name = `${upstream?.spec.name ?? 'local'}/${model}`;
-        const known = targets.get(name);
-        const shared = nextTargets.get(name) ?? (known?.upstream === upstream ? known : undefined);
+        // Names may hold slashes, and an upstream may be called local.
+        const key = JSON.stringify([upstream?.spec.name ?? null, model]);
+        const known = targets.get(key);
+        const shared = nextTargets.get(key) ?? (known?.upstream === upstream ? known : undefined);
         const target = shared ?? createTarget({ name, model, upstream }, now);
-        nextTargets.set(name, target);
+        nextTargets.set(key, target);
         return { target, weight };
       };
       const models = catalogue.models.map((model) => ({ ...model, targets: model.targets.map(toTarget) }));
@@ -94,9 +96,15 @@ function createTarget(
   };
 }
 
+const keptOf = ({ latencyAtMs }: Target, nowMs: number): number =>
+  Math.exp(-(nowMs - latencyAtMs) / LATENCY_DECAY_MS);
+
+/** What is still to be believed of its latency: who is never asked would stay slow for ever. */
+export const latencyOf = (target: Target, nowMs: number): number => target.latencyMs * keptOf(target, nowMs);
+
 /** A peak is believed at once, better times only little by little. */
 export function noteLatency(target: Target, latencyMs: number, nowMs: number): void {
-  const kept = Math.exp(-(nowMs - target.latencyAtMs) / LATENCY_DECAY_MS);
+  const kept = keptOf(target, nowMs);
   target.latencyMs =
     latencyMs > target.latencyMs ? latencyMs : target.latencyMs * kept + latencyMs * (1 - kept);
   target.latencyAtMs = nowMs;

@@ -19,6 +19,8 @@ export type Account = {
 };
 
 export type Measures = {
+  /** 0 for a later part of one. */
+  requests: 0 | 1;
   usage: Usage;
   cost: number;
   latencyMs: number;

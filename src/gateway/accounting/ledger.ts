@@ -4,15 +4,13 @@
 
 import {
   appendFileSync,
-  closeSync,
   existsSync,
-  ftruncateSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
@@ -46,6 +44,7 @@ const SUMS = [
 ] as const;
 const SLOT_SIZE = SUMS.length;
 const FILE_BYTES = LEDGER_SLOTS * SLOT_SIZE * 8;
+const EMPTY = new Uint8Array(FILE_BYTES);
 
 export function createLedger(deps: {
   directory: string;
@@ -63,11 +62,15 @@ export function createLedger(deps: {
   const begin = (): Open => {
     const id = `${own}-${++files}`;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // The accounts' names come first: sums without names could not be handed on.
-    appendFileSync(namesPath(id), `${clock.now().getTime()}\n`, { mode: 0o600 });
-    const descriptor = openSync(sumsPath(id), 'ax', 0o600);
-    ftruncateSync(descriptor, FILE_BYTES);
-    closeSync(descriptor);
+    try {
+      // The accounts' names come first: sums without names could not be handed on.
+      appendFileSync(namesPath(id), `${clock.now().getTime()}\n`, { mode: 0o600 });
+      // Written throughout: where the disk had no room for a page, touching it would kill the process.
+      writeFileSync(sumsPath(id), EMPTY, { flag: 'ax', mode: 0o600 });
+    } catch (error) {
+      remove(id);
+      throw error;
+    }
     const mapped = Bun.mmap(sumsPath(id), { shared: true });
     return {
       id,
@@ -142,7 +145,7 @@ export function createLedger(deps: {
   };
 
   return {
-    add(account, { usage, cost, latencyMs, firstEventMs }) {
+    add(account, { requests, usage, cost, latencyMs, firstEventMs }) {
       safely('the use of a model is not accounted for', () => {
         // Others may have taken over what was not handed on for long: after a pause of the machine, too.
         const stale = open !== undefined && performance.now() - open.openedAtMs > LEDGER_STALE_MS;
@@ -151,7 +154,8 @@ export function createLedger(deps: {
         const { sums } = open;
         const at = slotOf(open, account) * SLOT_SIZE;
         const values = [
-          ...[1, usage.estimated ? 1 : 0, usage.promptTokens, usage.completionTokens, cost, latencyMs],
+          ...[requests, usage.estimated ? requests : 0, usage.promptTokens, usage.completionTokens],
+          ...[cost, requests * latencyMs],
           ...(firstEventMs === undefined ? [0, 0] : [1, firstEventMs]),
         ];
         for (let index = 0; index < SLOT_SIZE; index++)

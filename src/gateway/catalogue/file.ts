@@ -52,6 +52,7 @@ export function parseModelsFile(text: string, variable: ReadVariable): Catalogue
   for (const [id, value] of located) {
     const model = models.get(id);
     const fallbacks = value.members(MODEL_MEMBERS)['fallbacks']?.items() ?? [];
+    for (const each of fallbacks) if (each.text() === id) each.fail('names the model itself');
     if (model !== undefined)
       models.set(id, { ...model, fallbacks: fallbacks.map((each) => find(each, model.endpoints)) });
   }
@@ -115,8 +116,8 @@ function readBaseUrl(value: Located): string {
     url !== null &&
     /^https?:$/.test(url.protocol) &&
     url.username === '' &&
-    url.search === '' &&
-    url.hash === '';
+    url.password === '' &&
+    !/[?#]/.test(text);
   return plain
     ? text.replace(/\/+$/, '')
     : value.fail('must be an http or https URL without user, query and fragment');

@@ -17,16 +17,17 @@ export async function listModels(upstream: UpstreamSpec): Promise<CatalogueSpec>
   if (bytes.length > LISTING_BYTES_MAX) throw new Error("the upstream's list of models is too long");
   const { data } = parseJson(Buffer.from(bytes).toString()) as { data?: unknown };
   if (!Array.isArray(data)) throw new Error("the upstream's list of models is none");
-  const models = data.map((each) => toModel(each as Listed, upstream)).filter((each) => each !== undefined);
+  const models = data.map((each) => toModel(each, upstream)).filter((each) => each !== undefined);
   return {
     models: [...models, builtInModel(LOCAL_EMBEDDING_MODEL.id)],
     defaults: { chat: models[0]?.id, embeddings: LOCAL_EMBEDDING_MODEL.id },
   };
 }
 
-type Listed = { id?: unknown; created?: unknown; owned_by?: unknown };
+type Listed = { id?: unknown; created?: unknown; owned_by?: unknown } | null;
 
-function toModel({ id, created, owned_by: ownedBy }: Listed, upstream: UpstreamSpec): ModelSpec | undefined {
+function toModel(listed: Listed, upstream: UpstreamSpec): ModelSpec | undefined {
+  const { id, created, owned_by: ownedBy } = listed ?? {};
   if (typeof id !== 'string' || id === '' || id === LOCAL_EMBEDDING_MODEL.id) return undefined;
   return {
     id,

@@ -1,6 +1,6 @@
 // YAML whose values know their lines, so that a mistake can be pointed at.
 
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 
 /** A mistake in a file: the line and the reason, in one sentence. */
 class FileMistake extends Error {}
@@ -30,8 +30,9 @@ export function readYaml(text: string, variable: ReadVariable): Located {
   const lineAt = (offset: number): number => lines.linePos(offset).line;
   if (error !== undefined) throw new FileMistake(`line ${lineAt(error.pos[0])}: ${error.message}`);
 
-  const locate = (node: Node | null, path: string, parentOffset: number): Located => {
-    const offset = node?.range?.[0] ?? parentOffset;
+  const locate = (written: Node | null, path: string, parentOffset: number): Located => {
+    const offset = written?.range?.[0] ?? parentOffset;
+    const node = isAlias(written) ? (written.resolve(document) ?? null) : written;
     const fail = (reason: string): never => {
       throw new FileMistake(`line ${lineAt(offset)}: ${path === '' ? 'the file' : path} ${reason}`);
     };

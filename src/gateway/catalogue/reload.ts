@@ -66,6 +66,8 @@ export function createCatalogue(deps: {
     },
   });
   const reload = async (): Promise<void> => {
+    // What is being read may be older than what asked for this.
+    await loading?.catch(() => undefined);
     try {
       const { models } = await load();
       log.info({ models: models.length }, 'the models are read');

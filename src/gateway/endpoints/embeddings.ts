@@ -5,6 +5,7 @@ import { type ValidationEntry, ValidationFailure } from '../../core/errors.ts';
 import { readDecodedBody } from '../../http/body.ts';
 import { toJsonBody } from '../../http/json-body.ts';
 import { createValidator } from '../../http/validation.ts';
+import { nonsense } from '../answer.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE, REQUEST_BYTES_MAX } from '../limits.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
 import { parseWhole, readMember, readRequest, splice } from '../request.ts';
@@ -38,45 +39,84 @@ export function createServeEmbeddings({
     const input = readMember(call.request, 'input');
     if (!Array.isArray(input) || input.length <= most || input.every((each) => typeof each === 'number'))
       return serve(call);
-    const limit = createConcurrencyLimit({
-      runningMax: EMBEDDING_PARTS_AT_ONCE,
-      waitingMax: EMBEDDING_INPUTS_MAX,
-      refusal: '',
-    });
-    const starts = Array.from({ length: Math.ceil(input.length / most) }, (_, part) => part * most);
-    const parts = await Promise.all(
-      starts.map((start) => limit.run(() => serve(partOf(call, input.slice(start, start + most))))),
-    );
-    return parts.find((part) => part.kind !== 'whole' || part.status !== 200) ?? putTogether(parts, starts);
+    return serveParts(serve, call, { input, most });
   };
 }
 
-const partOf = (call: ModelCall, input: Json[]): ModelCall => ({
-  ...call,
-  request: readRequest(splice(call.request, [{ name: 'input', value: input }])),
-});
+/** An answer that is none: the whole is answered with it. */
+class Refused extends Error {
+  readonly served: Served;
 
-function putTogether(parts: readonly Served[], starts: readonly number[]): Served {
-  const data: Json[] = [];
-  const usage = { prompt_tokens: 0, total_tokens: 0 };
-  let first: JsonObject | undefined;
-  for (const [part, served] of parts.entries()) {
-    if (served.kind !== 'whole') continue;
-    const answer = parseWhole(served);
-    first ??= answer;
-    for (const each of answer['data'] as (JsonObject & { index: number })[]) {
-      data[(starts[part] ?? 0) + each.index] = { ...each, index: (starts[part] ?? 0) + each.index };
+  constructor(served: Served) {
+    super('a part was refused');
+    this.served = served;
+  }
+}
+
+/** One request to limits and accounts. Who fails ends those who still run. */
+async function serveParts(
+  serve: Serve,
+  call: ModelCall,
+  { input, most }: { input: Json[]; most: number },
+): Promise<Served> {
+  const limit = createConcurrencyLimit({
+    runningMax: EMBEDDING_PARTS_AT_ONCE,
+    waitingMax: EMBEDDING_INPUTS_MAX,
+    refusal: '',
+  });
+  const ending = new AbortController();
+  const signal = AbortSignal.any([call.signal, ending.signal]);
+  const starts = Array.from({ length: Math.ceil(input.length / most) }, (_, part) => part * most);
+  const ask = async (start: number): Promise<Part> => {
+    signal.throwIfAborted();
+    const texts = input.slice(start, start + most);
+    const request = readRequest(splice(call.request, [{ name: 'input', value: texts }]));
+    const served = await serve({ ...call, request, signal, continues: call.continues || start > 0 });
+    if (served.kind !== 'whole' || served.status !== 200) throw new Refused(served);
+    return { headers: served.headers, ...readPart(served.bytes, { start, count: texts.length }) };
+  };
+  try {
+    return putTogether(await Promise.all(starts.map((start) => limit.run(() => ask(start)))));
+  } catch (error) {
+    ending.abort(error);
+    if (error instanceof Refused) return error.served;
+    throw error;
+  }
+}
+
+type Part = { headers: Record<string, string>; answer: JsonObject; rows: JsonObject[] };
+
+/** Throws 502 for an answer that does not hold a vector for each text. */
+function readPart(
+  bytes: Uint8Array,
+  { start, count }: { start: number; count: number },
+): Omit<Part, 'headers'> {
+  const rows: JsonObject[] = [];
+  let answer: JsonObject = {};
+  try {
+    answer = parseWhole({ bytes });
+    for (const [position, row] of (answer['data'] as JsonObject[]).entries()) {
+      const index = Number(row['index'] ?? position);
+      rows[index] = { ...row, index: start + index };
     }
-    const told = answer['usage'] as Partial<typeof usage> | undefined;
+  } catch (error) {
+    throw nonsense(error).refusal;
+  }
+  if (rows.length !== count || rows.includes(undefined as unknown as JsonObject)) throw nonsense().refusal;
+  return { answer, rows };
+}
+
+function putTogether(parts: readonly Part[]): Served {
+  const usage = { prompt_tokens: 0, total_tokens: 0 };
+  for (const { answer } of parts) {
+    const told = answer['usage'] as Partial<typeof usage> | null | undefined;
     usage.prompt_tokens += told?.prompt_tokens ?? 0;
     usage.total_tokens += told?.total_tokens ?? 0;
   }
-  const headers = parts[0]?.headers ?? {};
+  const data = parts.flatMap(({ rows }) => rows);
   return {
-    kind: 'whole',
-    status: 200,
-    headers,
-    bytes: Buffer.from(JSON.stringify({ ...first, data, usage })),
+    ...{ kind: 'whole', status: 200, headers: parts[0]?.headers ?? {} },
+    bytes: Buffer.from(JSON.stringify({ ...parts[0]?.answer, data, usage })),
   };
 }
 

@@ -33,6 +33,7 @@ export function toModelCall(
     caller: principal,
     headers,
     atMostOnce: request.headers.get(AT_MOST_ONCE_HEADER) === 'true',
+    continues: false,
     signal: request.signal,
   };
 }

@@ -129,6 +129,7 @@ function stream(chunks: JsonObject[]): Answer {
     blocks: blocksOf([...texts, 'data: [DONE]\n\n']),
     settle: () => undefined,
     touch: () => undefined,
+    rest: () => undefined,
     expired: () => undefined,
   };
 }

@@ -70,6 +70,10 @@ function compressed(pieces: readonly Piece[], entry: Entry): ReadableStream {
       for (const piece of pieces) gzip.write(piece);
       gzip.end();
     },
+    cancel() {
+      gzip.removeAllListeners('data');
+      gzip.removeAllListeners('end');
+    },
   });
 }
 

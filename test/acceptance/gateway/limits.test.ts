@@ -1,0 +1,218 @@
+// Keys of the gateway: who may ask, how often, for how much.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { eventually, freePort } from '../../support/child.ts';
+import { type ModelsFile, type RunningGateway, startGateway } from '../../support/gateway.ts';
+import { startService, WORKSPACE } from '../../support/service.ts';
+import { type Client, createClient, errorOf } from './client.ts';
+
+setDefaultTimeout(60_000);
+
+const modelsFile = (mockUrl: string): ModelsFile => ({
+  upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
+  models: {
+    ok: {
+      targets: [{ upstream: 'mock', model: 'ok' }],
+      price: { input_per_million: 1_000_000, output_per_million: 1_000_000 },
+    },
+    trickle: {
+      targets: [{ upstream: 'mock', model: 'trickle+ms=20+words=300' }],
+      price: { input_per_million: 1_000_000, output_per_million: 1_000_000 },
+    },
+    embed: { endpoints: ['embeddings'], targets: [{ upstream: 'mock', model: 'ok+key=embed' }] },
+  },
+});
+
+let gateway: RunningGateway;
+let client: Client;
+beforeAll(async () => {
+  gateway = await startGateway(modelsFile);
+  client = createClient(gateway);
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+/** The answers to so many questions, one after the other. */
+async function askTimes(times: number, key: string, asking: Client = client): Promise<Response[]> {
+  const answers: Response[] = [];
+  for (let index = 0; index < times; index++) {
+    const response = await asking.ask('ok', { key });
+    if (response.status === 200) await response.text();
+    answers.push(response);
+  }
+  return answers;
+}
+
+describe('requests a minute', () => {
+  test('are so many and not one more; headers tell it', async () => {
+    const { key } = await client.newKey({ requests_per_minute: 5 });
+    const answers = await askTimes(6, key);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(answers.slice(0, 5).map(({ headers }) => headers.get('x-ratelimit-remaining-requests'))).toEqual([
+      ...['4', '3', '2', '1', '0'],
+    ]);
+    for (const { headers } of answers) expect(headers.get('x-ratelimit-limit-requests')).toBe('5');
+    const last = answers[5] as Response;
+    expect(Number(last.headers.get('retry-after'))).toBeGreaterThan(5);
+    expect(Number(last.headers.get('retry-after'))).toBeLessThanOrEqual(12);
+    expect(Number(last.headers.get('retry-after-ms'))).toBeLessThanOrEqual(12_000);
+    expect(await errorOf(last)).toMatchObject({ status: 429, code: 'rate_limit_exceeded', type: 'requests' });
+  });
+
+  test('count streams, embeddings and all at once, too', async () => {
+    const { key } = await client.newKey({ requests_per_minute: 3 });
+    const body = { stream: true };
+    const input = { input: ['a'], messages: undefined };
+    const all = await Promise.all([
+      ...Array.from({ length: 4 }, () => client.ask('ok', { key, body })),
+      ...Array.from({ length: 4 }, () => client.ask('embed', { key, path: '/v1/embeddings', body: input })),
+      ...Array.from({ length: 4 }, () =>
+        client.ask('embed', { key, path: `/${WORKSPACE}/v1/embeddings`, body: input }),
+      ),
+    ]);
+    expect(all.filter(({ status }) => status === 200)).toHaveLength(3);
+    expect(all.filter(({ status }) => status === 429)).toHaveLength(9);
+    for (const response of all) await response.text();
+  });
+
+  test('do not count what is refused before', async () => {
+    const { key } = await client.newKey({ requests_per_minute: 1 });
+    for (let index = 0; index < 5; index++) {
+      expect((await client.ask('nobody', { key })).status).toBe(404);
+      expect((await client.ask('embed', { key })).status).toBe(400);
+    }
+    expect((await client.ask('ok', { key })).status).toBe(200);
+  });
+});
+
+test('tokens a minute: what was used counts afterwards', async () => {
+  const { key } = await client.newKey({ tokens_per_minute: 10 });
+  const first = await client.ask('ok', {
+    key,
+    body: { messages: [{ role: 'user', content: 'a '.repeat(50) }] },
+  });
+  expect(first.status).toBe(200);
+  expect(first.headers.get('x-ratelimit-limit-tokens')).toBe('10');
+  await first.text();
+  const second = await client.ask('ok', { key });
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(60);
+  expect(await errorOf(second)).toMatchObject({ status: 429, code: 'rate_limit_exceeded', type: 'tokens' });
+});
+
+test('tokens of a stream that was left count, too', async () => {
+  const { key } = await client.newKey({ tokens_per_minute: 5 });
+  const leaving = new AbortController();
+  const stream = await client.ask('trickle', { key, body: { stream: true }, signal: leaving.signal });
+  const reader = stream.body?.getReader();
+  for (let index = 0; index < 8; index++) await reader?.read();
+  leaving.abort();
+  await eventually('the tokens to count', async () => (await client.ask('ok', { key })).status === 429, 3000);
+});
+
+test('a budget that is used up is told as OpenAI does, and SDKs do not try again', async () => {
+  const { key } = await client.newKey({ budget_per_month: 1 });
+  const [first, second] = await askTimes(2, key);
+  expect(first?.status).toBe(200);
+  expect(second?.headers.get('x-should-retry')).toBe('false');
+  expect(await errorOf(second as Response)).toMatchObject({
+    ...{ status: 429, code: 'insufficient_quota', type: 'insufficient_quota' },
+  });
+});
+
+test('limits outlive a restart', async () => {
+  await using own = await startGateway(modelsFile);
+  const before = createClient(own);
+  const { key } = await before.newKey({ requests_per_minute: 2, budget_per_month: 1000 });
+  expect((await askTimes(3, key, before)).map(({ status }) => status)).toEqual([200, 200, 429]);
+  await Bun.sleep(600);
+  own.service.child.kill('SIGKILL');
+  await own.service.child.exited;
+  const path = `${own.service.dataDir}/models.json`;
+  await Bun.write(path, JSON.stringify(modelsFile(own.mock.url)));
+  await using again = await startService({
+    dataDir: own.service.dataDir,
+    environment: { MODELS_CONFIG: path },
+  });
+  const after = createClient({ url: again.url, key: own.key });
+  expect((await askTimes(1, key, after)).map(({ status }) => status)).toEqual([429]);
+});
+
+test('two processes share them', async () => {
+  await using own = await startGateway(modelsFile, { PROCESSES: '2', PORT: String(freePort()) });
+  const asking = createClient(own);
+  const { key } = await asking.newKey({ requests_per_minute: 30 });
+  let answered = 0;
+  const startedAt = performance.now();
+  for (let round = 0; round < 12; round++) {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => asking.ask('ok', { key, headers: { connection: 'close' } })),
+    );
+    answered += answers.filter(({ status }) => status === 200).length;
+    for (const response of answers) await response.text();
+    await Bun.sleep(300);
+  }
+  const refilled = ((performance.now() - startedAt) / 60_000) * 30;
+  expect(answered).toBeGreaterThanOrEqual(30);
+  // Between two tellings, the processes may let through what the other has used: half of a round.
+  expect(answered).toBeLessThanOrEqual(30 + refilled + 8);
+});
+
+describe('who may ask', () => {
+  const CALLS = [
+    ['/v1/chat/completions', 'ok'],
+    ['/chat/completions', 'ok'],
+    ['/v1/completions', 'ok'],
+    ['/v1/embeddings', 'embed'],
+    [`/${WORKSPACE}/v1/embeddings`, 'embed'],
+    ['/v1/images/generations', 'ok'],
+  ] as const;
+
+  test('a key without the scope gets 403 in OpenAI’s shape', async () => {
+    const { key } = await client.newKey({}, ['documents:read']);
+    for (const [path, model] of CALLS)
+      expect(await errorOf(await client.ask(model, { key, path }))).toMatchObject({
+        ...{ status: 403, code: 'insufficient_permissions', type: 'invalid_request_error', param: null },
+      });
+    const list = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await errorOf(list)).status).toBe(403);
+  });
+
+  test('an unknown key gets 401, though none is needed', async () => {
+    for (const [path, model] of CALLS)
+      expect(await errorOf(await client.ask(model, { key: 'sk-nobody', path }))).toMatchObject({
+        ...{ status: 401, code: 'invalid_api_key' },
+      });
+  });
+
+  test('a revoked key gets 401 at once', async () => {
+    const { id, key } = await client.newKey({});
+    expect((await client.ask('ok', { key })).status).toBe(200);
+    await client.call('DELETE', `/admin/api/workspaces/${WORKSPACE}/keys/${id}`, { key: gateway.key });
+    expect((await client.ask('ok', { key })).status).toBe(401);
+  });
+
+  test('on loopback nobody needs a key', async () => {
+    expect((await client.ask('ok', { key: '' })).status).toBe(200);
+    expect(gateway.service.child.output()).toMatch(/^ {2}Models {5}answer without a key/m);
+  });
+
+  for (const environment of [{ GATEWAY_ANONYMOUS: 'false' }, { HOST: '0.0.0.0' }]) {
+    test(`with ${JSON.stringify(environment)} everybody needs one`, async () => {
+      await using own = await startGateway(modelsFile, environment);
+      const url = own.url.replace('0.0.0.0', '127.0.0.1');
+      const asking = createClient({ url, key: own.key });
+      expect(own.service.child.output()).toMatch(/^ {2}Models {5}answer with a key only/m);
+      for (const [path, model] of CALLS)
+        expect(await errorOf(await asking.ask(model, { key: '', path }))).toMatchObject({
+          ...{ status: 401, code: 'invalid_api_key' },
+        });
+      expect((await errorOf(await fetch(`${url}/v1/models`))).status).toBe(401);
+      expect((await asking.ask('ok')).status).toBe(200);
+    });
+  }
+
+  test('on every interface nobody needs one where the setting says so', async () => {
+    await using own = await startGateway(modelsFile, { HOST: '0.0.0.0', GATEWAY_ANONYMOUS: 'true' });
+    const url = own.url.replace('0.0.0.0', '127.0.0.1');
+    expect((await createClient({ url, key: own.key }).ask('ok', { key: '' })).status).toBe(200);
+  });
+});

@@ -1,0 +1,135 @@
+// The service is killed again and again while models are asked: every answered request is accounted for, once.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bodyOf, createCaller } from '../acceptance/support/caller.ts';
+import { eventually, freePort } from '../support/child.ts';
+import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
+import { startPostgresServer } from '../support/postgres-server.ts';
+import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { createRandom, type Random, seedOfRun } from './support/random.ts';
+
+setDefaultTimeout(180_000);
+
+const CRASHES = 6;
+const CLIENTS = 6;
+const LOAD_MS = { from: 300, to: 1500 };
+
+/** What clients saw: of each model, answers that came whole, and requests that got none. */
+type Seen = Record<'whole' | 'streamed', { answered: number; lost: number }>;
+
+for (const processes of ['1', '2']) {
+  test(`${CRASHES} crashes of ${processes} process(es) lose no account and double none`, async () => {
+    const seed = seedOfRun();
+    const dataDir = mkdtempSync(join(tmpdir(), 'atrium-model-crash-'));
+    const postgres = await startPostgresServer();
+    const mock = await startMockUpstream();
+    const port = String(freePort());
+    const path = join(dataDir, 'models.json');
+    writeFileSync(path, JSON.stringify(modelsFile(mock)));
+    const start = (): Promise<RunningService> =>
+      startService({
+        dataDir,
+        detached: true,
+        environment: { PORT: port, DATABASE_URL: postgres.url, PROCESSES: processes, MODELS_CONFIG: path },
+      });
+    let service = await start();
+    const seen: Seen = { whole: { answered: 0, lost: 0 }, streamed: { answered: 0, lost: 0 } };
+    let ending = false;
+    const random = createRandom(seed);
+    const clients = Array.from({ length: CLIENTS }, () =>
+      askAgainAndAgain(service.url, { seen, random: random.fork(), isEnding: () => ending }),
+    );
+    try {
+      for (let crash = 0; crash < CRASHES; crash++) {
+        await Bun.sleep(random.between(LOAD_MS));
+        service.child.kill('SIGKILL');
+        await service.child.exited;
+        service = await start();
+      }
+      ending = true;
+      await Promise.all(clients);
+      await expectAccounts(service.url, seen);
+    } catch (error) {
+      console.error(`FAULT_SEED=${seed}`);
+      throw error;
+    } finally {
+      ending = true;
+      service.child.kill('SIGKILL');
+      await service.child.exited;
+      await mock.stop();
+      await postgres.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+}
+
+const modelsFile = (mock: MockUpstream): object => ({
+  upstreams: { mock: { base_url: `${mock.url}/v1`, retries: 0 } },
+  models: {
+    whole: { targets: [{ upstream: 'mock', model: 'fast' }] },
+    streamed: { targets: [{ upstream: 'mock', model: 'fast-20' }] },
+  },
+});
+
+async function askAgainAndAgain(
+  url: string,
+  { seen, random, isEnding }: { seen: Seen; random: Random; isEnding: () => boolean },
+): Promise<void> {
+  while (!isEnding()) {
+    const model = random.chance(0.3) ? 'streamed' : 'whole';
+    try {
+      const response = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${BOOTSTRAP_KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ model, stream: model === 'streamed' },
+          messages: [{ role: 'user', content: 'hello' }],
+        }),
+        signal: AbortSignal.timeout(5000),
+      });
+      const text = await response.text();
+      const isWhole = response.status === 200 && (model === 'whole' || text.includes('[DONE]'));
+      if (isWhole) seen[model].answered += 1;
+      else seen[model].lost += 1;
+    } catch {
+      seen[model].lost += 1;
+      await Bun.sleep(20);
+    }
+  }
+}
+
+type Usage = { items: { group: string; requests: number; prompt_tokens: number }[] };
+
+async function expectAccounts(url: string, seen: Seen): Promise<void> {
+  const call = createCaller(url);
+  const read = async (): Promise<Map<string, number>> => {
+    const path = `/admin/api/workspaces/${WORKSPACE}/model-usage`;
+    const { items } = bodyOf<Usage>(await call('GET', path, { key: BOOTSTRAP_KEY }), 200);
+    return new Map(items.map(({ group, requests }) => [group, requests]));
+  };
+  const isAccounted = (counts: Map<string, number>): boolean =>
+    (['whole', 'streamed'] as const).every((model) => (counts.get(model) ?? 0) >= seen[model].answered);
+  // What a killed process left is handed on by the next one once it is old enough.
+  let counts = new Map<string, number>();
+  await eventually(
+    'every account',
+    async () => {
+      counts = await read();
+      return isAccounted(counts);
+    },
+    30_000,
+  ).catch(() => undefined);
+  const accounted = [...counts];
+  expect({ seen, accounted, all: isAccounted(counts) }).toEqual({ seen, accounted, all: true });
+  // None comes twice, however long one waits.
+  await Bun.sleep(12_000);
+  for (const [model, requests] of await read()) {
+    const { answered, lost } = seen[model as keyof Seen];
+    expect(requests).toBeGreaterThanOrEqual(answered);
+    expect(requests).toBeLessThanOrEqual(answered + lost);
+  }
+  expect(seen.whole.answered).toBeGreaterThan(500);
+}

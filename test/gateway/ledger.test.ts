@@ -1,0 +1,159 @@
+// Accounts of answered requests: they outlive the process, and are handed on once.
+
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServiceEvent } from '../../src/core/event.ts';
+import type { Account, Measures } from '../../src/gateway/accounting/account.ts';
+import { createLedger } from '../../src/gateway/accounting/ledger.ts';
+import { silentLog } from '../support/database.ts';
+
+const ACCOUNT: Account = {
+  ...{ workspaceId: 'w', subject: 'a@example.com', keyId: 'k', endpoint: 'chat', model: 'm' },
+  ...{ target: 'u/m', outcome: 'ok' },
+};
+const MEASURES: Measures = {
+  ...{ requests: 1, cost: 0.5, latencyMs: 10, firstEventMs: 4 },
+  usage: { promptTokens: 3, completionTokens: 5, estimated: false },
+};
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'atrium-ledger-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** A process's ledger; `events` may be shared by several, as the database does it: the same one counts once. */
+function ledger(events = new Map<string, ServiceEvent>()) {
+  const errors: unknown[] = [];
+  let now = new Date('2026-11-21T10:00:00Z');
+  const created = createLedger({
+    directory,
+    record: (event) => void events.set(event.eventId ?? '', event),
+    clock: { now: () => now },
+    log: { ...silentLog, error: (...given: unknown[]) => void errors.push(given) },
+  });
+  return {
+    ...{ events, errors, add: created.add, job: created.job },
+    handOn: async () => created.job.settle?.(),
+    setNow: (next: string) => {
+      now = new Date(next);
+    },
+  };
+}
+
+const sumOf = (events: Map<string, ServiceEvent>, name: string): number =>
+  [...events.values()].reduce((sum, { data }) => sum + Number(data[name]), 0);
+
+/** As if nobody had written to it for long. */
+function age(): void {
+  for (const name of readdirSync(directory)) utimesSync(join(directory, name), 0, 0);
+}
+
+test('requests of one account are one event, with their sums', async () => {
+  const { add, events, handOn } = ledger();
+  for (let index = 0; index < 1000; index++) add(ACCOUNT, MEASURES);
+  add({ ...ACCOUNT, outcome: 'failed' }, { ...MEASURES, firstEventMs: undefined });
+  await handOn();
+  const [ok, failed] = events.values();
+  expect(ok).toMatchObject({
+    ...{ workspaceId: 'w/models', type: 'model.usage', subject: 'a@example.com' },
+    time: new Date('2026-11-21T10:00:00Z'),
+    data: {
+      ...{ value: 1000, key_id: 'k', endpoint: 'chat', model: 'm', target: 'u/m', outcome: 'ok' },
+      ...{ requests: 1000, estimated: 0, prompt_tokens: 3000, completion_tokens: 5000, cost: 500 },
+      ...{ latency_ms: 10_000, first_events: 1000, first_event_ms: 4000 },
+    },
+  });
+  expect(failed?.data).toMatchObject({ requests: 1, first_events: 0 });
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test('later parts of a request add to its tokens and cost alone', async () => {
+  const { add, events, handOn } = ledger();
+  add(ACCOUNT, MEASURES);
+  add(ACCOUNT, { ...MEASURES, requests: 0, usage: { ...MEASURES.usage, estimated: true } });
+  await handOn();
+  expect([...events.values()][0]?.data).toMatchObject({
+    ...{ requests: 1, estimated: 0, prompt_tokens: 6, cost: 1, latency_ms: 10 },
+  });
+});
+
+test('more accounts than a file holds are all kept', async () => {
+  const { add, events, handOn } = ledger();
+  for (let index = 0; index < 5000; index++) add({ ...ACCOUNT, keyId: `k${index}` }, MEASURES);
+  await handOn();
+  expect([events.size, sumOf(events, 'requests')]).toEqual([5000, 5000]);
+});
+
+describe('what a killed process left', () => {
+  test('is handed on by the next one, once it is old enough', async () => {
+    const killed = ledger();
+    for (let index = 0; index < 7; index++) killed.add(ACCOUNT, MEASURES);
+    const fresh = ledger();
+    await fresh.job.start();
+    expect(fresh.events.size).toBe(0);
+    await fresh.job.stop();
+    age();
+    const next = ledger();
+    await next.job.start();
+    await next.job.stop();
+    expect(sumOf(next.events, 'requests')).toBe(7);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('counts once, though several find it and it wakes up again', async () => {
+    const events = new Map<string, ServiceEvent>();
+    const paused = ledger(events);
+    for (let index = 0; index < 7; index++) paused.add(ACCOUNT, MEASURES);
+    age();
+    for (const finder of [ledger(events), ledger(events)]) {
+      await finder.job.start();
+      await finder.job.stop();
+    }
+    await paused.handOn();
+    paused.add(ACCOUNT, MEASURES);
+    await paused.handOn();
+    expect(sumOf(events, 'requests')).toBe(8);
+    expect(paused.errors).toEqual([]);
+  });
+
+  test('may be half written', async () => {
+    ledger().add(ACCOUNT, MEASURES);
+    const [names = ''] = readdirSync(directory).filter((name) => name.endsWith('.names'));
+    const path = join(directory, names);
+    truncateSync(path, statSync(path).size - 5);
+    writeFileSync(join(directory, 'x-1.names'), '');
+    writeFileSync(join(directory, 'y-1.names'), '17637');
+    writeFileSync(join(directory, 'y-1.sums'), 'short');
+    age();
+    const next = ledger();
+    await next.job.start();
+    await next.job.stop();
+    expect(next.errors).toEqual([]);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+test('a file has all its room from the start: a full disk is an error that is logged, not a signal that kills', () => {
+  ledger().add(ACCOUNT, MEASURES);
+  const [sums = ''] = readdirSync(directory).filter((name) => name.endsWith('.sums'));
+  const { blocks, size } = statSync(join(directory, sums));
+  expect(size).toBeGreaterThan(0);
+  expect(blocks * 512).toBeGreaterThanOrEqual(size);
+});
+
+test('a folder that cannot be written to fails no request', () => {
+  writeFileSync(join(directory, 'file'), '');
+  const errors: unknown[] = [];
+  const { add } = createLedger({
+    directory: join(directory, 'file'),
+    record: () => undefined,
+    clock: { now: () => new Date() },
+    log: { ...silentLog, error: (...given: unknown[]) => void errors.push(given) },
+  });
+  add(ACCOUNT, MEASURES);
+  add(ACCOUNT, MEASURES);
+  expect(errors).toHaveLength(2);
+});

@@ -1,0 +1,216 @@
+// However a request ends, nothing of it stays: no deadline, no place, no listener, no request that runs.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createDeadlines } from '../../src/core/deadlines.ts';
+import { createAnswerCache } from '../../src/gateway/cache.ts';
+import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
+import type { ChatPart } from '../../src/gateway/chat-call.ts';
+import { createExecute } from '../../src/gateway/execute.ts';
+import { createLocalModels } from '../../src/gateway/local/answer.ts';
+import { createReach } from '../../src/gateway/reach.ts';
+import { readRequest } from '../../src/gateway/request.ts';
+import { createServe } from '../../src/gateway/serve.ts';
+import { createStreamChat } from '../../src/gateway/stream-chat.ts';
+import { createTargets } from '../../src/gateway/targets.ts';
+import { eventually } from '../support/child.ts';
+import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
+
+setDefaultTimeout(60_000);
+
+const FAULTS = [
+  ...['ok', 'die', 'die-mid', 'hang', 'hang-mid', 'status-400', 'status-401', 'status-429', 'status-500'],
+  ...[
+    'redirect',
+    'html',
+    'empty',
+    'invalid-json',
+    'cut',
+    'no-done',
+    'error-mid',
+    'bad-chunk',
+    'gzip',
+    'shards',
+  ],
+  ...['crlf', 'unstreamed', 'big+mb=1', 'trickle+ms=20+words=100', 'slow+ms=100'],
+];
+
+let mock: MockUpstream;
+beforeAll(async () => {
+  mock = await startMockUpstream();
+});
+afterAll(() => mock.stop());
+
+/** Counts who listens. */
+function listened(): { controller: AbortController; signal: AbortSignal; listeners: () => number } {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let listeners = 0;
+  const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
+  const known = new Set<unknown>();
+  signal.addEventListener = (...given: Parameters<typeof add>) => {
+    known.add(given[1]);
+    listeners = known.size;
+    add(...given);
+  };
+  signal.removeEventListener = (...given: Parameters<typeof remove>) => {
+    known.delete(given[1]);
+    listeners = known.size;
+    remove(...given);
+  };
+  return { controller, signal, listeners: () => listeners };
+}
+
+function setting() {
+  const deadlines = createDeadlines();
+  const targets = createTargets();
+  const catalogue = targets.build(
+    parseModelsFile(
+      JSON.stringify({
+        upstreams: {
+          mock: {
+            base_url: `${mock.url}/v1`,
+            ...{
+              retries: 1,
+              timeout_ms: { first_byte: 700, idle: 700 },
+              concurrency: { max: 4, queue: 100 },
+            },
+          },
+        },
+        models: Object.fromEntries([
+          ...FAULTS.map((fault) => [fault, { targets: [{ upstream: 'mock', model: fault }] }]),
+          ['echo', { targets: [{ model: 'local-echo' }] }],
+        ]),
+      }),
+      () => undefined,
+    ),
+  );
+  let accounts = 0;
+  const serve = createServe({
+    ...{ catalogue: () => catalogue, cache: createAnswerCache(), deadlines },
+    allowances: { reserve: () => ({}), use: () => undefined, job: { name: '', start() {}, async stop() {} } },
+    execute: createExecute({
+      ...{ deadlines, reach: createReach(), observe: () => undefined },
+      answerLocally: createLocalModels(async (texts) => new Float32Array(texts.length * 384)),
+      random: () => 0,
+    }),
+    ledger: {
+      add: () => {
+        accounts += 1;
+      },
+    },
+  });
+  return {
+    ...{ deadlines, serve, accounts: () => accounts },
+    streamChat: createStreamChat({ serve, catalogue: () => catalogue }),
+    /** Whether nothing is left. */
+    async rests(): Promise<void> {
+      await eventually('the deadlines to go', () => deadlines.size() === 0, 8000);
+      for (const { running, upstream } of targets.all()) {
+        expect(running).toBe(0);
+        expect(upstream?.places.figures() ?? { running: 0, waiting: 0 }).toEqual({ running: 0, waiting: 0 });
+      }
+    },
+    async ask(model: string, stream: boolean, signal: AbortSignal): Promise<void> {
+      const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };
+      const served = await serve({
+        ...{ endpoint: 'chat', headers: {}, atMostOnce: false, continues: false, signal },
+        request: readRequest(Buffer.from(JSON.stringify(body))),
+        caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
+      });
+      if (served.kind === 'stream') await new Response(served.body).text();
+    },
+  };
+}
+
+for (const fault of FAULTS) {
+  test(`${fault}: whole and streamed, with clients that stay and that leave`, async () => {
+    const { ask, rests, accounts } = setting();
+    const all = [true, false].flatMap((stream) =>
+      [undefined, 0, 5, 60, 300].map(async (leavesAfterMs) => {
+        const { controller, signal, listeners } = listened();
+        const timer =
+          leavesAfterMs === undefined ? undefined : setTimeout(() => controller.abort(), leavesAfterMs);
+        await ask(fault, stream, signal).catch(() => undefined);
+        clearTimeout(timer);
+        return listeners;
+      }),
+    );
+    const listeners = await Promise.all(all);
+    await rests();
+    // `once` takes those away that were called.
+    expect(listeners.map((count) => count())[0]).toBe(0);
+    expect(listeners.map((count) => count())[5]).toBe(0);
+    expect(accounts()).toBe(10);
+  });
+}
+
+describe('a conversation within the process', () => {
+  const caller = { workspaceId: 'w', email: '' };
+  const messages = [{ role: 'user', content: 'one two three' }] as const;
+
+  async function partsOf(parts: AsyncIterable<ChatPart>): Promise<ChatPart[]> {
+    const all: ChatPart[] = [];
+    for await (const part of parts) all.push(part);
+    return all;
+  }
+
+  test('is told in deltas, and ends once, with its usage', async () => {
+    const { streamChat, rests } = setting();
+    for (const model of ['ok', 'echo', 'crlf', 'shards', 'unstreamed', 'no-done', 'gzip']) {
+      const parts = await partsOf(
+        streamChat({ caller, model, messages, signal: new AbortController().signal }),
+      );
+      const ends = parts.filter(({ type }) => type === 'end');
+      expect([model, ends.length, parts.at(-1)?.type]).toEqual([model, 1, 'end']);
+      expect(parts.length).toBeGreaterThan(1);
+      const end = parts.at(-1);
+      if (end?.type === 'end') expect(end.usage.totalTokens).toBeGreaterThan(0);
+    }
+    await rests();
+  });
+
+  const failures: [model: string, kind: string][] = [
+    ['nobody', 'not-found'],
+    ['status-429', 'too-many-requests'],
+    ['status-500', 'upstream-failed'],
+    ['die', 'upstream-failed'],
+    ['die-mid', 'upstream-failed'],
+    ['cut', 'upstream-failed'],
+    ['error-mid', 'upstream-failed'],
+    ['bad-chunk', 'upstream-failed'],
+    ['hang', 'upstream-timeout'],
+    ['hang-mid', 'upstream-timeout'],
+  ];
+  for (const [model, kind] of failures) {
+    test(`fails as ${kind}: ${model}`, async () => {
+      const { streamChat, rests } = setting();
+      const parts = partsOf(streamChat({ caller, model, messages, signal: new AbortController().signal }));
+      await expect(parts).rejects.toMatchObject({ kind });
+      await rests();
+    });
+  }
+
+  test('that is cancelled ends at once, with the signal’s reason, and cancels the model', async () => {
+    for (const model of ['trickle+ms=20+words=100', 'hang', 'hang-mid', 'ok']) {
+      const { streamChat, rests } = setting();
+      const leaving = new AbortController();
+      const reason = new Error('left');
+      setTimeout(() => leaving.abort(reason), model === 'ok' ? 0 : 150);
+      const startedAt = performance.now();
+      const parts = partsOf(streamChat({ caller, model, messages, signal: leaving.signal }));
+      if (model === 'ok') await parts.catch(() => undefined);
+      else await expect(Promise.race([parts, Bun.sleep(3000)])).rejects.toBe(reason);
+      expect(performance.now() - startedAt).toBeLessThan(1500);
+      await rests();
+    }
+  });
+
+  test('that is not heard to its end cancels the model', async () => {
+    const { streamChat, rests, accounts } = setting();
+    const model = 'trickle+ms=20+words=100';
+    for await (const part of streamChat({ caller, model, messages, signal: new AbortController().signal }))
+      if (part.type === 'delta') break;
+    await rests();
+    expect(accounts()).toBe(1);
+  });
+});

@@ -1,0 +1,263 @@
+// One stream to the client: comments in silence, an honest end, and nothing left behind.
+
+import { describe, expect, test } from 'bun:test';
+import { createDeadlines, type Deadlines } from '../../src/core/deadlines.ts';
+import type { StreamAnswer } from '../../src/gateway/answer.ts';
+import { type EventBlocks, readEventBlocks } from '../../src/gateway/events.ts';
+import { pumpStream, type StreamEnd } from '../../src/gateway/pump.ts';
+import { OpenAiRefusal } from '../../src/http/openai-error.ts';
+import { eventually } from '../support/child.ts';
+
+/** A fake whose seconds are milliseconds. */
+function quickDeadlines(): Deadlines {
+  return createDeadlines(() => performance.now() * 1000);
+}
+
+const chunk = (delta: object, rest: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason: null }], ...rest })}\n\n`;
+const FINISH = 'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
+const USAGE = 'data: {"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}\n\n';
+const DONE = 'data: [DONE]\n\n';
+
+/** An upstream under the test's hands. */
+function upstream() {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let cancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start(given) {
+      controller = given;
+    },
+    cancel() {
+      cancelled = true;
+    },
+  });
+  return {
+    blocks: readEventBlocks(body),
+    say: (text: string) => controller?.enqueue(Buffer.from(text)),
+    close: () => controller?.close(),
+    die: () => controller?.error(new Error('died')),
+    cancelled: () => cancelled,
+  };
+}
+
+type Settled = 'ok' | 'failed' | 'left';
+
+function pumped(
+  blocks: EventBlocks,
+  options: {
+    first?: string | undefined;
+    hidesUsage?: boolean;
+    endsPlainly?: boolean;
+    deadlines?: Deadlines;
+    expired?: OpenAiRefusal;
+    signal?: AbortSignal;
+  } = {},
+) {
+  const ends: StreamEnd[] = [];
+  const settled: Settled[] = [];
+  let touched = 0;
+  const answer: StreamAnswer = {
+    ...{ kind: 'stream', headers: {}, blocks },
+    first: options.first === undefined ? undefined : Buffer.from(options.first),
+    settle: (outcome) => void settled.push(outcome),
+    touch: () => {
+      touched += 1;
+    },
+    rest: () => undefined,
+    expired: () => options.expired,
+  };
+  const deadlines = options.deadlines ?? createDeadlines();
+  const body = pumpStream({
+    ...{ answer, deadlines, spec: undefined, promptBytes: 40, startedAtMs: performance.now() },
+    hidesUsage: options.hidesUsage ?? false,
+    endsPlainly: options.endsPlainly ?? false,
+    signal: options.signal ?? new AbortController().signal,
+    onEnd: (end) => void ends.push(end),
+  });
+  return { body, ends, settled, deadlines, touched: () => touched };
+}
+
+const textOf = (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text();
+
+const TOLD = { promptTokens: 3, completionTokens: 4, estimated: false };
+
+test('what comes goes on byte for byte, and is counted once', async () => {
+  const { blocks, say, close } = upstream();
+  const { body, ends, settled, deadlines } = pumped(blocks, { first: chunk({ content: 'a' }) });
+  say(chunk({ content: 'b' }));
+  say(FINISH + USAGE + DONE);
+  close();
+  expect(await textOf(body)).toBe(chunk({ content: 'a' }) + chunk({ content: 'b' }) + FINISH + USAGE + DONE);
+  expect(ends).toMatchObject([{ outcome: 'ok', usage: TOLD }]);
+  expect(settled).toEqual(['ok']);
+  await eventually('nothing to wait', () => deadlines.size() === 0);
+});
+
+test('usage that we asked for is not shown; beside choices it stays', async () => {
+  const both = chunk({ content: 'b' }, { usage: { prompt_tokens: 1, completion_tokens: 1 } });
+  const { blocks, say, close } = upstream();
+  const { body, ends } = pumped(blocks, { first: chunk({ content: 'a' }), hidesUsage: true });
+  say(both + FINISH + USAGE + DONE);
+  close();
+  expect(await textOf(body)).toBe(chunk({ content: 'a' }) + both + FINISH + DONE);
+  expect(ends).toMatchObject([{ usage: TOLD }]);
+});
+
+describe('while the upstream is silent', () => {
+  test('comments come every fifteen seconds, before the first event and between events only', async () => {
+    const { blocks, say, close } = upstream();
+    const { body, deadlines } = pumped(blocks, { deadlines: quickDeadlines() });
+    const reader = body.getReader();
+    let seen = '';
+    const read = async (): Promise<void> => {
+      const { value } = await reader.read();
+      seen += Buffer.from(value ?? []).toString();
+    };
+    while (seen.split(': keep-alive\n\n').length < 4) await read();
+    say('data: {"id":"c","cho');
+    const before = seen.length;
+    while (seen.length < before + 2) await read();
+    say('ices":[]}\n\n');
+    while (!seen.includes('data:')) await read();
+    say(FINISH + DONE);
+    close();
+    while (!seen.includes('[DONE]')) await read();
+    const events = seen.split('\n\n').filter((each) => each !== '');
+    expect(events.filter((each) => each !== ': keep-alive')).toEqual([
+      ...['data: {"id":"c","choices":[]}', FINISH.trim(), DONE.trim()],
+    ]);
+    await eventually('nothing to wait', () => deadlines.size() === 0);
+  });
+
+  test('none comes where events do', async () => {
+    const { blocks, say, close } = upstream();
+    const { body } = pumped(blocks, { first: chunk({}) });
+    say(FINISH + DONE);
+    close();
+    expect(await textOf(body)).not.toContain(': keep-alive');
+  });
+});
+
+describe('the end is told as it was', () => {
+  const errorOf = (text: string): { code: string } => {
+    const last = text.split('\n\n').at(-2) ?? '';
+    return (JSON.parse(last.slice(6)) as { error: { code: string } }).error;
+  };
+
+  test('death in the middle is an error, without [DONE]', async () => {
+    const { blocks, say, die } = upstream();
+    const { body, ends, settled } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    const text = textOf(body);
+    say(chunk({ content: 'b' }));
+    await Bun.sleep(5);
+    die();
+    expect(await text).not.toContain('[DONE]');
+    expect(errorOf(await text).code).toBe('upstream_broke_off');
+    expect([ends.map(({ outcome }) => outcome), settled]).toEqual([['failed'], ['failed']]);
+    expect(ends[0]?.usage).toMatchObject({ promptTokens: 10, completionTokens: 2, estimated: true });
+  });
+
+  test('a clean end in the middle is an error, too', async () => {
+    const { blocks, close } = upstream();
+    const { body } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    close();
+    expect(errorOf(await textOf(body)).code).toBe('upstream_broke_off');
+  });
+
+  test('a finished answer without [DONE] gets it', async () => {
+    const { blocks, say, close } = upstream();
+    const { body, ends } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    say(FINISH);
+    close();
+    expect(await textOf(body)).toEndWith(FINISH + DONE);
+    expect(ends[0]?.outcome).toBe('ok');
+  });
+
+  test('a time-out says which one it was', async () => {
+    const { blocks, die } = upstream();
+    const expired = new OpenAiRefusal('upstream-timeout', 'silent', { code: 'upstream_idle_timeout' });
+    const { body } = pumped(blocks, { first: chunk({ content: 'a' }), expired });
+    die();
+    expect(errorOf(await textOf(body)).code).toBe('upstream_idle_timeout');
+  });
+
+  test('an error of the upstream goes on after what came before it, and ends the stream', async () => {
+    const { blocks, say, cancelled } = upstream();
+    const { body, settled } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    say(`${chunk({ content: 'b' })}data: {"error":{"message":"overloaded","code":"busy"}}\n\n${DONE}`);
+    const text = await textOf(body);
+    expect(text).toStartWith(chunk({ content: 'a' }) + chunk({ content: 'b' }));
+    expect(errorOf(text)).toMatchObject({ message: 'overloaded', code: 'busy', type: 'upstream_error' });
+    expect(text).not.toContain('[DONE]');
+    expect(settled).toEqual(['failed']);
+    await eventually('the upstream is cancelled', cancelled);
+  });
+
+  test('an image’s stream ends without a mark', async () => {
+    const { blocks, close } = upstream();
+    const { body, ends } = pumped(blocks, { first: 'event: done\ndata: {}\n\n', endsPlainly: true });
+    close();
+    expect(await textOf(body)).toBe('event: done\ndata: {}\n\n');
+    expect(ends[0]?.outcome).toBe('ok');
+  });
+
+  for (const [name, first] of Object.entries({
+    'its first block': chunk({ content: 'a' }) + FINISH + USAGE + DONE,
+    'its first block, as CRLF': (chunk({ content: 'a' }) + FINISH + USAGE + DONE).replaceAll('\n', '\r\n'),
+  })) {
+    test(`an answer that is whole in ${name} ends there`, async () => {
+      const { blocks } = upstream();
+      const { body, ends, deadlines } = pumped(blocks, { first });
+      expect(await textOf(body)).toBe(first);
+      expect(ends).toMatchObject([{ outcome: 'ok', usage: TOLD }]);
+      // The upstream that does not close after its [DONE] is not waited for.
+      await eventually('nothing to wait', () => deadlines.size() === 0);
+    });
+  }
+});
+
+describe('a client that leaves', () => {
+  test('cancels the upstream, and is counted once with what it got', async () => {
+    const { blocks, say, cancelled } = upstream();
+    const { body, ends, settled, deadlines } = pumped(blocks, { first: chunk({ content: 'a' }) });
+    const reader = body.getReader();
+    await reader.read();
+    say(chunk({ content: 'b' }));
+    await reader.read();
+    await reader.cancel();
+    expect(cancelled()).toBe(true);
+    expect([ends.map(({ outcome }) => outcome), settled]).toEqual([['cancelled'], ['left']]);
+    expect(ends[0]?.usage).toMatchObject({ promptTokens: 10, estimated: true });
+    expect(deadlines.size()).toBe(0);
+  });
+
+  test('by its signal, too, also while nothing is read', async () => {
+    const leaving = new AbortController();
+    const { blocks, cancelled } = upstream();
+    const { body, ends, settled, deadlines } = pumped(blocks, { first: chunk({}), signal: leaving.signal });
+    const reader = body.getReader();
+    await reader.read();
+    const pending = reader.read();
+    leaving.abort();
+    // Whoever reads within the process goes by this.
+    expect((await pending).done).toBe(true);
+    await eventually('the upstream is cancelled', cancelled);
+    expect([ends.map(({ outcome }) => outcome), settled]).toEqual([['cancelled'], ['left']]);
+    expect(deadlines.size()).toBe(0);
+  });
+
+  test('before the stream began is noticed', async () => {
+    const { blocks, cancelled } = upstream();
+    const { settled, deadlines } = pumped(blocks, { signal: AbortSignal.abort() });
+    await eventually('the upstream is cancelled', cancelled);
+    expect([settled, deadlines.size()]).toEqual([['left'], 0]);
+  });
+});
+
+test('500 streams that nobody reads to their end leave no deadlines', async () => {
+  const deadlines = createDeadlines();
+  const streams = Array.from({ length: 500 }, () => pumped(upstream().blocks, { deadlines }));
+  expect(deadlines.size()).toBe(500);
+  await Promise.all(streams.map(({ body }) => body.cancel()));
+  expect(deadlines.size()).toBe(0);
+});

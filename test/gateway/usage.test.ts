@@ -1,0 +1,61 @@
+// Tokens are read where an upstream tells them, and never out of what a model said.
+
+import { describe, expect, test } from 'bun:test';
+import { checkAnswer, estimateTokens, fromUsage } from '../../src/gateway/usage.ts';
+
+const usageOf = (answer: string): unknown => checkAnswer(Buffer.from(answer)).usage;
+
+const LARGE = 300_000;
+const TOLD = { promptTokens: 5, completionTokens: 7, estimated: false };
+const USAGE = '"usage":{"prompt_tokens":5,"completion_tokens":7,"details":{"cached":{"n":1}}}';
+
+describe('a small answer', () => {
+  test('tells its usage wherever it stands', () => {
+    expect(usageOf(`{${USAGE},"choices":[]}`)).toEqual(TOLD);
+    expect(usageOf(`{"choices":[{"usage":{"prompt_tokens":99}}], ${USAGE} }`)).toEqual(TOLD);
+  });
+
+  test('tells none by what was said', () => {
+    expect(usageOf(`{"choices":[${JSON.stringify(`{${USAGE}}`)}]}`)).toBeUndefined();
+    expect(usageOf(`{"choices":[{${USAGE}}]}`)).toBeUndefined();
+  });
+});
+
+describe('a large answer', () => {
+  test('tells its usage at its end', () => {
+    expect(usageOf(`{"x":"${'a'.repeat(LARGE)}",${USAGE},"system_fingerprint":"fp"}`)).toEqual(TOLD);
+  });
+
+  test('tells none by what was said', () => {
+    const said = JSON.stringify(`${'a'.repeat(LARGE)} {${USAGE}}`);
+    expect(usageOf(`{"choices":[{"message":{"content":${said}}}]}`)).toBeUndefined();
+  });
+
+  test('is valid when both its ends are', () => {
+    expect(checkAnswer(Buffer.from(`\n {"x":"${'a'.repeat(LARGE)}"} \n`)).valid).toBe(true);
+    expect(checkAnswer(Buffer.from(`["${'a'.repeat(LARGE)}"]`)).valid).toBe(false);
+    expect(checkAnswer(Buffer.from(`{"x":"${'a'.repeat(LARGE)}`)).valid).toBe(false);
+  });
+});
+
+test('only counts are tokens', () => {
+  expect(fromUsage({ prompt_tokens: 5, completion_tokens: 7 })).toEqual(TOLD);
+  expect(fromUsage({ input_tokens: 5, output_tokens: 7 })).toEqual(TOLD);
+  expect(fromUsage({ prompt_tokens: 5 })).toEqual({ ...TOLD, completionTokens: 0 });
+  for (const odd of [
+    null,
+    5,
+    'usage',
+    {},
+    { prompt_tokens: -1 },
+    { prompt_tokens: 1.5 },
+    { prompt_tokens: '5' },
+    { prompt_tokens: 1e300 },
+    { prompt_tokens: 5, completion_tokens: -7 },
+  ])
+    expect(fromUsage(odd)).toBeUndefined();
+});
+
+test('an estimate is never less than nothing, and counts every four bytes begun', () => {
+  expect([0, 1, 4, 5].map(estimateTokens)).toEqual([0, 1, 1, 2]);
+});
