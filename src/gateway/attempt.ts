@@ -16,10 +16,11 @@ import {
   type WholeAnswer,
 } from './answer.ts';
 import { type EventBlocks, readEventBlocks, startingWith } from './events.ts';
-import { ANSWER_BYTES_MAX, FAILED_LATENCY_MS, KEEP_ALIVE_MS } from './limits.ts';
+import { FAILED_LATENCY_MS, KEEP_ALIVE_MS } from './limits.ts';
 import { isReached, type Reach } from './reach.ts';
 import { noteLatency, type Target, type Upstream } from './targets.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
+import { readWhole } from './whole-body.ts';
 
 export type Call = {
   endpoint: Endpoint;
@@ -45,9 +46,6 @@ const TIMED_OUT: Record<Phase, string> = {
   idle: 'The upstream fell silent in the middle of its answer',
   total: 'The upstream took too long for its answer',
 };
-
-/** Answers up to here are read at once. */
-const SMALL_BYTES = 65_536;
 
 /** Asks once. Throws AttemptFailure; the signal's reason when the caller has gone. */
 export async function attempt(
@@ -80,6 +78,7 @@ class Run {
   private phase: Phase = 'first_byte';
   private expired: Phase | undefined;
   private unwatch: (() => void) | undefined;
+  private streams = false;
   private ended = false;
 
   constructor(target: Target, upstream: Upstream, call: Call, deps: AttemptDeps) {
@@ -96,6 +95,8 @@ class Run {
   private expire(phase: Phase): void {
     this.expired = phase;
     this.controller.abort(new Error(TIMED_OUT[phase]));
+    // A client that reads nothing more would not give the place back.
+    if (this.streams) this.end(phase === 'total' ? 'left' : 'failed');
   }
 
   /** The next thing must happen within its time, and everything within the total. */
@@ -120,7 +121,7 @@ class Run {
     if (response.ok) noteLatency(this.target, nowMs - this.startedAtMs, nowMs);
     if (response.ok && this.call.stream && isEventStream(response)) return this.beginStream(response);
     this.awaitNext('idle');
-    const bytes = await this.readWhole(response);
+    const bytes = await readWhole(response, () => this.awaitNext('idle'));
     const answer = this.understand(response, bytes);
     this.end('ok');
     return answer;
@@ -150,21 +151,6 @@ class Run {
     return toWholeAnswer(response.status, response.headers, translated);
   }
 
-  private async readWhole(response: Response): Promise<Uint8Array> {
-    const length = Number(response.headers.get('content-length') ?? Number.NaN);
-    if (length > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));
-    if (length <= SMALL_BYTES || response.body === null) return response.bytes();
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      this.awaitNext('idle');
-      size += chunk.length;
-      if (size > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));
-      chunks.push(chunk);
-    }
-    return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-  }
-
   /** Waits for the first event, so that an upstream that dies before it can be replaced; but no longer than may be. */
   private async beginStream(response: Response): Promise<StreamAnswer> {
     const blocks = this.blocks(response);
@@ -181,6 +167,7 @@ class Run {
     if (first === undefined) throw nonsense(new Error('an empty stream'));
     if (first !== 'silent') refuseError(first, this.upstream.spec);
     this.awaitNext('total');
+    this.streams = true;
     return {
       kind: 'stream',
       headers: passedHeaders(response.headers),

@@ -16,6 +16,8 @@ export type Execute = (request: {
   call: Call;
   /** The request may reach an upstream once, whatever comes of it. */
   atMostOnce: boolean;
+  /** Told of each attempt before it is made. */
+  onAttempt(attempt: Attempt): void;
 }) => Promise<Executed>;
 
 export type AttemptOutcome = 'ok' | 'refused' | 'failed' | 'timed-out' | 'left';
@@ -42,7 +44,7 @@ export function createExecute({
     return attempt(target, upstream, call, deps);
   };
 
-  return async ({ catalogue, model, call, atMostOnce }) => {
+  return async ({ catalogue, model, call, atMostOnce, onAttempt }) => {
     const attempts = planAttempts(catalogue, model, { nowMs: performance.now(), random });
     let failure: AttemptFailure | OpenAiRefusal | undefined;
     let last: Attempt | undefined;
@@ -56,6 +58,7 @@ export function createExecute({
         continue;
       }
       last = next;
+      onAttempt(next);
       try {
         const answer = await ask(next, call);
         observe(next.target, 'ok');

@@ -5,17 +5,19 @@ import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Account, NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { Allowances } from './allowances.ts';
-import type { StreamAnswer, WholeAnswer } from './answer.ts';
+import { nonsense, type StreamAnswer, type WholeAnswer } from './answer.ts';
 import type { Call } from './attempt.ts';
 import { createBodies } from './bodies.ts';
 import type { AnswerCache } from './cache.ts';
 import { toByteStream, toChunks } from './chunks.ts';
 import type { Execute, Executed } from './execute.ts';
 import type { ModelCall, Served } from './model-call.ts';
+import type { Attempt } from './plan.ts';
 import { pumpStream } from './pump.ts';
 import { type GatewayRequest, parseWhole, readMember } from './request.ts';
 import type { Catalogue, Model } from './targets.ts';
 import { estimateTokens, type Usage } from './usage.ts';
+import type { JsonObject } from './wire.ts';
 
 /** Throws OpenAiRefusal for whatever keeps the model from answering; the signal's reason when the caller has gone. */
 export type Serve = (call: ModelCall) => Promise<Served>;
@@ -53,19 +55,23 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
       if (end.outcome !== 'cached') allowances.use(call.caller, { tokens, cost });
     };
     const ask = async (): Promise<Executed> => {
+      let last: Attempt | undefined;
       try {
         return await execute({
           catalogue: present,
           model,
           call: toCall(call, model),
           atMostOnce: call.atMostOnce,
+          onAttempt: (attempt) => {
+            last = { model, target: attempt.target };
+          },
         });
       } catch (error) {
         const left = call.signal.aborted;
         const usage = left
           ? { ...NO_USAGE, promptTokens: estimateTokens(call.request.bytes.length), estimated: true }
           : NO_USAGE;
-        account(undefined, { outcome: left ? 'cancelled' : 'failed', usage, firstEventMs: undefined });
+        account(last, { outcome: left ? 'cancelled' : failureOf(error), usage, firstEventMs: undefined });
         throw error;
       }
     };
@@ -98,6 +104,9 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
   };
 }
 
+const failureOf = (error: unknown): Outcome =>
+  error instanceof OpenAiRefusal && error.kind === 'malformed' ? 'refused' : 'failed';
+
 const streamsText = ({ request, endpoint }: ModelCall): boolean =>
   request.stream && (endpoint === 'chat' || endpoint === 'completions');
 
@@ -107,8 +116,20 @@ function asStream(
   { request }: ModelCall,
   limits: Record<string, string>,
 ): Served {
-  const body = toByteStream(toChunks(parseWhole({ bytes }), asksForUsage(request)));
-  return { kind: 'stream', headers: { ...headers, ...limits }, body };
+  return {
+    kind: 'stream',
+    headers: { ...headers, ...limits },
+    body: toByteStream(toChunks(parseAnswer(bytes), asksForUsage(request))),
+  };
+}
+
+/** Throws 502: of large answers only the ends have been looked at. */
+function parseAnswer(bytes: Uint8Array): JsonObject {
+  try {
+    return parseWhole({ bytes });
+  } catch (error) {
+    throw nonsense(error).refusal;
+  }
 }
 
 type Ended = { outcome: Outcome; usage: Usage; firstEventMs: number | undefined };

@@ -29,8 +29,10 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     if (exited) throw new Error(`the upstream ended: ${child.output()}`);
     return /listens on (\S+)/.exec(child.output())?.[1];
   });
-  const read = async <Value>(path: string): Promise<Value> =>
-    (await (await fetch(`${url}${path}`)).json()) as Value;
+  const read = async <Value>(path: string): Promise<Value> => {
+    if (exited) throw new Error(`the upstream ended: ${child.output().slice(-2000)}`);
+    return (await (await fetch(`${url}${path}`)).json()) as Value;
+  };
   const query = (key: string): string => `?key=${encodeURIComponent(key)}`;
   return {
     url,

@@ -43,6 +43,8 @@ beforeAll(async () => {
         fallbacks: ['ok'],
         price: PRICE,
       },
+      dying: { targets: [{ upstream: 'mock', model: 'die' }] },
+      echo: { targets: [{ model: 'local-echo' }] },
       embed: {
         endpoints: ['embeddings'],
         targets: [{ upstream: 'mock', model: 'ok+key=embed' }],
@@ -111,6 +113,18 @@ test('refusals and failures count without tokens and cost', async () => {
   expectStatusOf(await client.ask('refused', { key }), 400);
   expectStatusOf(await client.ask('failing', { key }), 500);
   expect(await accountsOf(id, 2)).toMatchObject({ requests: 2, total_tokens: 0, cost: 0 });
+});
+
+test('failures are of the target that was asked last; what a model cannot do is a refusal', async () => {
+  expectStatusOf(await client.ask('dying'), 502);
+  expectStatusOf(await client.ask('echo', { body: { messages: 5 } }), 400);
+  await eventually('the accounts', async () => {
+    const targets = await client.usage({ group_by: 'target' });
+    const has = (name: string): boolean => targets.items.some(({ group }) => group === name);
+    return has('mock/die') && has('local/local-echo');
+  });
+  const outcomes = (await client.usage({ group_by: 'outcome' })).items.map(({ group }) => group);
+  expect(outcomes).toContain('refused');
 });
 
 const expectStatusOf = (response: Response, status: number): void => expect(response.status).toBe(status);

@@ -1,6 +1,7 @@
 // Which upstream is asked, how often and how long: balance, retries, circuits, queues, time-outs.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createConnection } from 'node:net';
 import { eventually, startChild } from '../../support/child.ts';
 import { type RunningGateway, startGateway } from '../../support/gateway.ts';
 import { type Client, createClient, errorOf } from './client.ts';
@@ -37,6 +38,7 @@ beforeAll(async () => {
         thrice: { base_url, retries: 2 },
         narrow: { base_url, retries: 2, concurrency: { max: 2, queue: 3 } },
         impatient: { base_url, retries: 0, timeout_ms: { idle: 1000 } },
+        short: { base_url, retries: 0, concurrency: { max: 1, queue: 0 }, timeout_ms: { total: 3000 } },
         parts: { base_url, retries: 0, embedding_inputs_max: 3 },
         full: { base_url: `http://127.0.0.1:${full.port}/v1`, retries: 0, timeout_ms: { connect: 700 } },
       },
@@ -75,6 +77,7 @@ beforeAll(async () => {
         'fails-once': { targets: [target('thrice', 'status-500+times=1+key=fails-once')] },
         'fails-once-backed': { targets: [target('once', 'status-500+key=fails-backed')], fallbacks: ['ok'] },
         dies: { targets: [target('thrice', 'die+key=dies')], fallbacks: ['ok'] },
+        short: { targets: [target('short', 'ok+words=100000+key=short')] },
         large: { targets: [target('impatient', 'ok+words=60000+key=large')] },
         parts: { endpoints: ['embeddings'], targets: [target('parts', 'ok+batch=3+key=parts')] },
         'parts-failing': {
@@ -263,6 +266,26 @@ describe('a client that reads slowly', () => {
       expect(text).toEndWith('data: [DONE]\n\n');
     }
   });
+});
+
+test('a client that reads nothing does not keep its place for longer than a request may take', async () => {
+  const { hostname, port } = new URL(gateway.url);
+  const body = JSON.stringify({ model: 'short', stream: true, messages: [{ role: 'user', content: 'a' }] });
+  const socket = createConnection({ host: hostname, port: Number(port) });
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  try {
+    await eventually('it to be asked', async () => (await requestsOf('short')) === 1);
+    const ask = (): Promise<Response> =>
+      client.ask('short', { body: { mock: { words: 3, key: 'short-next' } } });
+    expect((await ask()).status).toBe(503);
+    await eventually('its place', async () => (await ask()).status === 200, 10_000);
+  } finally {
+    socket.destroy();
+  }
 });
 
 describe('a batch of embeddings that is too large for the upstream', () => {

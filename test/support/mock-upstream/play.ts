@@ -71,8 +71,8 @@ function compressed(pieces: readonly Piece[], entry: Entry): ReadableStream {
       gzip.end();
     },
     cancel() {
-      gzip.removeAllListeners('data');
-      gzip.removeAllListeners('end');
+      gzip.removeAllListeners();
+      gzip.destroy();
     },
   });
 }

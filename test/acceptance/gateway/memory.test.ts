@@ -1,0 +1,86 @@
+// Many requests, and many streams that nobody hears to their end, leave nothing behind.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { eventually } from '../../support/child.ts';
+import { startGateway } from '../../support/gateway.ts';
+import { type Client, createClient } from './client.ts';
+
+setDefaultTimeout(170_000);
+
+const REQUESTS = 20_000;
+const STREAMS = 500;
+
+async function askMany(client: Client, times: number, key: string): Promise<void> {
+  let left = times;
+  const ask = async (): Promise<void> => {
+    while (left-- > 0) {
+      const response = await client.ask('fast', { key, body: { stream: left % 10 === 0 } });
+      await response.text();
+      if (response.status !== 200) throw new Error(`${response.status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, ask));
+}
+
+/** Half of them leave before the first byte, half in the middle. */
+async function abandonMany(client: Client, times: number): Promise<void> {
+  const abandon = async (index: number): Promise<void> => {
+    const leaving = new AbortController();
+    const model = index % 2 === 0 ? 'silent' : 'trickle';
+    const coming = client.ask(model, { body: { stream: true }, signal: leaving.signal });
+    if (model === 'silent') setTimeout(() => leaving.abort(), 100);
+    else {
+      const reader = (await coming).body?.getReader();
+      await reader?.read();
+      leaving.abort();
+    }
+    await coming.then((response) => response.text()).catch(() => undefined);
+  };
+  for (let from = 0; from < times; from += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, index) => abandon(from + index)));
+}
+
+const residentMb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+test(`${REQUESTS} requests and ${STREAMS} abandoned streams`, async () => {
+  await using gateway = await startGateway(
+    (mockUrl) => ({
+      upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
+      models: {
+        fast: { targets: [{ upstream: 'mock', model: 'fast' }] },
+        silent: { targets: [{ upstream: 'mock', model: 'hang' }] },
+        trickle: { targets: [{ upstream: 'mock', model: 'trickle+ms=50+words=1000' }] },
+      },
+    }),
+    { LOG_LEVEL: 'warn' },
+  );
+  const client = createClient(gateway);
+  const { id, key } = await client.newKey({ requests_per_minute: 10_000_000 });
+  await askMany(client, REQUESTS, key);
+  await abandonMany(client, STREAMS);
+  const first = residentMb(gateway.service.child.pid);
+  await askMany(client, REQUESTS, key);
+  await abandonMany(client, STREAMS);
+  const second = residentMb(gateway.service.child.pid);
+
+  await eventually('the upstream to rest', async () => (await gateway.mock.totals()).running === 0, 3000);
+  expect((await gateway.mock.totals()).cancelled).toBe(2 * STREAMS);
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  const running = metrics.match(/^atrium_model_requests_running\{.*$/gm) ?? [];
+  expect(running).toHaveLength(2);
+  for (const line of running) expect(line).toEndWith(' 0');
+  expect({ first, second, grew: second - first < 60 }).toEqual({ first, second, grew: true });
+
+  const usage = await eventually('all accounts', async () => {
+    const { items, total } = await client.usage({ group_by: 'key' });
+    return total.requests >= 2 * (REQUESTS + STREAMS) && items;
+  });
+  expect(usage.find(({ group }) => group === id)?.requests).toBe(2 * REQUESTS);
+  const outcomes = await client.usage({ group_by: 'outcome' });
+  expect(outcomes.items.map(({ group, requests }) => [group, requests])).toEqual([
+    ['cancelled', 2 * STREAMS],
+    ['ok', 2 * REQUESTS],
+  ]);
+});
