@@ -5,6 +5,7 @@ import { createAccess, trustedOperator } from './access/index.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
 import { type Answer, createLocalClient } from './admin/local-client.ts';
 import { type Row, renderFields, renderHelp, renderRefusal, renderTable } from './admin/render.ts';
+import { createAgentAdministration } from './chat/index.ts';
 import { type Config, loadConfig } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
@@ -49,7 +50,10 @@ async function main(words: readonly string[]): Promise<void> {
       invalidation: createInvalidation({ sql, log }),
       record: usage.record,
     });
-    const call = createLocalClient({ routes: [...access.routes, ...usage.routes], log });
+    const call = createLocalClient({
+      routes: [...access.routes, ...createAgentAdministration(sql), ...usage.routes],
+      log,
+    });
     if (typed.command.operation === 'metrics.replay-dead-letters') await usage.buffer.start();
     const principal = trustedOperator(typed.path['workspace_id'] ?? '');
     const ask = async (query: Record<string, string>): Promise<Answer> => {

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { createAccess } from './access/index.ts';
+import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
@@ -62,21 +63,37 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     objects,
     invalidation,
     findUser: access.findUser,
+    findUserByEmail: access.findUserByEmail,
     clock,
     log,
     settings: config.documents,
   });
-
   const gateway = createGateway({
     ...{ sql, clock, log, record: usage.record },
     directory: join(config.dataDir, 'events', 'models'),
     source: toSource(config.gateway),
     embed: compute.embed,
   });
+  const chat = createChat({
+    sql,
+    invalidation,
+    streamChat: gateway.streamChat,
+    searchDocuments: documents.searchAsPerson,
+    record: usage.record,
+    log,
+  });
+
   const anonymous = anonymousCaller(config.bootstrap.workspace ?? 'default');
 
   return {
-    routes: [...documents.routes, ...gateway.routes, ...compute.routes, ...usage.routes, ...access.routes],
+    routes: [
+      ...documents.routes,
+      ...gateway.routes,
+      ...chat.routes,
+      ...compute.routes,
+      ...usage.routes,
+      ...access.routes,
+    ],
     authenticators: {
       ...access.authenticators,
       anonymous: config.gateway.anonymous ? anonymous : undefined,
@@ -91,6 +108,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ...gateway.jobs,
       ...documents.jobs,
       ...compute.jobs,
+      ...chat.jobs,
     ],
     checks: [
       {
@@ -128,7 +146,13 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ...gateway.checks,
       ...compute.checks,
     ],
-    figures: [...documents.figures, ...usage.figures, ...gateway.figures, ...compute.figures],
+    figures: [
+      ...documents.figures,
+      ...usage.figures,
+      ...gateway.figures,
+      ...chat.figures,
+      ...compute.figures,
+    ],
     interrupt: compute.interrupt,
   };
 }

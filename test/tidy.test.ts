@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
 const ROOT = resolve(import.meta.dir, '..');
-const AREAS = ['access', 'compute', 'documents', 'gateway', 'usage'];
+const AREAS = ['access', 'chat', 'compute', 'documents', 'gateway', 'usage'];
 
 type Source = { path: string; text: string; imports: string[] };
 
@@ -39,6 +39,7 @@ const MAY_IMPORT: { from: RegExp; allowed: RegExp }[] = [
   { from: /^src\/http\//, allowed: /^src\/core\// },
   { from: /^src\/infra\//, allowed: /^src\/core\// },
   { from: /^src\/embedded\//, allowed: /^src\/(core|infra)\// },
+  { from: /^src\/chat\//, allowed: /^src\/((core|http|infra)\/|gateway\/chat-call\.ts$)/ },
   ...AREAS.map((area) => ({ from: new RegExp(`^src/${area}/`), allowed: /^src\/(core|http|infra)\// })),
   {
     from: /^src\/[^/]+\.ts$/,
@@ -113,9 +114,10 @@ test('the server stays within its alarm lengths', () => {
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(6000);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
+  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3300);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4000);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(5800);
-  expect(linesOf('src/')).toBeLessThanOrEqual(32_000);
+  expect(linesOf('src/')).toBeLessThanOrEqual(38_000);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
 });
 
@@ -146,6 +148,7 @@ test("each table's name stands in one area's SQL", () => {
     documents: /\b(?:FROM|INTO|UPDATE|JOIN) documents\b/,
     usage: /\b(?:FROM|INTO|UPDATE|JOIN) usage_\w+/,
     gateway: /\b(?:FROM|INTO|UPDATE|JOIN) model_\w+/,
+    chat: /\b(?:FROM|INTO|UPDATE|JOIN) chat_\w+/,
     access: /\b(?:FROM|INTO|UPDATE|JOIN) (?:workspaces|users|keys|sessions)\b/,
   };
   const breaches = Object.entries(owners).flatMap(([area, sql]) =>

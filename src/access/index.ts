@@ -46,6 +46,8 @@ export type Access = {
   jobs: Job[];
   /** The person of a workspace; undefined when nobody there has this id. */
   findUser(reference: UserReference): Promise<{ id: string; email: string } | undefined>;
+  /** Likewise, by e-mail in lower case. */
+  findUserByEmail(workspaceId: string, email: string): Promise<{ id: string } | undefined>;
   bootstrap(request: BootstrapRequest): Promise<BootstrapOutcome>;
 };
 
@@ -96,6 +98,7 @@ export function createAccess({ sql, invalidation, record, clock, log }: AccessDe
       }),
     ],
     findUser: stores.users.find,
+    findUserByEmail: stores.users.findByEmail,
     bootstrap: createBootstrap({ sql, clock, log }),
   };
 }

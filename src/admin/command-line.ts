@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { COMMANDS, type Command, OPTIONS, type Option, type OptionName, type Place } from './commands.ts';
+import { COMMANDS, type Command } from './commands.ts';
+import { OPTIONS, type Option, type OptionName, type Place } from './options.ts';
 
 /** A command line that no command understands; the message is one line. */
 export class UsageError extends Error {}

@@ -1,61 +1,7 @@
 // The commands: operations of the interface, where what an option may hold is the operation's to say, and work on
 // search that only the command line offers.
 
-/** Where in an operation's request a value goes. */
-export type Place = readonly ['path' | 'body', ...string[]];
-
-export type Option = {
-  place: Place;
-  /** How the help names the value; absent: a flag. */
-  value?: string;
-  meaning: string;
-  /** The text of the command line as the operation takes it. */
-  read?(text: string, now: Date): unknown;
-  /** What a flag stands for. */
-  stands?: boolean;
-};
-
-export const OPTIONS = {
-  workspace: { place: ['path', 'workspace_id'], value: 'name', meaning: 'the workspace (required)' },
-  name: { place: ['body', 'name'], value: 'text', meaning: 'name that people recognise it by' },
-  email: { place: ['body', 'email'], value: 'e-mail', meaning: "the person's e-mail" },
-  scopes: {
-    place: ['body', 'scopes'],
-    value: 'a,b',
-    meaning: 'what the key is good for, e.g. documents:read,metrics',
-    read: (text) => text.split(',').map((scope) => scope.trim()),
-  },
-  user: {
-    place: ['body', 'user_email'],
-    value: 'e-mail',
-    meaning: "the person the key acts for, added if need be (default: the workspace's administrator)",
-  },
-  expires: {
-    place: ['body', 'expires_at'],
-    value: 'when',
-    meaning: 'a date, with or without time, or a span such as 90d or 12h',
-    read: readExpiry,
-  },
-  'requests-per-minute': { place: ['body', 'limits', 'requests_per_minute'], value: 'n', meaning: 'ceiling' },
-  'tokens-per-minute': { place: ['body', 'limits', 'tokens_per_minute'], value: 'n', meaning: 'ceiling' },
-  'budget-per-month': { place: ['body', 'limits', 'budget_per_month'], value: 'amount', meaning: 'ceiling' },
-  'grace-seconds': {
-    place: ['body', 'grace_seconds'],
-    value: 'n',
-    meaning: 'time for which the old key stays valid (default: 0)',
-  },
-  disable: { place: ['body', 'disabled'], stands: true, meaning: 'refuse the key until it is enabled' },
-  enable: { place: ['body', 'disabled'], stands: false, meaning: 'accept the key again' },
-  ids: {
-    place: ['body', 'ids'],
-    value: 'id,id',
-    meaning: 'dead letters, by their ids (default: all)',
-    read: (text) => text.split(',').map((id) => id.trim()),
-  },
-  repair: { place: ['body', 'repair'], stands: true, meaning: 'make anew what differs' },
-} as const satisfies Record<string, Option>;
-
-export type OptionName = keyof typeof OPTIONS;
+import type { OptionName, Place } from './options.ts';
 
 export type Command = {
   /** What is typed, e.g. `keys create`. */
@@ -74,6 +20,7 @@ export type Command = {
 const LIMITS = ['requests-per-minute', 'tokens-per-minute', 'budget-per-month'] as const;
 const USER = { place: ['path', 'user_id'], value: 'user id' } as const;
 const KEY = { place: ['path', 'key_id'], value: 'key id' } as const;
+const AGENT = { place: ['path', 'agent_id'], value: 'agent id' } as const;
 const WORKSPACE = ['workspace'] as const;
 
 export const COMMANDS: readonly Command[] = [
@@ -162,6 +109,40 @@ export const COMMANDS: readonly Command[] = [
     optional: [],
   },
   {
+    words: 'agents list',
+    operation: 'chat.list-agents',
+    meaning: 'list those who answer in conversations, newest first',
+    required: WORKSPACE,
+    optional: [],
+  },
+  {
+    words: 'agents show',
+    operation: 'chat.read-agent',
+    meaning: 'show an agent',
+    argument: AGENT,
+    required: WORKSPACE,
+    optional: [],
+  },
+  {
+    words: 'agents put',
+    operation: 'chat.put-agent',
+    meaning: 'create or replace an agent',
+    argument: AGENT,
+    required: ['workspace', 'name', 'kind'],
+    optional: [
+      ...['model', 'instructions', 'temperature', 'history-messages', 'history-tokens'],
+      ...['knowledge', 'replies', 'default'],
+    ] as OptionName[],
+  },
+  {
+    words: 'agents delete',
+    operation: 'chat.delete-agent',
+    meaning: "delete an agent; its sessions go on with the workspace's default",
+    argument: AGENT,
+    required: WORKSPACE,
+    optional: [],
+  },
+  {
     words: 'dead-letters list',
     operation: 'metrics.list-dead-letters',
     meaning: 'list usage events that were accepted and that the database refused, newest first',
@@ -197,13 +178,3 @@ export const COMMANDS: readonly Command[] = [
     optional: ['repair'],
   },
 ];
-
-const HOURS = { h: 1, d: 24 } as const;
-
-/** A span from now as the date it ends; anything else as it is, for the operation to judge. */
-function readExpiry(text: string, now: Date): string {
-  const [, count, unit] = /^(\d{1,6})([dh])$/.exec(text) ?? [];
-  if (count === undefined) return text;
-  const hours = Number(count) * HOURS[unit === 'h' ? 'h' : 'd'];
-  return new Date(now.getTime() + hours * 3_600_000).toISOString();
-}

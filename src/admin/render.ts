@@ -1,7 +1,8 @@
 // What a person reads: help, tables, and one line for whatever was refused.
 
 import { findOption } from './command-line.ts';
-import { COMMANDS, type Command, OPTIONS, type Option, type OptionName } from './commands.ts';
+import { COMMANDS, type Command } from './commands.ts';
+import { OPTIONS, type Option, type OptionName } from './options.ts';
 
 export type Row = Record<string, unknown>;
 

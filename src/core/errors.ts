@@ -54,9 +54,13 @@ export const tooLarge = (sentence: string, options: Cause = {}) =>
 export const unsupportedMediaType = (sentence: string) =>
   new ServiceError('unsupported-media-type', sentence);
 
+export const tooManyRequests = (sentence: string, options: Cause & { retryAfterSeconds?: number } = {}) =>
+  new ServiceError('too-many-requests', sentence, options);
 /** What we asked on the caller's behalf refused, hung up, or answered nonsense. The sentence names no host. */
 export const upstreamFailed = (sentence: string, options: Cause = {}) =>
   new ServiceError('upstream-failed', sentence, options);
+export const upstreamTimeout = (sentence: string, options: Cause = {}) =>
+  new ServiceError('upstream-timeout', sentence, options);
 
 /** A backing service is down or slow. The sentence names the capability, never the host. */
 export const unavailable = (sentence: string, options: Cause = {}) =>

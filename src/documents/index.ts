@@ -28,6 +28,7 @@ import { createPresign } from './operations/presign.ts';
 import { createPurge } from './operations/purge.ts';
 import { createRestore } from './operations/restore.ts';
 import { createSearch } from './operations/search.ts';
+import { createSearchAsPerson, type SearchAsPersonDeps } from './operations/search-as-person.ts';
 import { createAnswer } from './routes/answers.ts';
 import { archiveRoutes } from './routes/archive.ts';
 import { binRoutes } from './routes/bin.ts';
@@ -48,6 +49,7 @@ export type DocumentsDeps = {
   objects: ObjectStore;
   invalidation: Invalidation;
   findUser: ConfirmDeps['findUser'];
+  findUserByEmail: SearchAsPersonDeps['findUserByEmail'];
   clock: Clock;
   log: Logger;
   settings: {
@@ -63,6 +65,7 @@ export function createDocuments(deps: DocumentsDeps): {
   jobs: Job[];
   checks: ReadinessCheck[];
   figures: Figure[];
+  searchAsPerson: ReturnType<typeof createSearchAsPerson>;
 } {
   const { sql, objects, invalidation, clock, log, settings } = deps;
   const entries = createSearchEntries();
@@ -107,6 +110,7 @@ export function createDocuments(deps: DocumentsDeps): {
   });
 
   const { bucket } = objects;
+  const find = createSearch({ search: search.search });
   const answer = createAnswer(bucket);
   const routes = [
     ...uploadRoutes({
@@ -131,7 +135,7 @@ export function createDocuments(deps: DocumentsDeps): {
       answer,
       bucket,
     }),
-    ...searchRoutes({ search: createSearch({ search: search.search }), bucket }),
+    ...searchRoutes({ search: find, bucket }),
     ...binRoutes({
       bin: createBin({ store, changed }),
       restore: createRestore({ store, changed }),
@@ -161,6 +165,7 @@ export function createDocuments(deps: DocumentsDeps): {
   const retention = createRetention({ store, clock, retentionDays, changed, objectsQueued });
   return {
     routes,
+    searchAsPerson: createSearchAsPerson({ search: find, findUserByEmail: deps.findUserByEmail }),
     checks: search.checks,
     figures: search.figures,
     jobs: [

@@ -15,22 +15,7 @@ import {
 } from './openai-error.ts';
 import { type Operation, type Route, reply } from './operation.ts';
 import { createRequestParser } from './request.ts';
-
-const STATUS: Record<ErrorKind, number> = {
-  malformed: 400,
-  unauthenticated: 401,
-  forbidden: 403,
-  'not-found': 404,
-  'request-timeout': 408,
-  conflict: 409,
-  'too-large': 413,
-  'unsupported-media-type': 415,
-  'too-many-requests': 429,
-  'not-implemented': 501,
-  'upstream-failed': 502,
-  unavailable: 503,
-  'upstream-timeout': 504,
-};
+import { STATUS } from './statuses.ts';
 
 export type Boundary = {
   /** Wraps a route so that it answers every request, whatever happens. */

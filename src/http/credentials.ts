@@ -26,6 +26,7 @@ export type Authenticators = {
 };
 
 const API_KEY_HEADER = 'APIKeyHeader';
+const SERVICE_KEY_HEADER = 'svc-key';
 
 export type CredentialSpec = {
   /** OpenAPI security requirement: any one of these schemes. */
@@ -36,6 +37,7 @@ export type CredentialSpec = {
 
 export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
   'api-key-header': { schemes: [API_KEY_HEADER], header: API_KEY_HEADER },
+  'svc-key': { schemes: ['ServiceKey'], header: SERVICE_KEY_HEADER },
   administration: { schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'] },
   metrics: { schemes: ['AuthorizationParameter', 'Bearer', API_KEY_HEADER] },
   models: { schemes: ['Bearer', API_KEY_HEADER] },
@@ -45,6 +47,7 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
 /** The OpenAPI security schemes named above. */
 export const SECURITY_SCHEMES = {
   APIKeyHeader: { type: 'apiKey', in: 'header', name: API_KEY_HEADER },
+  ServiceKey: { type: 'apiKey', in: 'header', name: SERVICE_KEY_HEADER },
   Bearer: { type: 'http', scheme: 'bearer' },
   AuthorizationParameter: { type: 'apiKey', in: 'query', name: 'authorization' },
   PortalCookie: { type: 'apiKey', in: 'cookie', name: 'atrium_session' },
@@ -62,10 +65,11 @@ export function identify(
   { credential: kind, outlastsDatabase }: Pick<Operation, 'credential' | 'outlastsDatabase'>,
   { authenticators, parameters }: { authenticators: Authenticators; parameters: Parameters },
 ): Principal | Promise<Principal> {
-  const header = request.headers.get(API_KEY_HEADER);
+  const required = CREDENTIALS[kind].header;
+  const header = request.headers.get(required ?? API_KEY_HEADER);
   if (header !== null) return resolve(authenticators.key(header, outlastsDatabase));
-  if (kind === 'api-key-header') {
-    throw new ValidationFailure([...parameters.entries, missing(['header', API_KEY_HEADER], null)]);
+  if (required !== undefined) {
+    throw new ValidationFailure([...parameters.entries, missing(['header', required], null)]);
   }
   if (kind === 'metrics')
     return resolve(authenticators.key(metricsKey(request, parameters), outlastsDatabase));

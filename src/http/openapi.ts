@@ -12,7 +12,8 @@ export type SchemaComponents = Record<string, JsonSchema>;
 
 /** One operation as an OpenAPI operation object; named schemas are added to `components`. */
 export function toOpenApiOperation(operation: Operation, components: SchemaComponents) {
-  const { id, area, summary, description, credential, scope, body, bodyExample, bodyOptional } = operation;
+  const { id, area, summary, description, credential, scope, body, bodyExample, bodyOptional, events } =
+    operation;
   const { schemes, header } = CREDENTIALS[credential];
   const scoped = scope === undefined ? undefined : `Needs a key with the scope \`${scope}\`.`;
   const text = [description, scoped].filter((part) => part !== undefined).join('\n\n');
@@ -42,6 +43,7 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
     responses: Object.fromEntries(
       Object.entries(operation.responses).map(([status, spec]) => [status, toResponse(spec, components)]),
     ),
+    ...(events === undefined ? {} : { 'x-events': events }),
     security: schemes.map((scheme) => ({ [scheme]: [] })),
   };
 }
@@ -61,10 +63,10 @@ function toParameters(place: 'path' | 'query', schema: TObject, components: Sche
 
 function toResponse(spec: ResponseSpec, components: SchemaComponents) {
   const { description, schema, mediaType } = spec;
-  if (schema !== undefined) return { description, content: toContent({ ...spec, schema }, components) };
-  if (mediaType !== undefined)
-    return { description, content: { [mediaType]: { schema: { type: 'string' } } } };
-  return { description };
+  const text = mediaType === undefined ? {} : { [mediaType]: { schema: { type: 'string' } } };
+  if (schema !== undefined)
+    return { description, content: { ...toContent({ ...spec, schema }, components), ...text } };
+  return mediaType === undefined ? { description } : { description, content: text };
 }
 
 const toContents = (content: NonNullable<Operation['bodyContent']>, components: SchemaComponents) =>

@@ -4,13 +4,14 @@ import type { Principal, Scope } from '../core/principal.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Where a caller's credential travels; `http/credentials.ts` says how each is read. */
-export type CredentialKind = 'api-key-header' | 'administration' | 'metrics' | 'models' | 'none';
+export type CredentialKind = 'api-key-header' | 'svc-key' | 'administration' | 'metrics' | 'models' | 'none';
 
 /** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
 export type ResponseSpec = {
   description: string;
   schema?: TSchema;
   example?: unknown;
+  /** Without a schema: of the body. Beside one: what the body may be instead, where the caller asks for it. */
   mediaType?: string;
 };
 
@@ -35,6 +36,8 @@ export type Operation<
   scope?: Scope;
   /** How refusals are written; `openai-but-validation` leaves 422s as the interface has them. */
   errorShape?: 'openai' | 'openai-but-validation';
+  /** Types of the usage events that it may cause. */
+  events?: readonly string[];
   /** It goes on while the database is away, for keys that were good before. */
   outlastsDatabase?: true;
   /** No idle time-out cuts it: it may work for long before it says anything. */

@@ -36,7 +36,9 @@ const ERRORS = {
   415: 'The body is of another media type.',
   422: 'Validation error.',
   429: 'Too many requests.',
+  502: 'A model failed.',
   503: 'A backing service is not available; a retry makes sense after `Retry-After` seconds.',
+  504: 'A model did not answer in time.',
 } as const;
 
 /**

@@ -172,3 +172,34 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  'agents are put, shown, listed and deleted',
+  async () => {
+    const workspace = `--workspace ${WORKSPACE}`;
+    const replies = '[{"match":"*","reply":"Yes"}]';
+    const made = await admin(
+      `agents put helper ${workspace} --name Helper --kind bot --replies ${replies} --default`,
+    );
+    expect(made).toMatchObject({ code: 0, err: '' });
+    const shown = JSON.parse((await admin(`agents show helper ${workspace} --json`)).out);
+    expect(shown).toMatchObject({
+      id: 'helper',
+      kind: 'bot',
+      replies: [{ match: '*', reply: 'Yes' }],
+      default: true,
+    });
+    const { items } = JSON.parse((await admin(`agents list ${workspace} --json`)).out);
+    expect(items).toEqual([shown]);
+    const wrong = await admin(`agents put helper ${workspace} --name Helper --kind bot --replies nonsense`);
+    expect(wrong).toMatchObject({ code: 1, out: '' });
+    expect(wrong.err).toContain('--replies');
+    expect(await admin(`agents delete helper ${workspace}`)).toEqual({ code: 0, out: 'Done.\n', err: '' });
+    expect(await admin(`agents delete helper ${workspace}`)).toEqual({
+      code: 1,
+      out: '',
+      err: 'admin: Agent not found\n',
+    });
+  },
+  TIMEOUT_MS,
+);

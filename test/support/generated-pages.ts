@@ -12,6 +12,7 @@ import { createRequestMetrics } from '../../src/http/metrics.ts';
 import type { Operation, Route } from '../../src/http/operation.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
+import { INTERFACE_TYPES } from '../../src/usage/event-types.ts';
 import { renderFaults } from '../gateway/faults/expected.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -59,6 +60,25 @@ ${rows.join('\n')}
 `;
 }
 
+/** Type → the calls that cause it, in the order of the interface's table. */
+function renderEvents(operations: readonly Operation[]): string {
+  const rows = [...INTERFACE_TYPES].map((type) => {
+    const causes = operations.filter(({ events }) => events?.includes(type));
+    return `| \`${type}\` | ${causes.map(({ method, path }) => `\`${method} ${path}\``).join('<br>')} |`;
+  });
+  return `# Events
+
+Which call causes which event of the service's own. Made from the code by \`bun test/support/generated-pages.ts\`; a test
+compares, and another makes each call and reads its event back. An answer is \`messages.rag.<kind>.new\` by the kind of the
+agent that gives it. A call that changes nothing (a message that was answered before, a session that is as it was) causes
+none.
+
+| type | caused by |
+|---|---|
+${rows.join('\n')}
+`;
+}
+
 function renderReadme(readme: string): string {
   const [start, end] = ['<!-- settings -->', '<!-- /settings -->'];
   const before = readme.slice(0, readme.indexOf(start) + start.length);
@@ -71,6 +91,7 @@ export function generatedPages(): Map<string, string> {
   return new Map([
     [join(ROOT, 'docs/operations.md'), renderOperations(operations)],
     [join(ROOT, 'docs/gateway-faults.md'), renderFaults()],
+    [join(ROOT, 'docs/events.md'), renderEvents(operations)],
     [join(ROOT, 'README.md'), renderReadme(readFileSync(join(ROOT, 'README.md'), 'utf8'))],
   ]);
 }

@@ -55,6 +55,7 @@ export function keyRoutes({ keys, requireWorkspace }: KeyRoutesDeps): Route[] {
       {
         ...ADMINISTRATION,
         id: 'access.create-key',
+        events: ['auth.user.create'],
         method: 'POST',
         path: COLLECTION,
         summary: 'Create a key',

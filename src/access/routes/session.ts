@@ -19,6 +19,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
       {
         ...SESSION,
         id: 'access.open-session',
+        events: ['auth.user.login'],
         method: 'POST',
         summary: 'Sign in to the portal with a key',
         description:
@@ -37,6 +38,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
       {
         ...SESSION,
         id: 'access.close-session',
+        events: ['auth.user.logout'],
         method: 'DELETE',
         summary: 'Sign out of the portal',
         responses: withErrors(

@@ -47,6 +47,7 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
       {
         ...ADMINISTRATION,
         id: 'access.create-user',
+        events: ['auth.user.create'],
         method: 'POST',
         path: COLLECTION,
         summary: 'Add a person to a workspace',
@@ -68,6 +69,7 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
       {
         ...ADMINISTRATION,
         id: 'access.update-user',
+        events: ['auth.user.update'],
         method: 'PATCH',
         path: ITEM,
         summary: "Change a person's e-mail or name",
@@ -88,6 +90,7 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
       {
         ...ADMINISTRATION,
         id: 'access.delete-user',
+        events: ['auth.user.delete'],
         method: 'DELETE',
         path: ITEM,
         summary: 'Delete a person and revoke their keys',

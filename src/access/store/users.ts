@@ -32,6 +32,12 @@ export function createUserStore(sql: Transaction) {
       return row;
     },
 
+    async findByEmail(workspaceId: string, email: string): Promise<User | undefined> {
+      const [row] = await sql<User[]>`
+        SELECT ${columns} FROM users WHERE workspace_id = ${workspaceId} AND email = ${email}`;
+      return row;
+    },
+
     /** Undefined when the e-mail is taken. */
     async insert(workspaceId: string, { id, email, name, createdAt }: User): Promise<User | undefined> {
       const [row] = await sql<User[]>`

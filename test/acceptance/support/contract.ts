@@ -27,6 +27,7 @@ export type DescribedOperation = {
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, Response>;
   security?: Record<string, string[]>[];
+  'x-events'?: string[];
 };
 export type OpenApiDocument = {
   openapi: string;

@@ -13,6 +13,9 @@ export type Endpoints = {
 
 type Request = { method: string; template: string; operationId: string; json: unknown };
 
+/** Parameters that only a number can be. */
+const NUMBERED = /^(chat_session|message)_id$/;
+
 /** Reads the description while all is well. */
 export async function readEndpoints(url: string): Promise<Endpoints> {
   const document = (await (await fetch(`${url}/docs/json`)).json()) as OpenApiDocument;
@@ -30,9 +33,10 @@ export async function readEndpoints(url: string): Promise<Endpoints> {
         requests.map(async ({ method, template, operationId, json }) => {
           const path = template.replaceAll(
             /\{(\w+)\}/g,
-            (_, name) => parameters[name] ?? crypto.randomUUID(),
+            (_, name) => parameters[name] ?? (NUMBERED.test(name) ? '1' : crypto.randomUUID()),
           );
-          const answer = await call(method, path, { key, ...(json === undefined ? {} : { json }) });
+          const headers = { 'svc-key': key };
+          const answer = await call(method, path, { key, headers, ...(json === undefined ? {} : { json }) });
           contract.hold({ method, path, ...answer });
           return { operationId, path, ...answer };
         }),

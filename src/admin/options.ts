@@ -1,0 +1,92 @@
+// The options of commands: where each goes in an operation's request, and how its text is read.
+
+import { parseJson } from '../core/json.ts';
+
+/** Where in an operation's request a value goes. */
+export type Place = readonly ['path' | 'body', ...string[]];
+
+export type Option = {
+  place: Place;
+  /** How the help names the value; absent: a flag. */
+  value?: string;
+  meaning: string;
+  /** The text of the command line as the operation takes it. */
+  read?(text: string, now: Date): unknown;
+  /** What a flag stands for. */
+  stands?: boolean;
+};
+
+export const OPTIONS = {
+  workspace: { place: ['path', 'workspace_id'], value: 'name', meaning: 'the workspace (required)' },
+  name: { place: ['body', 'name'], value: 'text', meaning: 'name that people recognise it by' },
+  email: { place: ['body', 'email'], value: 'e-mail', meaning: "the person's e-mail" },
+  scopes: {
+    place: ['body', 'scopes'],
+    value: 'a,b',
+    meaning: 'what the key is good for, e.g. documents:read,metrics',
+    read: (text) => text.split(',').map((scope) => scope.trim()),
+  },
+  user: {
+    place: ['body', 'user_email'],
+    value: 'e-mail',
+    meaning: "the person the key acts for, added if need be (default: the workspace's administrator)",
+  },
+  expires: {
+    place: ['body', 'expires_at'],
+    value: 'when',
+    meaning: 'a date, with or without time, or a span such as 90d or 12h',
+    read: readExpiry,
+  },
+  'requests-per-minute': { place: ['body', 'limits', 'requests_per_minute'], value: 'n', meaning: 'ceiling' },
+  'tokens-per-minute': { place: ['body', 'limits', 'tokens_per_minute'], value: 'n', meaning: 'ceiling' },
+  'budget-per-month': { place: ['body', 'limits', 'budget_per_month'], value: 'amount', meaning: 'ceiling' },
+  'grace-seconds': {
+    place: ['body', 'grace_seconds'],
+    value: 'n',
+    meaning: 'time for which the old key stays valid (default: 0)',
+  },
+  disable: { place: ['body', 'disabled'], stands: true, meaning: 'refuse the key until it is enabled' },
+  enable: { place: ['body', 'disabled'], stands: false, meaning: 'accept the key again' },
+  kind: { place: ['body', 'kind'], value: 'kind', meaning: 'persona, agent or bot' },
+  model: { place: ['body', 'model'], value: 'name', meaning: "of the catalogue (default: the catalogue's)" },
+  instructions: { place: ['body', 'instructions'], value: 'text', meaning: 'what the model is told first' },
+  temperature: { place: ['body', 'temperature'], value: 'n', meaning: '0 to 2' },
+  'history-messages': { place: ['body', 'history_messages'], value: 'n', meaning: 'messages it is shown' },
+  'history-tokens': { place: ['body', 'history_tokens'], value: 'n', meaning: 'tokens of these together' },
+  knowledge: { place: ['body', 'knowledge'], value: 'what', meaning: 'none or documents' },
+  replies: {
+    place: ['body', 'replies'],
+    value: 'json',
+    meaning: 'of a bot: [{"match": "…", "reply": "…"}]',
+    read: readList,
+  },
+  default: { place: ['body', 'default'], stands: true, meaning: "make it the workspace's default" },
+  ids: {
+    place: ['body', 'ids'],
+    value: 'id,id',
+    meaning: 'dead letters, by their ids (default: all)',
+    read: (text) => text.split(',').map((id) => id.trim()),
+  },
+  repair: { place: ['body', 'repair'], stands: true, meaning: 'make anew what differs' },
+} as const satisfies Record<string, Option>;
+
+export type OptionName = keyof typeof OPTIONS;
+
+/** JSON as it says; anything else as it is, for the operation to judge. */
+function readList(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}
+
+const HOURS = { h: 1, d: 24 } as const;
+
+/** A span from now as the date it ends; anything else as it is, for the operation to judge. */
+function readExpiry(text: string, now: Date): string {
+  const [, count, unit] = /^(\d{1,6})([dh])$/.exec(text) ?? [];
+  if (count === undefined) return text;
+  const hours = Number(count) * HOURS[unit === 'h' ? 'h' : 'd'];
+  return new Date(now.getTime() + hours * 3_600_000).toISOString();
+}

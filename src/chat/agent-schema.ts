@@ -1,0 +1,100 @@
+// What the administration of agents takes and answers.
+
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { pageOf } from '../http/paging.ts';
+import {
+  AGENT_ID_LENGTH_MAX,
+  AGENT_NAME_LENGTH_MAX,
+  HISTORY_MESSAGES_DEFAULT,
+  HISTORY_MESSAGES_MAX,
+  HISTORY_TOKENS_DEFAULT,
+  HISTORY_TOKENS_MAX,
+  INSTRUCTIONS_LENGTH_MAX,
+  MODEL_LENGTH_MAX,
+  REPLIES_MAX,
+  REPLY_LENGTH_MAX,
+  REPLY_MATCH_LENGTH_MAX,
+} from './limits.ts';
+
+const nullable = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+const optional = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Optional(nullable(schema, description));
+
+export const WorkspacePath = Type.Object({
+  workspace_id: Type.String({ description: 'Workspace that is administered.' }),
+});
+export const AgentPath = Type.Object({
+  ...WorkspacePath.properties,
+  agent_id: Type.String({
+    minLength: 1,
+    maxLength: AGENT_ID_LENGTH_MAX,
+    description: 'What `agi_id`, or `persona_id` as text, selects the agent by.',
+  }),
+});
+
+const Kind = Type.Union([Type.Literal('persona'), Type.Literal('agent'), Type.Literal('bot')], {
+  description: 'Its answers are events `messages.rag.<kind>.new`; a bot answers from its replies.',
+});
+const Knowledge = Type.Union([Type.Literal('none'), Type.Literal('documents')]);
+const Model = Type.String({ minLength: 1, maxLength: MODEL_LENGTH_MAX });
+const Temperature = Type.Number({ minimum: 0, maximum: 2 });
+const Reply = Type.Object(
+  {
+    match: Type.String({
+      minLength: 1,
+      maxLength: REPLY_MATCH_LENGTH_MAX,
+      description: 'Part of the text, in any case; `*` matches all. The first that matches counts.',
+    }),
+    reply: Type.String({ minLength: 1, maxLength: REPLY_LENGTH_MAX }),
+  },
+  { $id: 'AgentReply' },
+);
+
+export const AgentWrite = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: AGENT_NAME_LENGTH_MAX }),
+    kind: Kind,
+    model: optional(Model, "Of the catalogue; absent: the catalogue's default."),
+    instructions: optional(Type.String({ maxLength: INSTRUCTIONS_LENGTH_MAX })),
+    temperature: optional(Temperature),
+    history_messages: optional(
+      Type.Integer({ minimum: 0, maximum: HISTORY_MESSAGES_MAX }),
+      `Messages before the question that the model is shown; default ${HISTORY_MESSAGES_DEFAULT}.`,
+    ),
+    history_tokens: optional(
+      Type.Integer({ minimum: 0, maximum: HISTORY_TOKENS_MAX }),
+      `Tokens that they may have together, about; default ${HISTORY_TOKENS_DEFAULT}.`,
+    ),
+    knowledge: Type.Optional(
+      Type.Union([...Knowledge.anyOf, Type.Null()], {
+        description: '`documents`: it may cite documents that the person may see; default `none`.',
+      }),
+    ),
+    replies: optional(Type.Array(Reply, { maxItems: REPLIES_MAX }), 'Of a bot.'),
+    default: optional(Type.Boolean(), "Whether it is the workspace's default; then no other is any more."),
+  },
+  { $id: 'AgentWrite' },
+);
+export type AgentWrite = Static<typeof AgentWrite>;
+
+export const AgentRead = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    kind: Kind,
+    model: nullable(Type.String()),
+    instructions: Type.String(),
+    temperature: nullable(Type.Number()),
+    history_messages: Type.Integer(),
+    history_tokens: Type.Integer(),
+    knowledge: Knowledge,
+    replies: Type.Array(Reply),
+    default: Type.Boolean(),
+    created_at: Type.String({ format: 'date-time' }),
+    updated_at: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'AgentRead' },
+);
+export type AgentRead = Static<typeof AgentRead>;
+export const AgentPage = pageOf(AgentRead, 'AgentPage');

@@ -1,0 +1,76 @@
+// Turns of conversations that bots bring: the same line, the same memory, the same events.
+
+import type { Turn as BotTurn, Converse } from './converse.ts';
+import type { Tell } from './events.ts';
+import { requestKeyOf, sessionKeyOf } from './session-key.ts';
+import type { MessageStore } from './store/messages.ts';
+import type { SessionStore } from './store/sessions.ts';
+import { answerInTime, assertMessageSize, type TakeQuestion } from './take.ts';
+
+export function createConverse({
+  take,
+  sessions,
+  messages,
+  tell,
+}: {
+  take: TakeQuestion;
+  sessions: Pick<SessionStore, 'open'>;
+  messages: Pick<MessageStore, 'addReply'>;
+  tell: Tell;
+}): Converse {
+  /** Runs it; makes the session and runs it again where that is absent. */
+  const inSession = async <T>(
+    turn: BotTurn,
+    agentId: string | undefined,
+    run: () => Promise<T | 'no session' | undefined>,
+  ): Promise<T> => {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const result = await run();
+      if (result !== 'no session' && result !== undefined) return result;
+      const session = { ...turn, personaId: 0, agiId: agentId ?? '', person: turn.user };
+      tell((await sessions.open(session, { rebinds: false })).event);
+    }
+    throw new Error('a session is deleted whenever it is made');
+  };
+
+  return {
+    async ask({ message, agentId, signal, ...turn }) {
+      const { feed } = await inSession(turn, agentId, () =>
+        take({
+          workspaceId: turn.workspaceId,
+          place: { sessionKey: sessionKeyOf(turn) },
+          requestKey: requestKeyOf(turn.channelMessageId),
+          message,
+          channelMessageId: turn.channelMessageId,
+          channelAnswerId: null,
+          agentId: agentId ?? null,
+          caller: { email: turn.user },
+        }),
+      );
+      const { message: answer } = await Promise.race([answerInTime(feed), whenAborted(signal)]);
+      return { answer };
+    },
+
+    async reply({ message, reply, ...turn }) {
+      if (message !== null) assertMessageSize(message);
+      const { answer, events } = await inSession(turn, undefined, () =>
+        messages.addReply({
+          workspaceId: turn.workspaceId,
+          sessionKey: sessionKeyOf(turn),
+          requestKey: requestKeyOf(turn.channelMessageId),
+          channelMessageId: turn.channelMessageId,
+          ...{ message, reply, subject: turn.user },
+        }),
+      );
+      tell(events);
+      return { answer };
+    },
+  };
+}
+
+function whenAborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (signal.aborted) reject(signal.reason);
+  else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return promise;
+}

@@ -1,0 +1,5 @@
+import type { Principal } from '../core/principal.ts';
+import type { TurnCaller } from './turn.ts';
+
+/** Whose limits and account a question is for. */
+export const toCaller = ({ email, keyId, limits }: Principal): TurnCaller => ({ email, keyId, limits });

@@ -1,0 +1,27 @@
+// What a bot asks of the chat area: turns of a conversation, stored and counted like those of any channel.
+
+export type Turn = {
+  workspaceId: string;
+  /** The five keys of its session but the workspace; the session is made when it is absent. */
+  channel: string;
+  channelPlugin: string;
+  channelId: string;
+  channelSessionId: string;
+  /** The person's e-mail, lower-cased; `''` where it is unknown. */
+  user: string;
+  /** Of the person's message, unique within the session: the same again gives the stored answer. */
+  channelMessageId: string;
+};
+
+export type Converse = {
+  /**
+   * The agent's answer to a message. Abandoning the wait (`signal`) does not abandon the answer: it is stored, and the
+   * same turn asked again gives it. Throws what `StreamChat` throws; then the same turn asked again tries again.
+   */
+  ask(turn: Turn & { message: string; agentId?: string; signal: AbortSignal }): Promise<{ answer: string }>;
+  /**
+   * A turn whose answer stands before: a slash command's reply, a welcome (then there is no message). Stored with the
+   * event `messages.rag.bot.new`, and, where there is a message, `messages.user.new`.
+   */
+  reply(turn: Turn & { message: string | null; reply: string }): Promise<{ answer: string }>;
+};

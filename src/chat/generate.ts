@@ -1,0 +1,130 @@
+// From a question to its answer: by a bot's list, or by a model.
+
+import { ServiceError, upstreamFailed, upstreamTimeout } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { ChatPart, StreamChat } from '../gateway/chat-call.ts';
+import { type Agent, type FindAgent, replyTo } from './agents.ts';
+import type { Knowledge, Passage } from './knowledge/knowledge.ts';
+import { TURN_TIMEOUT_MS } from './limits.ts';
+import type { Memory } from './memory.ts';
+import { bytesOfTokens, toPrompt } from './prompt.ts';
+import type { Answer, Turn } from './turn.ts';
+
+export type GenerateDeps = {
+  findAgent: FindAgent;
+  memory: Memory;
+  knowledge: Knowledge;
+  streamChat: StreamChat;
+  log: Logger;
+  /** Default: ten minutes. */
+  timeoutMs?: number;
+};
+
+export type Generate = (
+  turn: Turn,
+  options: { onText(text: string): void; signal: AbortSignal },
+) => Promise<Answer>;
+
+/**
+ * Makes an answer, within its time. Throws a ServiceError where the model fails, the signal's reason when it aborts,
+ * and what the database throws.
+ */
+export function createGenerate({
+  findAgent,
+  memory,
+  knowledge,
+  streamChat,
+  log,
+  timeoutMs = TURN_TIMEOUT_MS,
+}: GenerateDeps): Generate {
+  const findPassages = async (agent: Agent, turn: Turn): Promise<Passage[]> => {
+    if (agent.knowledge === 'none') return [];
+    const { workspaceId, caller, message } = turn;
+    try {
+      return await knowledge.find({ workspaceId, email: caller.email, text: message });
+    } catch (error) {
+      // An answer without citations is better than none.
+      log.warn({ err: error, workspace_id: workspaceId }, 'knowledge could not be searched');
+      return [];
+    }
+  };
+
+  return async (turn, { onText, signal }) => {
+    const agent = await findAgent(turn);
+    if (agent.kind === 'bot') return cannedAnswer(agent, turn, onText);
+    const window = { messagesMax: agent.historyMessages, bytesMax: bytesOfTokens(agent.historyTokens) };
+    const [earlier, passages] = await Promise.all([memory.before(turn, window), findPassages(agent, turn)]);
+    const messages = toPrompt({
+      ...{ instructions: agent.instructions, tokensMax: agent.historyTokens },
+      ...{ passages, earlier, question: turn.message },
+    });
+    const { keyId, limits, email } = turn.caller;
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const ended = AbortSignal.any([signal, deadline]);
+    const parts = streamChat({
+      caller: {
+        ...{ workspaceId: turn.workspaceId, email },
+        ...(keyId === undefined ? {} : { keyId }),
+        ...(limits === undefined ? {} : { limits }),
+      },
+      ...(agent.model === null ? {} : { model: agent.model }),
+      messages,
+      ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
+      signal: ended,
+    });
+    try {
+      const { text, end } = await abortable(collect(parts, onText), ended);
+      const { promptTokens, completionTokens } = end.usage;
+      memory.remember(turn, { window, earlier, answer: text });
+      const citations = passages.map(({ document_id, name, score }) => ({ document_id, name, score }));
+      return {
+        ...{ message: text, citations, agentId: agent.id, kind: agent.kind },
+        ...{ model: end.model, finishReason: end.finishReason, promptTokens, completionTokens },
+      };
+    } catch (error) {
+      if (deadline.aborted) throw upstreamTimeout('The model did not answer in time', { cause: error });
+      throw error instanceof ServiceError ? toModelFailure(error) : error;
+    }
+  };
+}
+
+const cannedAnswer = (agent: Agent, { message }: Turn, onText: (text: string) => void): Answer => {
+  const reply = replyTo(agent, message);
+  onText(reply);
+  return {
+    ...{ message: reply, citations: [], agentId: agent.id, kind: agent.kind },
+    ...{ model: null, finishReason: 'stop', promptTokens: 0, completionTokens: 0 },
+  };
+};
+
+type End = Extract<ChatPart, { type: 'end' }>;
+
+async function collect(
+  parts: AsyncIterable<ChatPart>,
+  onText: (text: string) => void,
+): Promise<{ text: string; end: End }> {
+  let text = '';
+  for await (const part of parts) {
+    if (part.type === 'end') return { text: text.toWellFormed(), end: part };
+    // No database holds a NUL.
+    const delta = part.text.replaceAll('\0', '');
+    text += delta;
+    onText(delta);
+  }
+  throw upstreamFailed('The model broke off its answer');
+}
+
+/** Also where what is waited for pays no heed to the signal. */
+function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
+}
+
+const KEPT = new Set(['too-many-requests', 'upstream-failed', 'upstream-timeout', 'unavailable']);
+
+/** What else a model's call is refused for is the agent's configuration, and no fault of the caller's. */
+const toModelFailure = (error: ServiceError): ServiceError =>
+  KEPT.has(error.kind) ? error : upstreamFailed('The model of the agent cannot be asked', { cause: error });

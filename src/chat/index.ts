@@ -1,0 +1,133 @@
+// Area C: conversations. A channel's message is taken once, answered once, in order, with memory.
+
+import { createBatcher } from '../core/batcher.ts';
+import { createCachedLookup } from '../core/cached-lookup.ts';
+import type { RecordEvent } from '../core/event.ts';
+import { newRandomId } from '../core/ids.ts';
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { StreamChat } from '../gateway/chat-call.ts';
+import type { Figure } from '../http/metrics.ts';
+import type { Route } from '../http/operation.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import { type Agent, createFindAgent, parseAgentKey } from './agents.ts';
+import { createConverse } from './bot-turns.ts';
+import type { Converse } from './converse.ts';
+import { createTell } from './events.ts';
+import { chatFigures, createCounts } from './figures.ts';
+import { createGenerate } from './generate.ts';
+import { createDocumentKnowledge, type SearchDocuments } from './knowledge/documents.ts';
+import { AGENT_TTL_MS, CACHED_AGENTS_MAX, OUTBOX_BATCH, OUTBOX_FORGET_MS } from './limits.ts';
+import { createMemory } from './memory.ts';
+import { createAgents } from './operations/agents.ts';
+import { createCreateSession } from './operations/create-session.ts';
+import { createEditMessage } from './operations/edit-message.ts';
+import { createMessages } from './operations/messages.ts';
+import { createSendMessage } from './operations/send-message.ts';
+import { createSessions } from './operations/sessions.ts';
+import { createRecovery } from './recovery.ts';
+import { agentRoutes } from './routes/agents.ts';
+import { conversationRoutes } from './routes/conversations.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { createAgentStore } from './store/agents.ts';
+import { createMessageStore } from './store/messages.ts';
+import { createOutboxStore } from './store/outbox.ts';
+import { createRecoveryStore } from './store/recovery.ts';
+import { createSessionStore } from './store/sessions.ts';
+import { createTurnStore } from './store/turns.ts';
+import { createTakeQuestion } from './take.ts';
+import { createTurnLine } from './turn-line.ts';
+
+export type ChatDeps = {
+  sql: Sql;
+  invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
+  streamChat: StreamChat;
+  searchDocuments: SearchDocuments;
+  record: RecordEvent;
+  log: Logger;
+};
+
+export function createChat(deps: ChatDeps): {
+  routes: Route[];
+  jobs: Job[];
+  figures: Figure[];
+  converse: Converse;
+} {
+  const { sql, invalidation, streamChat, searchDocuments, record, log } = deps;
+  const owner = newRandomId();
+  const stores = {
+    agents: createAgentStore(sql),
+    sessions: createSessionStore(sql),
+    messages: createMessageStore(sql),
+    turns: createTurnStore(sql, owner),
+    outbox: createOutboxStore(sql),
+  };
+  const agents = createCachedLookup<Agent>({
+    load: (key) => stores.agents.select(parseAgentKey(key)),
+    ttlMs: AGENT_TTL_MS,
+    entriesMax: CACHED_AGENTS_MAX,
+    usable: invalidation.connected,
+  });
+  invalidation.subscribe('chat-agents', agents.reset, agents.reset);
+
+  const recorded = createBatcher<number>({
+    itemsMax: OUTBOX_BATCH,
+    waitingMax: 20 * OUTBOX_BATCH,
+    delayMs: OUTBOX_FORGET_MS,
+    // What cannot be forgotten now is recorded again, which is recording it once.
+    run: (ids) =>
+      stores.outbox
+        .forget(ids)
+        .catch((error: unknown) => log.debug({ err: error }, 'recorded events stay in the outbox for now')),
+  });
+  const tell = createTell({ record, recorded });
+  const memory = createMemory(stores.turns);
+  const counts = createCounts();
+  const line = createTurnLine({
+    store: stores.turns,
+    generate: createGenerate({
+      findAgent: createFindAgent(agents),
+      memory,
+      knowledge: createDocumentKnowledge(searchDocuments),
+      streamChat,
+      log,
+    }),
+    memory,
+    counts,
+    tell,
+    log,
+  });
+  const ignore = (): void => undefined;
+  invalidation.subscribe('chat-first', (answerId) => line.isFirst(Number(answerId)), ignore);
+  invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
+  const take = createTakeQuestion({ store: stores.turns, line, tell });
+  const messages = createMessages({ store: stores.messages, sessions: stores.sessions, tell });
+
+  return {
+    routes: [
+      ...conversationRoutes({
+        createSession: createCreateSession({ store: stores.sessions, tell }),
+        sendMessage: createSendMessage({ take }),
+        editMessage: createEditMessage({ take }),
+      }),
+      ...sessionRoutes({ sessions: createSessions({ store: stores.sessions, tell }), messages }),
+      ...messageRoutes(messages),
+      ...agentRoutes(createAgents({ store: stores.agents, changed: agents.reset })),
+    ],
+    jobs: [
+      { name: 'chat.recorded', start: ignore, stop: recorded.flush, settle: recorded.flush },
+      ...createRecovery({
+        store: createRecoveryStore(sql, owner),
+        ...{ turns: stores.turns, outbox: stores.outbox, line, counts, tell, log },
+      }),
+    ],
+    figures: chatFigures(counts, line.length),
+    converse: createConverse({ take, sessions: stores.sessions, messages: stores.messages, tell }),
+  };
+}
+
+/** The administration of agents alone: running processes hear of changes from the database. */
+export const createAgentAdministration = (sql: Sql): Route[] =>
+  agentRoutes(createAgents({ store: createAgentStore(sql), changed: () => undefined }));

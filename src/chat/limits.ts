@@ -1,0 +1,72 @@
+// Ceilings and times of conversations, together.
+
+/** Questions that wait in a session's line, beside the one that is being answered. */
+const WAITING_MAX = 8;
+export const PENDING_MAX = WAITING_MAX + 1;
+/** When one who found the line full may try again. */
+export const RETRY_AFTER_SECONDS = 2;
+
+/** UTF-8 bytes of one message: more than models read, and less than a request may have. */
+export const MESSAGE_BYTES_MAX = 524_288;
+/** Characters of what channels name, and of titles. */
+export const ID_LENGTH_MAX = 1024;
+export const TITLE_LENGTH_MAX = 500;
+export const FEEDBACK_LENGTH_MAX = 10_000;
+
+export const AGENT_ID_LENGTH_MAX = 200;
+export const AGENT_NAME_LENGTH_MAX = 200;
+export const MODEL_LENGTH_MAX = 200;
+export const INSTRUCTIONS_LENGTH_MAX = 100_000;
+export const REPLIES_MAX = 1000;
+export const REPLY_MATCH_LENGTH_MAX = 500;
+/** What chat apps take at most. */
+export const REPLY_LENGTH_MAX = 32_000;
+
+/** What a model is shown of the conversation. */
+export const HISTORY_MESSAGES_DEFAULT = 20;
+export const HISTORY_MESSAGES_MAX = 200;
+export const HISTORY_TOKENS_DEFAULT = 8000;
+export const HISTORY_TOKENS_MAX = 1_000_000;
+/** What a process remembers of conversations, so that it need not read it again. */
+export const MEMORY_BYTES_MAX = 33_554_432;
+/** UTF-8 bytes that a token stands for, about, and what a message costs beside its text. */
+export const BYTES_PER_TOKEN = 4;
+export const TOKENS_PER_MESSAGE = 4;
+
+/** What an agent may cite in one answer, and the words of a question that are looked for. */
+export const CITATIONS_MAX = 5;
+export const QUESTION_WORDS_MAX = 8;
+export const DOCUMENTS_PER_WORD_MAX = 20;
+
+/** For an answer to be made, whether or not anybody waits for it; and for those who wait, with their place in line. */
+export const TURN_TIMEOUT_MS = 600_000;
+export const WAIT_TIMEOUT_MS = 660_000;
+/** For an answer that was made to be stored, while the database is away. */
+export const STORE_TIMEOUT_MS = 60_000;
+export const STORE_RETRY_MS = 250;
+
+/** How often a process says that it lives and looks for what it has missed; how long it counts as living. */
+export const TICK_MS = 1000;
+export const ALIVE_MS = 8000;
+/** Longer than a statement takes: what is its own, and unknown to it, a process has lost. */
+export const CLAIM_GRACE_MS = 15_000;
+/** How often an answer is begun that nobody asks for again; how many of these a process makes at a time. */
+export const ATTEMPTS_MAX = 3;
+export const RECOVERED_MAX = 16;
+
+/** Sessions that one look sees. */
+export const LOOK_MAX = 1000;
+
+/** Age at which an event counts as left behind by its process, and how many are looked at together. */
+export const OUTBOX_AGE_MS = 10_000;
+export const OUTBOX_BATCH = 500;
+export const OUTBOX_FORGET_MS = 200;
+
+/** Silence of a stream after which a comment keeps it open. */
+export const PING_MS = 15_000;
+
+export const CACHED_AGENTS_MAX = 10_000;
+export const AGENT_TTL_MS = 30_000;
+
+if (ALIVE_MS < 4 * TICK_MS) throw new Error('a process would count as dead between two signs of life');
+if (WAIT_TIMEOUT_MS < TURN_TIMEOUT_MS) throw new Error('an answer would come when nobody waits for it');

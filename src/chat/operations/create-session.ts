@@ -1,0 +1,36 @@
+import type { Principal } from '../../core/principal.ts';
+import type { Tell } from '../events.ts';
+import { refuseReserved, refuseUnreachable } from '../reserved.ts';
+import type { ChatSessionCreated } from '../schema.ts';
+import type { SessionKeys } from '../session-key.ts';
+import type { SessionStore } from '../store/sessions.ts';
+
+export type CreateSessionRequest = { keys: SessionKeys; personaId: number; agiId: string };
+
+/** The session of the five keys: new, or as it was but for another persona or agi. Throws ValidationFailure. */
+export function createCreateSession({ store, tell }: { store: Pick<SessionStore, 'open'>; tell: Tell }) {
+  return async (
+    { email }: Pick<Principal, 'email'>,
+    { keys, personaId, agiId }: CreateSessionRequest,
+  ): Promise<ChatSessionCreated> => {
+    refuseReserved(keys);
+    refuseUnreachable(keys);
+    const { session, created, event } = await store.open(
+      { ...keys, personaId, agiId, person: email },
+      { rebinds: true },
+    );
+    tell(event);
+    return {
+      chat_session_id: session.id,
+      channel_session_id: session.channelSessionId,
+      persona_id: session.personaId,
+      agi_id: session.agiId,
+      workspace_id: session.workspaceId,
+      channel: session.channel,
+      channel_plugin: session.channelPlugin,
+      channel_id: session.channelId,
+      created,
+      created_at: session.createdAt.toISOString(),
+    };
+  };
+}

@@ -1,0 +1,76 @@
+import { notFound } from '../../core/errors.ts';
+import { type Page, type PageRequest, renderCursor } from '../../http/paging.ts';
+import type { Tell } from '../events.ts';
+import type { ChatMessage } from '../schema.ts';
+import type { Feedback, Message, MessageReference, MessageStore } from '../store/messages.ts';
+import type { SessionReference, SessionStore } from '../store/sessions.ts';
+import { assertMessageSize } from '../take.ts';
+import { sessionNotFound } from './sessions.ts';
+
+export type MessagesDeps = {
+  store: MessageStore;
+  sessions: Pick<SessionStore, 'exists'>;
+  tell: Tell;
+};
+
+/** What is done with messages beside sending them. `subject` is who asks. */
+export function createMessages({ store, sessions, tell }: MessagesDeps) {
+  return {
+    /** In order of arrival, all branches. Throws 404. */
+    async list(reference: SessionReference, { limit, after }: PageRequest): Promise<Page<ChatMessage>> {
+      const rows = await store.list(reference, { limit, afterId: Number(after?.id ?? 0) });
+      if (rows.length === 0 && !(await sessions.exists(reference))) throw sessionNotFound();
+      const given = rows.slice(0, limit);
+      const last = given.at(-1);
+      return {
+        items: given.map(render),
+        next_cursor:
+          rows.length > limit && last !== undefined
+            ? renderCursor({ createdAt: last.createdAt, id: `${last.id}` })
+            : null,
+      };
+    },
+
+    /** A person of the company answers. Throws 404, 413. */
+    async addOfPerson(
+      reference: SessionReference,
+      words: { message: string; agentId: string; subject: string },
+    ): Promise<ChatMessage> {
+      assertMessageSize(words.message);
+      const added = await store.addOfPerson(reference, words);
+      if (added === undefined) throw sessionNotFound();
+      tell(added.event);
+      return render(added.message);
+    },
+
+    /** Replaces what was said of the answer before. Throws 404. */
+    async giveFeedback(
+      reference: MessageReference,
+      given: { feedback: Feedback; subject: string },
+    ): Promise<void> {
+      const event = await store.giveFeedback(reference, given);
+      if (event === undefined) throw notFound('There is no answer of this id');
+      tell(event);
+    },
+
+    /** With its answer; what follows them stays. Throws 404. */
+    async delete(reference: MessageReference, by: { subject: string }): Promise<void> {
+      const event = await store.delete(reference, by);
+      if (event === undefined) throw notFound('There is no user message of this id');
+      tell(event);
+    },
+  };
+}
+
+const render = (message: Message): ChatMessage => ({
+  message_id: message.id,
+  parent_message_id: message.parentId,
+  role: message.role,
+  message: message.message,
+  channel_message_id: message.channelMessageId,
+  agent_id: message.agentId,
+  citations: message.citations,
+  feedback: message.feedback,
+  error_msg: message.error,
+  created_at: message.createdAt.toISOString(),
+});

@@ -1,0 +1,36 @@
+import { notFound } from '../../core/errors.ts';
+import type { Principal } from '../../core/principal.ts';
+import { toCaller } from '../caller.ts';
+import { refuseReserved } from '../reserved.ts';
+import { requestKeyOf, type SessionKeys, sessionKeyOf } from '../session-key.ts';
+import type { Taken, TakeQuestion } from '../take.ts';
+
+export type SendMessageRequest = {
+  message: string;
+  channelMessageId: string;
+  channelAnswerId: string;
+};
+
+/**
+ * Takes a message into its session; the same id again is led to the same answer. Throws what `TakeQuestion` throws, 404
+ * for an unknown session, and ValidationFailure.
+ */
+export function createSendMessage({ take }: { take: TakeQuestion }) {
+  return async (
+    principal: Principal,
+    keys: SessionKeys,
+    { message, channelMessageId, channelAnswerId }: SendMessageRequest,
+  ): Promise<Taken> => {
+    refuseReserved(keys);
+    const taken = await take({
+      workspaceId: keys.workspaceId,
+      place: { sessionKey: sessionKeyOf(keys) },
+      requestKey: requestKeyOf(channelMessageId),
+      ...{ message, channelMessageId, channelAnswerId },
+      agentId: null,
+      caller: toCaller(principal),
+    });
+    if (taken === 'no session') throw notFound('Chat session not found');
+    return taken;
+  };
+}

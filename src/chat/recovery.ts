@@ -1,0 +1,89 @@
+// What keeps conversations going whatever dies: every second this process says that it lives, looks whether it is first
+// in a line without knowing, and takes over the answers of processes that have died.
+
+import { upstreamFailed } from '../core/errors.ts';
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import { createPeriodic } from '../core/periodic.ts';
+import type { Tell } from './events.ts';
+import { toFailure } from './feed.ts';
+import type { ChatCounts } from './figures.ts';
+import { ATTEMPTS_MAX, OUTBOX_AGE_MS, OUTBOX_BATCH, RECOVERED_MAX, TICK_MS } from './limits.ts';
+import type { OutboxStore } from './store/outbox.ts';
+import type { FirstInLine, RecoveryStore } from './store/recovery.ts';
+import type { TurnStore } from './store/turns.ts';
+import type { TurnLine } from './turn-line.ts';
+
+/** Part of an orderly end that answers which nobody waits for any more are given. */
+const CLOSE_MS = 5000;
+
+export type RecoveryDeps = {
+  store: RecoveryStore;
+  turns: Pick<TurnStore, 'finish'>;
+  outbox: OutboxStore;
+  line: TurnLine;
+  counts: ChatCounts;
+  tell: Tell;
+  log: Logger;
+};
+
+export function createRecovery({ store, turns, outbox, line, counts, tell, log }: RecoveryDeps): Job[] {
+  const recovered = new Set<number>();
+
+  const takeOver = async (first: FirstInLine): Promise<void> => {
+    const turn = await store.adopt(first);
+    if (turn === undefined) return;
+    counts.recovered += 1;
+    log.info({ answer_id: turn.answerId, attempt: turn.attempt }, 'an answer is taken over');
+    if (turn.attempt > ATTEMPTS_MAX) {
+      const failure = toFailure(upstreamFailed('The answer could not be made'));
+      const finished = await turns.finish(turn, { failure });
+      if (finished.outcome === 'stored' && finished.nextId !== null) line.isFirst(finished.nextId);
+      return line.isOver(turn.answerId);
+    }
+    recovered.add(turn.answerId);
+    const { outcome } = line.enter(turn, true);
+    void outcome.catch(() => undefined).finally(() => recovered.delete(turn.answerId));
+  };
+  const look = async (signal: AbortSignal): Promise<void> => {
+    await store.live();
+    for (const first of await store.firstsInLine()) {
+      if (signal.aborted) return;
+      if (first.isMine && line.knows(first.answerId)) line.isFirst(first.answerId);
+      else if (first.isLost && recovered.size < RECOVERED_MAX) await takeOver(first);
+    }
+    const followed = line.followed();
+    if (followed.length > 0) for (const answerId of await store.over(followed)) line.isOver(answerId);
+  };
+  const ticking = createPeriodic({ name: 'chat.line', intervalMs: TICK_MS, run: look, log });
+
+  return [
+    {
+      ...ticking,
+      async start() {
+        // Questions that are taken from now on are this process's.
+        await store.live();
+        await store.forgetDead();
+        await ticking.start();
+      },
+      async stop() {
+        await line.close(CLOSE_MS);
+        await ticking.stop();
+        await store.leave();
+      },
+    },
+    createPeriodic({
+      name: 'chat.events',
+      intervalMs: OUTBOX_AGE_MS / 2,
+      async run(signal) {
+        for (let left = OUTBOX_BATCH; left === OUTBOX_BATCH && !signal.aborted; ) {
+          const events = await outbox.leftBehind();
+          tell(events);
+          await outbox.forget(events.map(({ id }) => id));
+          left = events.length;
+        }
+      },
+      log,
+    }),
+  ];
+}

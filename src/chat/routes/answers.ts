@@ -1,0 +1,44 @@
+import { type ResponseSpec, reply } from '../../http/operation.ts';
+import { ANSWER_EXAMPLE } from '../examples.ts';
+import { renderAnswer, streamAnswer } from '../replay.ts';
+import { ChatAnswer } from '../schema.ts';
+import { answerInTime, type Taken } from '../take.ts';
+
+/** What every operation of conversations has in common. */
+export const CHAT = { area: 'chat', credential: 'svc-key', scope: 'chat' } as const;
+
+/** By the kind of the agent that answers. */
+export const ANSWER_EVENTS = [
+  'messages.rag.persona.new',
+  'messages.rag.agent.new',
+  'messages.rag.bot.new',
+] as const;
+
+const EVENT_STREAM = 'text/event-stream';
+
+export const ANSWERED: ResponseSpec = {
+  description:
+    'The answer; with `Idempotent-Replayed: true` where it was given before. With `Accept: text/event-stream` as it ' +
+    'comes: `data:` lines of JSON, `{type: "start", message_id, user_message_id}`, `{type: "delta", text}`, ' +
+    '`{type: "citations", citations}`, then `{type: "end", …}` with this body, or `{type: "error", error_msg, status}`.',
+  schema: ChatAnswer,
+  example: ANSWER_EXAMPLE,
+  mediaType: EVENT_STREAM,
+};
+
+/** The answer whole, or as a stream where that is asked for. Throws what kept it from being made. */
+export async function replyWithAnswer(request: Request, { feed, replayed }: Taken): Promise<Response> {
+  const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
+  if (!accepts(request, EVENT_STREAM)) return reply(200, renderAnswer(await answerInTime(feed)), headers);
+  return new Response(streamAnswer(feed), {
+    headers: {
+      'content-type': EVENT_STREAM,
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      ...headers,
+    },
+  });
+}
+
+const accepts = (request: Request, mediaType: string): boolean =>
+  (request.headers.get('accept') ?? '').toLowerCase().includes(mediaType);

@@ -1,0 +1,67 @@
+import { Type } from '@sinclair/typebox';
+import { noContent, type Route, reply, route } from '../../http/operation.ts';
+import { withErrors } from '../../http/schemas.ts';
+import { FEEDBACK_EXAMPLE, MESSAGE_EXAMPLE } from '../examples.ts';
+import type { createMessages } from '../operations/messages.ts';
+import { FeedbackCreate, FeedbackRead, MessagePath } from '../schema.ts';
+import { CHAT } from './answers.ts';
+
+const ITEM = '/api/v1/chat/messages/{workspace_id}/{message_id}';
+
+const toReference = (path: { workspace_id: string; message_id: number }) => ({
+  workspaceId: path.workspace_id,
+  messageId: path.message_id,
+});
+
+export function messageRoutes(messages: ReturnType<typeof createMessages>): Route[] {
+  return [
+    route(
+      {
+        ...CHAT,
+        id: 'chat.give-feedback',
+        events: ['messages.user.feedback'],
+        method: 'POST',
+        path: `${ITEM}/feedback`,
+        summary: 'Say whether an answer was good',
+        description: 'Replaces what was said of the answer before.',
+        parameters: MessagePath,
+        query: Type.Object({}),
+        body: FeedbackCreate,
+        bodyExample: FEEDBACK_EXAMPLE,
+        responses: withErrors(
+          {
+            201: {
+              description: 'What was stored',
+              schema: FeedbackRead,
+              example: { message_id: MESSAGE_EXAMPLE.message_id, ...FEEDBACK_EXAMPLE },
+            },
+          },
+          [401, 403, 404, 413, 415, 422, 503],
+        ),
+      },
+      async ({ path, body, principal }) => {
+        const feedback = { is_positive: body.is_positive, feedback_text: body.feedback_text ?? '' };
+        await messages.giveFeedback(toReference(path), { feedback, subject: principal.email });
+        return reply(201, { message_id: path.message_id, ...feedback });
+      },
+    ),
+    route(
+      {
+        ...CHAT,
+        id: 'chat.delete-message',
+        events: ['messages.user.delete'],
+        method: 'DELETE',
+        path: ITEM,
+        summary: 'Delete a user message with its answer',
+        description: 'What follows them stays. The same message of the channel again is 404.',
+        parameters: MessagePath,
+        query: Type.Object({}),
+        responses: withErrors({ 204: { description: 'Deleted; no content' } }, [401, 403, 404, 422, 503]),
+      },
+      async ({ path, principal }) => {
+        await messages.delete(toReference(path), { subject: principal.email });
+        return noContent();
+      },
+    ),
+  ];
+}

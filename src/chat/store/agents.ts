@@ -1,0 +1,94 @@
+import type { PageRequest } from '../../http/paging.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
+import type { Agent } from '../agents.ts';
+
+/** An agent as its administrators see it. */
+export type StoredAgent = Agent & {
+  id: string;
+  name: string;
+  isDefault: boolean;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+export type AgentReference = { workspaceId: string; agentId: string };
+export type AgentFields = Omit<StoredAgent, 'createdAt' | 'updatedAt'>;
+export type AgentStore = ReturnType<typeof createAgentStore>;
+
+type Row = Omit<StoredAgent, keyof Settings> & { settings: Settings };
+type Settings = Omit<Agent, 'id' | 'kind'>;
+
+export function createAgentStore(sql: Sql) {
+  const columns = sql`id, name, kind, is_default AS "isDefault", settings, created_at AS "createdAt",
+    updated_at AS "updatedAt"`;
+  return {
+    /** Newest first, one row more than the limit where others follow. */
+    async list(workspaceId: string, { limit, after }: PageRequest): Promise<StoredAgent[]> {
+      const rows = await sql<Row[]>`
+        SELECT ${columns} FROM chat_agents
+        WHERE workspace_id = ${workspaceId}
+          AND ${after === undefined ? sql`true` : sql`(created_at, id) < (${after.createdAt}, ${after.id})`}
+        ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`;
+      return rows.map(toAgent);
+    },
+
+    async find({ workspaceId, agentId }: AgentReference): Promise<StoredAgent | undefined> {
+      const [row] = await sql<Row[]>`
+        SELECT ${columns} FROM chat_agents WHERE workspace_id = ${workspaceId} AND id = ${agentId}`;
+      return row && toAgent(row);
+    },
+
+    /** The first of the ids that is an agent's, else the workspace's default. */
+    async select({
+      workspaceId,
+      ids,
+    }: {
+      workspaceId: string;
+      ids: readonly string[];
+    }): Promise<Agent | undefined> {
+      const [row] = await sql<Row[]>`
+        SELECT ${columns} FROM chat_agents
+        WHERE workspace_id = ${workspaceId} AND (id = ANY (${ids as string[]}::text[]) OR is_default)
+        ORDER BY array_position(${ids as string[]}::text[], id::text) NULLS LAST LIMIT 1`;
+      return row && toAgent(row);
+    },
+
+    /** Undefined where there is no such workspace. */
+    async put(
+      { workspaceId }: { workspaceId: string },
+      { id, name, kind, isDefault, ...settings }: AgentFields,
+    ): Promise<StoredAgent | undefined> {
+      try {
+        return await sql.begin(async (tx) => {
+          // Two that are made the default at once take turns.
+          await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`chat-agents:${workspaceId}`}, 0))`;
+          if (isDefault)
+            await tx`UPDATE chat_agents SET is_default = false WHERE workspace_id = ${workspaceId} AND is_default AND id <> ${id}`;
+          const [row] = await tx<Row[]>`
+            INSERT INTO chat_agents (workspace_id, id, name, kind, is_default, settings)
+            VALUES (${workspaceId}, ${id}, ${name}, ${kind}, ${isDefault}, ${JSON.stringify(settings)}::text::json)
+            ON CONFLICT (workspace_id, id) DO UPDATE SET name = excluded.name, kind = excluded.kind,
+              is_default = excluded.is_default, settings = excluded.settings, updated_at = now()
+            RETURNING ${columns}`;
+          return row && toAgent(row);
+        });
+      } catch (error) {
+        if (isForeignKeyViolation(error)) return undefined;
+        throw error;
+      }
+    },
+
+    /** False where there is no such agent. */
+    async delete({ workspaceId, agentId }: AgentReference): Promise<boolean> {
+      const rows = await sql`
+        DELETE FROM chat_agents WHERE workspace_id = ${workspaceId} AND id = ${agentId} RETURNING id`;
+      return rows.length > 0;
+    },
+  };
+}
+
+const toAgent = ({ settings, ...row }: Row): StoredAgent => ({ ...row, ...settings });
+
+/** PostgreSQL's error 23503 (manual, appendix A). */
+const isForeignKeyViolation = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === '23503';

@@ -1,0 +1,124 @@
+import type { Transaction } from '../../infra/postgres/client.ts';
+import type { OutboxEvent } from '../events.ts';
+import type { Citation } from '../turn.ts';
+import type { SessionReference } from './sessions.ts';
+
+export type Feedback = { is_positive: boolean; feedback_text: string };
+
+export type Message = {
+  id: number;
+  parentId: number | null;
+  role: 'user' | 'assistant' | 'agent';
+  message: string;
+  channelMessageId: string | null;
+  agentId: string | null;
+  citations: Citation[];
+  feedback: Feedback | null;
+  error: string | null;
+  createdAt: Date;
+};
+
+export type MessageReference = { workspaceId: string; messageId: number };
+export type MessageStore = ReturnType<typeof createMessageStore>;
+
+/** A finished reply that the channel asks to have stored. */
+export type Reply = {
+  workspaceId: string;
+  sessionKey: string;
+  requestKey: string;
+  message: string | null;
+  channelMessageId: string;
+  reply: string;
+  subject: string;
+};
+
+export function createMessageStore(sql: Transaction) {
+  const columns = sql`id, parent_id AS "parentId", role, message, channel_message_id AS "channelMessageId",
+    agent_id AS "agentId", coalesce(citations, '[]') AS citations, feedback, error_msg AS error,
+    created_at AS "createdAt"`;
+  return {
+    /** In order, without answers that are being made; one row more than the limit where others follow. */
+    list(
+      { workspaceId, sessionId }: SessionReference,
+      { limit, afterId }: { limit: number; afterId: number },
+    ): Promise<Message[]> {
+      return sql<Message[]>`
+        SELECT ${columns} FROM chat_messages
+        WHERE session_id = ${sessionId} AND workspace_id = ${workspaceId} AND id > ${afterId}
+          AND deleted_at IS NULL AND state IS DISTINCT FROM 'pending'
+        ORDER BY id LIMIT ${limit + 1}`;
+    },
+
+    /** A person's words behind what was said last; undefined where there is no such session. */
+    async addOfPerson(
+      { workspaceId, sessionId }: SessionReference,
+      { message, agentId, subject }: { message: string; agentId: string; subject: string },
+    ): Promise<{ message: Message; event: OutboxEvent } | undefined> {
+      const [row] = await sql<(Message & { event: OutboxEvent })[]>`
+        WITH here AS (
+          SELECT id, head_id FROM chat_sessions WHERE id = ${sessionId} AND workspace_id = ${workspaceId} FOR UPDATE),
+        made AS (
+          INSERT INTO chat_messages (session_id, workspace_id, parent_id, role, message, agent_id)
+          SELECT id, ${workspaceId}, head_id, 'agent', ${message}, ${agentId} FROM here RETURNING *),
+        moved AS (
+          UPDATE chat_sessions SET head_id = made.id, message_count = message_count + 1, updated_at = now()
+          FROM made WHERE chat_sessions.id = made.session_id)
+        SELECT ${columns}, chat_tell(workspace_id, 'messages.agent.new', ${subject}, json_build_object(
+          'value', '1', 'message_id', id, 'chat_session_id', session_id, 'agent_id', agent_id)) AS event
+        FROM made`;
+      if (row === undefined) return undefined;
+      const { event, ...rest } = row;
+      return { message: rest, event };
+    },
+
+    /** Of an answer, or a person's words; undefined where there are none. */
+    async giveFeedback(
+      { workspaceId, messageId }: MessageReference,
+      { feedback, subject }: { feedback: Feedback; subject: string },
+    ): Promise<OutboxEvent | undefined> {
+      const [row] = await sql<{ event: OutboxEvent }[]>`
+        WITH rated AS (
+          UPDATE chat_messages SET feedback = ${JSON.stringify(feedback)}::text::json
+          WHERE id = ${messageId} AND workspace_id = ${workspaceId} AND role <> 'user'
+            AND deleted_at IS NULL AND coalesce(state, 'done') = 'done' RETURNING *)
+        SELECT chat_tell(workspace_id, 'messages.user.feedback', ${subject}, json_build_object(
+          'value', '1', 'message_id', id, 'is_positive', ${feedback.is_positive}::boolean,
+          'feedback_text', ${feedback.feedback_text}::text)) AS event
+        FROM rated`;
+      return row?.event;
+    },
+
+    /** A question with its answer: their texts are gone, what follows them stays. Undefined where there is none. */
+    async delete(
+      { workspaceId, messageId }: MessageReference,
+      { subject }: { subject: string },
+    ): Promise<OutboxEvent | undefined> {
+      const [row] = await sql<{ event: OutboxEvent }[]>`
+        WITH here AS MATERIALIZED (
+          SELECT id FROM chat_sessions WHERE id = (
+            SELECT session_id FROM chat_messages WHERE id = ${messageId} AND workspace_id = ${workspaceId}) FOR UPDATE),
+        question AS MATERIALIZED (
+          SELECT m.id, m.answer_id, m.session_id FROM here JOIN chat_messages m ON m.session_id = here.id
+          WHERE m.id = ${messageId} AND m.role = 'user' AND m.deleted_at IS NULL FOR UPDATE OF m),
+        gone AS (
+          UPDATE chat_messages m SET deleted_at = now(), message = '', citations = NULL, feedback = NULL
+          FROM question WHERE m.id IN (question.id, question.answer_id) RETURNING m.state),
+        counted AS (
+          UPDATE chat_sessions s SET updated_at = now(), history_version = history_version + 1,
+            message_count = message_count - (SELECT count(*) FROM gone WHERE state IS DISTINCT FROM 'pending')
+          FROM question WHERE s.id = question.session_id)
+        SELECT chat_tell(${workspaceId}, 'messages.user.delete', ${subject}, json_build_object(
+          'value', '1', 'message_id', id)) AS event
+        FROM question`;
+      return row?.event;
+    },
+
+    /** Stores it unless the request was answered before; undefined where there is no such session. */
+    async addReply(reply: Reply): Promise<{ answer: string; events: OutboxEvent[] | null } | undefined> {
+      const [row] = await sql<{ outcome: string; answer: string; events: OutboxEvent[] | null }[]>`
+        SELECT outcome, answer, events FROM chat_reply(${reply.workspaceId}, ${reply.sessionKey}, ${reply.requestKey},
+          ${reply.message}, ${reply.channelMessageId}, ${reply.reply}, ${reply.subject})`;
+      return row === undefined || row.outcome === 'no session' ? undefined : row;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import type { Transaction } from '../../infra/postgres/client.ts';
+import { ALIVE_MS, CLAIM_GRACE_MS, LOOK_MAX } from '../limits.ts';
+import type { Turn } from '../turn.ts';
+
+/** The first of a session's line: mine, or one whose process has died. */
+export type FirstInLine = {
+  answerId: number;
+  owner: string;
+  attempt: number;
+  isMine: boolean;
+  isLost: boolean;
+};
+
+export type RecoveryStore = ReturnType<typeof createRecoveryStore>;
+
+/** What processes tell each other of their life and their work. `owner` is this process. */
+export function createRecoveryStore(sql: Transaction, owner: string) {
+  const aliveUntil = sql`clock_timestamp() + ${ALIVE_MS}::float8 * interval '1 ms'`;
+  return {
+    /** From now on this process counts as living, for a while. */
+    async live(): Promise<void> {
+      await sql`
+        INSERT INTO chat_processes (id, alive_until) VALUES (${owner}, ${aliveUntil})
+        ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`;
+    },
+
+    /** What is left of this process is anybody's. */
+    async leave(): Promise<void> {
+      await sql`DELETE FROM chat_processes WHERE id = ${owner}`;
+    },
+
+    /** Those that died long ago. */
+    async forgetDead(): Promise<void> {
+      await sql`DELETE FROM chat_processes WHERE alive_until < clock_timestamp() - interval '1 hour'`;
+    },
+
+    /** `isLost`: its process is dead, or is this one and has had the time to know of it. */
+    firstsInLine(): Promise<FirstInLine[]> {
+      return sql<FirstInLine[]>`
+        SELECT * FROM (
+          SELECT f.id AS "answerId", f.owner, f.attempts AS attempt, f.owner = ${owner} AS "isMine",
+            CASE WHEN f.owner = ${owner}
+              THEN f.claimed_at < clock_timestamp() - ${CLAIM_GRACE_MS}::float8 * interval '1 ms'
+              ELSE NOT chat_is_alive(f.owner) END AS "isLost"
+          FROM (SELECT DISTINCT ON (session_id) id, owner, attempts, claimed_at FROM chat_messages
+                WHERE state = 'pending' ORDER BY session_id, place) f) firsts
+        WHERE "isMine" OR "isLost" ORDER BY "isLost" DESC LIMIT ${LOOK_MAX}`;
+    },
+
+    /** Makes it this process's, unless somebody was faster: then undefined. */
+    async adopt({ answerId, owner: before, attempt }: FirstInLine): Promise<Turn | undefined> {
+      const [turn] = await sql<Turn[]>`
+        WITH mine AS (
+          UPDATE chat_messages SET owner = ${owner}, attempts = attempts + 1, claimed_at = clock_timestamp()
+          WHERE id = ${answerId} AND state = 'pending' AND owner = ${before} AND attempts = ${attempt} RETURNING *)
+        SELECT mine.workspace_id AS "workspaceId", mine.session_id AS "sessionId",
+          s.channel_session_id AS "channelSessionId", s.persona_id AS "personaId", s.agi_id AS "agiId",
+          s.history_version AS "historyVersion",
+          mine.agent_id AS "agentId", q.parent_id AS "parentId", q.id AS "userMessageId", mine.id AS "answerId",
+          q.channel_message_id AS "channelMessageId", mine.channel_message_id AS "channelAnswerId", q.message,
+          mine.caller, mine.attempts AS attempt
+        FROM mine JOIN chat_messages q ON q.id = mine.parent_id JOIN chat_sessions s ON s.id = mine.session_id`;
+      return turn;
+    },
+
+    /** Those of the answers that are not pending any more, or are gone. */
+    async over(answerIds: readonly number[]): Promise<number[]> {
+      const rows = await sql<{ id: number }[]>`
+        SELECT watched.id FROM unnest(${answerIds as number[]}::bigint[]) AS watched (id)
+        LEFT JOIN chat_messages m ON m.id = watched.id WHERE m.state IS DISTINCT FROM 'pending'`;
+      return rows.map(({ id }) => id);
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import type { PageRequest } from '../../http/paging.ts';
+import type { Transaction } from '../../infra/postgres/client.ts';
+import type { OutboxEvent } from '../events.ts';
+import { type SessionKeys, sessionKeyOf } from '../session-key.ts';
+
+export type Session = SessionKeys & {
+  id: number;
+  personaId: number;
+  agiId: string;
+  title: string | null;
+  /** An e-mail; `''` where it is unknown. */
+  person: string;
+  messageCount: number;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+export type SessionReference = { workspaceId: string; sessionId: number };
+export type NewSession = SessionKeys & Pick<Session, 'personaId' | 'agiId' | 'person'>;
+type Changed = { session: Session; event: OutboxEvent | null };
+export type SessionStore = ReturnType<typeof createSessionStore>;
+
+/** It can be made or deleted between two statements. */
+const TRIES = 3;
+
+export function createSessionStore(sql: Transaction) {
+  const columns = sql`id, workspace_id AS "workspaceId", channel, channel_plugin AS "channelPlugin",
+    channel_id AS "channelId", channel_session_id AS "channelSessionId", persona_id AS "personaId", agi_id AS "agiId",
+    title, person, message_count AS "messageCount", created_at AS "createdAt", updated_at AS "updatedAt"`;
+  const read = (rows: readonly (Session & { event: OutboxEvent | null })[]): Changed | undefined => {
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const { event, ...session } = row;
+    return { session, event };
+  };
+
+  const insert = async (session: NewSession): Promise<Changed | undefined> =>
+    read(
+      await sql`
+        WITH made AS (
+          INSERT INTO chat_sessions
+            (workspace_id, key, channel, channel_plugin, channel_id, channel_session_id, persona_id, agi_id, person)
+          VALUES (${session.workspaceId}, ${sessionKeyOf(session)}, ${session.channel}, ${session.channelPlugin},
+            ${session.channelId}, ${session.channelSessionId}, ${session.personaId}, ${session.agiId}, ${session.person})
+          ON CONFLICT (key) DO NOTHING RETURNING *)
+        SELECT ${columns}, chat_tell(workspace_id, 'chat.create', person, json_build_object(
+          'value', '1', 'persona_id', persona_id, 'chat_session_id', id)) AS event
+        FROM made`,
+    );
+  const rebind = async (session: NewSession): Promise<Changed | undefined> =>
+    read(
+      await sql`
+        WITH bound AS (
+          UPDATE chat_sessions SET persona_id = ${session.personaId}, agi_id = ${session.agiId}, updated_at = now()
+          WHERE key = ${sessionKeyOf(session)}
+            AND (persona_id, agi_id) IS DISTINCT FROM (${session.personaId}::bigint, ${session.agiId})
+          RETURNING *)
+        SELECT ${columns}, chat_tell(workspace_id, 'chat.rename', ${session.person}, json_build_object(
+          'value', '1', 'chat_session_id', id)) AS event
+        FROM bound`,
+    );
+  const findByKeys = async (keys: SessionKeys): Promise<Changed | undefined> =>
+    read(
+      await sql`
+        SELECT ${columns}, NULL AS event FROM chat_sessions WHERE key = ${sessionKeyOf(keys)}`,
+    );
+
+  return {
+    /** The session of the five keys, made where it is absent; another persona or agi is kept in it (`rebinds`). */
+    async open(
+      session: NewSession,
+      { rebinds }: { rebinds: boolean },
+    ): Promise<Changed & { created: boolean }> {
+      const { personaId, agiId } = session;
+      for (let attempt = 0; attempt < TRIES; attempt++) {
+        const found = await findByKeys(session);
+        const made = found === undefined ? await insert(session) : undefined;
+        if (made !== undefined) return { ...made, created: true };
+        if (found === undefined) continue;
+        const isSame = found.session.personaId === personaId && found.session.agiId === agiId;
+        const opened = isSame || !rebinds ? found : ((await rebind(session)) ?? found);
+        return { ...opened, created: false };
+      }
+      throw new Error('a session that is there cannot be read');
+    },
+
+    /** Newest first, one row more than the limit where others follow. */
+    list(workspaceId: string, { limit, after }: PageRequest): Promise<Session[]> {
+      return sql<Session[]>`
+        SELECT ${columns} FROM chat_sessions
+        WHERE workspace_id = ${workspaceId}
+          AND ${after === undefined ? sql`true` : sql`(created_at, id) < (${after.createdAt}, ${after.id}::bigint)`}
+        ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`;
+    },
+
+    async exists({ workspaceId, sessionId }: SessionReference): Promise<boolean> {
+      const rows = await sql`
+        SELECT FROM chat_sessions WHERE workspace_id = ${workspaceId} AND id = ${sessionId}`;
+      return rows.length > 0;
+    },
+
+    async rename(
+      { workspaceId, sessionId }: SessionReference,
+      { title, subject }: { title: string; subject: string },
+    ): Promise<Changed | undefined> {
+      return read(
+        await sql`
+          WITH renamed AS (
+            UPDATE chat_sessions SET title = ${title}, updated_at = now()
+            WHERE workspace_id = ${workspaceId} AND id = ${sessionId} RETURNING *)
+          SELECT ${columns}, chat_tell(workspace_id, 'chat.rename', ${subject}, json_build_object(
+            'value', '1', 'chat_session_id', id)) AS event
+          FROM renamed`,
+      );
+    },
+
+    /** With its messages; the event where there was one. */
+    async delete(
+      { workspaceId, sessionId }: SessionReference,
+      { subject }: { subject: string },
+    ): Promise<OutboxEvent | undefined> {
+      const [row] = await sql<{ event: OutboxEvent | null }[]>`
+        SELECT chat_delete_session(${workspaceId}, ${sessionId}, ${subject}) AS event`;
+      return row?.event ?? undefined;
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import type { Transaction } from '../../infra/postgres/client.ts';
+import type { OutboxEvent } from '../events.ts';
+import { PENDING_MAX } from '../limits.ts';
+import type { Answer, AnsweredTurn, Failure, Turn, TurnCaller } from '../turn.ts';
+
+/** A question as it comes: into the session with the key, or in place of another one. */
+export type Question = {
+  workspaceId: string;
+  place: { sessionKey: string } | { replaces: number };
+  requestKey: string;
+  message: string;
+  /** Null in place of another question, whose ids it takes. */
+  channelMessageId: string | null;
+  channelAnswerId: string | null;
+  agentId: string | null;
+  caller: TurnCaller;
+};
+
+type TurnIds = Pick<Turn, 'sessionId' | 'userMessageId' | 'answerId'>;
+
+export type Acceptance =
+  | { outcome: 'accepted'; turn: Turn; isFirst: boolean; event: OutboxEvent | null }
+  | ({ outcome: 'done' | 'in flight' } & TurnIds)
+  | { outcome: 'no session' | 'no message' | 'deleted' | 'other text' | 'full' };
+
+/** How a turn's answer stands. */
+export type AnswerState =
+  | { state: 'pending' }
+  | { state: 'done'; answered: AnsweredTurn }
+  | { state: 'failed'; failure: Failure };
+
+export type Finished =
+  | { outcome: 'stored'; nextId: number | null; createdAt: Date; event: OutboxEvent | null }
+  | { outcome: 'superseded' }
+  | { outcome: 'gone' };
+
+export type TurnStore = ReturnType<typeof createTurnStore>;
+
+type Accepted = Omit<Turn, 'workspaceId' | 'message' | 'agentId' | 'caller'> & {
+  outcome: Acceptance['outcome'];
+  isFirst: boolean;
+  event: OutboxEvent | null;
+};
+
+/** Questions and answers in their line. `owner` is this process. */
+export function createTurnStore(sql: Transaction, owner: string) {
+  return {
+    async accept(question: Question): Promise<Acceptance> {
+      const { workspaceId, place, requestKey, message, agentId, caller } = question;
+      const [row] = await sql<Accepted[]>`
+        SELECT outcome, session_id AS "sessionId", channel_session_id AS "channelSessionId",
+          persona_id AS "personaId", agi_id AS "agiId", history_version AS "historyVersion", parent_id AS "parentId",
+          user_message_id AS "userMessageId",
+          answer_id AS "answerId", channel_message_id AS "channelMessageId", channel_answer_id AS "channelAnswerId",
+          attempt, is_first AS "isFirst", event
+        FROM chat_accept(${workspaceId}, ${'sessionKey' in place ? place.sessionKey : null},
+          ${'replaces' in place ? place.replaces : null}, ${requestKey}, ${message}, ${question.channelMessageId},
+          ${question.channelAnswerId}, ${agentId}, ${owner}, ${JSON.stringify(caller)}::text::json, ${PENDING_MAX})`;
+      if (row === undefined) throw new Error('a question was neither taken nor refused');
+      const { outcome, isFirst, event, ...turn } = row;
+      if (outcome === 'accepted')
+        return { outcome, turn: { ...turn, workspaceId, message, agentId, caller }, isFirst, event };
+      return outcome === 'done' || outcome === 'in flight' ? { outcome, ...turn } : { outcome };
+    },
+
+    async finish(turn: Turn, result: { answer: Answer } | { failure: Failure }): Promise<Finished> {
+      const answer = 'answer' in result ? result.answer : undefined;
+      const failure = 'failure' in result ? result.failure : undefined;
+      const [row] = await sql<
+        {
+          outcome: Finished['outcome'];
+          nextId: number | null;
+          createdAt: Date;
+          event: OutboxEvent | null;
+        }[]
+      >`
+        SELECT outcome, next_id AS "nextId", created_at AS "createdAt", event
+        FROM chat_finish(${turn.sessionId}, ${turn.answerId}, ${owner}, ${turn.attempt}, ${turn.caller.email},
+          ${answer === undefined ? 'failed' : 'done'}, ${answer?.message ?? ''},
+          ${answer === undefined ? null : JSON.stringify(answer.citations)}::text::json, ${answer?.agentId ?? null},
+          ${answer === undefined ? null : `messages.rag.${answer.kind}.new`}, ${answer?.model ?? null},
+          ${answer?.finishReason ?? null}, ${answer?.promptTokens ?? null}, ${answer?.completionTokens ?? null},
+          ${failure?.sentence ?? null}, ${failure?.kind ?? null}, ${failure?.retryAfterSeconds ?? null})`;
+      if (row === undefined) throw new Error('an answer was neither stored nor refused');
+      const { outcome, ...stored } = row;
+      return outcome === 'stored' ? { outcome, ...stored } : { outcome };
+    },
+
+    /** Undefined where there is no such answer any more. */
+    async answer(answerId: number): Promise<AnswerState | undefined> {
+      const [row] = await sql<(AnsweredTurn & { state: AnswerState['state'] } & Failure)[]>`
+        SELECT s.id AS "sessionId", s.channel_session_id AS "channelSessionId", a.parent_id AS "userMessageId",
+          a.id AS "answerId", q.channel_message_id AS "channelMessageId", a.channel_message_id AS "channelAnswerId",
+          a.message, coalesce(a.citations, '[]') AS citations, a.model, a.finish_reason AS "finishReason",
+          a.prompt_tokens AS "promptTokens", a.completion_tokens AS "completionTokens", a.created_at AS "createdAt",
+          a.state, a.error_msg AS sentence, a.error_kind AS kind, a.retry_after AS "retryAfterSeconds"
+        FROM chat_messages a JOIN chat_messages q ON q.id = a.parent_id JOIN chat_sessions s ON s.id = a.session_id
+        WHERE a.id = ${answerId} AND a.state IS NOT NULL`;
+      if (row === undefined) return undefined;
+      const { state, sentence, kind, retryAfterSeconds, ...answered } = row;
+      if (state === 'pending') return { state };
+      if (state === 'done') return { state, answered };
+      return { state, failure: { sentence, kind, retryAfterSeconds: retryAfterSeconds ?? undefined } };
+    },
+
+    /**
+     * What was said before, in order: the end of the branch, at most so many messages and bytes. The branch is walked
+     * from its end, so that its length does not matter.
+     */
+    history(
+      parentId: number,
+      { messagesMax, bytesMax }: { messagesMax: number; bytesMax: number },
+    ): Promise<{ role: 'user' | 'assistant' | 'agent'; message: string }[]> {
+      return sql`
+        WITH RECURSIVE branch AS (
+          SELECT id, parent_id, role, message, 1 AS depth, octet_length(message) AS bytes
+          FROM chat_messages WHERE id = ${parentId}
+          UNION ALL
+          SELECT m.id, m.parent_id, m.role, m.message, b.depth + 1, b.bytes + octet_length(m.message)
+          FROM branch b JOIN chat_messages m ON m.id = b.parent_id
+          WHERE b.depth < ${messagesMax} AND b.bytes < ${bytesMax}
+        )
+        SELECT role, message FROM branch WHERE message <> '' AND bytes <= ${bytesMax} ORDER BY depth DESC`;
+    },
+  };
+}

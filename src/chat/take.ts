@@ -1,0 +1,80 @@
+// A question is taken once: stored with its place in the session's line, or led to the answer that it has already.
+
+import { notFound, tooLarge, tooManyRequests, upstreamTimeout, valueError } from '../core/errors.ts';
+import { withDeadline } from '../infra/postgres/client.ts';
+import type { Tell } from './events.ts';
+import { closedFeed, type Feed } from './feed.ts';
+import { MESSAGE_BYTES_MAX, RETRY_AFTER_SECONDS, WAIT_TIMEOUT_MS } from './limits.ts';
+import type { Question, TurnStore } from './store/turns.ts';
+import type { AnsweredTurn } from './turn.ts';
+import type { TurnLine } from './turn-line.ts';
+
+export type Taken = { feed: Feed; replayed: boolean };
+export type TakeQuestion = (question: Question) => Promise<Taken | 'no session'>;
+
+/**
+ * Durable when it resolves, and answered whether or not anybody waits. Throws 404, 413, 429 for a line that is full,
+ * and ValidationFailure for a known id with another text.
+ */
+export function createTakeQuestion({
+  store,
+  line,
+  tell,
+}: {
+  store: Pick<TurnStore, 'accept' | 'answer'>;
+  line: TurnLine;
+  tell: Tell;
+}): TakeQuestion {
+  const stored = async (answerId: number): Promise<AnsweredTurn> => {
+    const current = await store.answer(answerId);
+    if (current?.state !== 'done') throw notFound('The message was deleted');
+    return current.answered;
+  };
+
+  return async (question) => {
+    assertMessageSize(question.message);
+    const taken = await store.accept(question);
+    switch (taken.outcome) {
+      case 'accepted':
+        // A crash before this leaves the event in the outbox, and the question in line.
+        tell(taken.event);
+        return { feed: line.enter(taken.turn, taken.isFirst), replayed: false };
+      case 'in flight':
+        return { feed: line.follow(taken), replayed: false };
+      case 'done': {
+        const answered = stored(taken.answerId);
+        const feed = closedFeed(taken, answered);
+        await answered;
+        return { feed, replayed: true };
+      }
+      case 'no session':
+        return 'no session';
+      case 'no message':
+        throw notFound('There is no user message of this id');
+      case 'deleted':
+        throw notFound('The message was deleted');
+      case 'full':
+        throw tooManyRequests('Too many messages of this session wait for their answers', {
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+        });
+      case 'other text':
+        throw valueError(
+          ['body', 'channel_user_message_id'],
+          'a message of this id was sent before, with another text',
+          question.channelMessageId,
+        );
+    }
+  };
+}
+
+/** Throws 413. */
+export function assertMessageSize(message: string): void {
+  if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX)
+    throw tooLarge(`The message is larger than ${MESSAGE_BYTES_MAX} bytes`);
+}
+
+/** The answer, within the time that a request may take. */
+export const answerInTime = ({ outcome }: Feed): Promise<AnsweredTurn> =>
+  withDeadline(outcome, WAIT_TIMEOUT_MS, () =>
+    upstreamTimeout('The answer is not there yet; the same message again waits for it'),
+  );

@@ -1,0 +1,62 @@
+// A question and its answer, from being taken to being stored.
+
+import type { ErrorKind } from '../core/errors.ts';
+import type { KeyLimits } from '../core/principal.ts';
+
+/** For whom an answer is made: kept with the question, so that any process can make it. */
+export type TurnCaller = { email: string; keyId?: string; limits?: KeyLimits };
+
+/** A question that was taken and has no answer yet. */
+export type Turn = {
+  workspaceId: string;
+  sessionId: number;
+  channelSessionId: string;
+  personaId: number;
+  agiId: string;
+  /** Asked for by id, before the session's. */
+  agentId: string | null;
+  /** The end of the branch that the question continues. */
+  parentId: number | null;
+  /** Of what is deleted in the session. */
+  historyVersion: number;
+  userMessageId: number;
+  answerId: number;
+  channelMessageId: string | null;
+  channelAnswerId: string | null;
+  message: string;
+  caller: TurnCaller;
+  /** How often an answer was begun: with the owner it names who may store one. */
+  attempt: number;
+};
+
+/** A document that an answer rests on. */
+export type Citation = { document_id: string; name: string; score: number };
+
+export type Answer = {
+  message: string;
+  citations: Citation[];
+  /** Undefined: no agent is configured. */
+  agentId: string | undefined;
+  kind: 'persona' | 'agent' | 'bot';
+  /** Null where no model was asked. */
+  model: string | null;
+  finishReason: string;
+  promptTokens: number;
+  completionTokens: number;
+};
+
+/** Why there is no answer, as its callers may know it. */
+export type Failure = {
+  sentence: string;
+  kind: ErrorKind | 'internal';
+  retryAfterSeconds: number | undefined;
+};
+
+/** What send-message answers. */
+export type AnsweredTurn = Pick<
+  Turn,
+  'sessionId' | 'channelSessionId' | 'userMessageId' | 'answerId' | 'channelMessageId' | 'channelAnswerId'
+> &
+  Pick<Answer, 'message' | 'citations' | 'model' | 'finishReason' | 'promptTokens' | 'completionTokens'> & {
+    createdAt: Date;
+  };

@@ -1,0 +1,159 @@
+// Every event type of the interface's table is caused by a call, and read back through Area E with exactly its fields;
+// the description says which call causes which, and no call causes anything else.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { createChatClient } from '../../support/chat-client.ts';
+import { bodyOf } from '../support/caller.ts';
+import type { OpenApiDocument } from '../support/contract.ts';
+import { createFreshMetrics, type FreshMetrics } from '../support/metrics.ts';
+import { type Setting, startSetting } from '../support/setting.ts';
+
+setDefaultTimeout(120_000);
+
+let setting: Setting;
+let metrics: FreshMetrics;
+let documented: Map<string, readonly string[]>;
+beforeAll(async () => {
+  setting = await startSetting();
+  metrics = await createFreshMetrics(setting)();
+  const document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
+  documented = new Map(
+    Object.values(document.paths)
+      .flatMap((operations) => Object.values(operations))
+      .map((operation) => [operation.operationId, operation['x-events'] ?? []]),
+  );
+});
+afterAll(() => setting.service[Symbol.asyncDispose]());
+
+type Caused = { operationId: string; subject: string; types: Record<string, Record<string, unknown>> };
+
+/** Calls of every operation that causes events, in order, with what each has to cause. */
+async function causeAll(): Promise<Caused[]> {
+  const { call, adminKey } = setting;
+  const { workspace } = metrics;
+  const admin = `/admin/api/workspaces/${workspace}`;
+  const caused: Caused[] = [];
+  const because = (operationId: string, subject: string, types: Caused['types']) =>
+    caused.push({ operationId, subject, types });
+  const post = async (path: string, json: unknown, status = 201) =>
+    bodyOf<Record<string, string>>(await call('POST', `${admin}${path}`, { key: adminKey, json }), status);
+
+  const byAdmin = { value: 1, provider: 'admin' };
+  const { id = '' } = await post('/users', { email: 'grace@example.com' });
+  because('access.create-user', 'grace@example.com', { 'auth.user.create': byAdmin });
+  await call('PATCH', `${admin}/users/${id}`, { key: adminKey, json: { name: 'Grace' } });
+  because('access.update-user', 'grace@example.com', { 'auth.user.update': byAdmin });
+  await call('DELETE', `${admin}/users/${id}`, { key: adminKey });
+  because('access.delete-user', 'grace@example.com', { 'auth.user.delete': byAdmin });
+  const owner = 'channel@example.com';
+  const { key = '' } = await post('/keys', { name: 'channel', scopes: ['chat', 'admin'], user_email: owner });
+  because('access.create-key', owner, { 'auth.user.create': byAdmin });
+  const opened = await call('POST', '/admin/api/session', { json: { key } });
+  because('access.open-session', owner, { 'auth.user.login': { value: 1, provider: 'key' } });
+  const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+  await call('DELETE', '/admin/api/session', { headers: { cookie } });
+  because('access.close-session', owner, { 'auth.user.logout': { value: 1, provider: 'key' } });
+
+  const chat = createChatClient(call, { workspace, key });
+  for (const kind of ['persona', 'agent', 'bot'])
+    bodyOf(await chat.putAgent(kind, { name: kind, kind, replies: [{ match: '*', reply: 'Yes' }] }), 200);
+  const value = '1';
+  const made = await chat.newSession({ agi_id: 'persona', persona_id: 7 });
+  const { name, chat_session_id } = made;
+  because('chat.create-session', owner, { 'chat.create': { value, persona_id: 7, chat_session_id } });
+  for (const kind of ['persona', 'agent', 'bot']) {
+    if (kind !== 'persona') {
+      await chat.newSession({ agi_id: kind, persona_id: 7, channel_session_id: name });
+      because('chat.create-session', owner, { 'chat.rename': { value, chat_session_id } });
+    }
+    const sent = await chat.ask(name, `to ${kind}`, { id: kind });
+    await chat.ask(name, `to ${kind}`, { id: kind });
+    because('chat.send-message', owner, {
+      'messages.user.new': { value, message_id: sent.user_message_id, chat_session_id },
+      [`messages.rag.${kind}.new`]: { value, message_id: sent.message_id, chat_session_id },
+    });
+    const edited = bodyOf<typeof sent>(await chat.edit(sent.user_message_id, { message: 'better' }), 200);
+    await chat.edit(sent.user_message_id, { message: 'better' });
+    because('chat.edit-message', owner, {
+      'messages.user.update': {
+        value,
+        old_message_id: sent.user_message_id,
+        new_message_id: edited.user_message_id,
+      },
+      [`messages.rag.${kind}.new`]: { value, message_id: edited.message_id, chat_session_id },
+    });
+    const rating = { is_positive: kind === 'persona', ...(kind === 'bot' ? {} : { feedback_text: kind }) };
+    bodyOf(await chat.feedback(sent.message_id, rating), 201);
+    because('chat.give-feedback', owner, {
+      'messages.user.feedback': {
+        value,
+        message_id: sent.message_id,
+        is_positive: kind === 'persona',
+        feedback_text: kind === 'bot' ? '' : kind,
+      },
+    });
+    await chat.remove(sent.user_message_id);
+    because('chat.delete-message', owner, {
+      'messages.user.delete': { value, message_id: sent.user_message_id },
+    });
+  }
+  const person = { message: 'In person', agent_id: 'grace@example.com' };
+  const { message_id } = bodyOf<{ message_id: number }>(
+    await chat.addAgentMessage(chat_session_id, person),
+    201,
+  );
+  because('chat.add-agent-message', owner, {
+    'messages.agent.new': { value, message_id, chat_session_id, agent_id: 'grace@example.com' },
+  });
+  bodyOf(await chat.rename(chat_session_id, { title: 'A title' }), 200);
+  because('chat.rename-session', owner, { 'chat.rename': { value, chat_session_id } });
+  await chat.removeSession(chat_session_id);
+  because('chat.delete-session', owner, { 'chat.delete': { value, chat_session_id } });
+  return caused;
+}
+
+test('each call causes its events, with their exact fields, and no others', async () => {
+  // The key of the metrics themselves is one of a new person.
+  const before = await metrics.everything.stored('atrium', 1);
+  const caused = await causeAll();
+  const expected = caused.flatMap(({ subject, types }) =>
+    Object.entries(types).map(([type, data]) => ({ type, subject, data })),
+  );
+  const count = before.length + expected.length;
+  const stored = await metrics.everything.stored('atrium', count);
+  expect(stored.length).toBe(count);
+  const sorted = (events: { type: string; subject: string; data: unknown }[]) =>
+    events.map(({ type, subject, data }) => JSON.stringify({ type, subject, data })).toSorted();
+  const known = new Set(before.map(({ id }) => id));
+  expect(sorted(stored.filter(({ id }) => !known.has(id)))).toEqual(sorted(expected));
+  for (const event of stored) {
+    expect(Object.keys(event).toSorted()).toEqual(FIELDS);
+    expect([event.specversion, event.source, event.workspace_id]).toEqual([
+      '1.0',
+      'atrium',
+      metrics.workspace,
+    ]);
+  }
+
+  const told = Map.groupBy(caused, ({ operationId }) => operationId);
+  for (const [operationId, types] of documented) {
+    const seen = new Set(told.get(operationId)?.flatMap((each) => Object.keys(each.types)));
+    if (types.length > 0 || seen.size > 0)
+      expect([operationId, [...types].toSorted()]).toEqual([operationId, [...seen].toSorted()]);
+  }
+  expect(new Set(expected.map(({ type }) => type)).size).toBe(16);
+});
+
+const FIELDS = [
+  'created_at',
+  'data',
+  'event_id',
+  'id',
+  'source',
+  'specversion',
+  'subject',
+  'time',
+  'type',
+  'updated_at',
+  'workspace_id',
+];

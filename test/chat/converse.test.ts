@@ -1,0 +1,123 @@
+// What bots are given: turns that are stored, counted and remembered like those of any channel.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { freshId } from '../support/chat-client.ts';
+import { eventually } from '../support/child.ts';
+import { type ChatProcess, type ChatSetting, startSetting } from './setting.ts';
+
+setDefaultTimeout(60_000);
+
+let setting: ChatSetting;
+let chat: ChatProcess;
+beforeAll(async () => {
+  setting = await startSetting();
+  chat = await setting.start();
+});
+afterAll(() => setting[Symbol.asyncDispose]());
+
+const turnOf = (channelSessionId: string, channelMessageId: string = freshId()) => ({
+  workspaceId: 'acme',
+  channel: 'google_chat',
+  channelPlugin: 'chatapp',
+  channelId: 'bot-1',
+  channelSessionId,
+  user: 'ada@example.com',
+  channelMessageId,
+});
+const signal = AbortSignal.timeout(30_000);
+
+async function stored(session: string) {
+  const [row] = await setting.sql<{ id: number; count: number; person: string }[]>`
+    SELECT id, message_count AS count, person FROM chat_sessions WHERE channel_session_id = ${session}`;
+  if (row === undefined) throw new Error('no session');
+  const told = chat.events.filter(({ data }) => data['chat_session_id'] === row.id);
+  return {
+    ...row,
+    told: told.map(({ type, subject }) => `${type} ${subject}`),
+    rows: await chat.transcript(row.id),
+  };
+}
+
+test('a conversation: welcome, questions with memory, a canned reply, each once', async () => {
+  const session = freshId();
+  const welcome = { ...turnOf(session, 'added'), message: null, reply: 'Welcome' };
+  expect(await chat.converse.reply(welcome)).toEqual({ answer: 'Welcome' });
+  expect(await chat.converse.reply(welcome)).toEqual({ answer: 'Welcome' });
+  const question = { ...turnOf(session), message: 'a question', signal };
+  const first = await chat.converse.ask(question);
+  expect(await chat.converse.ask(question)).toEqual(first);
+  const slash = { ...turnOf(session), message: '/help', reply: 'Help yourself' };
+  expect(await chat.converse.reply(slash)).toEqual({ answer: 'Help yourself' });
+  expect(await chat.converse.reply({ ...slash, reply: 'another by now' })).toEqual({
+    answer: 'Help yourself',
+  });
+  await chat.converse.ask({ ...turnOf(session), message: 'another', signal });
+  const { rows, told, count, person } = await stored(session);
+  expect(rows.map(({ role, message }) => [role, message])).toEqual([
+    ['assistant', 'Welcome'],
+    ['user', 'a question'],
+    ['assistant', first.answer],
+    ['user', '/help'],
+    ['assistant', 'Help yourself'],
+    ['user', 'another'],
+    ['assistant', expect.any(String)],
+  ]);
+  expect([count, person]).toEqual([7, 'ada@example.com']);
+  expect(chat.model.calls.at(-1)?.messages.map(({ content }) => content)).toEqual(
+    rows.slice(0, -1).map(({ message }) => message),
+  );
+  expect(chat.model.calls.at(-1)?.caller).toEqual({ workspaceId: 'acme', email: 'ada@example.com' });
+  expect(told).toEqual(
+    [
+      'chat.create',
+      'messages.rag.bot.new',
+      'messages.user.new',
+      'messages.rag.persona.new',
+      'messages.user.new',
+      'messages.rag.bot.new',
+      'messages.user.new',
+      'messages.rag.persona.new',
+    ].map((type) => `${type} ada@example.com`),
+  );
+});
+
+test('an agent that is asked for by id answers this turn', async () => {
+  await chat.putAgent('night', { name: 'Night', kind: 'agent', instructions: 'It is night.' });
+  const session = freshId();
+  await chat.converse.ask({ ...turnOf(session), message: 'day', signal });
+  await chat.converse.ask({ ...turnOf(session), message: 'night', agentId: 'night', signal });
+  expect(chat.model.calls.at(-1)?.messages[0]?.content).toBe('It is night.');
+  await chat.converse.ask({ ...turnOf(session), message: 'day again', signal });
+  expect(chat.model.calls.at(-1)?.messages[0]?.content).toBe('day');
+  expect((await stored(session)).told.filter((told) => told.startsWith('chat.'))).toEqual([
+    'chat.create ada@example.com',
+  ]);
+});
+
+test('who stops waiting finds the answer later', async () => {
+  const session = freshId();
+  const turn = { ...turnOf(session), message: '[wait 150] slow' };
+  const impatient = AbortSignal.timeout(30);
+  await expect(chat.converse.ask({ ...turn, signal: impatient })).rejects.toThrow();
+  await eventually('the time to be over', () => impatient.aborted);
+  const { answer } = await chat.converse.ask({ ...turn, signal });
+  expect(answer).toContain('[wait 150] slow');
+  expect(chat.model.calls.filter(({ messages }) => messages.at(-1)?.content === turn.message).length).toBe(1);
+});
+
+test('a failure is thrown, and the same turn again tries again', async () => {
+  const turn = { ...turnOf(freshId()), message: '[fail upstream-failed] [once]' };
+  await expect(chat.converse.ask({ ...turn, signal })).rejects.toMatchObject({ kind: 'upstream-failed' });
+  const { answer } = await chat.converse.ask({ ...turn, signal });
+  expect(answer).toContain('[once]');
+});
+
+test('the same turn twenty times at once is one turn, also where the session is new', async () => {
+  const session = freshId();
+  const ask = { ...turnOf(session), message: 'at once', signal };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => chat.converse.ask(ask)));
+  expect(new Set(answers.map(({ answer }) => answer)).size).toBe(1);
+  const reply = { ...turnOf(session), message: null, reply: 'Hello' };
+  await Promise.all(Array.from({ length: 20 }, () => chat.converse.reply(reply)));
+  expect((await stored(session)).rows.length).toBe(3);
+});

@@ -1,0 +1,67 @@
+// An answer is made within its time, whatever the model does; a model's text is such as a database can hold.
+
+import { expect, test } from 'bun:test';
+import type { Agent } from '../../src/chat/agents.ts';
+import { createGenerate } from '../../src/chat/generate.ts';
+import { createMemory } from '../../src/chat/memory.ts';
+import type { StreamChat } from '../../src/gateway/chat-call.ts';
+import { silentLog } from '../support/database.ts';
+import { createFakeModel } from './fake-model.ts';
+
+const AGENT: Agent = {
+  ...{ id: 'helper', kind: 'persona', model: null, instructions: '', temperature: null },
+  ...{ historyMessages: 20, historyTokens: 8000, knowledge: 'none', replies: [] },
+};
+
+function generateWith(streamChat: StreamChat, message: string, timeoutMs = 10_000) {
+  const generate = createGenerate({
+    findAgent: async () => AGENT,
+    memory: createMemory({ history: async () => [] }),
+    knowledge: { find: async () => [] },
+    ...{ streamChat, log: silentLog, timeoutMs },
+  });
+  const said: string[] = [];
+  const leaving = new AbortController();
+  const turn = {
+    ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
+    ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
+    ...{ channelAnswerId: null, message, caller: { email: 'a@example.com' }, attempt: 1 },
+  };
+  const made = generate(turn, { onText: (text) => said.push(text), signal: leaving.signal });
+  return { made, said, leave: (reason: Error) => leaving.abort(reason) };
+}
+
+test('a model that hangs is given up after the time, also one that pays no heed', async () => {
+  for (const question of ['[hold]', '[deaf]']) {
+    const model = createFakeModel();
+    const { made } = generateWith(model.streamChat, question, 50);
+    await expect(made).rejects.toMatchObject({
+      kind: 'upstream-timeout',
+      message: 'The model did not answer in time',
+    });
+    model.release();
+  }
+});
+
+test('the reason to stop is what is thrown', async () => {
+  const model = createFakeModel();
+  const { made, leave } = generateWith(model.streamChat, '[deaf]');
+  leave(new Error('the service ends'));
+  await expect(made).rejects.toThrow('the service ends');
+  model.release();
+});
+
+test('NULs and halves of surrogate pairs do not reach the database, whole pairs in two deltas do', async () => {
+  const smile = '😀';
+  const texts = ['a\0b', smile.charAt(0), smile.charAt(1), '\ud800', 'c'];
+  const streamChat: StreamChat = async function* () {
+    for (const text of texts) yield { type: 'delta', text };
+    const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
+    yield { type: 'end', model: 'fake', finishReason: 'length', usage };
+  };
+  const { made, said } = generateWith(streamChat, 'x');
+  const answer = await made;
+  expect(answer.message).toBe(`ab${smile}\ufffdc`);
+  expect([answer.model, answer.finishReason, answer.agentId]).toEqual(['fake', 'length', 'helper']);
+  expect(said.join('')).toBe(`ab${smile}\ud800c`);
+});

@@ -1,0 +1,85 @@
+// What an agent may cite: documents that have the question's words, rare ones weighing more; shown to the model.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { createDocumentKnowledge, type FoundDocument } from '../../src/chat/knowledge/documents.ts';
+import { type ChatProcess, type ChatSetting, EMAIL, startSetting } from './setting.ts';
+
+const documentOf = (name: string, summary: string): FoundDocument => ({
+  ...{ id: name, name, summary, tags: ['manual'], categories: null, slots: { page: 3 } },
+});
+const LIBRARY = [
+  documentOf('pump.txt', 'How the pump is reset after a failure'),
+  documentOf('valve.txt', 'How the valve is opened'),
+  documentOf('how.txt', 'How to write'),
+];
+
+type Asked = { email: string; text: string };
+const asked: Asked[] = [];
+
+/** A fake search: documents whose summary has the word. */
+const search = async (person: { workspaceId: string; email: string }, text: string) => {
+  asked.push({ email: person.email, text });
+  if (text === 'broken') throw new Error('the fake search is broken');
+  const documents = LIBRARY.filter(({ summary }) => summary?.toLowerCase().includes(text));
+  return { documents, total: documents.length };
+};
+
+let setting: ChatSetting;
+let chat: ChatProcess;
+beforeAll(async () => {
+  setting = await startSetting();
+  chat = await setting.start({ searchDocuments: search });
+  await chat.putAgent('reader', {
+    name: 'Reader',
+    kind: 'persona',
+    instructions: 'Read.',
+    knowledge: 'documents',
+  });
+  await chat.putAgent('other', { name: 'Other', kind: 'persona' });
+});
+afterAll(() => setting[Symbol.asyncDispose]());
+
+test('the document with the most of the rare words comes first, and what has little to do with them not at all', async () => {
+  const found = await createDocumentKnowledge(search).find({
+    workspaceId: 'acme',
+    email: EMAIL,
+    text: 'How is the PUMP reset, when there is a failure?',
+  });
+  expect(found.map(({ name }) => name)).toEqual(['pump.txt', 'valve.txt']);
+  const [pump, valve] = found;
+  expect(pump?.score).toBe(1);
+  expect(valve?.score).toBeLessThan(0.5);
+  expect(pump?.text).toBe('How the pump is reset after a failure\nTags: manual\n{"page":3}');
+});
+
+test('nothing is found for a question without words, or with none that any document has', async () => {
+  const knowledge = createDocumentKnowledge(search);
+  for (const text of ['', '?!', 'zebra quagga', 'a b c'])
+    expect(await knowledge.find({ workspaceId: 'acme', email: EMAIL, text })).toEqual([]);
+});
+
+test('an agent with knowledge cites it, and its model is shown it; one without does not look', async () => {
+  const { name, chat_session_id } = await chat.newSession({ agi_id: 'reader' });
+  const answer = await chat.ask(name, 'reset the pump');
+  expect(answer.citations).toEqual(
+    [
+      { document_id: 'pump.txt', name: 'pump.txt', score: 1 },
+      { document_id: 'valve.txt', name: 'valve.txt', score: expect.any(Number) },
+      { document_id: 'how.txt', name: 'how.txt', score: expect.any(Number) },
+    ].slice(0, answer.citations.length),
+  );
+  const system = chat.model.calls.at(-1)?.messages[0]?.content ?? '';
+  expect(system).toStartWith('Read.\n\n');
+  expect(system).toContain('## pump.txt\nHow the pump is reset after a failure');
+  expect((await chat.transcript(chat_session_id)).at(-1)?.citations).toEqual(answer.citations);
+  expect(new Set(asked.map(({ email }) => email))).toEqual(new Set([EMAIL]));
+  const before = asked.length;
+  const plain = await chat.newSession({ agi_id: 'other' });
+  expect((await chat.ask(plain.name, 'reset the pump')).citations).toEqual([]);
+  expect(asked.length).toBe(before);
+});
+
+test('a search that fails costs the citations, not the answer', async () => {
+  const { name } = await chat.newSession({ agi_id: 'reader' });
+  expect((await chat.ask(name, 'broken')).citations).toEqual([]);
+});

@@ -1,0 +1,81 @@
+// What was said is remembered as it would be read, within its bounds.
+
+import { expect, test } from 'bun:test';
+import { createMemory, type Said, type Window } from '../../src/chat/memory.ts';
+import type { Turn } from '../../src/chat/turn.ts';
+
+const WINDOW: Window = { messagesMax: 4, bytesMax: 100 };
+const turnOf = (fields: Partial<Turn>): Turn => ({
+  ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
+  ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
+  ...{ channelAnswerId: null, message: 'question', caller: { email: '' }, attempt: 1 },
+  ...fields,
+});
+
+/** A fake store that tells what it was asked. */
+function fakeStore() {
+  const reads: number[] = [];
+  const history = async (parentId: number): Promise<Said[]> => {
+    reads.push(parentId);
+    return [{ role: 'user', message: `read ${parentId}` }];
+  };
+  return { reads, history };
+}
+
+const texts = (said: readonly Said[]): string[] => said.map(({ message }) => message);
+
+test('a branch that goes on is not read again; its end alone is kept', async () => {
+  const store = fakeStore();
+  const memory = createMemory(store);
+  let earlier: readonly Said[] = await memory.before(turnOf({}), WINDOW);
+  expect(earlier).toEqual([]);
+  for (let number = 1; number <= 5; number++) {
+    const turn = turnOf({
+      parentId: number === 1 ? null : number - 1,
+      answerId: number,
+      message: `q${number}`,
+    });
+    earlier = await memory.before(turn, WINDOW);
+    memory.remember(turn, { window: WINDOW, earlier, answer: `a${number}` });
+  }
+  expect(texts(earlier)).toEqual(['q3', 'a3', 'q4', 'a4']);
+  expect(store.reads).toEqual([]);
+});
+
+test('long messages push out those before them', async () => {
+  const memory = createMemory(fakeStore());
+  memory.remember(turnOf({ answerId: 2, message: 'q' }), {
+    window: WINDOW,
+    earlier: [{ role: 'user', message: 'ü'.repeat(30) }],
+    answer: 'a'.repeat(60),
+  });
+  expect(texts(await memory.before(turnOf({ parentId: 2 }), WINDOW))).toEqual(['q', 'a'.repeat(60)]);
+});
+
+test('it is read again after a deletion, under another window, and when the answer was not stored', async () => {
+  const store = fakeStore();
+  const memory = createMemory(store);
+  const remember = () =>
+    memory.remember(turnOf({ answerId: 2 }), { window: WINDOW, earlier: [], answer: 'answer' });
+  remember();
+  expect(texts(await memory.before(turnOf({ parentId: 2, historyVersion: 1 }), WINDOW))).toEqual(['read 2']);
+  remember();
+  await memory.before(turnOf({ parentId: 2 }), { ...WINDOW, messagesMax: 2 });
+  remember();
+  memory.forget(2);
+  await memory.before(turnOf({ parentId: 2 }), WINDOW);
+  expect(store.reads).toEqual([2, 2, 2]);
+});
+
+test('only so much is remembered: what was not used for longest goes', async () => {
+  const store = fakeStore();
+  const memory = createMemory(store, 400);
+  for (let answerId = 1; answerId <= 20; answerId++)
+    memory.remember(turnOf({ answerId, message: 'q'.repeat(20) }), {
+      window: WINDOW,
+      earlier: [],
+      answer: 'a'.repeat(20),
+    });
+  for (let parentId = 1; parentId <= 20; parentId++) await memory.before(turnOf({ parentId }), WINDOW);
+  expect(store.reads).toEqual(Array.from({ length: 15 }, (_, index) => index + 1));
+});

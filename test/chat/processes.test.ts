@@ -1,0 +1,192 @@
+// Several processes on one database: one answer whoever is asked, one order, and nothing hangs when one of them dies.
+
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { expectRefusal, expectStatus } from '../acceptance/support/caller.ts';
+import { type AnswerBody, eventsOf, freshId } from '../support/chat-client.ts';
+import { eventually } from '../support/child.ts';
+import { type ChatProcess, type ChatSetting, startSetting } from './setting.ts';
+
+setDefaultTimeout(60_000);
+
+let setting: ChatSetting;
+let one: ChatProcess;
+let other: ChatProcess;
+beforeEach(async () => {
+  setting = await startSetting();
+  one = await setting.start();
+  other = await setting.start();
+});
+afterEach(() => setting[Symbol.asyncDispose]());
+
+const typesOf = (...chats: ChatProcess[]): string[] =>
+  chats
+    .flatMap(({ events }) => events.map(({ type }) => type))
+    .filter((type) => type.startsWith('messages'))
+    .sort();
+
+describe('two processes', () => {
+  test('give one answer to a message that is sent to both at once', async () => {
+    const { name, chat_session_id } = await one.newSession();
+    const id = freshId();
+    const startedAt = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? one : other).send(name, '[wait 100]', { id }),
+      ),
+    );
+    const tookMs = performance.now() - startedAt;
+    for (const answer of answers) expectStatus(answer, 200);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(one.model.calls.length + other.model.calls.length).toBe(1);
+    expect(typesOf(one, other)).toEqual(['messages.rag.persona.new', 'messages.user.new']);
+    expect((await other.transcript(chat_session_id)).length).toBe(2);
+    // By a notice, not by looking every second.
+    expect(tookMs).toBeLessThan(900);
+  });
+
+  test('keep one order', async () => {
+    const { name, chat_session_id } = await one.newSession();
+    const sendPatiently = async (index: number): Promise<void> => {
+      const id = freshId();
+      const chat = index % 2 === 0 ? one : other;
+      while ((await chat.send(name, `[wait 2] ${index}`, { id })).status === 429) await Bun.sleep(10);
+    };
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: 30 }, (_, index) => sendPatiently(index)));
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    const rows = await one.transcript(chat_session_id);
+    expect(rows.length).toBe(60);
+    expect(rows.slice(1).map(({ parent_message_id }) => parent_message_id)).toEqual(
+      rows.slice(0, -1).map(({ message_id }) => message_id),
+    );
+    const made = rows.filter(({ role }) => role === 'assistant').map(({ created_at }) => created_at);
+    expect(made).toEqual(made.toSorted());
+  });
+
+  test('a failure is told to those who wait elsewhere; a stream elsewhere gets the whole text', async () => {
+    const { name } = await one.newSession();
+    const id = freshId();
+    const failing = Promise.all([one.send(name, '[wait 100] [fail unavailable]', { id }), waitFor(one, 1)]);
+    await eventually('the model to be asked', () => one.model.running() === 1);
+    expectRefusal(await other.send(name, '[wait 100] [fail unavailable]', { id }), 503);
+    await failing;
+    const slow = one.send(name, '[wait 100] stream', { id: 'stream' });
+    await eventually('the model to be asked', () => one.model.running() === 1);
+    const events = eventsOf(
+      (await other.send(name, '[wait 100] stream', { id: 'stream', stream: true })).text,
+    );
+    const { answer } = JSON.parse((await slow).text) as AnswerBody;
+    expect(events.map(({ type }) => type)).toEqual(['start', 'delta', 'citations', 'end']);
+    expect(events[1]).toEqual({ type: 'delta', text: answer });
+  });
+
+  test('an agent that is changed in one is changed in the other', async () => {
+    const { name } = await one.newSession({ agi_id: 'helper' });
+    await other.ask(name, 'before');
+    await one.putAgent('helper', { name: 'Helper', kind: 'agent', model: 'm', instructions: 'Help.' });
+    await eventually('the agent to be known', async () => {
+      await other.ask(name, 'after');
+      return other.model.calls.at(-1)?.messages[0]?.content === 'Help.';
+    });
+    expect(typesOf(other)).toContain('messages.rag.agent.new');
+  });
+});
+
+describe('a process that dies', () => {
+  test('leaves its answers to another, in their order, and its events', async () => {
+    const { name, chat_session_id } = await one.newSession();
+    const first = one.send(name, '[hold] first', { id: '0' });
+    await waitFor(one, 1);
+    void Promise.allSettled([first, one.send(name, 'second', { id: '1' })]);
+    await eventually('both to be in line', async () => (await pending()) === 2);
+    await one.sever();
+    other.model.release();
+    const answers = [other.send(name, '[hold] first', { id: '0' }), other.send(name, 'second', { id: '1' })];
+    for (const answer of await Promise.all(answers)) expectStatus(answer, 200);
+    expect(other.model.calls.map(({ messages }) => messages.at(-1)?.content)).toEqual([
+      '[hold] first',
+      'second',
+    ]);
+    const rows = await other.transcript(chat_session_id);
+    expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    const told = typesOf(other).filter((type) => type === 'messages.rag.persona.new');
+    expect(told.length).toBe(2);
+  });
+
+  test('hands over at once when it is told to end, also what nobody asks for again', async () => {
+    const { name, chat_session_id } = await one.newSession();
+    other.model.release();
+    void one.send(name, '[hold] left', { id: 'left' }).catch(() => undefined);
+    await waitFor(one, 1);
+    await one.stop();
+    await eventually('the answer', async () => (await other.transcript(chat_session_id)).length === 2);
+  });
+
+  test('does not leave events unrecorded; each is recorded under one id', async () => {
+    await setting.sql`
+      INSERT INTO chat_outbox (event_id, workspace_id, type, subject, data, created_at)
+      VALUES ('019a9f3e-7c1b-4d52-9a44-2f60c1d3b7aa', 'acme', 'chat.delete', 'a@example.com',
+        '{"value":"1","chat_session_id":7}', now() - interval '1 minute')`;
+    await one.settle();
+    const found = [...one.events, ...other.events].filter(({ type }) => type === 'chat.delete');
+    expect(found.length).toBeGreaterThan(0);
+    expect(found[0]).toEqual({
+      workspaceId: 'acme',
+      type: 'chat.delete',
+      subject: 'a@example.com',
+      data: { value: '1', chat_session_id: 7 },
+      eventId: '019a9f3e-7c1b-4d52-9a44-2f60c1d3b7aa',
+    });
+    await eventually('the outbox to be empty', async () => (await outboxRows()) === 0);
+  });
+
+  test('an answer that kills whoever makes it is given up', async () => {
+    const { chat_session_id } = await one.newSession();
+    await setting.sql`
+      INSERT INTO chat_messages (id, session_id, workspace_id, role, message, answer_id)
+      VALUES (900001, ${chat_session_id}, 'acme', 'user', 'poison', 900002)`;
+    await setting.sql`
+      INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message, state, place, owner, attempts,
+        claimed_at, caller)
+      VALUES (900002, ${chat_session_id}, 'acme', 900001, 'assistant', '', 'pending', 1, gen_random_uuid(), 3, now(),
+        '{"email":"a@example.com"}')`;
+    await setting.sql`UPDATE chat_sessions SET pending = 1 WHERE id = ${chat_session_id}`;
+    await eventually('it to fail', async () => {
+      const rows = await one.transcript(chat_session_id);
+      return rows.at(-1)?.error_msg === 'The answer could not be made';
+    });
+    expect(one.model.calls.length + other.model.calls.length).toBe(0);
+  });
+});
+
+describe('a session that is deleted', () => {
+  test('ends every wait for it', async () => {
+    const { name, chat_session_id } = await one.newSession();
+    const first = one.send(name, '[hold]', { id: '0' });
+    await waitFor(one, 1);
+    const sent = [first, one.send(name, 'behind it', { id: '1' }), other.send(name, '[hold]', { id: '0' })];
+    await eventually('both to be in line', async () => (await pending()) === 2);
+    expectStatus(await other.removeSession(chat_session_id), 204);
+    one.model.release();
+    for (const answer of await Promise.all(sent)) expectRefusal(answer, 404);
+    expect(typesOf(one, other)).not.toContain('messages.rag.persona.new');
+    const again = await one.newSession({ channel_session_id: name });
+    expect(again.chat_session_id).not.toBe(chat_session_id);
+    await one.ask(name, 'anew', { id: '0' });
+  });
+});
+
+const waits = (chat: ChatProcess, calls: number): boolean => chat.model.calls.length === calls;
+const waitFor = (chat: ChatProcess, calls: number) =>
+  eventually('the model to be asked', () => waits(chat, calls));
+
+async function pending(): Promise<number> {
+  const [row] = await setting.sql<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM chat_messages WHERE state = 'pending'`;
+  return row?.count ?? 0;
+}
+
+async function outboxRows(): Promise<number> {
+  const [row] = await setting.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM chat_outbox`;
+  return row?.count ?? 0;
+}

@@ -1,0 +1,45 @@
+// A message makes two round trips to the database, and at most four.
+
+import { expect, test } from 'bun:test';
+import { eventually } from '../support/child.ts';
+import { startSetting } from './setting.ts';
+
+const KINDS = {
+  accept: 'chat_accept',
+  agent: 'FROM chat_agents',
+  history: 'RECURSIVE',
+  finish: 'chat_finish',
+};
+
+/** What its process does beside, for all messages together. */
+const BACKGROUND = /chat_processes|DISTINCT ON|chat_outbox|watched \(id\)/;
+
+test('accept and finish; the agent where it is not cached, the conversation where it is not remembered', async () => {
+  await using setting = await startSetting();
+  const statements: string[] = [];
+  const onStatement = (text: string): void => {
+    if (BACKGROUND.test(text)) return;
+    const kind = Object.entries(KINDS).find(([, part]) => text.includes(part))?.[0] ?? text;
+    if (statements.at(-1) !== kind) statements.push(kind);
+  };
+  const made = (): string[] => statements.splice(0);
+  const other = await setting.start();
+  const chat = await setting.start({ onStatement });
+  await chat.putAgent('default', { name: 'Default', kind: 'persona', default: true });
+  const { name } = await chat.newSession();
+  await eventually('news of the agent', async () => {
+    made();
+    await chat.ask(name, 'warm up');
+    await chat.ask(name, 'again');
+    return made().join(' ') === 'accept finish accept finish';
+  });
+  await other.ask(name, 'elsewhere');
+  await chat.ask(name, 'after another process');
+  expect(made()).toEqual(['accept', 'history', 'finish']);
+  await chat.ask(name, 'as ever');
+  expect(made()).toEqual(['accept', 'finish']);
+  const unseen = await chat.newSession({ agi_id: 'unseen' });
+  made();
+  await chat.ask(unseen.name, 'another agent');
+  expect(made()).toEqual(['accept', 'agent', 'finish']);
+});

@@ -1,0 +1,150 @@
+// The chat area with its routes, on a database of the test's own. Several on one database stand for several processes.
+
+import { createApp } from '../../src/app.ts';
+import type { Converse } from '../../src/chat/converse.ts';
+import { createChat } from '../../src/chat/index.ts';
+import type { SearchDocuments } from '../../src/chat/knowledge/documents.ts';
+import { unavailable } from '../../src/core/errors.ts';
+import type { ServiceEvent } from '../../src/core/event.ts';
+import { createLifecycle } from '../../src/core/lifecycle.ts';
+import { type Principal, SCOPES } from '../../src/core/principal.ts';
+import { createBoundary } from '../../src/http/boundary.ts';
+import { createCors } from '../../src/http/cors.ts';
+import { createRequestMetrics } from '../../src/http/metrics.ts';
+import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
+import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
+import type { Answer, Caller } from '../acceptance/support/caller.ts';
+import { type ChatClient, createChatClient } from '../support/chat-client.ts';
+import { silentLog, testDatabase } from '../support/database.ts';
+import { createFakeModel, type FakeModel } from './fake-model.ts';
+
+const WORKSPACE = 'acme';
+export const KEY = 'the-key-of-the-test';
+export const EMAIL = 'owner@example.com';
+
+const PRINCIPAL: Principal = {
+  keyId: '019a9f3e-8d00-7c31-8e02-51b7c9d0e4f2',
+  workspaceId: WORKSPACE,
+  userId: '019a9f3e-7c1b-7d52-9a44-2f60c1d3b7aa',
+  email: EMAIL,
+  scopes: new Set(SCOPES),
+  limits: { requests_per_minute: 100 },
+};
+
+export type ChatProcess = ChatClient & {
+  fetch(request: Request): Promise<Response>;
+  converse: Converse;
+  model: FakeModel;
+  /** What it has recorded, in order. */
+  events: ServiceEvent[];
+  settle(): Promise<void>;
+  stop(): Promise<void>;
+  /** Cuts it off from the database, as a process that died is. */
+  sever(): Promise<void>;
+};
+
+type StartOptions = {
+  model?: FakeModel;
+  searchDocuments?: SearchDocuments;
+  /** Is told of each statement. */
+  onStatement?(text: string): void;
+};
+
+export type ChatSetting = AsyncDisposable & {
+  sql: Sql;
+  start(options?: StartOptions): Promise<ChatProcess>;
+};
+
+export async function startSetting(): Promise<ChatSetting> {
+  const database = await testDatabase();
+  await database.sql`INSERT INTO workspaces (id, name) VALUES (${WORKSPACE}, 'Acme')`;
+  const started: ChatProcess[] = [];
+  return {
+    sql: database.sql,
+    async start(options = {}) {
+      const chat = await startChat(database.url, options);
+      started.push(chat);
+      return chat;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(started.map((each) => each.stop()));
+      await database.drop();
+    },
+  };
+}
+
+async function startChat(url: string, options: StartOptions): Promise<ChatProcess> {
+  const { model = createFakeModel(), searchDocuments = async () => ({ documents: [], total: 0 }) } = options;
+  const { onStatement } = options;
+  const connected = connectPostgres({ url, applicationName: 'test', log: silentLog });
+  const sql = onStatement === undefined ? connected : watched(connected, onStatement);
+  const invalidation = createInvalidation({ sql, log: silentLog });
+  const events: ServiceEvent[] = [];
+  const { routes, jobs, converse } = createChat({
+    ...{ sql, invalidation, searchDocuments, log: silentLog },
+    streamChat: model.streamChat,
+    record: (event) => events.push(event),
+  });
+  const boundary = createBoundary({
+    access: () => undefined,
+    authenticators: { key: (key) => (key === KEY ? PRINCIPAL : undefined), session: async () => undefined },
+    cors: createCors([]),
+    log: silentLog,
+    metrics: createRequestMetrics(),
+    explainFailure: (error) =>
+      isUnavailable(error) ? unavailable('The database cannot be reached') : undefined,
+  });
+  const app = createApp({ routes, boundary, cors: createCors([]) });
+  const lifecycle = createLifecycle(jobs, silentLog);
+  await invalidation.start();
+  await lifecycle.start();
+  let stopping: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    await lifecycle.stop(10_000);
+    model.release();
+    await invalidation.close();
+    await sql.end({ timeout: 1 });
+  };
+  const fetch = async (request: Request): Promise<Response> => app.handle(request);
+  return {
+    ...createChatClient(inProcess(fetch), { workspace: WORKSPACE, key: KEY }),
+    ...{ fetch, converse, model, events },
+    settle: lifecycle.settle,
+    stop: () => (stopping ??= stop()),
+    async sever() {
+      await invalidation.close();
+      await sql.end({ timeout: 0 });
+    },
+  };
+}
+
+const inProcess =
+  (fetch: (request: Request) => Promise<Response>): Caller =>
+  async (method, path, { key, headers, json } = {}): Promise<Answer> => {
+    const response = await fetch(
+      new Request(`http://localhost${path}`, {
+        method,
+        headers: {
+          ...(key === undefined ? {} : { APIKeyHeader: key }),
+          ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      }),
+    );
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+
+/** Fragments are no statements of their own: only what is awaited is handled. */
+const watched = (sql: Sql, onStatement: (text: string) => void): Sql =>
+  new Proxy(sql, {
+    apply(target, self, words) {
+      const query = Reflect.apply(target, self, words);
+      const { handle } = query;
+      query.handle = () => {
+        onStatement(String(words[0].join('?')));
+        return handle.call(query);
+      };
+      return query;
+    },
+  });

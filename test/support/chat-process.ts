@@ -1,0 +1,79 @@
+// The service with access, conversations and usage events alone, on a fake model that takes its time: MODEL_DELAY_MS for
+// each answer, or less by chance with MODEL_JITTER. Started as a process of its own; ends at SIGTERM.
+
+import { join } from 'node:path';
+import { createAccess } from '../../src/access/index.ts';
+import { createApp } from '../../src/app.ts';
+import { createChat } from '../../src/chat/index.ts';
+import { loadConfig } from '../../src/config.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { unavailable } from '../../src/core/errors.ts';
+import { createLifecycle } from '../../src/core/lifecycle.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { createBoundary } from '../../src/http/boundary.ts';
+import { createCors } from '../../src/http/cors.ts';
+import { createRequestMetrics } from '../../src/http/metrics.ts';
+import { isUnavailable } from '../../src/infra/postgres/client.ts';
+import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
+import { connectDatabase } from '../../src/supervisor.ts';
+import { createUsage } from '../../src/usage/index.ts';
+import { createDawdlingModel } from './dawdling-model.ts';
+
+const config = loadConfig(process.env);
+const log = createLogger(config.log);
+const sql = await connectDatabase(config.databaseUrl ?? '', log);
+const invalidation = createInvalidation({ sql, log });
+const usage = createUsage({
+  projections: [],
+  sql,
+  directory: join(config.dataDir, 'events'),
+  settings: config.usage,
+  clock: systemClock,
+  log,
+});
+const access = createAccess({ sql, invalidation, record: usage.record, clock: systemClock, log });
+const chat = createChat({
+  sql,
+  invalidation,
+  streamChat: createDawdlingModel({
+    delayMs: Number(process.env['MODEL_DELAY_MS'] ?? 0),
+    jitter: process.env['MODEL_JITTER'] === '1',
+  }),
+  searchDocuments: async () => ({ documents: [], total: 0 }),
+  record: usage.record,
+  log,
+});
+const cors = createCors([]);
+const boundary = createBoundary({
+  access: log.access,
+  authenticators: access.authenticators,
+  cors,
+  log,
+  metrics: createRequestMetrics(),
+  explainFailure: (error) =>
+    isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,
+});
+const routes = [...chat.routes, ...access.routes, ...usage.routes];
+const app = createApp({ routes, boundary, cors });
+const lifecycle = createLifecycle(
+  [
+    { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
+    ...usage.jobs,
+    ...access.jobs,
+    ...chat.jobs,
+  ],
+  log,
+);
+await lifecycle.start();
+const { workspace = 'bench', apiKey } = config.bootstrap;
+await access.bootstrap({ workspace, ...(apiKey === undefined ? {} : { key: apiKey }) });
+app.listen({ hostname: config.server.host, port: config.server.port, reusePort: true });
+console.log(`listens on http://127.0.0.1:${app.server?.port}`);
+process.on('SIGTERM', async () => {
+  boundary.refuseNewRequests();
+  await app.server?.stop();
+  await lifecycle.stop(config.server.shutdownTimeoutMs);
+  await sql.end({ timeout: 1 });
+  await log.close();
+  process.exit(0);
+});
