@@ -1,5 +1,6 @@
 // `bun run bench <area>`: prints what it measured, as ratios against a floor of the same run.
 
+import { run as bots } from './bots/index.ts';
 import { run as chat } from './chat/index.ts';
 import { run as compute } from './compute/index.ts';
 import { run as documents } from './documents/index.ts';
@@ -7,7 +8,15 @@ import { run as gateway } from './gateway/index.ts';
 import { run as search } from './search/index.ts';
 import { run as usage } from './usage/index.ts';
 
-const AREAS: Record<string, () => Promise<void>> = { chat, compute, documents, gateway, search, usage };
+const AREAS: Record<string, () => Promise<void>> = {
+  bots,
+  chat,
+  compute,
+  documents,
+  gateway,
+  search,
+  usage,
+};
 
 const run = AREAS[process.argv[2] ?? ''];
 if (run === undefined) {

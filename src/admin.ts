@@ -5,6 +5,7 @@ import { createAccess, trustedOperator } from './access/index.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
 import { type Answer, createLocalClient } from './admin/local-client.ts';
 import { type Row, renderFields, renderHelp, renderRefusal, renderTable } from './admin/render.ts';
+import { createBotAdministration } from './bots/index.ts';
 import { createAgentAdministration } from './chat/index.ts';
 import { type Config, loadConfig } from './config.ts';
 import { systemClock } from './core/clock.ts';
@@ -50,8 +51,12 @@ async function main(words: readonly string[]): Promise<void> {
       invalidation: createInvalidation({ sql, log }),
       record: usage.record,
     });
+    const bots = createBotAdministration({
+      ...{ sql, clock: systemClock },
+      requireWorkspace: access.requireWorkspace,
+    });
     const call = createLocalClient({
-      routes: [...access.routes, ...createAgentAdministration(sql), ...usage.routes],
+      routes: [...access.routes, ...createAgentAdministration(sql), ...bots, ...usage.routes],
       log,
     });
     if (typed.command.operation === 'metrics.replay-dead-letters') await usage.buffer.start();

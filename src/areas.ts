@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { createAccess } from './access/index.ts';
+import { createBots } from './bots/index.ts';
 import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
@@ -85,11 +86,21 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
 
   const anonymous = anonymousCaller(config.bootstrap.workspace ?? 'default');
 
+  const bots = createBots({
+    sql,
+    invalidation,
+    requireWorkspace: access.requireWorkspace,
+    converse: chat.converse,
+    clock,
+    log,
+  });
+
   return {
     routes: [
       ...documents.routes,
       ...gateway.routes,
       ...chat.routes,
+      ...bots.routes,
       ...compute.routes,
       ...usage.routes,
       ...access.routes,
@@ -109,6 +120,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ...documents.jobs,
       ...compute.jobs,
       ...chat.jobs,
+      ...bots.jobs,
     ],
     checks: [
       {

@@ -48,6 +48,8 @@ export type Access = {
   findUser(reference: UserReference): Promise<{ id: string; email: string } | undefined>;
   /** Likewise, by e-mail in lower case. */
   findUserByEmail(workspaceId: string, email: string): Promise<{ id: string } | undefined>;
+  /** Throws 404 for a workspace that does not exist. */
+  requireWorkspace(id: string): Promise<void>;
   bootstrap(request: BootstrapRequest): Promise<BootstrapOutcome>;
 };
 
@@ -99,6 +101,7 @@ export function createAccess({ sql, invalidation, record, clock, log }: AccessDe
     ],
     findUser: stores.users.find,
     findUserByEmail: stores.users.findByEmail,
+    requireWorkspace,
     bootstrap: createBootstrap({ sql, clock, log }),
   };
 }

@@ -20,6 +20,7 @@ export type Command = {
 const LIMITS = ['requests-per-minute', 'tokens-per-minute', 'budget-per-month'] as const;
 const USER = { place: ['path', 'user_id'], value: 'user id' } as const;
 const KEY = { place: ['path', 'key_id'], value: 'key id' } as const;
+const BOT = { place: ['path', 'bot_id'], value: 'bot id' } as const;
 const AGENT = { place: ['path', 'agent_id'], value: 'agent id' } as const;
 const WORKSPACE = ['workspace'] as const;
 
@@ -139,6 +140,37 @@ export const COMMANDS: readonly Command[] = [
     operation: 'chat.delete-agent',
     meaning: "delete an agent; its sessions go on with the workspace's default",
     argument: AGENT,
+    required: WORKSPACE,
+    optional: [],
+  },
+  {
+    words: 'bots list',
+    operation: 'bots.list',
+    meaning: 'list the bots, newest first',
+    required: WORKSPACE,
+    optional: [],
+  },
+  {
+    words: 'bots show',
+    operation: 'bots.read',
+    meaning: 'show a bot',
+    argument: BOT,
+    required: WORKSPACE,
+    optional: [],
+  },
+  {
+    words: 'bots put',
+    operation: 'bots.put',
+    meaning: 'register a bot, or replace its registration',
+    argument: BOT,
+    required: ['workspace', 'mode'],
+    optional: ['audience', 'jwks', 'agent', 'welcome', 'commands'],
+  },
+  {
+    words: 'bots delete',
+    operation: 'bots.delete',
+    meaning: 'remove a bot',
+    argument: BOT,
     required: WORKSPACE,
     optional: [],
   },

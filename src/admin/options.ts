@@ -58,7 +58,7 @@ export const OPTIONS = {
     place: ['body', 'replies'],
     value: 'json',
     meaning: 'of a bot: [{"match": "…", "reply": "…"}]',
-    read: readList,
+    read: readJson,
   },
   default: { place: ['body', 'default'], stands: true, meaning: "make it the workspace's default" },
   ids: {
@@ -67,13 +67,41 @@ export const OPTIONS = {
     meaning: 'dead letters, by their ids (default: all)',
     read: (text) => text.split(',').map((id) => id.trim()),
   },
+  mode: {
+    place: ['body', 'verification', 'mode'],
+    value: 'mode',
+    meaning: 'how events are verified: project_number, endpoint_url or key',
+  },
+  audience: {
+    place: ['body', 'verification', 'audience'],
+    value: 'text',
+    meaning: "the project's number, or the webhook's URL",
+  },
+  jwks: {
+    place: ['body', 'verification', 'jwks'],
+    value: 'URL or JSON',
+    meaning: "the keys that sign events (default: the platform's)",
+    read: readJson,
+  },
+  agent: {
+    place: ['body', 'agent_id'],
+    value: 'id',
+    meaning: "the agent that answers (default: the workspace's)",
+  },
+  welcome: { place: ['body', 'welcome_text'], value: 'text', meaning: 'said when the bot is added' },
+  commands: {
+    place: ['body', 'commands'],
+    value: 'JSON',
+    meaning: 'slash commands: [{"id", "name", "reply" or "agent_id"}]',
+    read: readJson,
+  },
   repair: { place: ['body', 'repair'], stands: true, meaning: 'make anew what differs' },
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** JSON as it says; anything else as it is, for the operation to judge. */
-function readList(text: string): unknown {
+/** What JSON stands for; any other text as it is, for the operation to judge. */
+function readJson(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

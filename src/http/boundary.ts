@@ -91,7 +91,7 @@ function createAnswer(route: Route, authenticators: Authenticators) {
   return async (request: Request, exchange: Exchange): Promise<Response> => {
     const parameters = parser.parameters(request.url);
     if (operation.credential !== 'none') {
-      const found = identify(request, operation, { authenticators, parameters });
+      const found = identify(request, route, { authenticators, parameters });
       exchange.principal = found instanceof Promise ? await found : found;
       authorize(exchange.principal, operation, parameters.path['workspace_id']);
     }

@@ -2,7 +2,7 @@
 
 import { forbidden, unauthenticated, ValidationFailure } from '../core/errors.ts';
 import type { Principal, Scope } from '../core/principal.ts';
-import type { CredentialKind, Operation } from './operation.ts';
+import type { CredentialKind, Operation, Route } from './operation.ts';
 import type { Parameters } from './request.ts';
 import { missing } from './validation.ts';
 
@@ -41,6 +41,7 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
   administration: { schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'] },
   metrics: { schemes: ['AuthorizationParameter', 'Bearer', API_KEY_HEADER] },
   models: { schemes: ['Bearer', API_KEY_HEADER] },
+  'key-or-token': { schemes: ['Bearer'], header: 'authorization' },
   none: { schemes: [] },
 };
 
@@ -62,9 +63,18 @@ const invalidKey = () => unauthenticated('The API key is unknown, expired or rev
  */
 export function identify(
   request: Request,
-  { credential: kind, outlastsDatabase }: Pick<Operation, 'credential' | 'outlastsDatabase'>,
+  {
+    operation: { credential: kind, outlastsDatabase },
+    verifyToken,
+  }: Pick<Route, 'operation' | 'verifyToken'>,
   { authenticators, parameters }: { authenticators: Authenticators; parameters: Parameters },
 ): Principal | Promise<Principal> {
+  if (kind === 'key-or-token') {
+    const text = requireAuthorization(request, parameters);
+    if (verifyToken === undefined || !SIGNED_TOKEN.test(text)) return resolve(authenticators.key(text));
+    if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
+    return verifyToken(text, parameters.path);
+  }
   const required = CREDENTIALS[kind].header;
   const header = request.headers.get(required ?? API_KEY_HEADER);
   if (header !== null) return resolve(authenticators.key(header, outlastsDatabase));
@@ -95,6 +105,16 @@ function metricsKey(request: Request, { query }: Parameters): string {
   const key = typeof given === 'string' ? given.trim().replace(/^Bearer +/i, '') : '';
   if (key === '') throw unauthenticated('An API key is required');
   return key;
+}
+
+/** A JSON object and two more parts in base64url (RFC 7515, 3.1), the last of which may be absent; keys do not look so. */
+const SIGNED_TOKEN = /^e[w-z][\w-]*\.[\w-]*\.[\w-]*$/;
+
+/** The header `authorization`, with or without `Bearer`. Throws ValidationFailure where it is absent. */
+function requireAuthorization(request: Request, parameters: Parameters): string {
+  const header = request.headers.get('authorization');
+  if (header !== null) return header.trim().replace(/^Bearer +/i, '');
+  throw new ValidationFailure([...parameters.entries, missing(['header', 'authorization'], null)]);
 }
 
 function resolve(found: ReturnType<Authenticate>): Principal | Promise<Principal> {

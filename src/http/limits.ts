@@ -15,5 +15,8 @@ export const MISTAKES_MAX = 1000;
 /** Seconds without a byte in either direction after which a connection is closed. */
 export const IDLE_TIMEOUT_SECONDS = 120;
 
-/** Bytes of a request's line and headers together: a URL may hold hundreds of filters. */
-export const HEAD_BYTES_MAX = 262_144;
+/**
+ * Bytes of a request's line and headers together: a URL may hold hundreds of filters, and a credential of a megabyte is
+ * refused as one that is wrong, like any other.
+ */
+export const HEAD_BYTES_MAX = 1_310_720;

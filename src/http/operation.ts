@@ -4,7 +4,14 @@ import type { Principal, Scope } from '../core/principal.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Where a caller's credential travels; `http/credentials.ts` says how each is read. */
-export type CredentialKind = 'api-key-header' | 'svc-key' | 'administration' | 'metrics' | 'models' | 'none';
+export type CredentialKind =
+  | 'api-key-header'
+  | 'svc-key'
+  | 'key-or-token'
+  | 'administration'
+  | 'metrics'
+  | 'models'
+  | 'none';
 
 /** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
 export type ResponseSpec = {
@@ -65,8 +72,16 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   request: Request;
 };
 
+/**
+ * Says for whom a signed token speaks that is none of our keys. Throws 401 for one that is not good, and 404 where there
+ * is nothing that it could be good for.
+ */
+export type VerifyToken<Path extends TObject> = (token: string, path: Static<Path>) => Promise<Principal>;
+
 export type Route = {
   operation: Operation;
+  /** Of an operation with the credential `key-or-token`. */
+  verifyToken?: VerifyToken<TObject>;
   handle(input: Input<TObject, TObject, TSchema>): Promise<Response> | Response;
 };
 
@@ -74,8 +89,13 @@ export type Route = {
 export function route<Path extends TObject, Query extends TObject, Body extends TSchema>(
   operation: Operation<Path, Query, Body>,
   handle: (input: Input<Path, Query, Body>) => Promise<Response> | Response,
+  verifyToken?: VerifyToken<Path>,
 ): Route {
-  return { operation, handle: handle as Route['handle'] };
+  return {
+    operation,
+    handle: handle as Route['handle'],
+    ...(verifyToken === undefined ? {} : { verifyToken: verifyToken as VerifyToken<TObject> }),
+  };
 }
 
 /** A JSON answer. */

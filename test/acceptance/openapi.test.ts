@@ -98,6 +98,20 @@ describe('the OpenAPI document', () => {
     });
   });
 
+  test('describes the webhook of bots as the interface does', () => {
+    const webhook = operations().find(({ name }) => name === 'POST /chatapp/{workspace_id}/{bot_id}');
+    expect(webhook?.operation.parameters).toContainEqual({
+      ...{ in: 'header', name: 'authorization', required: true, schema: { type: 'string' } },
+    });
+    const { ChatappMessageRequest: event } = document.components.schemas as Record<
+      string,
+      { required: string[] }
+    >;
+    expect(event?.required.toSorted()).toEqual(
+      ['type', 'eventTime', 'message', 'user', 'space', 'configCompleteRedirectUrl', 'common'].toSorted(),
+    );
+  });
+
   test('names only security schemes that it defines', () => {
     const defined = Object.keys(document.components.securitySchemes);
     const named = ({ operation }: Described) =>
@@ -175,6 +189,12 @@ describe('the OpenAPI document', () => {
         'DocumentMetadataCreate',
         'HTTPValidationError',
         'ValidationError',
+        'ChatappMessageRequest',
+        'ChatappMessage',
+        'ChatappUser',
+        'ChatappSpace',
+        'ChatappThread',
+        'ChatappSlashCommand',
       ]),
     );
   });

@@ -11,7 +11,14 @@ export type Endpoints = {
   visitAll(options: { key: string; parameters: Record<string, string>; withinMs: number }): Promise<Visit[]>;
 };
 
-type Request = { method: string; template: string; operationId: string; json: unknown };
+type Request = {
+  method: string;
+  template: string;
+  operationId: string;
+  /** That the operation says it needs. */
+  headers: readonly string[];
+  json: unknown;
+};
 
 /** Parameters that only a number can be. */
 const NUMBERED = /^(chat_session|message)_id$/;
@@ -21,21 +28,22 @@ export async function readEndpoints(url: string): Promise<Endpoints> {
   const document = (await (await fetch(`${url}/docs/json`)).json()) as OpenApiDocument;
   const contract: Contract = createContract(document);
   const requests = Object.entries(document.paths).flatMap(([template, operations]) =>
-    Object.entries(operations).map(([method, { operationId, requestBody }]): Request => {
+    Object.entries(operations).map(([method, { operationId, parameters = [], requestBody }]): Request => {
       const json = requestBody?.content['application/json']?.example;
-      return { method: method.toUpperCase(), template, operationId, json };
+      const headers = parameters.filter((each) => each.in === 'header').map(({ name }) => name);
+      return { method: method.toUpperCase(), template, operationId, headers, json };
     }),
   );
   return {
     visitAll({ key, parameters, withinMs }) {
       const call = createPlainCaller(url, withinMs);
       return Promise.all(
-        requests.map(async ({ method, template, operationId, json }) => {
+        requests.map(async ({ method, template, operationId, headers: names, json }) => {
           const path = template.replaceAll(
             /\{(\w+)\}/g,
             (_, name) => parameters[name] ?? (NUMBERED.test(name) ? '1' : crypto.randomUUID()),
           );
-          const headers = { 'svc-key': key };
+          const headers = Object.fromEntries(names.map((name) => [name, key]));
           const answer = await call(method, path, { key, headers, ...(json === undefined ? {} : { json }) });
           contract.hold({ method, path, ...answer });
           return { operationId, path, ...answer };

@@ -12,7 +12,9 @@ import { createPlainCaller } from './caller.ts';
 /** Longer than any answer may take, whatever is away. */
 export const ANSWER_MS_MAX = 20_000;
 
-export const EVERY_SCOPE = ['documents:read', 'documents:write', 'chat', 'metrics', 'admin', 'operator'];
+export const EVERY_SCOPE = [
+  ...['documents:read', 'documents:write', 'models', 'chat', 'bots', 'metrics', 'admin', 'operator'],
+];
 
 export type Client = { call: Caller; library: Library; people: People };
 

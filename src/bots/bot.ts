@@ -1,0 +1,21 @@
+// A registered bot.
+
+export type Verification = {
+  mode: 'project_number' | 'endpoint_url' | 'key';
+  audience: string | null;
+  /** A URL, or a key set itself; null: the platform's own. */
+  jwks: string | { keys: unknown[] } | null;
+};
+
+export type Command = { id: number; name: string; reply: string | null; agent_id: string | null };
+
+export type BotSettings = {
+  verification: Verification;
+  agentId: string | null;
+  welcomeText: string | null;
+  commands: readonly Command[];
+};
+
+export type BotReference = { workspaceId: string; id: string };
+
+export type Bot = BotReference & BotSettings & { createdAt: Date; updatedAt: Date };

@@ -1,0 +1,85 @@
+// What no schema can say of a registration.
+
+import { type ValidationEntry, ValidationFailure, valueError } from '../core/errors.ts';
+import { isLoopback } from '../core/origin.ts';
+import { missing } from '../http/validation.ts';
+import type { BotSettings, Command, Verification } from './bot.ts';
+import { importKeySet } from './key-set.ts';
+import type { BotPut } from './schema.ts';
+
+/** The settings that a registration gives. Throws ValidationFailure with every mistake in it. */
+export async function checkRegistration(body: BotPut): Promise<BotSettings> {
+  const { mode, audience = null, jwks = null } = body.verification;
+  const commands = (body.commands ?? []).map((command): Command => {
+    const { id, name, reply = null, agent_id = null } = command;
+    return { id, name, reply, agent_id };
+  });
+  const mistakes = [
+    ...audienceMistakes(body.verification),
+    ...(jwks === null ? [] : await keySetMistakes(jwks)),
+    ...commands.flatMap((command, index) => commandMistakes(command, index, commands)),
+  ];
+  if (mistakes.length > 0) throw new ValidationFailure(mistakes);
+  return {
+    verification: { mode, audience, jwks: jwks as Verification['jwks'] },
+    agentId: body.agent_id ?? null,
+    welcomeText: body.welcome_text ?? null,
+    commands,
+  };
+}
+
+const VERIFICATION = ['body', 'verification'];
+
+/** What a token is made out to: the project's number, or the URL of the webhook. */
+function audienceMistakes(verification: BotPut['verification']): readonly ValidationEntry[] {
+  const { mode, audience } = verification;
+  const loc = [...VERIFICATION, 'audience'];
+  if (mode === 'key') return [];
+  if (audience === undefined || audience === null) return [missing(loc, verification)];
+  if (mode === 'endpoint_url' && !/^https?:$/.test(urlOf(audience)?.protocol ?? ''))
+    return mistake(loc, 'the audience of endpoint_url is the URL of the webhook', audience);
+  return [];
+}
+
+async function keySetMistakes(jwks: unknown): Promise<readonly ValidationEntry[]> {
+  const loc = [...VERIFICATION, 'jwks'];
+  if (typeof jwks === 'string') {
+    if (isKeySetUrl(urlOf(jwks))) return [];
+    return mistake(loc, 'a key set is fetched by https, or by http from this machine', jwks);
+  }
+  try {
+    await importKeySet(jwks);
+    return [];
+  } catch (error) {
+    return mistake(loc, error instanceof Error ? error.message : 'it is no key set', withoutKeys(jwks));
+  }
+}
+
+/** What was sent may hold a private key, which no answer repeats. */
+const withoutKeys = (jwks: unknown): unknown => (typeof jwks === 'object' ? {} : jwks);
+
+function isKeySetUrl(url: URL | undefined): boolean {
+  if (url === undefined || url.username !== '' || url.password !== '') return false;
+  if (url.protocol === 'https:') return true;
+  return url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+}
+
+function commandMistakes(
+  { id, reply, agent_id }: Command,
+  index: number,
+  commands: readonly Command[],
+): readonly ValidationEntry[] {
+  const loc = ['body', 'commands', index];
+  const repeated = commands.findIndex((command) => command.id === id) < index;
+  return [
+    ...(repeated ? mistake([...loc, 'id'], 'another command has this id', id) : []),
+    ...((reply === null) === (agent_id === null)
+      ? mistake(loc, 'a command has either a reply or an agent_id', { id, reply, agent_id })
+      : []),
+  ];
+}
+
+const mistake = (loc: (string | number)[], reason: string, input: unknown): readonly ValidationEntry[] =>
+  valueError(loc, reason, input).entries;
+
+const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);

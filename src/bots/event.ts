@@ -1,0 +1,28 @@
+import { ValidationFailure } from '../core/errors.ts';
+import { createValidator } from '../http/validation.ts';
+import { ChatappEvent, ChatappMessageRequest } from './event-schema.ts';
+
+/** Types whose events need no message, no `configCompleteRedirectUrl` and no `common`. */
+const WITHOUT_MESSAGE = new Set([
+  'ADDED_TO_SPACE',
+  'REMOVED_FROM_SPACE',
+  'CARD_CLICKED',
+  'APP_COMMAND',
+  'APP_HOME',
+]);
+
+const checkMessage = createValidator(ChatappMessageRequest);
+const checkOther = createValidator(ChatappEvent);
+
+/** An event's body, with fields that are not known kept. Throws ValidationFailure with every mistake in it. */
+export function parseEvent(body: unknown): ChatappEvent {
+  const check = WITHOUT_MESSAGE.has(typeOf(body)) ? checkOther : checkMessage;
+  const { value, entries } = check(body, ['body']);
+  if (entries.length > 0) throw new ValidationFailure(entries);
+  return value as ChatappEvent;
+}
+
+function typeOf(body: unknown): string {
+  const type = typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
+  return typeof type === 'string' ? type : '';
+}

@@ -1,0 +1,95 @@
+// Area D: bots. Events of chat apps are verified, answered out of the chat area's conversations, and never twice.
+
+import type { Converse } from '../chat/converse.ts';
+import { createCachedLookup } from '../core/cached-lookup.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Route } from '../http/operation.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import type { Bot, BotReference } from './bot.ts';
+import { createKeySets } from './key-sets.ts';
+import { ANSWER_TIMEOUT_MS, CACHE_TTL_MS, CACHED_BOTS_MAX, WORKSPACE_LENGTH_MAX } from './limits.ts';
+import { createAnswerEvent } from './operations/answer-event.ts';
+import { botNotFound, createRegistration } from './operations/registration.ts';
+import { createReplySweep } from './reply-sweep.ts';
+import { registrationRoutes } from './routes/registration.ts';
+import { webhookRoute } from './routes/webhook.ts';
+import { isBotId } from './schema.ts';
+import { createBotStore } from './store/bots.ts';
+import { createReplyStore } from './store/replies.ts';
+import { createVerify } from './verify.ts';
+
+export type BotAdministrationDeps = {
+  sql: Sql;
+  /** Throws 404 for a workspace that does not exist. */
+  requireWorkspace(id: string): Promise<void>;
+  /** Forgets what is cached of a bot, where something is. */
+  forget?(reference: BotReference): void;
+  clock: Clock;
+};
+
+/** The operations of registration. */
+export function createBotAdministration(deps: BotAdministrationDeps): Route[] {
+  const { sql, requireWorkspace, forget = () => undefined, clock } = deps;
+  return registrationRoutes(
+    createRegistration({ store: createBotStore(sql), requireWorkspace, forget, clock }),
+  );
+}
+
+export type BotsDeps = Omit<BotAdministrationDeps, 'forget'> & {
+  invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
+  converse: Converse;
+  log: Logger;
+  /** For the conversation to answer. */
+  answerTimeoutMs?: number;
+};
+
+export function createBots({
+  sql,
+  invalidation,
+  requireWorkspace,
+  converse,
+  clock,
+  log,
+  answerTimeoutMs = ANSWER_TIMEOUT_MS,
+}: BotsDeps): { routes: Route[]; jobs: Job[] } {
+  const replies = createReplyStore(sql);
+  const bots = createCachedLookup<Bot>({
+    load: (key) => createBotStore(sql).find(toReference(key)),
+    ttlMs: CACHE_TTL_MS,
+    entriesMax: CACHED_BOTS_MAX,
+    usable: invalidation.connected,
+  });
+  invalidation.subscribe('bots', bots.drop, bots.reset);
+
+  const requireBot = async (reference: BotReference): Promise<Bot> => {
+    // What can be no bot's name is not looked up, nor remembered.
+    const possible = isBotId(reference.id) && reference.workspaceId.length <= WORKSPACE_LENGTH_MAX;
+    const bot = possible ? await bots.get(toKey(reference)) : undefined;
+    if (bot === undefined) throw botNotFound();
+    return bot;
+  };
+  const forget = (reference: BotReference): void => bots.drop(toKey(reference));
+
+  return {
+    routes: [
+      webhookRoute({
+        requireBot,
+        verify: createVerify({ keySets: createKeySets({ log }), clock, log }),
+        answer: createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }),
+      }),
+      ...createBotAdministration({ sql, requireWorkspace, forget, clock }),
+    ],
+    jobs: [createReplySweep({ sql, replies, clock, log })],
+  };
+}
+
+/** As the database announces it: a workspace's name has no slash. */
+const toKey = ({ workspaceId, id }: BotReference): string => `${workspaceId}/${id}`;
+
+function toReference(key: string): BotReference {
+  const slash = key.indexOf('/');
+  return { workspaceId: key.slice(0, slash), id: key.slice(slash + 1) };
+}

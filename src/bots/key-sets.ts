@@ -1,0 +1,111 @@
+// Key sets by where they come from. A current one is used without waiting; one whose URL is down goes on for a while.
+
+import { unavailable } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { fetchKeySet } from './fetch-key-set.ts';
+import { importKeySet, type KeySet } from './key-set.ts';
+import {
+  KEY_SET_FIRST_RETRY_MS,
+  KEY_SET_OUTAGE_MS_MAX,
+  KEY_SET_RETRY_MS,
+  KEY_SET_TTL_MS,
+  KEY_SETS_MAX,
+  UNKNOWN_KEY_PAUSE_MS,
+} from './limits.ts';
+
+export type KeySets = {
+  /**
+   * The key of this id; at once where it is at hand, undefined where the set has none. Throws 503 where the set cannot
+   * be fetched and none is at hand.
+   */
+  find(source: string | object, kid: string): CryptoKey | undefined | Promise<CryptoKey | undefined>;
+};
+
+type Remote = {
+  url: string;
+  keys: KeySet | undefined;
+  fetchedAtMs: number;
+  failedAtMs: number;
+  /** When an unknown key last had the set fetched before its time. */
+  searchedAtMs: number;
+  fetching: Promise<boolean> | undefined;
+};
+
+/** `now`: monotonic milliseconds, for tests. */
+export function createKeySets({
+  log,
+  now = () => performance.now(),
+}: {
+  log: Logger;
+  now?: () => number;
+}): KeySets {
+  const remotes = new Map<string, Remote>();
+  const inline = new WeakMap<object, Promise<KeySet>>();
+
+  const refresh = (remote: Remote): Promise<boolean> => {
+    remote.fetching ??= fetchInto(remote).finally(() => {
+      remote.fetching = undefined;
+    });
+    return remote.fetching;
+  };
+
+  /** Whether the set could be fetched. */
+  const fetchInto = async (remote: Remote): Promise<boolean> => {
+    try {
+      remote.keys = await fetchKeySet(remote.url);
+      remote.fetchedAtMs = now();
+      remote.failedAtMs = Number.NEGATIVE_INFINITY;
+      return true;
+    } catch (error) {
+      remote.failedAtMs = now();
+      log.warn({ url: remote.url, err: error }, 'the keys that sign events of bots could not be fetched');
+      return false;
+    }
+  };
+
+  const search = async (remote: Remote, kid: string): Promise<CryptoKey | undefined> => {
+    if (now() - remote.searchedAtMs < UNKNOWN_KEY_PAUSE_MS) {
+      await remote.fetching;
+    } else {
+      remote.searchedAtMs = now();
+      await refresh(remote);
+    }
+    return remote.keys?.get(kid);
+  };
+
+  const renew = async (remote: Remote, kid: string): Promise<CryptoKey | undefined> => {
+    const pauseMs = remote.keys === undefined ? KEY_SET_FIRST_RETRY_MS : KEY_SET_RETRY_MS;
+    if (now() - remote.failedAtMs >= pauseMs) await refresh(remote);
+    if (remote.keys === undefined || now() - remote.fetchedAtMs > KEY_SET_OUTAGE_MS_MAX)
+      throw unavailable('The keys that sign events cannot be fetched at the moment');
+    return remote.keys.get(kid);
+  };
+
+  return {
+    find(source, kid) {
+      if (typeof source === 'object') {
+        const imported = inline.get(source) ?? importKeySet(source);
+        inline.set(source, imported);
+        return imported.then((keys) => keys.get(kid));
+      }
+      const remote = remoteOf(remotes, source);
+      const current = remote.keys !== undefined && now() - remote.fetchedAtMs < KEY_SET_TTL_MS;
+      if (!current) return renew(remote, kid);
+      return remote.keys?.get(kid) ?? search(remote, kid);
+    },
+  };
+}
+
+function remoteOf(remotes: Map<string, Remote>, url: string): Remote {
+  const known = remotes.get(url);
+  if (known !== undefined) return known;
+  const never = Number.NEGATIVE_INFINITY;
+  const remote: Remote = {
+    ...{ url, keys: undefined, fetching: undefined },
+    ...{ fetchedAtMs: never, failedAtMs: never, searchedAtMs: never },
+  };
+  remotes.set(url, remote);
+  const [oldest] = remotes.keys();
+  if (remotes.size > KEY_SETS_MAX && oldest !== undefined) remotes.delete(oldest);
+  return remote;
+}

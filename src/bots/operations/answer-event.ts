@@ -1,0 +1,108 @@
+// An event of the chat app → what the bot says.
+
+import type { Converse, Turn } from '../../chat/converse.ts';
+import type { Clock } from '../../core/clock.ts';
+import { ServiceError, ValidationFailure } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { isUnavailable } from '../../infra/postgres/client.ts';
+import type { Bot } from '../bot.ts';
+import { toEventKey, toSessionKey } from '../event-keys.ts';
+import type { ChatappEvent } from '../event-schema.ts';
+import { type Message, renderMessage } from '../message.ts';
+import { type Plan, planAnswer } from '../plan.ts';
+import type { ReplyStore } from '../store/replies.ts';
+
+const CHANNEL = 'google_chat';
+const PLUGIN = 'chatapp';
+
+const THINKING = 'I am still thinking about this. Please ask me again in a moment.';
+const BUSY = 'Sorry, I am still busy with what you wrote before. Please try again in a moment.';
+const FAILED = 'Sorry, I cannot answer at the moment. Please try again later.';
+
+export type AnswerEventDeps = {
+  converse: Converse;
+  replies: Pick<ReplyStore, 'find' | 'keep'>;
+  answerTimeoutMs: number;
+  clock: Clock;
+  log: Logger;
+};
+
+export type Answered = { message: Message; replayed: boolean };
+
+/**
+ * Answers in time, whatever the model does. An event that comes again gets the answer that it got: the conversation
+ * answers a message once, however many ask for it at the same time, and the first answer that is stored is everyone's.
+ * An apology, and the word that the answer takes longer, are not stored: the event asks again when it comes again.
+ */
+export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }: AnswerEventDeps) {
+  return async (bot: Bot, event: ChatappEvent): Promise<Answered> => {
+    const fresh = (text: string): Answered => ({ message: renderMessage(event, text), replayed: false });
+    // 1. Most of what happens in a space needs no answer.
+    const plan = planAnswer(bot, event);
+    if (plan.kind === 'nothing') return fresh('');
+    if (plan.kind === 'tell') return fresh(plan.text);
+    // 2. An event that was answered before is answered likewise.
+    const eventKey = toEventKey(event);
+    const stored = await replies.find(bot, eventKey);
+    if (stored !== undefined) return { message: stored, replayed: true };
+    // 3. The conversation answers, and stores both. When this process dies, the event comes again and is answered then.
+    const turn = toTurn(bot, event, eventKey);
+    const outcome = await converseInTime(converse, { turn, plan, answerTimeoutMs });
+    if ('error' in outcome) {
+      log.warn({ bot: bot.id, workspace: bot.workspaceId, err: outcome.error }, 'a bot could not answer');
+      return fresh(outcome.apology);
+    }
+    if ('late' in outcome) return fresh(THINKING);
+    // 4. What is said is kept first; a crash in between loses nothing, for the conversation has the answer.
+    const message = renderMessage(event, outcome.answer);
+    return { message: await replies.keep(bot, { eventKey, message, at: clock.now() }), replayed: false };
+  };
+}
+
+function toTurn(bot: Bot, event: ChatappEvent, channelMessageId: string): Turn {
+  const email = event.user.email ?? event.message?.sender?.email ?? '';
+  return {
+    workspaceId: bot.workspaceId,
+    channel: CHANNEL,
+    channelPlugin: PLUGIN,
+    channelId: bot.id,
+    channelSessionId: toSessionKey(event),
+    user: email.toLowerCase(),
+    channelMessageId,
+  };
+}
+
+type Conversation = Extract<Plan, { kind: 'ask' | 'reply' }>;
+type Outcome = { answer: string } | { late: true } | { error: unknown; apology: string };
+
+/** Throws where the database is away: the platform then sends the event again. */
+async function converseInTime(
+  converse: Converse,
+  { turn, plan, answerTimeoutMs }: { turn: Turn; plan: Conversation; answerTimeoutMs: number },
+): Promise<Outcome> {
+  const leaving = new AbortController();
+  const { promise: late, resolve } = Promise.withResolvers<Outcome>();
+  const timer = setTimeout(() => resolve({ late: true }), answerTimeoutMs);
+  try {
+    return await Promise.race([late, ask(converse, { turn, plan, signal: leaving.signal }).catch(excuse)]);
+  } finally {
+    clearTimeout(timer);
+    leaving.abort();
+  }
+}
+
+function ask(
+  converse: Converse,
+  { turn, plan, signal }: { turn: Turn; plan: Conversation; signal: AbortSignal },
+): Promise<{ answer: string }> {
+  if (plan.kind === 'reply') return converse.reply({ ...turn, message: plan.message, reply: plan.reply });
+  const agent = plan.agentId === null ? {} : { agentId: plan.agentId };
+  return converse.ask({ ...turn, message: plan.message, ...agent, signal });
+}
+
+function excuse(error: unknown): Outcome {
+  if (error instanceof ServiceError && !isUnavailable(error.cause))
+    return { error, apology: error.kind === 'too-many-requests' ? BUSY : FAILED };
+  if (error instanceof ValidationFailure) return { error, apology: FAILED };
+  throw error;
+}

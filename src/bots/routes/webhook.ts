@@ -1,0 +1,76 @@
+import { Type } from '@sinclair/typebox';
+import type { Principal } from '../../core/principal.ts';
+import { readJsonBody } from '../../http/json-body.ts';
+import { type Route, reply, route } from '../../http/operation.ts';
+import { withErrors } from '../../http/schemas.ts';
+import type { Bot, BotReference } from '../bot.ts';
+import { parseEvent } from '../event.ts';
+import { ChatappMessageRequest } from '../event-schema.ts';
+import { EVENT_EXAMPLE } from '../examples.ts';
+import type { createAnswerEvent } from '../operations/answer-event.ts';
+import { ChatappReply, WebhookPath } from '../schema.ts';
+import type { VerifyEventToken } from '../verify.ts';
+
+export type WebhookDeps = {
+  /** Throws 404. */
+  requireBot(reference: BotReference): Promise<Bot>;
+  verify: VerifyEventToken;
+  answer: ReturnType<typeof createAnswerEvent>;
+};
+
+export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route {
+  return route(
+    {
+      id: 'bots.answer',
+      method: 'POST',
+      path: '/chatapp/{workspace_id}/{bot_id}',
+      area: 'bots',
+      summary: 'Take an event of a chat app, and answer it',
+      description:
+        'Authorised by the token of the platform, as the bot is registered, or by an API key. Events of the types ' +
+        '`ADDED_TO_SPACE`, `REMOVED_FROM_SPACE`, `CARD_CLICKED`, `APP_COMMAND` and `APP_HOME` need no `message`, ' +
+        '`configCompleteRedirectUrl` and `common`. An event that comes again is answered as before, with the header ' +
+        '`Idempotent-Replayed: true`. A model that fails or takes too long is told of in the answer.',
+      credential: 'key-or-token',
+      scope: 'bots',
+      parameters: WebhookPath,
+      query: Type.Object({}),
+      bodyContent: { 'application/json': { schema: ChatappMessageRequest, example: EVENT_EXAMPLE } },
+      responses: withErrors(
+        {
+          200: {
+            description: "The bot's message; `{}` for events that need none",
+            schema: ChatappReply,
+            example: { text: 'It is in the folder of the board.' },
+          },
+        },
+        [401, 403, 404, 413, 415, 422, 503],
+      ),
+    },
+    async ({ path, request }) => {
+      const bot = await requireBot(toReference(path));
+      const { message, replayed } = await answer(bot, parseEvent(await readJsonBody(request)));
+      return reply(200, message, replayed ? { 'idempotent-replayed': 'true' } : {});
+    },
+    async (token, path) => {
+      const bot = await requireBot(toReference(path));
+      await verify(bot.verification, token);
+      return platformOf(bot);
+    },
+  );
+}
+
+const toReference = (path: { workspace_id: string; bot_id: string }): BotReference => ({
+  workspaceId: path.workspace_id,
+  id: path.bot_id,
+});
+
+/** The chat app itself, which acts for whoever an event names. */
+const platformOf = ({ workspaceId }: Bot): Principal => ({
+  keyId: 'chatapp',
+  workspaceId,
+  userId: 'chatapp',
+  email: '',
+  scopes: new Set(['bots']),
+  limits: {},
+});

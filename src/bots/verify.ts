@@ -1,0 +1,89 @@
+// Whether a token is one with which the platform vouches for an event of a bot.
+
+import { type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import type { Clock } from '../core/clock.ts';
+import { ServiceError, unauthenticated } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Verification } from './bot.ts';
+import type { KeySets } from './key-sets.ts';
+import { CLOCK_TOLERANCE_SECONDS, TOKEN_LENGTH_MAX } from './limits.ts';
+
+const PLATFORM = 'chat@system.gserviceaccount.com';
+
+/** Where the platform publishes the keys that it signs with. */
+const PLATFORM_KEYS = {
+  project_number: `https://www.googleapis.com/service_accounts/v1/jwk/${PLATFORM}`,
+  endpoint_url: 'https://www.googleapis.com/oauth2/v3/certs',
+};
+
+const ISSUERS_OF_IDENTITY = ['https://accounts.google.com', 'accounts.google.com'];
+
+export type VerifyEventToken = (verification: Verification, token: string) => Promise<void>;
+
+/**
+ * Resolves for a token that the bot's verification accepts. Throws 401 for any other, and 503 where the keys to tell
+ * cannot be had.
+ */
+export function createVerify({
+  keySets,
+  clock,
+  log,
+}: {
+  keySets: KeySets;
+  clock: Clock;
+  log: Logger;
+}): VerifyEventToken {
+  return async ({ mode, audience, jwks }, token) => {
+    if (mode === 'key' || audience === null) throw unauthenticated('This bot accepts API keys alone');
+    if (token.length > TOKEN_LENGTH_MAX) throw refused();
+    const source = jwks ?? PLATFORM_KEYS[mode];
+    const now = clock.now();
+    const options: JWTVerifyOptions = {
+      algorithms: ['RS256'],
+      audience,
+      requiredClaims: ['exp'],
+      currentDate: now,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    };
+    if (mode === 'project_number') options.issuer = PLATFORM;
+    try {
+      const { payload } = await jwtVerify(token, ({ kid }) => keyOf(keySets, source, kid), options);
+      requirePresent(payload, now.getTime() / 1000);
+      if (mode === 'endpoint_url') requirePlatform(payload);
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      log.debug({ err: error }, 'a token was refused');
+      throw refused(error);
+    }
+  };
+}
+
+const refused = (cause?: unknown) => unauthenticated('The token is not one that this bot accepts', { cause });
+
+/** At once where the set is at hand. */
+function keyOf(
+  keySets: KeySets,
+  source: string | object,
+  kid: string | undefined,
+): CryptoKey | Promise<CryptoKey> {
+  const found = kid === undefined ? undefined : keySets.find(source, kid);
+  return found instanceof Promise ? found.then(requireKey) : requireKey(found);
+}
+
+function requireKey(key: CryptoKey | undefined): CryptoKey {
+  if (key === undefined) throw new Error('the token names no key of the set');
+  return key;
+}
+
+/** The tolerance is for tokens that are a moment old on a faster clock; one that ends has had its hour. */
+function requirePresent({ iat, exp }: JWTPayload, nowSeconds: number): void {
+  if (iat !== undefined && iat > nowSeconds + CLOCK_TOLERANCE_SECONDS)
+    throw new Error('the token is from the future');
+  if (exp === undefined || exp <= nowSeconds) throw new Error('the token has expired');
+}
+
+/** Anyone can get an identity token for any audience: it is the e-mail that makes it the platform's. */
+function requirePlatform({ iss, email, email_verified: verified }: JWTPayload): void {
+  if (email !== PLATFORM || verified !== true) throw new Error("the token is not the platform's");
+  if (iss !== undefined && !ISSUERS_OF_IDENTITY.includes(iss)) throw new Error('another issuer');
+}
