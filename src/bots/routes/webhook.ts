@@ -31,6 +31,10 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
         '`ADDED_TO_SPACE`, `REMOVED_FROM_SPACE`, `CARD_CLICKED`, `APP_COMMAND` and `APP_HOME` need no `message`, ' +
         '`configCompleteRedirectUrl` and `common`. An event that comes again is answered as before, with the header ' +
         '`Idempotent-Replayed: true`. A model that fails or takes too long is told of in the answer.',
+      events: [
+        ...['chat.create', 'messages.user.new'],
+        ...['messages.rag.persona.new', 'messages.rag.agent.new', 'messages.rag.bot.new'],
+      ],
       credential: 'key-or-token',
       scope: 'bots',
       parameters: WebhookPath,

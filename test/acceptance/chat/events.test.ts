@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { createChatClient } from '../../support/chat-client.ts';
+import { messageEvent, USER } from '../support/bots.ts';
 import { bodyOf } from '../support/caller.ts';
 import type { OpenApiDocument } from '../support/contract.ts';
 import { createFreshMetrics, type FreshMetrics } from '../support/metrics.ts';
@@ -46,7 +47,11 @@ async function causeAll(): Promise<Caused[]> {
   await call('DELETE', `${admin}/users/${id}`, { key: adminKey });
   because('access.delete-user', 'grace@example.com', { 'auth.user.delete': byAdmin });
   const owner = 'channel@example.com';
-  const { key = '' } = await post('/keys', { name: 'channel', scopes: ['chat', 'admin'], user_email: owner });
+  const { key = '' } = await post('/keys', {
+    name: 'channel',
+    scopes: ['chat', 'bots', 'admin'],
+    user_email: owner,
+  });
   because('access.create-key', owner, { 'auth.user.create': byAdmin });
   const opened = await call('POST', '/admin/api/session', { json: { key } });
   because('access.open-session', owner, { 'auth.user.login': { value: 1, provider: 'key' } });
@@ -95,6 +100,31 @@ async function causeAll(): Promise<Caused[]> {
     await chat.remove(sent.user_message_id);
     because('chat.delete-message', owner, {
       'messages.user.delete': { value, message_id: sent.user_message_id },
+    });
+  }
+  for (const kind of ['persona', 'agent', 'bot']) {
+    const id = `of-${kind}`;
+    const json = { verification: { mode: 'key' }, agent_id: kind };
+    bodyOf(await call('PUT', `${admin}/bots/${id}`, { key: adminKey, json }), 200);
+    const event = { headers: { authorization: key }, json: messageEvent(`to ${kind}`) };
+    for (let time = 0; time < 2; time++)
+      bodyOf(await call('POST', `/chatapp/${workspace}/${id}`, event), 200);
+    const headers = { 'svc-key': key };
+    const sessions = `/api/v1/chat/sessions/${workspace}`;
+    const { items } = bodyOf<{ items: { chat_session_id: number; channel_id: string }[] }>(
+      await call('GET', sessions, { headers }),
+      200,
+    );
+    const session = items.find(({ channel_id }) => channel_id === id)?.chat_session_id ?? 0;
+    const said = bodyOf<{ items: { message_id: number; role: string }[] }>(
+      await call('GET', `${sessions}/${session}/messages`, { headers }),
+      200,
+    );
+    const idOf = (role: string) => said.items.find((each) => each.role === role)?.message_id;
+    because('bots.answer', USER.email.toLowerCase(), {
+      'chat.create': { value, persona_id: 0, chat_session_id: session },
+      'messages.user.new': { value, message_id: idOf('user'), chat_session_id: session },
+      [`messages.rag.${kind}.new`]: { value, message_id: idOf('assistant'), chat_session_id: session },
     });
   }
   const person = { message: 'In person', agent_id: 'grace@example.com' };
