@@ -24,6 +24,9 @@ import { createUsage } from './usage/index.ts';
 /** Confirms and expiries compare the two clocks; minutes between them would refuse what is in time. */
 const CLOCK_SKEW_MS_MAX = 60_000;
 
+/** Bun's fetch goes by them. */
+const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
+
 export type Areas = {
   routes: Route[];
   authenticators: Authenticators;
@@ -73,6 +76,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     ...{ sql, clock, log, record: usage.record },
     directory: join(config.dataDir, 'events', 'models'),
     source: toSource(config.gateway),
+    connectsDirectly: !PROXY_VARIABLES.some((name) => config.gateway.variable(name)),
     embed: compute.embed,
   });
   const chat = createChat({
@@ -84,7 +88,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     log,
   });
 
-  const anonymous = anonymousCaller(config.bootstrap.workspace ?? 'default');
+  const anonymous = createAnonymous(config.bootstrap.workspace ?? 'default', access.requireWorkspace);
 
   const bots = createBots({
     sql,
@@ -169,11 +173,17 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   };
 }
 
-/** Whoever asks a model without a key: in the path's workspace, else in the first one; without limits. */
-const anonymousCaller =
-  (firstWorkspace: string) =>
-  (workspaceId = firstWorkspace): Principal => ({
-    ...{ keyId: '', workspaceId, userId: '', email: '' },
-    scopes: new Set(['models'] as const),
-    limits: {},
-  });
+/** Whoever asks a model without a key: in the path's workspace (404 without it), else in the first one; without limits. */
+function createAnonymous(first: string, requireWorkspace: (id: string) => Promise<void>) {
+  const inFirst = anonymousIn(first);
+  return (workspaceId: string | undefined): Principal | Promise<Principal> =>
+    workspaceId === undefined || workspaceId === first
+      ? inFirst
+      : requireWorkspace(workspaceId).then(() => anonymousIn(workspaceId));
+}
+
+const anonymousIn = (workspaceId: string): Principal => ({
+  ...{ keyId: '', workspaceId, userId: '', email: '' },
+  scopes: new Set(['models'] as const),
+  limits: {},
+});

@@ -15,7 +15,7 @@ import {
   toWholeAnswer,
   type WholeAnswer,
 } from './answer.ts';
-import { type EventBlocks, readEventBlocks, startingWith } from './events.ts';
+import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
 import { FAILED_LATENCY_MS, KEEP_ALIVE_MS } from './limits.ts';
 import { isReached, type Reach } from './reach.ts';
 import { noteLatency, type Target, type Upstream } from './targets.ts';
@@ -154,7 +154,10 @@ class Run {
   /** Waits for the first event, so that an upstream that dies before it can be replaced; but no longer than may be. */
   private async beginStream(response: Response): Promise<StreamAnswer> {
     const blocks = this.blocks(response);
-    const coming = blocks.next();
+    // Comments are no first byte; once the client hears of the wait, they are signs of life.
+    const coming = nextSaying(blocks, () => {
+      if (this.streams) this.awaitNext('idle');
+    });
     const silent = Promise.withResolvers<'silent'>();
     const patience = this.deps.deadlines.create(() => silent.resolve('silent'));
     patience.set(KEEP_ALIVE_MS);

@@ -13,6 +13,7 @@ class BrokenStream extends Error {}
 
 const LF = 0x0a;
 const CR = 0x0d;
+const COLON = 0x3a;
 
 /** The offset behind the last event that is whole; 0 where none is. */
 function wholeUntil(bytes: Uint8Array): number {
@@ -54,6 +55,20 @@ export function readEventBlocks(body: ReadableStream<Uint8Array>): EventBlocks {
       reader.cancel(reason).catch(() => undefined);
     },
   };
+}
+
+/** The next block that says something: upstreams that queue send comments before they know whether they answer. */
+export async function nextSaying(
+  blocks: EventBlocks,
+  onComment: () => void,
+): Promise<Uint8Array | undefined> {
+  for (;;) {
+    const block = await blocks.next();
+    if (block === undefined || block[0] !== COLON) return block;
+    // A comment may also stand within an event.
+    if (parseEvents(Buffer.from(block).toString()).length > 0) return block;
+    onComment();
+  }
 }
 
 /** As `blocks`, where the first one has been asked for already. */

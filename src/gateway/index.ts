@@ -39,13 +39,15 @@ export type GatewayDeps = {
   /** Of accounts that are on their way. */
   directory: string;
   source: CatalogueSource;
+  /** False where a proxy stands between, and a connection of our own would tell nothing. */
+  connectsDirectly: boolean;
   embed: EmbedTexts;
   record: RecordEvent;
   clock: Clock;
   log: Logger;
 };
 
-export function createGateway({ sql, directory, source, embed, record, clock, log }: GatewayDeps): {
+export function createGateway(deps: GatewayDeps): {
   routes: Route[];
   streamChat: StreamChat;
   /** Reads the models again. */
@@ -54,13 +56,14 @@ export function createGateway({ sql, directory, source, embed, record, clock, lo
   checks: ReadinessCheck[];
   figures: Figure[];
 } {
+  const { sql, directory, source, embed, record, clock, log } = deps;
   const targets = createTargets();
   const catalogue = createCatalogue({ source, build: targets.build, log });
   const cache = createAnswerCache();
   const health = createGatewayHealth({ catalogue, targets: targets.all, cache });
   const deadlines = createDeadlines();
   const execute = createExecute({
-    ...{ deadlines, reach: createReach(), observe: health.observe },
+    ...{ deadlines, reach: createReach(deps.connectsDirectly), observe: health.observe },
     answerLocally: createLocalModels(embed),
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });

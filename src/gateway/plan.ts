@@ -23,11 +23,12 @@ export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOp
     const fit = targets.filter((target) => isFit(target, options.nowMs));
     const tries = Math.max(0, ...fit.map(triesOf));
     // Each is asked once before any is asked again, and none more often than it may be.
-    const rounds = Array.from({ length: tries }, (_, round) =>
-      fit.filter((target) => triesOf(target) > round),
-    );
-    const asked = rounds.flat().slice(0, Math.max(tries, fit.length));
-    attempts.push(...asked.map((target) => ({ model: each, target })));
+    let left = Math.max(tries, fit.length);
+    for (let round = 0; round < tries; round++) {
+      for (const target of fit) {
+        if (triesOf(target) > round && left-- > 0) attempts.push({ model: each, target });
+      }
+    }
     for (const target of targets) if (!fit.includes(target)) unfit.push({ model: each, target });
   }
   return [...attempts, ...unfit];

@@ -7,7 +7,7 @@ import { findError, type StreamAnswer } from './answer.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { parseEvents, splitEvents } from './events.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
-import { estimateTokens, fromUsage, type Usage } from './usage.ts';
+import { fromUsage, type Usage } from './usage.ts';
 
 export type StreamOutcome = 'ok' | 'failed' | 'cancelled';
 
@@ -28,7 +28,8 @@ export type PumpOptions = {
   hidesUsage: boolean;
   /** Streams of this kind end without a mark. */
   endsPlainly: boolean;
-  promptBytes: number;
+  /** Where the upstream does not tell. */
+  estimatePrompt(): number;
   startedAtMs: number;
   signal: AbortSignal;
   /** Called once, before the last byte is sent. */
@@ -80,7 +81,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
     signal.removeEventListener('abort', onAbort);
     answer.settle(outcome === 'ok' ? 'ok' : outcome === 'failed' ? 'failed' : 'left');
     const told = usage ?? {
-      promptTokens: estimateTokens(options.promptBytes),
+      promptTokens: options.estimatePrompt(),
       completionTokens: events,
       estimated: true,
     };
@@ -139,7 +140,8 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
   };
   /** The upstream has ended without saying so. */
   const finish = (cause: unknown): void => {
-    if (cause === undefined && options.endsPlainly) sendLast(NOTHING, 'ok');
+    const isOver = (cause === undefined && options.endsPlainly) || last.some(hasDone);
+    if (isOver) sendLast(NOTHING, 'ok');
     else if (cause === undefined && last.some(hasFinishReason)) {
       options.onBlock?.(DONE);
       sendLast(DONE, 'ok');
@@ -203,6 +205,10 @@ function endsWithDone(block: Uint8Array): boolean {
 
 const hasFinishReason = (block: Uint8Array): boolean =>
   /"finish_reason":\s*"/.test(Buffer.from(block).toString('latin1'));
+
+/** Somewhere within the block: comments may follow. */
+const hasDone = (block: Uint8Array): boolean =>
+  /(?:^|\n)data: ?\[DONE\]\r?\n/.test(Buffer.from(block).toString('latin1'));
 
 const toErrorEvent = (error: object, before = ''): Uint8Array =>
   Buffer.from(`${before}data: ${JSON.stringify({ error })}\n\n`);

@@ -15,7 +15,8 @@ type Trial = { waiting: Set<() => void> };
 export const isReached = ({ reachedAtMs }: Upstream): boolean =>
   performance.now() - reachedAtMs < REACHED_LATELY_MS;
 
-export function createReach(): Reach {
+/** `direct`: false where a proxy stands between; then nothing is tried, and nobody is unreachable. */
+export function createReach(direct = true): Reach {
   const trials = new Map<Upstream, Trial>();
 
   const begin = (upstream: Upstream): Trial => {
@@ -48,6 +49,7 @@ export function createReach(): Reach {
 
   return {
     watch(upstream, onUnreachable) {
+      if (!direct) return () => undefined;
       const { waiting } = trials.get(upstream) ?? begin(upstream);
       waiting.add(onUnreachable);
       return () => waiting.delete(onUnreachable);

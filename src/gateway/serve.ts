@@ -4,6 +4,7 @@ import type { Deadlines } from '../core/deadlines.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Account, NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
+import type { Endpoint } from './adapters/adapter.ts';
 import type { Allowances } from './allowances.ts';
 import { nonsense, type StreamAnswer, type WholeAnswer } from './answer.ts';
 import type { Call } from './attempt.ts';
@@ -16,7 +17,7 @@ import type { Attempt } from './plan.ts';
 import { pumpStream } from './pump.ts';
 import { type GatewayRequest, parseWhole, readMember } from './request.ts';
 import type { Catalogue, Model } from './targets.ts';
-import { estimateTokens, type Usage } from './usage.ts';
+import { estimatePrompt, estimateTokens, type Usage } from './usage.ts';
 import type { JsonObject } from './wire.ts';
 
 /** Throws OpenAiRefusal for whatever keeps the model from answering; the signal's reason when the caller has gone. */
@@ -69,7 +70,7 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
       } catch (error) {
         const left = call.signal.aborted;
         const usage = left
-          ? { ...NO_USAGE, promptTokens: estimateTokens(call.request.bytes.length), estimated: true }
+          ? { ...NO_USAGE, promptTokens: estimatePrompt(call.request.bytes), estimated: true }
           : NO_USAGE;
         account(last, { outcome: left ? 'cancelled' : failureOf(error), usage, firstEventMs: undefined });
         throw error;
@@ -107,8 +108,9 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
 const failureOf = (error: unknown): Outcome =>
   error instanceof OpenAiRefusal && error.kind === 'malformed' ? 'refused' : 'failed';
 
-const streamsText = ({ request, endpoint }: ModelCall): boolean =>
-  request.stream && (endpoint === 'chat' || endpoint === 'completions');
+const streamsText = ({ request, endpoint }: ModelCall): boolean => request.stream && isText(endpoint);
+
+const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
 
 /** An upstream that does not stream has answered whole whom asked for a stream. */
 function asStream(
@@ -151,7 +153,7 @@ function pump(
     spec: executed.target.upstream?.spec,
     hidesUsage: !asksForUsage(call.request),
     endsPlainly: call.endpoint === 'images',
-    promptBytes: call.request.bytes.length,
+    estimatePrompt: () => estimatePrompt(call.request.bytes),
     signal: call.signal,
     onEnd: (end) => account(executed, end),
   });
@@ -200,16 +202,17 @@ const toAccount = (
   ...rest,
 });
 
-function toEnded(answer: WholeAnswer, { request }: ModelCall): Ended {
+function toEnded(answer: WholeAnswer, { request, endpoint }: ModelCall): Ended {
   if (answer.status >= 400) {
     return { outcome: answer.status >= 500 ? 'failed' : 'refused', usage: NO_USAGE, firstEventMs: undefined };
   }
-  const estimated = {
-    promptTokens: estimateTokens(request.bytes.length),
-    completionTokens: estimateTokens(answer.bytes.length),
+  const estimated = (): Usage => ({
+    promptTokens: estimatePrompt(request.bytes),
+    // Pictures and vectors are no tokens.
+    completionTokens: isText(endpoint) ? estimateTokens(answer.bytes.length) : 0,
     estimated: true,
-  };
-  return { outcome: 'ok', usage: answer.usage ?? estimated, firstEventMs: undefined };
+  });
+  return { outcome: 'ok', usage: answer.usage ?? estimated(), firstEventMs: undefined };
 }
 
 const toCall = (call: ModelCall, model: Model): Call => {

@@ -22,7 +22,7 @@ export type Authenticators = {
   key: Authenticate;
   session: AuthenticateSession;
   /** Who calls a model without a key, where that is allowed. */
-  anonymous?: ((workspaceId: string | undefined) => Principal) | undefined;
+  anonymous?: ((workspaceId: string | undefined) => Principal | Promise<Principal>) | undefined;
 };
 
 const API_KEY_HEADER = 'APIKeyHeader';

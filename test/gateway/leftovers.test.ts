@@ -60,18 +60,18 @@ function listened(): { controller: AbortController; signal: AbortSignal; listene
   return { controller, signal, listeners: () => listeners };
 }
 
-function setting() {
-  const deadlines = createDeadlines();
+function setting({ deadlines = createDeadlines(), url = mock.url, patient = false } = {}) {
+  const timeout_ms = patient ? { first_byte: 20_000, idle: 5000 } : { first_byte: 700, idle: 700 };
   const targets = createTargets();
   const catalogue = targets.build(
     parseModelsFile(
       JSON.stringify({
         upstreams: {
           mock: {
-            base_url: `${mock.url}/v1`,
+            base_url: `${url}/v1`,
             ...{
               retries: 1,
-              timeout_ms: { first_byte: 700, idle: 700 },
+              timeout_ms,
               concurrency: { max: 4, queue: 100 },
             },
           },
@@ -110,14 +110,14 @@ function setting() {
         expect(upstream?.places.figures() ?? { running: 0, waiting: 0 }).toEqual({ running: 0, waiting: 0 });
       }
     },
-    async ask(model: string, stream: boolean, signal: AbortSignal): Promise<void> {
+    async ask(model: string, stream: boolean, signal: AbortSignal): Promise<string> {
       const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };
       const served = await serve({
         ...{ endpoint: 'chat', headers: {}, atMostOnce: false, continues: false, signal },
         request: readRequest(Buffer.from(JSON.stringify(body))),
         caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
       });
-      if (served.kind === 'stream') await new Response(served.body).text();
+      return new Response(served.kind === 'stream' ? served.body : served.bytes.slice()).text();
     },
   };
 }
@@ -213,4 +213,34 @@ describe('a conversation within the process', () => {
     await rests();
     expect(accounts()).toBe(1);
   });
+});
+
+test('an upstream that makes comments while its queue is long is waited for', async () => {
+  const upstream = Bun.serve({
+    ...{ hostname: '127.0.0.1', port: 0, idleTimeout: 0 },
+    fetch: () => {
+      const body = new ReadableStream<Uint8Array>({
+        async start(controller) {
+          for (let index = 0; index < 40; index++) {
+            controller.enqueue(Buffer.from(': queued\n\n'));
+            await Bun.sleep(50);
+          }
+          controller.enqueue(Buffer.from('data: {"choices":[]}\n\ndata: [DONE]\n\n'));
+          controller.close();
+        },
+      });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    },
+  });
+  try {
+    // Fifteen seconds are 0.6: the client hears of it before the first event, and again and again.
+    const deadlines = createDeadlines(() => performance.now() * 25);
+    const { ask, rests } = setting({ deadlines, url: `http://127.0.0.1:${upstream.port}`, patient: true });
+    const text = await ask('ok', true, new AbortController().signal);
+    expect(text).toStartWith(': keep-alive\n\n');
+    expect(text).toEndWith('data: {"choices":[]}\n\ndata: [DONE]\n\n');
+    await rests();
+  } finally {
+    await upstream.stop(true);
+  }
 });

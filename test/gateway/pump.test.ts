@@ -68,7 +68,7 @@ function pumped(
   };
   const deadlines = options.deadlines ?? createDeadlines();
   const body = pumpStream({
-    ...{ answer, deadlines, spec: undefined, promptBytes: 40, startedAtMs: performance.now() },
+    ...{ answer, deadlines, spec: undefined, estimatePrompt: () => 10, startedAtMs: performance.now() },
     hidesUsage: options.hidesUsage ?? false,
     endsPlainly: options.endsPlainly ?? false,
     signal: options.signal ?? new AbortController().signal,
@@ -171,6 +171,20 @@ describe('the end is told as it was', () => {
     close();
     expect(await textOf(body)).toEndWith(FINISH + DONE);
     expect(ends[0]?.outcome).toBe('ok');
+  });
+
+  test('what follows [DONE] is no second end', async () => {
+    for (const dies of [false, true]) {
+      const { blocks, say, close, die } = upstream();
+      const { body, ends } = pumped(blocks, { first: chunk({ content: 'a' }) });
+      const text = textOf(body);
+      say(`${FINISH}${DONE}: bye\n\n`);
+      await Bun.sleep(5);
+      if (dies) die();
+      else close();
+      expect(await text).toBe(`${chunk({ content: 'a' })}${FINISH}${DONE}: bye\n\n`);
+      expect(ends[0]?.outcome).toBe('ok');
+    }
   });
 
   test('a time-out says which one it was', async () => {

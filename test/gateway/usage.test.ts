@@ -1,7 +1,7 @@
 // Tokens are read where an upstream tells them, and never out of what a model said.
 
 import { describe, expect, test } from 'bun:test';
-import { checkAnswer, estimateTokens, fromUsage } from '../../src/gateway/usage.ts';
+import { checkAnswer, estimatePrompt, estimateTokens, fromUsage } from '../../src/gateway/usage.ts';
 
 const usageOf = (answer: string): unknown => checkAnswer(Buffer.from(answer)).usage;
 
@@ -58,4 +58,33 @@ test('only counts are tokens', () => {
 
 test('an estimate is never less than nothing, and counts every four bytes begun', () => {
   expect([0, 1, 4, 5].map(estimateTokens)).toEqual([0, 1, 1, 2]);
+});
+
+describe('what a request is estimated to ask', () => {
+  const asking = (parts: unknown): number =>
+    estimatePrompt(Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content: parts }] })));
+  const picture = `data:image/png;base64,${'A'.repeat(4_000_000)}`;
+
+  test('goes by its text', () => {
+    expect(asking('a'.repeat(4000))).toBeWithin(1000, 1030);
+  });
+
+  test('does not go by the bytes of pictures and sounds', () => {
+    const image = { type: 'image_url', image_url: { url: picture } };
+    const sound = { type: 'input_audio', input_audio: { data: 'A'.repeat(4_000_000), format: 'wav' } };
+    expect(asking([{ type: 'text', text: 'a'.repeat(4000) }, image, image, sound])).toBeWithin(1000, 5000);
+    expect(asking([image])).toBeGreaterThan(500);
+  });
+
+  test('goes by texts that speak of data', () => {
+    expect(asking(`"data:" ${'a'.repeat(4000)}`)).toBeWithin(1000, 1030);
+    expect(asking(`data: ${'a b '.repeat(1000)}`)).toBeWithin(1000, 1030);
+  });
+
+  test('is quickly known', () => {
+    const startedAt = performance.now();
+    asking('"data:'.repeat(500_000));
+    asking(Array.from({ length: 100_000 }, () => 'data:,a'));
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
 });
