@@ -8,7 +8,6 @@ COPY package.json bun.lock bunfig.toml ./
 RUN bun install --frozen-lockfile --production && cp bun.lock node_modules/.bun.lock
 
 FROM dependencies AS kernels
-RUN bun install --frozen-lockfile
 COPY assembly assembly
 RUN sh assembly/build.sh
 

@@ -120,9 +120,10 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       // They begin before those who record events, and end after them.
       ...usage.jobs,
       ...access.jobs,
+      // What others stand on ends after them.
+      ...compute.jobs,
       ...gateway.jobs,
       ...documents.jobs,
-      ...compute.jobs,
       ...chat.jobs,
       ...bots.jobs,
     ],

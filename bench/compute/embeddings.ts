@@ -1,7 +1,6 @@
-// Lists of 256 texts over HTTP, and what they cost the server in processor time.
+// Lists of 256 texts over the workspace's embeddings route, and what they cost the service in processor time.
 
-import { join } from 'node:path';
-import { eventually, startChild } from '../../test/support/child.ts';
+import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../../test/support/service.ts';
 import { processorMicros } from '../lib/process.ts';
 import { printTable, whole } from '../lib/report.ts';
 import { createBatch } from './kernels.ts';
@@ -10,6 +9,8 @@ import { median } from './statistics.ts';
 const ROUNDS = 5;
 const ROUND_MS = 3000;
 const IN_FLIGHT = 4;
+
+const headers = { authorization: `Bearer ${BOOTSTRAP_KEY}`, 'content-type': 'application/json' };
 
 type Rate = { perSecond: number; perCore: number };
 
@@ -21,7 +22,7 @@ async function measureRound(url: string, pid: number, format: string): Promise<R
   let texts = 0;
   const keep = async (): Promise<void> => {
     while (performance.now() - startedAt < ROUND_MS) {
-      const answer = await fetch(url, { method: 'POST', body });
+      const answer = await fetch(url, { method: 'POST', headers, body });
       if (answer.status !== 200) throw new Error(await answer.text());
       await answer.arrayBuffer();
       texts += input.length;
@@ -36,35 +37,31 @@ async function measureRound(url: string, pid: number, format: string): Promise<R
 }
 
 export async function measureEmbeddings(): Promise<void> {
-  const server = startChild([process.execPath, join(import.meta.dir, 'embedding-server.ts'), '2']);
-  try {
-    const url = await eventually('the server', () => /listens on (\S+)/.exec(server.output())?.[1]);
-    const rates = new Map<string, Rate[]>([
-      ['base64', []],
-      ['float', []],
-    ]);
-    for (let round = 0; round <= ROUNDS; round++) {
-      for (const [format, measured] of rates) {
-        const rate = await measureRound(url, server.pid, format);
-        if (round > 0) measured.push(rate);
-      }
+  await using service = await startService({ environment: { COMPUTE_THREADS: '2' } });
+  const url = `${service.url}/${WORKSPACE}/v1/embeddings`;
+  const rates = new Map<string, Rate[]>([
+    ['base64', []],
+    ['float', []],
+  ]);
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const [format, measured] of rates) {
+      const rate = await measureRound(url, service.child.pid, format);
+      if (round > 0) measured.push(rate);
     }
-    const rows = [...rates].map(([format, measured]) => {
-      const perCore = median(measured.map((rate) => rate.perCore));
-      const perSecond = median(measured.map((rate) => rate.perSecond));
-      return [
-        format,
-        whole(perSecond),
-        whole(perCore),
-        `≥ 12,000: ${perCore >= 12_000 ? 'met' : '**missed**'}`,
-      ];
-    });
-    printTable(
-      `Embeddings over HTTP, lists of 256, ${IN_FLIGHT} in flight, 2 threads, a bare route, medians of ${ROUNDS} rounds`,
-      ['format', 'texts a second', 'texts a second of processor time', 'target'],
-      rows,
-    );
-  } finally {
-    await server.stop();
   }
+  const rows = [...rates].map(([format, measured]) => {
+    const perCore = median(measured.map((rate) => rate.perCore));
+    const perSecond = median(measured.map((rate) => rate.perSecond));
+    return [
+      format,
+      whole(perSecond),
+      whole(perCore),
+      `≥ 12,000: ${perCore >= 12_000 ? 'met' : '**missed**'}`,
+    ];
+  });
+  printTable(
+    `Embeddings over HTTP, lists of 256, ${IN_FLIGHT} in flight, 2 threads, medians of ${ROUNDS} rounds`,
+    ['format', 'texts a second', 'texts a second of processor time', 'target'],
+    rows,
+  );
 }
