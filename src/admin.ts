@@ -56,7 +56,12 @@ async function main(words: readonly string[]): Promise<void> {
       requireWorkspace: access.requireWorkspace,
     });
     const call = createLocalClient({
-      routes: [...access.routes, ...createAgentAdministration(sql), ...bots, ...usage.routes],
+      routes: [
+        ...access.routes,
+        ...createAgentAdministration(sql, access.requireWorkspace),
+        ...bots,
+        ...usage.routes,
+      ],
       log,
     });
     if (typed.command.operation === 'metrics.replay-dead-letters') await usage.buffer.start();

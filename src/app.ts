@@ -8,6 +8,7 @@ import { notFound } from './core/errors.ts';
 import type { Boundary } from './http/boundary.ts';
 import type { Cors } from './http/cors.ts';
 import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
+import { METHOD_NOT_ALLOWED_OPENAI_ERROR } from './http/openai-error.ts';
 import { type Route, reply, route } from './http/operation.ts';
 import { splitTarget } from './http/request.ts';
 
@@ -44,6 +45,7 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
 function unmatchedRoute(routes: readonly Route[], cors: Cors): Route {
   const patterns = routes.map(({ operation }) => ({
     method: operation.method,
+    inOpenAiShape: operation.errorShape === 'openai',
     pattern: new RegExp(`^${operation.path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`),
   }));
   return route(
@@ -62,9 +64,12 @@ function unmatchedRoute(routes: readonly Route[], cors: Cors): Route {
       const preflight = request.method === 'OPTIONS' ? cors.preflight(request) : undefined;
       if (preflight !== undefined) return preflight;
       const { path } = splitTarget(request.url);
-      const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-      if (methods.length === 0) throw notFound('Not Found');
-      return reply(405, { detail: 'Method Not Allowed' }, { allow: [...new Set(methods)].join(', ') });
+      const fitting = patterns.filter(({ pattern }) => pattern.test(path));
+      if (fitting.length === 0) throw notFound('Not Found');
+      const body = fitting.some(({ inOpenAiShape }) => inOpenAiShape)
+        ? METHOD_NOT_ALLOWED_OPENAI_ERROR
+        : { detail: 'Method Not Allowed' };
+      return reply(405, body, { allow: [...new Set(fitting.map(({ method }) => method))].join(', ') });
     },
   );
 }

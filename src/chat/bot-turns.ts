@@ -1,11 +1,13 @@
 // Turns of conversations that bots bring: the same line, the same memory, the same events.
 
+import { toCaller } from './caller.ts';
 import type { Turn as BotTurn, Converse } from './converse.ts';
 import type { Tell } from './events.ts';
 import { requestKeyOf, sessionKeyOf } from './session-key.ts';
 import type { MessageStore } from './store/messages.ts';
 import type { SessionStore } from './store/sessions.ts';
 import { answerInTime, assertMessageSize, type TakeQuestion } from './take.ts';
+import type { TurnCaller } from './turn.ts';
 
 export function createConverse({
   take,
@@ -21,13 +23,13 @@ export function createConverse({
   /** Runs it; makes the session and runs it again where that is absent. */
   const inSession = async <T>(
     turn: BotTurn,
-    agentId: string | undefined,
     run: () => Promise<T | 'no session' | undefined>,
   ): Promise<T> => {
     for (let attempt = 0; attempt < 3; attempt++) {
       const result = await run();
       if (result !== 'no session' && result !== undefined) return result;
-      const session = { ...turn, personaId: 0, agiId: agentId ?? '', person: turn.user };
+      // Each question says who answers it: the first one's agent is not the conversation's.
+      const session = { ...turn, personaId: 0, agiId: '', person: personOf(turn) };
       tell((await sessions.open(session, { rebinds: false })).event);
     }
     throw new Error('a session is deleted whenever it is made');
@@ -35,7 +37,7 @@ export function createConverse({
 
   return {
     async ask({ message, agentId, signal, ...turn }) {
-      const { feed } = await inSession(turn, agentId, () =>
+      const { feed } = await inSession(turn, () =>
         take({
           workspaceId: turn.workspaceId,
           place: { sessionKey: sessionKeyOf(turn) },
@@ -44,7 +46,7 @@ export function createConverse({
           channelMessageId: turn.channelMessageId,
           channelAnswerId: null,
           agentId: agentId ?? null,
-          caller: { email: turn.user },
+          caller: callerOf(turn),
         }),
       );
       const { message: answer } = await Promise.race([answerInTime(feed), whenAborted(signal)]);
@@ -53,13 +55,13 @@ export function createConverse({
 
     async reply({ message, reply, ...turn }) {
       if (message !== null) assertMessageSize(message);
-      const { answer, events } = await inSession(turn, undefined, () =>
+      const { answer, events } = await inSession(turn, () =>
         messages.addReply({
           workspaceId: turn.workspaceId,
           sessionKey: sessionKeyOf(turn),
           requestKey: requestKeyOf(turn.channelMessageId),
           channelMessageId: turn.channelMessageId,
-          ...{ message, reply, subject: turn.user },
+          ...{ message, reply, subject: personOf(turn) },
         }),
       );
       tell(events);
@@ -67,6 +69,16 @@ export function createConverse({
     },
   };
 }
+
+/** Whom events name: the person, else the key's owner. */
+const personOf = ({ user, key }: Pick<BotTurn, 'user' | 'key'>): string =>
+  user === '' ? (key?.email ?? '') : user;
+
+/** A key vouches for its owner, not for the person whom an event names. */
+const callerOf = (turn: Pick<BotTurn, 'user' | 'key'>): TurnCaller =>
+  turn.key === undefined
+    ? { email: turn.user }
+    : { ...toCaller(turn.key), email: personOf(turn), readsAs: turn.key.email };
 
 function whenAborted(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();

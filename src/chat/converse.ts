@@ -1,5 +1,7 @@
 // What a bot asks of the chat area: turns of a conversation, stored and counted like those of any channel.
 
+import type { Principal } from '../core/principal.ts';
+
 export type Turn = {
   workspaceId: string;
   /** The five keys of its session but the workspace; the session is made when it is absent. */
@@ -9,6 +11,8 @@ export type Turn = {
   channelSessionId: string;
   /** The person's e-mail, lower-cased; `''` where it is unknown. */
   user: string;
+  /** The key that brought it, where one did: its limits count, and what its owner may see can be cited. */
+  key?: Pick<Principal, 'keyId' | 'email' | 'limits'>;
   /** Of the person's message, unique within the session: the same again gives the stored answer. */
   channelMessageId: string;
 };

@@ -12,6 +12,7 @@ export type OutboxEvent = {
   type: string;
   subject: string;
   data: { value: string; [field: string]: unknown };
+  created_at: string;
 };
 
 /** Records what a change has caused; nothing for a change that has caused nothing. */
@@ -28,7 +29,7 @@ export function createTell({
     if (events === null) return;
     for (const event of [events].flat()) {
       const { event_id: eventId, workspace_id: workspaceId, type, subject, data } = event;
-      record({ workspaceId, type, subject, data, eventId });
+      record({ workspaceId, type, subject, data, eventId, time: new Date(event.created_at) });
       // One that is not taken is recorded again in its time.
       recorded.add(event.id);
     }

@@ -41,7 +41,7 @@ export function createGenerate({
     if (agent.knowledge === 'none') return [];
     const { workspaceId, caller, message } = turn;
     try {
-      return await knowledge.find({ workspaceId, email: caller.email, text: message });
+      return await knowledge.find({ workspaceId, email: caller.readsAs ?? caller.email, text: message });
     } catch (error) {
       // An answer without citations is better than none.
       log.warn({ err: error, workspace_id: workspaceId }, 'knowledge could not be searched');

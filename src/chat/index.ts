@@ -45,6 +45,8 @@ export type ChatDeps = {
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
   streamChat: StreamChat;
   searchDocuments: SearchDocuments;
+  /** Throws 404. */
+  requireWorkspace(id: string): Promise<void>;
   record: RecordEvent;
   log: Logger;
 };
@@ -55,7 +57,7 @@ export function createChat(deps: ChatDeps): {
   figures: Figure[];
   converse: Converse;
 } {
-  const { sql, invalidation, streamChat, searchDocuments, record, log } = deps;
+  const { sql, invalidation, streamChat, searchDocuments, requireWorkspace, record, log } = deps;
   const owner = newRandomId();
   const stores = {
     agents: createAgentStore(sql),
@@ -114,7 +116,7 @@ export function createChat(deps: ChatDeps): {
       }),
       ...sessionRoutes({ sessions: createSessions({ store: stores.sessions, tell }), messages }),
       ...messageRoutes(messages),
-      ...agentRoutes(createAgents({ store: stores.agents, changed: agents.reset })),
+      ...agentRoutes(createAgents({ store: stores.agents, requireWorkspace, changed: agents.reset })),
     ],
     jobs: [
       { name: 'chat.recorded', start: ignore, stop: recorded.flush, settle: recorded.flush },
@@ -129,5 +131,8 @@ export function createChat(deps: ChatDeps): {
 }
 
 /** The administration of agents alone: running processes hear of changes from the database. */
-export const createAgentAdministration = (sql: Sql): Route[] =>
-  agentRoutes(createAgents({ store: createAgentStore(sql), changed: () => undefined }));
+export const createAgentAdministration = (
+  sql: Sql,
+  requireWorkspace: (id: string) => Promise<void>,
+): Route[] =>
+  agentRoutes(createAgents({ store: createAgentStore(sql), requireWorkspace, changed: () => undefined }));

@@ -16,6 +16,10 @@ export type Memory = {
   forget(answerId: number): void;
 };
 
+/** What remembering costs beside the texts. */
+const ENTRY_OVERHEAD_BYTES = 500;
+const MESSAGE_OVERHEAD_BYTES = 100;
+
 type Entry = Window & { version: number; said: readonly Said[]; bytes: number };
 
 export function createMemory(store: Pick<TurnStore, 'history'>, bytesMax = MEMORY_BYTES_MAX): Memory {
@@ -46,7 +50,12 @@ export function createMemory(store: Pick<TurnStore, 'history'>, bytesMax = MEMOR
         { role: 'user', message },
         ...(answer === '' ? [] : [{ role: 'assistant', message: answer } as const]),
       ]);
-      const size = said.reduce((sum, each) => sum + each.message.length * 2, 0);
+      if (said.length === 0) return;
+      const size = said.reduce(
+        (sum, each) => sum + each.message.length * 2 + MESSAGE_OVERHEAD_BYTES,
+        ENTRY_OVERHEAD_BYTES,
+      );
+      forget(answerId);
       entries.set(answerId, { ...window, version: historyVersion, said, bytes: size });
       bytes += size;
       for (const oldest of entries.keys()) {

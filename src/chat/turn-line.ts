@@ -50,9 +50,13 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
   const waiting = new Map<number, PromiseWithResolvers<void>>();
   const stopping = new AbortController();
 
+  /** A question that failed may have been asked again meanwhile: then its place is another's. */
+  const leave = (entry: Entry): void => {
+    if (entries.get(entry.turn.answerId) === entry) entries.delete(entry.turn.answerId);
+  };
   const begin = (entry: Entry): void => {
     if (stopping.signal.aborted) return;
-    entry.running ??= run(entry).finally(() => entries.delete(entry.turn.answerId));
+    entry.running ??= run(entry).finally(() => leave(entry));
   };
   const run = async ({ turn, open }: Entry): Promise<void> => {
     try {
@@ -121,6 +125,7 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
   /** Waits until the answer is over, whoever makes it. */
   const elsewhere = async (answerId: number): Promise<AnsweredTurn> => {
     for (;;) {
+      if (stopping.signal.aborted) throw endingRefusal();
       const over = waiting.get(answerId) ?? Promise.withResolvers<void>();
       waiting.set(answerId, over);
       const current = await store.answer(answerId);
@@ -160,7 +165,7 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
       // It was taken over while it stood in line.
       entry.running = settled(answerId).then((outcome) => {
         entry.open.end(outcome);
-        entries.delete(answerId);
+        leave(entry);
       });
     },
     knows: (answerId) => entries.has(answerId),
@@ -171,7 +176,10 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
     ],
     async close(timeoutMs) {
       const running = () => [...entries.values()].flatMap((entry) => entry.running ?? []);
-      const timer = setTimeout(() => stopping.abort(endingRefusal()), timeoutMs);
+      const timer = setTimeout(() => {
+        stopping.abort(endingRefusal());
+        for (const over of waiting.values()) over.resolve();
+      }, timeoutMs);
       while (running().length > 0) await Promise.all(running());
       clearTimeout(timer);
       stopping.abort(endingRefusal());

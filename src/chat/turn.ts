@@ -4,7 +4,13 @@ import type { ErrorKind } from '../core/errors.ts';
 import type { KeyLimits } from '../core/principal.ts';
 
 /** For whom an answer is made: kept with the question, so that any process can make it. */
-export type TurnCaller = { email: string; keyId?: string; limits?: KeyLimits };
+export type TurnCaller = {
+  email: string;
+  keyId?: string;
+  limits?: KeyLimits;
+  /** Whose documents may be cited, where that is not the person of the e-mail. */
+  readsAs?: string;
+};
 
 /** A question that was taken and has no answer yet. */
 export type Turn = {

@@ -2,17 +2,19 @@
 
 import { ServiceError, upstreamFailed } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
-import type { ChatCall, ChatPart, StreamChat } from './chat-call.ts';
+import type { ChatCall, ChatPart, ChatUsage, StreamChat } from './chat-call.ts';
 import { parseEvents } from './events.ts';
+import type { Served } from './model-call.ts';
 import { readRequest } from './request.ts';
 import type { Serve } from './serve.ts';
 import type { Catalogue } from './targets.ts';
+import { fromUsage } from './usage.ts';
 
 type Chunk = {
   model?: string;
   error?: { message?: string; code?: string | null };
   choices?: { delta?: { content?: string | null }; finish_reason?: string | null }[];
-  usage?: { prompt_tokens?: number; completion_tokens?: number; total_tokens?: number } | null;
+  usage?: unknown;
 };
 
 export function createStreamChat(deps: {
@@ -33,7 +35,7 @@ export function createStreamChat(deps: {
       ...{ atMostOnce: false, continues: false },
       signal: call.signal,
     });
-    if (served.kind === 'whole') throw refusalOf(served.status, served.bytes);
+    if (served.kind === 'whole') throw refusalOf(served);
     yield* readParts(served.body, model ?? '');
     call.signal.throwIfAborted();
   };
@@ -55,12 +57,12 @@ async function* readParts(body: ReadableStream<Uint8Array>, asked: string): Asyn
       }
       const { model, error, choices, usage } = parseChunk(data);
       if (error !== undefined) throw failureOf(error);
-      if (model !== undefined) end.model = model;
+      if (typeof model === 'string') end.model = withoutNul(model);
       const choice = choices?.[0];
       const text = choice?.delta?.content;
       if (typeof text === 'string' && text !== '') yield { type: 'delta', text };
-      if (typeof choice?.finish_reason === 'string') end.finishReason = choice.finish_reason;
-      if (usage != null) end.usage = toUsage(usage);
+      if (typeof choice?.finish_reason === 'string') end.finishReason = withoutNul(choice.finish_reason);
+      end.usage = toUsage(usage) ?? end.usage;
     }
   }
   if (complete) yield { type: 'end', ...end };
@@ -75,24 +77,33 @@ function parseChunk(data: string): Chunk {
 }
 
 /** An error within the stream, by the code that it bears. */
-const failureOf = ({ message = 'The model failed', code }: NonNullable<Chunk['error']>): ServiceError =>
-  /^upstream_\w+_timeout$/.test(code ?? '')
-    ? new ServiceError('upstream-timeout', message)
-    : upstreamFailed(message);
+function failureOf({ message, code }: NonNullable<Chunk['error']>): ServiceError {
+  const sentence = typeof message === 'string' ? withoutNul(message) : 'The model failed';
+  return /^upstream_\w+_timeout$/.test(code ?? '')
+    ? new ServiceError('upstream-timeout', sentence)
+    : upstreamFailed(sentence);
+}
 
-const toUsage = ({
-  prompt_tokens = 0,
-  completion_tokens = 0,
-  total_tokens,
-}: NonNullable<Chunk['usage']>) => ({
-  promptTokens: prompt_tokens,
-  completionTokens: completion_tokens,
-  totalTokens: total_tokens ?? prompt_tokens + completion_tokens,
-});
+/** Upstreams write what they like; counts that are none are left out. */
+function toUsage(told: unknown): ChatUsage | undefined {
+  const usage = fromUsage(told);
+  if (usage === undefined) return undefined;
+  const { promptTokens, completionTokens } = usage;
+  if (promptTokens + completionTokens > COUNT_MAX) return undefined;
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}
+
+const COUNT_MAX = 2 ** 31 - 1;
+
+/** No database holds a NUL. */
+const withoutNul = (text: string): string => text.replaceAll('\u0000', '');
 
 /** The upstream's own refusal, in the words of this service. */
-function refusalOf(status: number, bytes: Uint8Array): ServiceError {
-  const { error } = parseJson(Buffer.from(bytes).toString()) as { error?: { message?: string } };
-  const sentence = error?.message ?? 'The model failed';
-  return new ServiceError(status === 429 ? 'too-many-requests' : 'upstream-failed', sentence);
+function refusalOf({ status, bytes, headers }: Extract<Served, { kind: 'whole' }>): ServiceError {
+  const { error } = parseJson(Buffer.from(bytes).toString()) as { error?: { message?: unknown } };
+  const sentence = typeof error?.message === 'string' ? withoutNul(error.message) : 'The model failed';
+  if (status === 408 || status === 504) return new ServiceError('upstream-timeout', sentence);
+  if (status !== 429) return upstreamFailed(sentence);
+  const seconds = Math.ceil(Number(headers['retry-after']));
+  return new ServiceError('too-many-requests', sentence, seconds > 0 ? { retryAfterSeconds: seconds } : {});
 }

@@ -74,6 +74,15 @@ export const INTERNAL_OPENAI_ERROR: OpenAiErrorBody = {
   error: { message: 'Internal Server Error', type: 'server_error', param: null, code: 'internal_error' },
 };
 
+export const METHOD_NOT_ALLOWED_OPENAI_ERROR: OpenAiErrorBody = {
+  error: {
+    message: 'Method Not Allowed',
+    type: 'invalid_request_error',
+    param: null,
+    code: 'method_not_allowed',
+  },
+};
+
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
 const OpenAiError = Type.Object(

@@ -69,7 +69,7 @@ test('it is read again after a deletion, under another window, and when the answ
 
 test('only so much is remembered: what was not used for longest goes', async () => {
   const store = fakeStore();
-  const memory = createMemory(store, 400);
+  const memory = createMemory(store, 5 * (500 + 2 * (100 + 2 * 20)));
   for (let answerId = 1; answerId <= 20; answerId++)
     memory.remember(turnOf({ answerId, message: 'q'.repeat(20) }), {
       window: WINDOW,
@@ -78,4 +78,19 @@ test('only so much is remembered: what was not used for longest goes', async () 
     });
   for (let parentId = 1; parentId <= 20; parentId++) await memory.before(turnOf({ parentId }), WINDOW);
   expect(store.reads).toEqual(Array.from({ length: 15 }, (_, index) => index + 1));
+});
+
+test('what is short counts too: as many are kept as fit, and empty windows not at all', async () => {
+  const store = fakeStore();
+  const memory = createMemory(store, 10_000);
+  const remember = (answerId: number, window: Window) =>
+    memory.remember(turnOf({ answerId, message: 'a' }), { window, earlier: [], answer: 'b' });
+  for (let answerId = 1; answerId <= 1000; answerId++) remember(answerId, WINDOW);
+  await memory.before(turnOf({ parentId: 1000 }), WINDOW);
+  expect(store.reads).toEqual([]);
+  await memory.before(turnOf({ parentId: 1 }), WINDOW);
+  expect(store.reads).toEqual([1]);
+  remember(2000, { messagesMax: 0, bytesMax: 100 });
+  await memory.before(turnOf({ parentId: 2000 }), WINDOW);
+  expect(store.reads).toEqual([1, 2000]);
 });

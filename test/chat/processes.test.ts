@@ -136,7 +136,10 @@ describe('a process that dies', () => {
       subject: 'a@example.com',
       data: { value: '1', chat_session_id: 7 },
       eventId: '019a9f3e-7c1b-4d52-9a44-2f60c1d3b7aa',
+      time: expect.any(Date),
     });
+    // The time of the change, not of its recovery.
+    expect(Date.now() - (found[0]?.time?.getTime() ?? 0)).toBeGreaterThan(30_000);
     await eventually('the outbox to be empty', async () => (await outboxRows()) === 0);
   });
 

@@ -81,6 +81,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
   const invalidation = createInvalidation({ sql, log: silentLog });
   const events: ServiceEvent[] = [];
   const { routes, jobs, converse } = createChat({
+    requireWorkspace: async () => undefined,
     ...{ sql, invalidation, searchDocuments, log: silentLog },
     streamChat: model.streamChat,
     record: (event) => events.push(event),

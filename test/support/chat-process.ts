@@ -33,6 +33,7 @@ const usage = createUsage({
 });
 const access = createAccess({ sql, invalidation, record: usage.record, clock: systemClock, log });
 const chat = createChat({
+  requireWorkspace: access.requireWorkspace,
   sql,
   invalidation,
   streamChat: createDawdlingModel({

@@ -35,7 +35,7 @@ export type Answered = { message: Message; replayed: boolean };
  * An apology, and the word that the answer takes longer, are not stored: the event asks again when it comes again.
  */
 export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }: AnswerEventDeps) {
-  return async (bot: Bot, event: ChatappEvent): Promise<Answered> => {
+  return async (bot: Bot, event: ChatappEvent, key?: Turn['key']): Promise<Answered> => {
     const fresh = (text: string): Answered => ({ message: renderMessage(event, text), replayed: false });
     // 1. Most of what happens in a space needs no answer.
     const plan = planAnswer(bot, event);
@@ -46,7 +46,7 @@ export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, l
     const stored = await replies.find(bot, eventKey);
     if (stored !== undefined) return { message: stored, replayed: true };
     // 3. The conversation answers, and stores both. When this process dies, the event comes again and is answered then.
-    const turn = toTurn(bot, event, eventKey);
+    const turn = { ...toTurn(bot, event, eventKey), ...(key === undefined ? {} : { key }) };
     const outcome = await converseInTime(converse, { turn, plan, answerTimeoutMs });
     if ('error' in outcome) {
       log.warn({ bot: bot.id, workspace: bot.workspaceId, err: outcome.error }, 'a bot could not answer');

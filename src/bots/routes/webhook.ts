@@ -51,9 +51,11 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
         [401, 403, 404, 413, 415, 422, 503],
       ),
     },
-    async ({ path, request }) => {
+    async ({ path, request, principal }) => {
       const bot = await requireBot(toReference(path));
-      const { message, replayed } = await answer(bot, parseEvent(await readJsonBody(request)));
+      const event = parseEvent(await readJsonBody(request));
+      const key = principal.keyId === PLATFORM ? undefined : principal;
+      const { message, replayed } = await answer(bot, event, key);
       return reply(200, message, replayed ? { 'idempotent-replayed': 'true' } : {});
     },
     async (token, path) => {
@@ -69,9 +71,11 @@ const toReference = (path: { workspace_id: string; bot_id: string }): BotReferen
   id: path.bot_id,
 });
 
+const PLATFORM = 'chatapp';
+
 /** The chat app itself, which acts for whoever an event names. */
 const platformOf = ({ workspaceId }: Bot): Principal => ({
-  keyId: 'chatapp',
+  keyId: PLATFORM,
   workspaceId,
   userId: 'chatapp',
   email: '',

@@ -5,9 +5,19 @@ import { HISTORY_MESSAGES_DEFAULT, HISTORY_TOKENS_DEFAULT } from '../limits.ts';
 import type { AgentReference, AgentStore, StoredAgent } from '../store/agents.ts';
 
 /** What administrators do with agents. `changed` forgets what this process has cached of them. */
-export function createAgents({ store, changed }: { store: AgentStore; changed(): void }) {
+export function createAgents({
+  store,
+  requireWorkspace,
+  changed,
+}: {
+  store: AgentStore;
+  requireWorkspace(id: string): Promise<void>;
+  changed(): void;
+}) {
   return {
+    /** Throws 404 for an unknown workspace. */
     async list(workspaceId: string, page: PageRequest): Promise<Page<AgentRead>> {
+      await requireWorkspace(workspaceId);
       return toPage(await store.list(workspaceId, page), page.limit, {
         position: (agent) => agent,
         item: render,

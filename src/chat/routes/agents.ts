@@ -35,7 +35,7 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
               example: { items: [AGENT_EXAMPLE], next_cursor: null },
             },
           },
-          [401, 403, 422, 503],
+          [401, 403, 404, 422, 503],
         ),
       },
       async ({ path, query }) =>

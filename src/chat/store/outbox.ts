@@ -14,7 +14,8 @@ export function createOutboxStore(sql: Transaction) {
     /** Those whose process had the time to record and forget them; the oldest first. */
     leftBehind(): Promise<OutboxEvent[]> {
       return sql<OutboxEvent[]>`
-        SELECT id, event_id, workspace_id, type, subject, data FROM chat_outbox
+        SELECT id, event_id, workspace_id, type, subject, data, to_json(created_at) #>> '{}' AS created_at
+        FROM chat_outbox
         WHERE created_at < now() - ${OUTBOX_AGE_MS}::float8 * interval '1 ms' ORDER BY id LIMIT ${OUTBOX_BATCH}`;
     },
   };

@@ -152,19 +152,19 @@ const MODEL_MEMBERS = [
 function readModel(id: string, value: Located, upstreams: ReadonlyMap<string, UpstreamSpec>): ModelSpec {
   if (!MODEL_ID.test(id)) value.fail('must have a name of 1 to 256 visible ASCII characters');
   const members = value.members(MODEL_MEMBERS);
-  const endpoints = members['endpoints']?.items().map((each) => each.choice(ENDPOINTS)) ?? [
-    'chat',
-    'completions',
-  ];
+  const named = members['endpoints']?.items().map((each) => each.choice(ENDPOINTS));
   const targets = (members['targets'] ?? value.fail('needs targets')).items();
   if (targets.length === 0) members['targets']?.fail('must name at least one');
+  const specs = targets.map((each) => readTarget(each, upstreams, named ?? ['chat']));
   const price = members['price']?.members(['input_per_million', 'output_per_million']);
   const amount = (name: string): number => price?.[name]?.number({ minimum: 0, maximum: 1e9 }) ?? 0;
   return {
     id,
-    endpoints,
+    // Unless the file says, a model does what all its targets can.
+    endpoints:
+      named ?? TEXT_ENDPOINTS.filter((each) => specs.every((target) => abilitiesOf(target).includes(each))),
     strategy: members['strategy']?.choice(['weighted', 'latency'] as const) ?? 'weighted',
-    targets: targets.map((each) => readTarget(each, upstreams, endpoints)),
+    targets: specs,
     fallbacks: [],
     price:
       price === undefined
@@ -179,6 +179,11 @@ function readModel(id: string, value: Located, upstreams: ReadonlyMap<string, Up
     description: members['description']?.text(),
   };
 }
+
+const TEXT_ENDPOINTS = ['chat', 'completions'] as const;
+
+const abilitiesOf = ({ upstream, model }: TargetSpec): readonly Endpoint[] =>
+  upstream === undefined ? builtInModel(model).endpoints : ADAPTERS[upstream.kind].endpoints;
 
 function readTarget(
   value: Located,

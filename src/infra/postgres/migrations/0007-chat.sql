@@ -273,7 +273,7 @@ BEGIN
   IF answer.id IS NULL THEN outcome := 'superseded'; RETURN; END IF;
   outcome := 'stored';
   created_at := answer.created_at;
-  IF in_event_type IS NOT NULL THEN
+  IF in_event_type IS NOT NULL AND answer.deleted_at IS NULL THEN
     INSERT INTO chat_outbox AS o (workspace_id, type, subject, data)
       VALUES (answer.workspace_id, in_event_type, in_subject,
         json_build_object('value', '1', 'message_id', answer.id, 'chat_session_id', in_session))
