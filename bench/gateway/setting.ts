@@ -46,6 +46,10 @@ export async function startSetting(): Promise<Setting> {
     },
     stdio: ['ignore', Bun.file('/dev/null'), 'inherit'],
   });
+  // Also where what follows fails.
+  process.on('exit', () => {
+    for (const child of [gateway, floor]) child.kill('SIGTERM');
+  });
   const url = `http://127.0.0.1:${port}`;
   const floorUrl = `http://127.0.0.1:${Buffer.from(value ?? [])
     .toString()
