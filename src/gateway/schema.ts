@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { EMBEDDING_INPUTS_MAX } from './limits.ts';
+import { GROUPINGS } from './store/model-usage.ts';
 
 export const NoParameters = Type.Object({});
 export const ModelPath = Type.Object({ model_id: Type.String({ description: 'Its name.' }) });
@@ -87,7 +88,6 @@ export const ModelList = Type.Object(
   { $id: 'ModelList' },
 );
 
-const GROUPINGS = ['model', 'target', 'key', 'endpoint', 'outcome', 'hour', 'day'] as const;
 export const ModelUsageQuery = Type.Object({
   from: Type.Optional(
     Type.String({ description: 'Start, cut down to its hour; absent: 30 days before `to`.' }),

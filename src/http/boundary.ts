@@ -59,8 +59,10 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
       } finally {
         running--;
       }
-      // An upstream's own id is the one that its operators know.
-      if (!response.headers.has('x-request-id')) response.headers.set('x-request-id', exchange.requestId);
+      // An upstream's own id is the one that its operators know; the log has the one that the caller is told.
+      const told = response.headers.get('x-request-id');
+      if (told !== null && REQUEST_ID.test(told)) exchange.requestId = told;
+      else response.headers.set('x-request-id', exchange.requestId);
       deps.cors.mark(request, response);
       const durationMs = performance.now() - startedAt;
       observe(response.status, durationMs);
