@@ -1,12 +1,13 @@
 import type { Clock } from '../core/clock.ts';
 import { parseDateTime } from '../core/date-time.ts';
-import { conflict, forbidden, notFound, valueError } from '../core/errors.ts';
+import { conflict, notFound, valueError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
-import type { KeyLimits, Principal, Scope } from '../core/principal.ts';
+import type { KeyLimits, Principal } from '../core/principal.ts';
 import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import { createKeyText, hashSecret, shownPrefix } from './key-text.ts';
+import { refuseUnlessOperator } from './operators.ts';
 import type { KeyCreate, KeyCreated, KeyPatch, KeyRead, KeyRotate } from './schema.ts';
-import type { Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
+import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
 import type { TellOfUser } from './user-events.ts';
 
 export type KeysDeps = {
@@ -22,11 +23,11 @@ export type Keys = ReturnType<typeof createKeys>;
 
 /** The keys of a workspace. A key's text leaves once, in the answer that makes it. */
 export function createKeys({ store, forget, tell, clock }: KeysDeps) {
-  /** Throws 404; 403 for a key that reaches further than the caller does. */
-  const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<Key> => {
+  /** Throws 404; 403 when others than operators ask for a key with the scope `operator`. */
+  const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<FoundKey> => {
     const key = await store.find(reference);
     if (key === undefined) throw keyNotFound();
-    refuseBeyondReach(principal, key.scopes);
+    refuseUnlessOperator(principal, key.scopes.includes('operator'));
     return key;
   };
 
@@ -40,10 +41,14 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
 
     /**
      * A key for the person of `user_email`, or for the caller's own e-mail; nobody of that e-mail: a new user.
-     * Throws 403 when others than operators give the scope `operator`, 422 for an expiry in the past.
+     * Throws 403 when others than operators give the scope `operator`, or ask for a key for a user who is one (but for
+     * their own), 422 for an expiry in the past.
      */
     async create(principal: Principal, workspaceId: string, wanted: KeyCreate): Promise<KeyCreated> {
-      refuseBeyondReach(principal, wanted.scopes);
+      const userEmail = (wanted.user_email ?? principal.email).toLowerCase();
+      refuseUnlessOperator(principal, wanted.scopes.includes('operator'));
+      if (userEmail !== principal.email)
+        refuseUnlessOperator(principal, await store.isOperator(workspaceId, userEmail));
       const text = createKeyText();
       const key = await store.insert({
         ...toSecret(text, toExpiry(wanted.expires_at, clock.now()), clock.now()),
@@ -51,7 +56,7 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
         name: wanted.name,
         scopes: [...new Set(wanted.scopes)],
         limits: toLimits(wanted.limits),
-        userEmail: (wanted.user_email ?? principal.email).toLowerCase(),
+        userEmail,
         userId: newId(),
       });
       if (key === undefined) throw new Error('a new key has the hash of another one');
@@ -70,11 +75,12 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
 
     /**
      * A new key like the old one, which ends at once or after `grace_seconds`.
-     * Throws 404; 403 as `update` does; 409 for a key that was rotated before, and for an expired one unless the new
+     * Throws 404; 403 as `update` does, and for a key of another user who is an operator; 409 for a key that was rotated before, and for an expired one unless the new
      * one is given an expiry.
      */
     async rotate(principal: Principal, reference: KeyReference, wanted: KeyRotate): Promise<KeyCreated> {
       const old = await findWithinReach(principal, reference);
+      refuseUnlessOperator(principal, old.ofOperator && old.userId !== principal.userId);
       const now = clock.now();
       const expiresAt = wanted.expires_at === undefined ? old.expiresAt : toExpiry(wanted.expires_at, now);
       if (expiresAt !== null && expiresAt <= now)
@@ -90,8 +96,9 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
       return { ...render(rotated.key), key: text };
     },
 
-    /** From then on no request with the key is accepted. Throws 404, also when it was revoked before. */
-    async revoke(reference: KeyReference): Promise<void> {
+    /** From then on no request with the key is accepted. Throws 404, also when it was revoked before; 403 as `update` does. */
+    async revoke(principal: Principal, reference: KeyReference): Promise<void> {
+      await findWithinReach(principal, reference);
       const hash = await store.revoke(reference, clock.now());
       if (hash === undefined) throw keyNotFound();
       forget([hash]);
@@ -100,12 +107,6 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
 }
 
 const keyNotFound = () => notFound('Key not found');
-
-function refuseBeyondReach(principal: Principal, scopes: readonly Scope[]): void {
-  if (scopes.includes('operator') && !principal.scopes.has('operator')) {
-    throw forbidden('Only operators may give the scope operator, or change a key that has it');
-  }
-}
 
 const toSecret = (text: string, expiresAt: Date | null, createdAt: Date): Secret => ({
   id: newId(),

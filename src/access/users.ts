@@ -1,7 +1,9 @@
 import type { Clock } from '../core/clock.ts';
 import { conflict, notFound } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import type { Principal } from '../core/principal.ts';
 import { type Page, type PageRequest, toPage } from '../http/paging.ts';
+import { isOperator, operatorsOnly } from './operators.ts';
 import type { UserCreate, UserPatch, UserRead } from './schema.ts';
 import type { User, UserReference, UserStore } from './store/users.ts';
 import type { TellOfUser } from './user-events.ts';
@@ -36,12 +38,18 @@ export function createUsers({ store, forget, tell, clock }: UsersDeps) {
       return render(made);
     },
 
-    /** Throws 404 for an unknown user, 409 when the e-mail is taken. */
-    async update(reference: UserReference, { email, name }: UserPatch): Promise<UserRead> {
-      const outcome = await store.update(reference, {
+    /** Throws 404 for an unknown user, 403 when others than operators change an operator, 409 when the e-mail is taken. */
+    async update(
+      principal: Principal,
+      reference: UserReference,
+      { email, name }: UserPatch,
+    ): Promise<UserRead> {
+      const changes = {
         ...(email === undefined ? {} : { email: email.toLowerCase() }),
         ...(name === undefined ? {} : { name }),
-      });
+      };
+      const outcome = await store.update(reference, changes, { spareOperators: !isOperator(principal) });
+      if (outcome === 'operator') throw operatorsOnly();
       if (outcome === 'email taken') throw emailTaken();
       if (outcome === undefined) throw userNotFound();
       forget(outcome.keyHashes);
@@ -49,9 +57,10 @@ export function createUsers({ store, forget, tell, clock }: UsersDeps) {
       return render(outcome.user);
     },
 
-    /** Deletes the user and revokes their keys; from then on no request with one is accepted. Throws 404. */
-    async delete(reference: UserReference): Promise<void> {
-      const deleted = await store.delete(reference);
+    /** Deletes the user and revokes their keys; from then on no request with one is accepted. Throws 404; 403 as `update`. */
+    async delete(principal: Principal, reference: UserReference): Promise<void> {
+      const deleted = await store.delete(reference, { spareOperators: !isOperator(principal) });
+      if (deleted === 'operator') throw operatorsOnly();
       if (deleted === undefined) throw userNotFound();
       forget(deleted.keyHashes);
       tell('delete', { workspaceId: reference.workspaceId, email: deleted.email, provider: 'admin' });

@@ -3,6 +3,7 @@ import { conflict, notFound, valueError } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Page, PageRequest } from '../http/paging.ts';
 import { toPage } from '../http/paging.ts';
+import { isOperator } from './operators.ts';
 import type { WorkspaceCreate, WorkspaceRead } from './schema.ts';
 import type { Workspace, WorkspaceStore } from './store/workspaces.ts';
 import { isReservedWorkspaceName } from './workspace-names.ts';
@@ -13,7 +14,7 @@ export function createWorkspaces({ store, clock }: { store: WorkspaceStore; cloc
   return {
     /** An operator's are all of them, anyone else's is their own. */
     async list(principal: Principal, page: PageRequest): Promise<Page<WorkspaceRead>> {
-      const own = principal.scopes.has('operator') ? undefined : principal.workspaceId;
+      const own = isOperator(principal) ? undefined : principal.workspaceId;
       return toPage(await store.list(page, own), page.limit, { position: (row) => row, item: render });
     },
 

@@ -161,6 +161,14 @@ const newUser = async (): Promise<string> => {
   return (JSON.parse(answer.text) as { id: string }).id;
 };
 const newKeyId = async (): Promise<string> => (await setting.people.newKey()).id;
+const newOperator = async (): Promise<{ keyId: string; userId: string }> => {
+  const { call, people, adminKey } = setting;
+  const { id, user_email } = await people.newKey({ scopes: ['operator'] });
+  const { text } = await call('GET', `${base()}/users?limit=1`, { key: adminKey });
+  const [user] = (JSON.parse(text) as { items: { id: string; email: string }[] }).items;
+  if (user?.email !== user_email) throw new Error('the newest user is not the one that was made');
+  return { keyId: id, userId: user.id };
+};
 const ADMINISTRATION: Record<string, Administer> = {
   status: (call) => call('GET', '/admin/api/status'),
   'list-workspaces': (call) => call('GET', '/admin/api/workspaces'),
@@ -175,24 +183,36 @@ const ADMINISTRATION: Record<string, Administer> = {
   'change-key': async (call) => call('PATCH', `${base()}/keys/${await newKeyId()}`, { disabled: true }),
   'rotate-key': async (call) => call('POST', `${base()}/keys/${await newKeyId()}/rotate`),
   'revoke-key': async (call) => call('DELETE', `${base()}/keys/${await newKeyId()}`),
+  'change-operator-key': async (call) =>
+    call('PATCH', `${base()}/keys/${(await newOperator()).keyId}`, { disabled: true }),
+  'rotate-operator-key': async (call) => call('POST', `${base()}/keys/${(await newOperator()).keyId}/rotate`),
+  'revoke-operator-key': async (call) => call('DELETE', `${base()}/keys/${(await newOperator()).keyId}`),
+  'change-operator': async (call) =>
+    call('PATCH', `${base()}/users/${(await newOperator()).userId}`, { email: freshEmail() }),
+  'delete-operator': async (call) => call('DELETE', `${base()}/users/${(await newOperator()).userId}`),
 };
 
-// `admin` administers its own workspace, `operator` all of them; `owner` has scopes for documents alone.
+// `admin` administers its own workspace except what is an operator's, `operator` all of them; `owner` has scopes for documents alone.
 const ADMIN_API = `
-  operation        none empty unknown revoked disabled expired foreign unscoped owner foreign-admin foreign-op admin operator
-  status           401  401   401     401     401      401     403     403      403   200           200        200   200
-  list-workspaces  401  401   401     401     401      401     403     403      403   200           200        200   200
-  create-workspace 401  401   401     401     401      401     403     403      403   403           201        403   201
-  list-users       401  401   401     401     401      401     403     403      403   403           200        200   200
-  create-user      401  401   401     401     401      401     403     403      403   403           201        201   201
-  change-user      401  401   401     401     401      401     403     403      403   403           200        200   200
-  delete-user      401  401   401     401     401      401     403     403      403   403           204        204   204
-  list-keys        401  401   401     401     401      401     403     403      403   403           200        200   200
-  create-key       401  401   401     401     401      401     403     403      403   403           201        201   201
-  create-operator  401  401   401     401     401      401     403     403      403   403           201        403   201
-  change-key       401  401   401     401     401      401     403     403      403   403           200        200   200
-  rotate-key       401  401   401     401     401      401     403     403      403   403           201        201   201
-  revoke-key       401  401   401     401     401      401     403     403      403   403           204        204   204
+  operation           none empty unknown revoked disabled expired foreign unscoped owner foreign-admin foreign-op admin operator
+  status              401  401   401     401     401      401     403     403      403   200           200        200   200
+  list-workspaces     401  401   401     401     401      401     403     403      403   200           200        200   200
+  create-workspace    401  401   401     401     401      401     403     403      403   403           201        403   201
+  list-users          401  401   401     401     401      401     403     403      403   403           200        200   200
+  create-user         401  401   401     401     401      401     403     403      403   403           201        201   201
+  change-user         401  401   401     401     401      401     403     403      403   403           200        200   200
+  delete-user         401  401   401     401     401      401     403     403      403   403           204        204   204
+  list-keys           401  401   401     401     401      401     403     403      403   403           200        200   200
+  create-key          401  401   401     401     401      401     403     403      403   403           201        201   201
+  create-operator     401  401   401     401     401      401     403     403      403   403           201        403   201
+  change-key          401  401   401     401     401      401     403     403      403   403           200        200   200
+  rotate-key          401  401   401     401     401      401     403     403      403   403           201        201   201
+  revoke-key          401  401   401     401     401      401     403     403      403   403           204        204   204
+  change-operator-key 401  401   401     401     401      401     403     403      403   403           200        403   200
+  rotate-operator-key 401  401   401     401     401      401     403     403      403   403           201        403   201
+  revoke-operator-key 401  401   401     401     401      401     403     403      403   403           204        403   204
+  change-operator     401  401   401     401     401      401     403     403      403   403           200        403   200
+  delete-operator     401  401   401     401     401      401     403     403      403   403           204        403   204
 `;
 
 describe('the administration', () => {

@@ -61,7 +61,8 @@ export function keyRoutes({ keys, requireWorkspace }: KeyRoutesDeps): Route[] {
         summary: 'Create a key',
         description:
           'The key is in this answer and in no other. It acts for the person of `user_email` (who is added to the ' +
-          'workspace if need be), or of the e-mail of whoever creates it. Only operators give the scope `operator`.',
+          'workspace if need be), or of the e-mail of whoever creates it. Only operators give the scope `operator`, or ' +
+          'create keys that act for another operator.',
         parameters: WorkspacePath,
         query: Type.Object({}),
         body: KeyCreate,
@@ -144,8 +145,8 @@ function keyItemRoutes(keys: Keys): Route[] {
         query: Type.Object({}),
         responses: withErrors({ 204: { description: 'Revoked; no content' } }, [401, 403, 404, 422, 503]),
       },
-      async ({ path }) => {
-        await keys.revoke({ workspaceId: path.workspace_id, keyId: path.key_id });
+      async ({ principal, path }) => {
+        await keys.revoke(principal, { workspaceId: path.workspace_id, keyId: path.key_id });
         return noContent();
       },
     ),

@@ -11,6 +11,7 @@ import type { Workspaces } from '../workspaces.ts';
 const ADMINISTRATION = { area: 'access', credential: 'administration', scope: 'admin' } as const;
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/users';
 const ITEM = `${COLLECTION}/{user_id}`;
+const OF_OPERATORS = 'Only operators change a person who has a key with the scope `operator`.';
 const USER = { schema: UserRead, example: USER_EXAMPLE };
 
 export type UserRoutesDeps = { users: Users; requireWorkspace: Workspaces['requireExisting'] };
@@ -73,7 +74,7 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         method: 'PATCH',
         path: ITEM,
         summary: "Change a person's e-mail or name",
-        description: 'Fields that the body does not name stay as they are; a name of null clears it.',
+        description: `Fields that the body does not name stay as they are; a name of null clears it. ${OF_OPERATORS}`,
         parameters: UserPath,
         query: Type.Object({}),
         body: UserPatch,
@@ -83,8 +84,11 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
           [401, 403, 404, 409, 413, 415, 422, 503],
         ),
       },
-      async ({ path, body }) =>
-        reply(200, await users.update({ workspaceId: path.workspace_id, userId: path.user_id }, body)),
+      async ({ principal, path, body }) =>
+        reply(
+          200,
+          await users.update(principal, { workspaceId: path.workspace_id, userId: path.user_id }, body),
+        ),
     ),
     route(
       {
@@ -94,12 +98,13 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         method: 'DELETE',
         path: ITEM,
         summary: 'Delete a person and revoke their keys',
+        description: OF_OPERATORS,
         parameters: UserPath,
         query: Type.Object({}),
         responses: withErrors({ 204: { description: 'Deleted; no content' } }, [401, 403, 404, 422, 503]),
       },
-      async ({ path }) => {
-        await users.delete({ workspaceId: path.workspace_id, userId: path.user_id });
+      async ({ principal, path }) => {
+        await users.delete(principal, { workspaceId: path.workspace_id, userId: path.user_id });
         return noContent();
       },
     ),

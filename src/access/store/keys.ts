@@ -15,6 +15,9 @@ export type Key = {
   lastUsedAt: Date | null;
 };
 
+/** A key with its user, and whether that user is an operator. */
+export type FoundKey = Key & { userId: string; ofOperator: boolean };
+
 /** What makes a key a new one; the hash is in hexadecimal. */
 export type Secret = { id: string; prefix: string; hash: string; createdAt: Date; expiresAt: Date | null };
 
@@ -42,6 +45,11 @@ export type LiveKey = {
 
 /** Which key of which workspace. */
 export type KeyReference = { workspaceId: string; keyId: string };
+
+/** In a statement on `users`: whether the user is an operator. */
+export const holdsOperatorKey = (sql: Transaction) => sql`EXISTS (
+  SELECT FROM keys AS held
+  WHERE held.user_id = users.id AND held.revoked_at IS NULL AND 'operator' = ANY (held.scopes))`;
 
 export type KeyStore = ReturnType<typeof createKeyStore>;
 
@@ -79,10 +87,18 @@ export function createKeyStore(sql: Transaction) {
         ORDER BY keys.created_at DESC, keys.id DESC LIMIT ${limit + 1}`;
     },
 
-    async find(reference: KeyReference): Promise<Key | undefined> {
-      const [row] = await sql<Key[]>`
-        SELECT ${columns} FROM keys JOIN users ON users.id = user_id WHERE ${named(reference)}`;
+    async find(reference: KeyReference): Promise<FoundKey | undefined> {
+      const [row] = await sql<FoundKey[]>`
+        SELECT ${columns}, user_id AS "userId", ${holdsOperatorKey(sql)} AS "ofOperator"
+        FROM keys JOIN users ON users.id = user_id WHERE ${named(reference)}`;
       return row;
+    },
+
+    /** Whether the workspace's user of that e-mail, in lower case, is an operator; false where there is none. */
+    async isOperator(workspaceId: string, email: string): Promise<boolean> {
+      const rows = await sql`
+        SELECT FROM users WHERE workspace_id = ${workspaceId} AND email = ${email} AND ${holdsOperatorKey(sql)}`;
+      return rows.length > 0;
     },
 
     /**

@@ -1,5 +1,6 @@
 import type { PageRequest } from '../../http/paging.ts';
-import type { Transaction } from '../../infra/postgres/client.ts';
+import type { Sql, Transaction } from '../../infra/postgres/client.ts';
+import { holdsOperatorKey } from './keys.ts';
 
 export type User = { id: string; email: string; name: string | null; createdAt: Date };
 
@@ -9,13 +10,31 @@ export type UserChanges = { email?: string; name?: string | null };
 /** Which user of which workspace. */
 export type UserReference = { workspaceId: string; userId: string };
 
+/** Whether a user who is an operator is left as they are, which is then the answer. */
+type Sparing = { spareOperators: boolean };
+
 export type UserStore = ReturnType<typeof createUserStore>;
 
 /** The users table. E-mails are given in lower case. */
-export function createUserStore(sql: Transaction) {
+export function createUserStore(sql: Sql) {
   const columns = sql`id, email, name, created_at AS "createdAt"`;
   const hashesOfKeys = sql`ARRAY(
     SELECT encode(hash, 'hex') FROM keys WHERE user_id = users.id AND revoked_at IS NULL) AS "keyHashes"`;
+
+  /** Nobody can become an operator between the look and the change: whoever is given a key is locked for that. */
+  const changeUnlessOperator = <T>(
+    { workspaceId, userId }: UserReference,
+    change: (tx: Transaction) => Promise<T>,
+  ): Promise<T | 'operator' | undefined> =>
+    sql.begin(async (tx) => {
+      const user = tx`workspace_id = ${workspaceId} AND id = ${userId}`;
+      await tx`SELECT FROM users WHERE ${user} FOR NO KEY UPDATE`;
+      // A statement of its own, which sees the key of a creation that the lock has waited for.
+      const [found] = await tx<{ spared: boolean }[]>`
+        SELECT ${holdsOperatorKey(tx)} AS spared FROM users WHERE ${user}`;
+      return found?.spared === true ? 'operator' : change(tx);
+    });
+
   return {
     /** Newest first, one row more than the limit where others follow. */
     list(workspaceId: string, { limit, after }: PageRequest): Promise<User[]> {
@@ -49,19 +68,23 @@ export function createUserStore(sql: Transaction) {
 
     /** The user as changed, with the hashes of the keys that act for them. Undefined when there is no such user. */
     async update(
-      { workspaceId, userId }: UserReference,
+      reference: UserReference,
       { email, name }: UserChanges,
-    ): Promise<{ user: User; keyHashes: string[] } | 'email taken' | undefined> {
-      try {
-        const [row] = await sql<(User & { keyHashes: string[] })[]>`
+      { spareOperators }: Sparing,
+    ): Promise<{ user: User; keyHashes: string[] } | 'email taken' | 'operator' | undefined> {
+      const change = async (tx: Transaction) => {
+        const [row] = await tx<(User & { keyHashes: string[] })[]>`
           UPDATE users SET
-            email = ${email === undefined ? sql`email` : email},
-            name = ${name === undefined ? sql`name` : name}
-          WHERE workspace_id = ${workspaceId} AND id = ${userId}
+            email = ${email === undefined ? tx`email` : email},
+            name = ${name === undefined ? tx`name` : name}
+          WHERE workspace_id = ${reference.workspaceId} AND id = ${reference.userId}
           RETURNING ${columns}, ${hashesOfKeys}`;
         if (row === undefined) return undefined;
         const { keyHashes, ...user } = row;
         return { user, keyHashes };
+      };
+      try {
+        return await (spareOperators ? changeUnlessOperator(reference, change) : change(sql));
       } catch (error) {
         if (isUniqueViolation(error)) return 'email taken';
         throw error;
@@ -69,13 +92,17 @@ export function createUserStore(sql: Transaction) {
     },
 
     /** Whom it deleted, with the hashes of the keys that this has revoked; undefined when there is no such user. */
-    async delete({
-      workspaceId,
-      userId,
-    }: UserReference): Promise<{ email: string; keyHashes: string[] } | undefined> {
-      const [row] = await sql<{ email: string; keyHashes: string[] }[]>`
-        DELETE FROM users WHERE workspace_id = ${workspaceId} AND id = ${userId} RETURNING email, ${hashesOfKeys}`;
-      return row;
+    async delete(
+      reference: UserReference,
+      { spareOperators }: Sparing,
+    ): Promise<{ email: string; keyHashes: string[] } | 'operator' | undefined> {
+      const change = async (tx: Transaction) => {
+        const [row] = await tx<{ email: string; keyHashes: string[] }[]>`
+          DELETE FROM users WHERE workspace_id = ${reference.workspaceId} AND id = ${reference.userId}
+          RETURNING email, ${hashesOfKeys}`;
+        return row;
+      };
+      return spareOperators ? changeUnlessOperator(reference, change) : change(sql);
     },
   };
 }
