@@ -9,6 +9,7 @@ import type { Question, TurnStore } from './store/turns.ts';
 import type { AnsweredTurn } from './turn.ts';
 import type { TurnLine } from './turn-line.ts';
 
+/** `replayed`: somebody else was the first to ask, whether or not the answer was there. */
 export type Taken = { feed: Feed; replayed: boolean };
 export type TakeQuestion = (question: Question) => Promise<Taken | 'no session'>;
 
@@ -40,7 +41,7 @@ export function createTakeQuestion({
         tell(taken.event);
         return { feed: line.enter(taken.turn, taken.isFirst), replayed: false };
       case 'in flight':
-        return { feed: line.follow(taken), replayed: false };
+        return { feed: line.follow(taken), replayed: true };
       case 'done': {
         const answered = stored(taken.answerId);
         const feed = closedFeed(taken, answered);

@@ -124,6 +124,7 @@ describe('a message', () => {
     );
     expect(new Set(all.map((answered) => answered?.message.text)).size).toBe(1);
     expect(new Set(asked.map(({ channelMessageId }) => channelMessageId)).size).toBe(1);
+    expect(all.filter((answered) => answered?.replayed === false).length).toBe(1);
     expect(await countReplies()).toBe(before + 1);
   });
 

@@ -37,6 +37,8 @@ describe('two processes', () => {
     const tookMs = performance.now() - startedAt;
     for (const answer of answers) expectStatus(answer, 200);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    const first = answers.filter(({ headers }) => headers.get('idempotent-replayed') !== 'true');
+    expect(first.length).toBe(1);
     expect(one.model.calls.length + other.model.calls.length).toBe(1);
     expect(typesOf(one, other)).toEqual(['messages.rag.persona.new', 'messages.user.new']);
     expect((await other.transcript(chat_session_id)).length).toBe(2);

@@ -1,7 +1,7 @@
 // A message is answered once, with memory, in order, whatever the model does.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { expectRefusal, expectStatus } from '../acceptance/support/caller.ts';
+import { type Answer, expectRefusal, expectStatus } from '../acceptance/support/caller.ts';
 import { type AnswerBody, eventsOf, freshId } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
 import { createFakeModel } from './fake-model.ts';
@@ -20,6 +20,10 @@ afterAll(() => setting[Symbol.asyncDispose]());
 const lastCall = () => chat.model.calls.at(-1);
 const asked = (text: string): number =>
   chat.model.calls.filter(({ messages }) => messages.at(-1)?.content === text).length;
+
+/** Answers that are not marked as repeats. */
+const unmarked = (answers: readonly Answer[]): number =>
+  answers.filter(({ headers }) => headers.get('idempotent-replayed') !== 'true').length;
 
 describe('idempotency', () => {
   test('an answered message again is the stored answer, without a model and without events', async () => {
@@ -50,8 +54,19 @@ describe('idempotency', () => {
       return JSON.stringify(body);
     });
     expect(new Set(bodies).size).toBe(1);
+    expect(unmarked(answers)).toBe(1);
     expect(asked('[wait 100] twins')).toBe(1);
     expect((await chat.transcript(chat_session_id)).length).toBe(2);
+  });
+
+  test('the same edit twenty times at once is the first one once, and nineteen repeats', async () => {
+    const { name } = await chat.newSession();
+    const { user_message_id } = await chat.ask(name, 'to be edited');
+    const json = { message: '[wait 100] edited at once' };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => chat.edit(user_message_id, json)));
+    for (const answer of answers) expectStatus(answer, 200);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(unmarked(answers)).toBe(1);
   });
 
   test('twins do not count among those who wait', async () => {

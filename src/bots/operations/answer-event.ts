@@ -55,7 +55,7 @@ export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, l
     if ('late' in outcome) return fresh(THINKING);
     // 4. What is said is kept first; a crash in between loses nothing, for the conversation has the answer.
     const message = renderMessage(event, outcome.answer);
-    return { message: await replies.keep(bot, { eventKey, message, at: clock.now() }), replayed: false };
+    return replies.keep(bot, { eventKey, message, at: clock.now() });
   };
 }
 

@@ -16,17 +16,17 @@ export function createReplyStore(sql: Transaction) {
       return row?.message;
     },
 
-    /** Keeps the answer, unless the event has one: returns the one that is kept. */
+    /** Keeps the answer, unless the event has one: returns the one that is kept, and whether it was kept before. */
     async keep(
       { workspaceId, id }: BotReference,
       { eventKey, message, at }: { eventKey: string; message: Message; at: Date },
-    ): Promise<Message> {
-      const [row] = await sql<{ message: Message }[]>`
+    ): Promise<{ message: Message; replayed: boolean }> {
+      const [row] = await sql<{ message: Message; replayed: boolean }[]>`
         INSERT INTO bot_replies (workspace_id, bot_id, event_hash, message, created_at)
         VALUES (${workspaceId}, ${id}, ${hashOf(eventKey)}, ${sql.json(message)}::json, ${at})
         ON CONFLICT (workspace_id, bot_id, event_hash) DO UPDATE SET event_hash = excluded.event_hash
-        RETURNING message`;
-      return row?.message ?? message;
+        RETURNING message, xmax <> 0 AS replayed`;
+      return row ?? { message, replayed: false };
     },
 
     /** Returns how many there were, at most `limit`. */

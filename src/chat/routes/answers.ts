@@ -18,7 +18,7 @@ const EVENT_STREAM = 'text/event-stream';
 
 export const ANSWERED: ResponseSpec = {
   description:
-    'The answer; with `Idempotent-Replayed: true` where it was given before. With `Accept: text/event-stream` as it ' +
+    'The answer; with `Idempotent-Replayed: true` for every caller but the first. With `Accept: text/event-stream` as it ' +
     'comes: `data:` lines of JSON, `{type: "start", message_id, user_message_id}`, `{type: "delta", text}`, ' +
     '`{type: "citations", citations}`, then `{type: "end", …}` with this body, or `{type: "error", error_msg, status}`.',
   schema: ChatAnswer,

@@ -112,6 +112,7 @@ describe('a conversation', () => {
     const event = messageEvent('all at once');
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(event)));
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers.filter((answer) => !isReplay(answer)).length).toBe(1);
     expect(replyOf(await send(event)).text).toContain('all at once');
   });
 });

@@ -389,6 +389,7 @@ test('an answer is given once to a message that is sent twenty times at once', a
   const answers = await Promise.all(Array.from({ length: 20 }, () => chat.send(name, 'once', { id })));
   const bodies = answers.map((answer) => JSON.stringify(bodyOf<AnswerBody>(answer, 200)));
   expect(new Set(bodies).size).toBe(1);
+  expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === null).length).toBe(1);
   expect((await chat.transcript(chat_session_id)).length).toBe(2);
 });
 
