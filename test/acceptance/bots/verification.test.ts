@@ -286,8 +286,15 @@ describe('an identity token for the URL', () => {
     ['whose e-mail says so in words', 401, { email_verified: 'true' }],
     ['whose e-mail does not say', 401, { email_verified: undefined }],
     ['for another URL', 401, { aud: `${audience}/` }],
+    ['for no URL', 401, { aud: undefined }],
     ['of another issuer', 401, { iss: 'https://issuer.example' }],
+    ['of no issuer', 401, { iss: undefined }],
+    ['of an issuer that is no text', 401, { iss: ['https://accounts.google.com'] }],
     ['that is expired', 401, { exp: seconds() - 60 }],
+    ['without an expiry', 401, { exp: undefined }],
+    ['issued in the future', 401, { iat: seconds() + 600 }],
+    ['not yet valid', 401, { nbf: seconds() + 600 }],
+    ['by a clock that is a moment ahead', 200, { iat: seconds() + 5, nbf: seconds() + 5 }],
   ];
   test.each(CASES)('%s: %d', async (_title, status, claims) => {
     const token = await signer.token({ ...identityFor(audience), ...claims });
