@@ -9,6 +9,13 @@ import { DEFAULT_ORDER, parseOrder } from './filter/order.ts';
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, QUERY_TEXT_LENGTH_MAX, WINDOW_LIMIT_DEFAULT } from './limits.ts';
 import { DocumentMetadataRead } from './schema.ts';
 
+const EMPTINESS =
+  'Whether there is a value is asked with `is_empty:true` or `is_empty:false`: without the colon the word itself is the ' +
+  'value that is searched for.';
+const NOTES: Partial<Record<Attribute, string>> = {
+  storage_url: ' A value holds no colon, so it leaves out the scheme: `eq:atrium/default/….pdf`.',
+};
+
 const filterOf = (attribute: Attribute) => {
   const { operators, fallback } = ATTRIBUTES[attribute];
   const dictionary = attribute === 'access' || attribute === 'slots';
@@ -18,7 +25,7 @@ const filterOf = (attribute: Attribute) => {
       {
         description:
           `\`operator:value\`${dictionary ? ' or `operator:key->value`' : ''}, repeatable; operators: ` +
-          `${operators.join(', ')} (default ${fallback})`,
+          `${operators.join(', ')} (default ${fallback}). ${EMPTINESS}${NOTES[attribute] ?? ''}`,
       },
     ),
   );
@@ -53,7 +60,8 @@ export const SearchParameters = Type.Object(
       Type.String({
         maxLength: QUERY_TEXT_LENGTH_MAX,
         description:
-          'Words of name, tags, categories, slots and summary; ranks by relevance, forgives typing errors',
+          'Words of name, tags, categories, slots and summary; ranks by relevance, forgives typing errors in words of ' +
+          'four letters or more',
       }),
     ),
   },

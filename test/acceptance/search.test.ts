@@ -110,6 +110,48 @@ describe('filters', () => {
     expect(await names(person.key, ['tags', own], [attribute, text])).toEqual(expected);
   });
 
+  test('storage_url takes the location that an answer tells, but for its scheme, in every operator', async () => {
+    const stored = await person.library.stored({ name: 'located.txt', tags: [mark()] }, 'x', 'Some Folder');
+    const [label = ''] = stored.tags ?? [];
+    const location = stored.storage_url.replace('s3://', '');
+    const half = location.slice(0, location.length >> 1);
+    const tail = location.slice(location.length >> 1);
+    const found = (text: string) => names(person.key, ['tags', label], ['storage_url', text]);
+    for (const text of [
+      ...[`eq:${location}`, `in:${location}`, `in:nowhere,${location}`, `starts_with:${location}`],
+      ...[
+        `starts_with:${half}`,
+        'starts_with:s3',
+        'starts_with:S',
+        `contains:${location}`,
+        `ends_with:${tail}`,
+      ],
+      ...[`ends_with:${location}`, location, `not_contains:x${location}`, `neq:${half}`, `not_in:${half},x`],
+    ]) {
+      expect([text, await found(text)]).toEqual([text, ['located.txt']]);
+    }
+    for (const text of [
+      ...[
+        `neq:${location}`,
+        `not_in:x,${location}`,
+        `not_contains:${tail}`,
+        `eq:${half}`,
+        `starts_with:${tail}`,
+      ],
+      ...['starts_with:3', 'starts_with:s3x', 'eq:s3'],
+    ]) {
+      expect([text, await found(text)]).toEqual([text, []]);
+    }
+  });
+
+  test('a location with its scheme is 422 and told to leave it out', async () => {
+    const answer = await ask(person.key, [['storage_url', 'eq:s3://atrium/default/x.pdf']]);
+    const { detail } = bodyOf<{ detail: { loc: unknown[]; msg: string; type: string }[] }>(answer, 422);
+    expect(detail).toHaveLength(1);
+    expect(detail[0]).toMatchObject({ loc: ['query', 'storage_url', 0], type: 'string_pattern_mismatch' });
+    expect(detail[0]?.msg).toContain("leave out the scheme 's3://'");
+  });
+
   test('all hold together, repeats of one attribute too', async () => {
     expect(await names(person.key, ['tags', own], ['name', 'caf'], ['name', 'pdf'])).toEqual(['Café.pdf']);
     expect(await names(person.key, ['tags', own], ['name', 'caf'], ['summary', 'is_empty:true'])).toEqual([
@@ -285,6 +327,8 @@ describe('q', () => {
     expect(await search('numb')).toEqual(['a.txt']);
     expect(await search('cafe grosse')).toEqual([]);
     expect(await search('cafe')).toEqual(['Größe und Café.txt']);
+    for (const mistyped of ['cofe', 'cfae', 'caf', 'cfe', 'caffe', 'bafe', 'cafo'])
+      expect(await search(`${mistyped} und`)).toEqual(mistyped.length < 4 ? [] : ['Größe und Café.txt']);
     expect(await search('unheard of')).toEqual([]);
     const stranger = await setting.people.person();
     expect(await names(stranger.key, ['q', 'quarterly'], own)).toEqual([]);

@@ -32,7 +32,7 @@ export function parseFilter(
   const { key, value } = isDictionary(attribute) ? splitKey(written) : { key: undefined, value: written };
   if (!operators.includes(operator) || value === '' || (!dated && written.includes(':'))) {
     const pattern = patternOf(attribute);
-    const msg = `String should match pattern '${pattern}'`;
+    const msg = `String should match pattern '${pattern}'${hintFor(attribute, written)}`;
     return { mistake: { type: 'string_pattern_mismatch', loc, msg, input: text, ctx: { pattern } } };
   }
   const parsed = parseOperand(attribute, operator, value, loc);
@@ -60,6 +60,12 @@ function patternOf(attribute: Attribute): string {
   const value = attribute === 'created_at' ? '.+' : '[^:]+';
   return `^((${ATTRIBUTES[attribute].operators.join('|')}):)?${key}${value}$`;
 }
+
+/** A location as an answer tells it is the likeliest value with a second colon. */
+const hintFor = (attribute: Attribute, written: string): string =>
+  attribute === 'storage_url' && written.includes(':')
+    ? "; a value holds no colon: leave out the scheme 's3://'"
+    : '';
 
 const checkTruth = createValidator(Type.Boolean());
 const checkSize = createValidator(Type.Integer());

@@ -20,7 +20,12 @@ export function toPredicate({ attribute, operator, key, operand }: Filter): Pred
   const keyed = key === undefined ? {} : { key };
   // The grammar gives every attribute only the operands that it can be tested with.
   const made = (test: Predicate['test'], not = negated) =>
-    ({ attribute, ...keyed, negated: not, test }) as Predicate;
+    ({
+      attribute,
+      ...keyed,
+      negated: not,
+      test: attribute === 'storage_url' ? withScheme(test) : test,
+    }) as Predicate;
   switch (operand.kind) {
     case 'truth':
       return made({ kind: 'empty' }, operand.truth !== (operator === 'is_empty'));
@@ -40,4 +45,16 @@ export function toPredicate({ attribute, operator, key, operand }: Filter): Pred
       return made(kind === 'one-of' ? { kind, values: [value] } : ({ kind, value } as TextTest));
     }
   }
+}
+
+const SCHEME = 's3:';
+
+/**
+ * The value of a location has no scheme, because a value holds no colon. What only fits the start of the scheme itself
+ * stays as it is; for pieces and ends the scheme makes no difference.
+ */
+function withScheme(test: Predicate['test']): Predicate['test'] {
+  if (test.kind === 'one-of') return { ...test, values: test.values.map((value) => `${SCHEME}//${value}`) };
+  if (test.kind !== 'starts-with' || SCHEME.startsWith(test.value)) return test;
+  return { ...test, value: `${SCHEME}//${test.value}` };
 }

@@ -1,4 +1,4 @@
-import { forbidden } from '../../core/errors.ts';
+import { forbidden, notFound } from '../../core/errors.ts';
 import { isUuid } from '../../core/ids.ts';
 import { canSee, documentNotFound, type Viewer } from '../policy.ts';
 import type { DocumentStore } from '../store.ts';
@@ -16,9 +16,8 @@ export function createBin({
     const id = fileId.toLowerCase();
     if (await store.bin(viewer, id)) return changed(id);
     const document = await store.locate(id);
-    if (document === undefined || document.status === 'deleted' || !canSee(viewer, document)) {
-      throw documentNotFound();
-    }
+    if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
+    if (document.status === 'deleted') throw notFound('The document is in the bin already');
     throw forbidden('Only the owner and admins may bin this document');
   };
 }

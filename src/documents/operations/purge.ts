@@ -1,7 +1,8 @@
 import { isUuid } from '../../core/ids.ts';
 import { PURGE_BATCH } from '../limits.ts';
-import { documentNotFound, type Viewer } from '../policy.ts';
+import type { Viewer } from '../policy.ts';
 import type { DocumentStore } from '../store.ts';
+import { notInBin } from './not-in-bin.ts';
 
 /**
  * Deletes binned documents for good. The records are gone when this answers; their objects follow through a
@@ -12,7 +13,7 @@ export function createPurge({
   changed,
   objectsQueued,
 }: {
-  store: Pick<DocumentStore, 'purge' | 'purgeOwn'>;
+  store: Pick<DocumentStore, 'purge' | 'purgeOwn' | 'locate'>;
   changed(id: string): void;
   objectsQueued(): void;
 }) {
@@ -24,7 +25,7 @@ export function createPurge({
     /** Throws 404 when the document is not in the viewer's bin. */
     async one(viewer: Viewer, fileId: string): Promise<void> {
       const purged = isUuid(fileId) ? await store.purge(viewer, fileId.toLowerCase()) : [];
-      if (purged.length === 0) throw documentNotFound();
+      if (purged.length === 0) throw await notInBin(store, viewer, fileId);
       settle(purged);
     },
 

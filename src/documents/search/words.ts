@@ -11,6 +11,10 @@ const WORD_LENGTH_MAX = 64;
 /** Characters of all words of one document; Postgres holds a megabyte of them. */
 const WORDS_LENGTH_MAX = 200_000;
 
+/** From these lengths on a word of `q=` may have one and two typing errors, on every engine. */
+export const ONE_ERROR_LENGTH_MIN = 4;
+export const TWO_ERRORS_LENGTH_MIN = 9;
+
 export type Weight = 'A' | 'B' | 'C' | 'D';
 
 /** The words of normalised text, without accents, in their order. */

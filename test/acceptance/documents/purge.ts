@@ -31,11 +31,21 @@ export function describePurge(setting: () => Setting): void {
       await objectGone(link);
     });
 
-    test('of a document that is not in the bin is 404, and leaves it', async () => {
-      const { library } = await setting().people.person();
+    test('of a document that is not in the bin is 404, says so to those who see it, and leaves it', async () => {
+      const { people } = setting();
+      const [{ library }, other] = [await people.person(), await people.person()];
       const record = await library.stored();
-      expectRefusal(await library.purge(record.id), 404);
+      for (const refused of [await library.purge(record.id), await library.restore(record.id)])
+        expect(expectRefusal(refused, 404)).toBe('The document is not in the bin');
+      for (const refused of [await other.library.purge(record.id), await other.library.restore(record.id)])
+        expect(expectRefusal(refused, 404)).toBe('Document not found');
       expect(await library.read(record.id)).toEqual(record);
+      expectStatus(await library.bin(record.id), 204);
+      expect(expectRefusal(await library.bin(record.id), 404)).toBe('The document is in the bin already');
+      expect(expectRefusal(await other.library.purge(record.id), 404)).toBe('Document not found');
+      expectStatus(await library.purge(record.id), 204);
+      for (const refused of [await library.purge(record.id), await library.restore(record.id)])
+        expect(expectRefusal(refused, 404)).toBe('Document not found');
     });
 
     test('of what does not exist is 404', async () => {

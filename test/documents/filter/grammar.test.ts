@@ -78,7 +78,6 @@ const PATTERNS: [Attribute, string, string][] = [
   ['name', 'eq:a:b', `^((${TEXT}):)?[^:]+$`],
   ['name', 'like:a', `^((${TEXT}):)?[^:]+$`],
   ['name', 'gt:a', `^((${TEXT}):)?[^:]+$`],
-  ['storage_url', 'eq:s3://bucket/key', `^((${TEXT}):)?[^:]+$`],
   ['slots', 'eq:k->', `^((${TEXT}|any|not_any):)?([^:]*->)?[^:]+$`],
   ['slots', 'eq:k->a:b', `^((${TEXT}|any|not_any):)?([^:]*->)?[^:]+$`],
   ['access', 'eq:a:b->c', `^((${TEXT}|any|not_any):)?([^:]*->)?[^:]+$`],
@@ -100,6 +99,12 @@ describe('a text that is no filter', () => {
         ctx: { pattern },
       },
     });
+  });
+
+  test('storage_url with its scheme, which the message says to leave out', () => {
+    const pattern = `^((${TEXT}):)?[^:]+$`;
+    const msg = `String should match pattern '${pattern}'; a value holds no colon: leave out the scheme 's3://'`;
+    expect(parse('storage_url', 'eq:s3://bucket/key')).toMatchObject({ mistake: { msg, ctx: { pattern } } });
   });
 
   test.each([

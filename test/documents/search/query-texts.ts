@@ -71,7 +71,7 @@ function textsOf(random: Random, document: Document, attribute: Attribute): stri
       return value;
     }
     case 'storage_url':
-      return document.objectKey;
+      return `atrium/${document.objectKey}`;
     case 'owner_id':
       return document.ownerId;
     case 'file_hash':

@@ -3,16 +3,13 @@
 
 import type { Transaction } from '../../../infra/postgres/client.ts';
 import { normalise } from '../../filter/normalise.ts';
-import { wordPrefix, wordsIn } from '../words.ts';
+import { ONE_ERROR_LENGTH_MIN, TWO_ERRORS_LENGTH_MIN, wordPrefix, wordsIn } from '../words.ts';
 import type { Fragment } from './fragments.ts';
 
 export type TextSearch = { matches: Fragment; rank: Fragment };
 
 /** Words that are asked for; more would only narrow what is narrow already. */
 const WORDS_MAX = 10;
-/** From these lengths on a word may have one and two typing errors, as in Meilisearch. */
-const ONE_ERROR_LENGTH_MIN = 5;
-const TWO_ERRORS_LENGTH_MIN = 9;
 /** Words that resemble the given one, and of these the ones that are taken for it. */
 const SIMILAR_MAX = 400;
 const VARIANTS_MAX = 24;
@@ -55,6 +52,7 @@ async function similarWords(sql: Transaction, words: readonly string[]): Promise
   const rows = await sql<{ given: string; word: string }[]>`
     SELECT given, candidate.word FROM unnest(${words as string[]}::text[]) AS given, LATERAL (
       (SELECT word FROM document_words WHERE word % given AND word <> given
+         AND length(word) BETWEEN length(given) - 2 AND length(given) + 2
        ORDER BY similarity(word, given) DESC, word LIMIT ${SIMILAR_MAX})
       UNION
       SELECT word FROM document_words WHERE word = ANY (
