@@ -38,6 +38,8 @@ export type DocumentChanges = {
   slots?: Record<string, unknown> | null;
   fileHash?: string | null;
   fileSize?: number | null;
+  status?: 'public' | 'private';
+  ownerId?: string;
 };
 
 /** What permission checks and download URLs need of a document: little, where its metadata may be a megabyte. */

@@ -20,9 +20,10 @@ import { createSweep } from './jobs/sweep.ts';
 import { CACHE_TTL_MS, CACHED_DOCUMENTS_MAX, CONFIRM_WITHIN_MS_MAX, DELETION_LEASE_MS } from './limits.ts';
 import { createArchive } from './operations/archive.ts';
 import { createBin } from './operations/bin.ts';
-import { type ConfirmDeps, createConfirm } from './operations/confirm.ts';
+import { createConfirm } from './operations/confirm.ts';
 import { createDetail } from './operations/detail.ts';
 import { createDownload } from './operations/download.ts';
+import type { FindUser } from './operations/owner.ts';
 import { createPatch } from './operations/patch.ts';
 import { createPresign } from './operations/presign.ts';
 import { createPurge } from './operations/purge.ts';
@@ -48,7 +49,7 @@ export type DocumentsDeps = {
   meilisearch: MirrorSettings | undefined;
   objects: ObjectStore;
   invalidation: Invalidation;
-  findUser: ConfirmDeps['findUser'];
+  findUser: FindUser;
   findUserByEmail: SearchAsPersonDeps['findUserByEmail'];
   clock: Clock;
   log: Logger;
@@ -127,7 +128,11 @@ export function createDocuments(deps: DocumentsDeps): {
       download: createDownload({ documents, presigner: objects, clock }),
       answer,
     }),
-    ...metadataRoutes({ detail: createDetail({ store }), patch: createPatch({ store, changed }), answer }),
+    ...metadataRoutes({
+      detail: createDetail({ store }),
+      patch: createPatch({ store, changed, findUser: deps.findUser }),
+      answer,
+    }),
     ...archiveRoutes({
       archive: createArchive({ store, changed, archived: true }),
       unarchive: createArchive({ store, changed, archived: false }),

@@ -11,9 +11,8 @@ import {
 
 const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-const StatusEnum = Type.Union([Type.Literal('public'), Type.Literal('private'), Type.Literal('deleted')], {
-  description: 'Visibility status',
-});
+const STATUS_WORDS = [Type.Literal('public'), Type.Literal('private'), Type.Literal('deleted')];
+const StatusEnum = Type.Union(STATUS_WORDS, { description: 'Visibility status' });
 
 const Name = Type.String({
   minLength: 1,
@@ -95,6 +94,15 @@ export const DocumentMetadataPatch = Type.Object(
     file_hash: Type.Optional(nullable(Type.String({ description: 'MD5 hash of the content' }))),
     file_size: Type.Optional(nullable(Size)),
     summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content' }))),
+    status: Type.Optional(
+      Type.Union(STATUS_WORDS, {
+        description:
+          '`public` or `private`, from owner and administrators; a document is binned by its DELETE',
+      }),
+    ),
+    owner_id: Type.Optional(
+      Type.String({ format: 'uuid', description: "Another user's, from administrators only" }),
+    ),
   },
   { $id: 'DocumentMetadataPatch' },
 );

@@ -124,12 +124,13 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
      * the viewer's to edit any more. What search knows of it is written in the same statement.
      */
     async update(viewer: Viewer, found: Found, changes: DocumentChanges): Promise<Document | undefined> {
-      const { access, slots, fileHash, fileSize, ...plain } = changes;
+      const { access, slots, fileHash, fileSize, ownerId, ...plain } = changes;
       const curators = access === undefined ? found.curators : curatorsOf(access);
       const values = {
         ...plain,
         ...(fileHash === undefined ? {} : { file_hash: fileHash }),
         ...(fileSize === undefined ? {} : { file_size: fileSize }),
+        ...(ownerId === undefined ? {} : { owner_id: ownerId }),
         ...(slots === undefined ? {} : { slots: json(slots) }),
         ...(access === undefined ? {} : { access: json(access), curators }),
       };

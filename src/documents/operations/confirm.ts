@@ -4,7 +4,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { conflict, forbidden, notFound, tooLarge, unavailable, valueError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
-import { isAdmin, type Principal } from '../../core/principal.ts';
+import type { Principal } from '../../core/principal.ts';
 import type { ObjectStore, StoredObject } from '../../infra/s3/client.ts';
 import type { Document } from '../document.ts';
 import { CONFIRM_ATTEMPTS_MAX } from '../limits.ts';
@@ -13,13 +13,14 @@ import { parseFolder, parseTemporaryKey, toObjectKey } from '../object-keys.ts';
 import { canSee, toViewer } from '../policy.ts';
 import type { DocumentMetadataConfirm, DocumentMetadataCreate } from '../schema.ts';
 import type { DocumentStore, NewDocument } from '../store.ts';
+import { assertMayOwn, type FindUser } from './owner.ts';
 
 export type ConfirmDeps = {
   store: Pick<DocumentStore, 'insert' | 'findByUpload'>;
   objects: Pick<ObjectStore, 'head' | 'copy'>;
   /** Deletes objects that nobody needs any more, soon and without being waited for; what it loses is swept. */
   discard(key: string): void;
-  findUser(user: { workspaceId: string; userId: string }): Promise<unknown | undefined>;
+  findUser: FindUser;
   clock: Clock;
   uploadBytesMax: number;
   /** Below the age at which the sweeper takes a copy without a record for an orphan. */
@@ -85,16 +86,10 @@ export function createConfirm(deps: ConfirmDeps) {
   }
 
   async function ownerOf(principal: Principal, metadata: DocumentMetadataCreate): Promise<string> {
-    const wanted = metadata.owner_id?.toLowerCase() ?? principal.userId;
-    if (wanted === principal.userId) return wanted;
-    if (!isAdmin(principal)) throw forbidden('Only administrators may name another owner');
-    const user = await deps.findUser({ workspaceId: principal.workspaceId, userId: wanted });
-    if (user !== undefined) return wanted;
-    throw valueError(
-      ['body', 'document_metadata', 'owner_id'],
-      'no such user in this workspace',
-      metadata.owner_id,
-    );
+    const userId = metadata.owner_id?.toLowerCase() ?? principal.userId;
+    const loc = ['body', 'document_metadata', 'owner_id'];
+    if (userId !== principal.userId) await assertMayOwn(deps.findUser, toViewer(principal), { userId, loc });
+    return userId;
   }
 }
 

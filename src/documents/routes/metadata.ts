@@ -37,7 +37,9 @@ export function metadataRoutes({ detail, patch, answer }: MetadataRoutesDeps): R
         path: '/v1/metadata/{workspace_id}/{document}',
         summary: "Change a document's metadata, by id or name",
         description:
-          'Fields that the body does not name stay as they are; null clears those that can be null.',
+          'Fields that the body does not name stay as they are; null clears those that can be null. Owner, curators and ' +
+          'administrators may change a document, its `access` and `status` only owner and administrators, its `owner_id` ' +
+          'only administrators.',
         parameters: schema.ByDocument,
         query: schema.NoQuery,
         body: schema.DocumentMetadataPatch,

@@ -36,6 +36,8 @@ const PATCHES: [field: string, value: unknown][] = [
   ['summary', 'Another\nsummary'],
   ['summary', ''],
   ['summary', null],
+  ['status', 'public'],
+  ['status', 'private'],
 ];
 
 export function describePatch(setting: () => Setting): void {
@@ -78,13 +80,12 @@ export function describePatch(setting: () => Setting): void {
       expect(await library.read(renamed)).toEqual(changed);
     });
 
-    test('leaves what a patch does not name in the interface: owner, status, location, times, type', async () => {
+    test('leaves what it cannot change: id, location, times, type', async () => {
       const { library } = await setting().people.person();
       const record = await library.stored();
       const ignored = {
         id: crypto.randomUUID(),
-        owner_id: record.owner_id,
-        status: 'public',
+        owner_id: record.owner_id.toUpperCase(),
         storage_url: 's3://x/y',
         created_at: '1999-01-01T00:00:00Z',
         file_type: 'exe',
@@ -144,6 +145,74 @@ export function describePatch(setting: () => Setting): void {
       });
       expectStatus(await admin.patch(id, { access: { curators: [] } }), 200);
       expectRefusal(await curator.library.patch(id, { summary: 'too late' }), 404);
+    });
+
+    test('of status publishes a document and takes it back, for owner and admins; a curator gets 403', async () => {
+      const { admin, people } = setting();
+      const [owner, curator, other] = [await people.person(), await people.person(), await people.person()];
+      const { id, name } = await owner.library.stored({ access: { curators: [curator.email] } });
+      const finds = async () => {
+        const path = `/v1/filter/${setting().workspace}?name=eq:${name}`;
+        return bodyOf<{ total: number }>(await setting().call('GET', path, { key: other.key }), 200).total;
+      };
+      for (const status of ['public', 'private']) {
+        expect(expectRefusal(await curator.library.patch(id, { status }), 403)).toContain('status');
+        expectStatus(await other.library.patch(id, { status }), 404);
+      }
+      expect(await finds()).toBe(0);
+      for (const library of [owner.library, admin]) {
+        expect(bodyOf<DocumentRecord>(await library.patch(id, { status: 'public' }), 200).status).toBe(
+          'public',
+        );
+        expect((await other.library.read(id)).status).toBe('public');
+        expect(await finds()).toBe(1);
+        expectStatus(await other.library.patch(id, { status: 'private' }), 403);
+        expectStatus(await library.patch(id, { status: 'private' }), 200);
+        expectRefusal(await other.library.detail(id), 404);
+        expect(await finds()).toBe(0);
+      }
+    });
+
+    test('cannot bin a document, nor give it a status that there is not: 422', async () => {
+      const { library } = await setting().people.person();
+      const record = await library.stored();
+      for (const status of ['deleted', 'PUBLIC', '', null, 1]) {
+        const { detail } = bodyOf<{ detail: { loc: string[] }[] }>(
+          await library.patch(record.id, { summary: 'x', status }),
+          422,
+        );
+        expect(detail.map(({ loc }) => loc)).toEqual([['body', 'status']]);
+      }
+      expect(await library.read(record.id)).toEqual(record);
+    });
+
+    test('of the owner is for admins, and to people of the workspace; the same one is no change', async () => {
+      const { admin, people } = setting();
+      const [owner, heir] = [await people.person(), await people.person()];
+      const { owner_id: heirId } = await heir.library.stored();
+      const record = await owner.library.stored({ name: freshName(), access: { curators: [heir.email] } });
+      for (const { library } of [owner, heir])
+        expectRefusal(await library.patch(record.id, { owner_id: heirId, summary: 'x' }), 403);
+      expectStatus(await heir.library.patch(record.id, { owner_id: record.owner_id }), 200);
+      expect(await owner.library.read(record.id)).toEqual(record);
+      for (const owner_id of [crypto.randomUUID(), 'nobody', null]) {
+        const { detail } = bodyOf<{ detail: { loc: string[] }[] }>(
+          await admin.patch(record.id, { owner_id }),
+          422,
+        );
+        expect(detail.map(({ loc }) => loc)).toEqual([['body', 'owner_id']]);
+      }
+      const patch = { owner_id: heirId, access: null };
+      const inherited = bodyOf<DocumentRecord>(await admin.patch(record.id, patch), 200);
+      expect(inherited).toEqual({ ...record, ...patch });
+      expectRefusal(await owner.library.detail(record.id), 404);
+      const path = `/v1/filter/${setting().workspace}?name=eq:${record.name}&owner_id=eq:${heirId}`;
+      const found = bodyOf<{ items: DocumentRecord[] }>(
+        await setting().call('GET', path, { key: heir.key }),
+        200,
+      );
+      expect(found.items).toEqual([inherited]);
+      expectStatus(await heir.library.bin(record.id), 204);
     });
 
     test('is refused with 409 in the bin, to those who may see it there', async () => {

@@ -53,7 +53,7 @@ export function createSearchEntries() {
       const words = entry.vocabulary.filter((word) => !known.has(word));
       const ctes = sql`
         searched AS (
-          UPDATE document_search s SET file_size = revised.file_size, name = ${entry.name},
+          UPDATE document_search s SET owner_id = revised.owner_id, file_size = revised.file_size, name = ${entry.name},
             file_type = ${entry.fileType}::text, file_hash = ${entry.fileHash}::text,
             terms = ${entry.terms as string[]}::uuid[]
           FROM revised WHERE s.id = revised.id),

@@ -1,0 +1,19 @@
+import { forbidden, valueError } from '../../core/errors.ts';
+import type { Viewer } from '../policy.ts';
+
+export type FindUser = (user: { workspaceId: string; userId: string }) => Promise<unknown | undefined>;
+
+/**
+ * That the viewer may make another user the owner of a document. Throws 403 for all but administrators, and 422 at
+ * `loc` for an owner whom the workspace does not know.
+ */
+export async function assertMayOwn(
+  findUser: FindUser,
+  viewer: Pick<Viewer, 'workspaceId' | 'admin'>,
+  owner: { userId: string; loc: string[] },
+): Promise<void> {
+  const { userId, loc } = owner;
+  if (!viewer.admin) throw forbidden('Only administrators may name another owner');
+  const user = await findUser({ workspaceId: viewer.workspaceId, userId });
+  if (user === undefined) throw valueError(loc, 'no such user in this workspace', userId);
+}
