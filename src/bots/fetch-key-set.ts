@@ -1,22 +1,71 @@
 import { parseJson } from '../core/json.ts';
 import { importKeySet, type KeySet } from './key-set.ts';
 import { KEY_SET_BYTES_MAX, KEY_SET_TIMEOUT_MS } from './limits.ts';
+import { addressOf, type Lookup, publicAddressesOf } from './public-address.ts';
+
+export type KeySetUrl = {
+  url: string;
+  /** Whether it may lead to any address, not to public ones alone. */
+  anywhere: boolean;
+};
 
 /**
  * The key set at a URL, bounded in time and size. Redirects are not followed: they could lead where the URL may not.
- * Throws an Error for whatever is no key set.
+ * Throws an Error for whatever is no key set, and AddressNotPublic. `lookup` is for tests.
  */
-export async function fetchKeySet(url: string): Promise<KeySet> {
-  const response = await fetch(url, {
-    headers: { accept: 'application/json' },
-    redirect: 'error',
-    signal: AbortSignal.timeout(KEY_SET_TIMEOUT_MS),
-  });
+export async function fetchKeySet({ url, anywhere }: KeySetUrl, lookup?: Lookup): Promise<KeySet> {
+  const signal = AbortSignal.timeout(KEY_SET_TIMEOUT_MS);
+  const response = anywhere
+    ? await fetch(url, { ...REQUEST, signal })
+    : await fetchFromPublic(new URL(url), { signal, lookup });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`the key set was answered with ${response.status}`);
   }
   return importKeySet(parseJson(await readText(response)));
+}
+
+const REQUEST = { headers: { accept: 'application/json' }, redirect: 'error' } as const;
+
+/** Asks the addresses that were looked at, one after the other: the name is not resolved a second time. */
+async function fetchFromPublic(
+  url: URL,
+  options: { signal: AbortSignal; lookup: Lookup | undefined },
+): Promise<Response> {
+  let failure: unknown;
+  for (const address of await publicAddressesOf(url, options)) {
+    try {
+      return await fetchAt(url, address, options);
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+/**
+ * A URL (https) from the server at this address, which has to prove that it is the URL's host. `ca`: a certificate to
+ * trust instead of the system's, for tests.
+ */
+export async function fetchAt(
+  url: URL,
+  address: string,
+  { signal, ca }: { signal: AbortSignal; ca?: string },
+): Promise<Response> {
+  if (url.protocol !== 'https:') throw new Error('a key set on the internet is fetched by https');
+  const at = new URL(url);
+  at.hostname = address.includes(':') ? `[${address}]` : address;
+  return fetch(at, {
+    ...REQUEST,
+    headers: { ...REQUEST.headers, host: url.host },
+    // The connection was made for this name alone.
+    keepalive: false,
+    tls: {
+      ...(ca === undefined ? {} : { ca }),
+      ...(addressOf(url) === undefined ? { serverName: url.hostname } : {}),
+    },
+    signal,
+  });
 }
 
 async function readText(response: Response): Promise<string> {

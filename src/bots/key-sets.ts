@@ -2,7 +2,7 @@
 
 import { unavailable } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
-import { fetchKeySet } from './fetch-key-set.ts';
+import { fetchKeySet, type KeySetUrl } from './fetch-key-set.ts';
 import { importKeySet, type KeySet } from './key-set.ts';
 import {
   KEY_SET_FIRST_RETRY_MS,
@@ -18,11 +18,11 @@ export type KeySets = {
    * The key of this id; at once where it is at hand, undefined where the set has none. Throws 503 where the set cannot
    * be fetched and none is at hand.
    */
-  find(source: string | object, kid: string): CryptoKey | undefined | Promise<CryptoKey | undefined>;
+  find(source: KeySetUrl | object, kid: string): CryptoKey | undefined | Promise<CryptoKey | undefined>;
 };
 
 type Remote = {
-  url: string;
+  source: KeySetUrl;
   keys: KeySet | undefined;
   fetchedAtMs: number;
   failedAtMs: number;
@@ -39,7 +39,8 @@ export function createKeySets({
   log: Logger;
   now?: () => number;
 }): KeySets {
-  const remotes = new Map<string, Remote>();
+  // What was fetched from public addresses alone is not what the same URL has given from anywhere.
+  const remotes = { anywhere: new Map<string, Remote>(), publicly: new Map<string, Remote>() };
   const inline = new WeakMap<object, Promise<KeySet>>();
 
   const refresh = (remote: Remote): Promise<boolean> => {
@@ -52,13 +53,17 @@ export function createKeySets({
   /** Whether the set could be fetched. */
   const fetchInto = async (remote: Remote): Promise<boolean> => {
     try {
-      remote.keys = await fetchKeySet(remote.url);
+      remote.keys = await fetchKeySet(remote.source);
       remote.fetchedAtMs = now();
       remote.failedAtMs = Number.NEGATIVE_INFINITY;
       return true;
     } catch (error) {
       remote.failedAtMs = now();
-      log.warn({ url: remote.url, err: error }, 'the keys that sign events of bots could not be fetched');
+      const { origin, pathname } = new URL(remote.source.url);
+      log.warn(
+        { url: `${origin}${pathname}`, err: error },
+        'the keys that sign events of bots could not be fetched',
+      );
       return false;
     }
   };
@@ -83,12 +88,12 @@ export function createKeySets({
 
   return {
     find(source, kid) {
-      if (typeof source === 'object') {
+      if (!('url' in source)) {
         const imported = inline.get(source) ?? importKeySet(source);
         inline.set(source, imported);
         return imported.then((keys) => keys.get(kid));
       }
-      const remote = remoteOf(remotes, source);
+      const remote = remoteOf(source.anywhere ? remotes.anywhere : remotes.publicly, source);
       const current = remote.keys !== undefined && now() - remote.fetchedAtMs < KEY_SET_TTL_MS;
       if (!current) return renew(remote, kid);
       return remote.keys?.get(kid) ?? search(remote, kid);
@@ -96,15 +101,15 @@ export function createKeySets({
   };
 }
 
-function remoteOf(remotes: Map<string, Remote>, url: string): Remote {
-  const known = remotes.get(url);
+function remoteOf(remotes: Map<string, Remote>, source: KeySetUrl): Remote {
+  const known = remotes.get(source.url);
   if (known !== undefined) return known;
   const never = Number.NEGATIVE_INFINITY;
   const remote: Remote = {
-    ...{ url, keys: undefined, fetching: undefined },
+    ...{ source, keys: undefined, fetching: undefined },
     ...{ fetchedAtMs: never, failedAtMs: never, searchedAtMs: never },
   };
-  remotes.set(url, remote);
+  remotes.set(source.url, remote);
   const [oldest] = remotes.keys();
   if (remotes.size > KEY_SETS_MAX && oldest !== undefined) remotes.delete(oldest);
   return remote;

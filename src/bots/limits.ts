@@ -11,6 +11,9 @@ export const KEY_SET_TIMEOUT_MS = 3_000;
 export const KEY_SET_BYTES_MAX = 262_144;
 export const KEYS_IN_SET_MAX = 100;
 
+/** For the addresses of a key set's URL to be found while a bot is registered. */
+export const LOOKUP_TIMEOUT_MS = 2_000;
+
 /** Time for which a key set is used without asking for it again. */
 export const KEY_SET_TTL_MS = 3_600_000;
 
@@ -56,6 +59,7 @@ export const REPLY_SWEEP_STEP = 5_000;
 export const COMMANDS_MAX = 100;
 export const NAME_LENGTH_MAX = 200;
 export const AUDIENCE_LENGTH_MAX = 2_048;
+export const KEY_SET_URL_LENGTH_MAX = 2_048;
 export const REPLY_LENGTH_MAX = 32_000;
 
 /** Longest name that stands as it is for a message or a session of the chat; longer ones are hashed. */

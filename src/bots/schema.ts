@@ -42,7 +42,9 @@ const Audience = Type.String({ minLength: 1, maxLength: AUDIENCE_LENGTH_MAX, des
 const KeySetSource = Type.Unsafe<unknown>({
   [Kind]: 'Unknown',
   anyOf: [
-    Type.String({ description: 'https, or http on this machine' }),
+    Type.String({
+      description: 'https to a public address; from an operator to any, and http to this machine',
+    }),
     Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }),
     Type.Null(),
   ],

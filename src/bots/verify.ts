@@ -5,6 +5,7 @@ import type { Clock } from '../core/clock.ts';
 import { ServiceError, unauthenticated } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Verification } from './bot.ts';
+import type { KeySetUrl } from './fetch-key-set.ts';
 import type { KeySets } from './key-sets.ts';
 import { CLOCK_TOLERANCE_SECONDS, TOKEN_LENGTH_MAX } from './limits.ts';
 
@@ -36,10 +37,15 @@ export function createVerify({
   clock: Clock;
   log: Logger;
 }): VerifyEventToken {
-  return async ({ mode, audience, jwks }, token) => {
+  return async ({ mode, audience, jwks, jwks_anywhere: anywhere }, token) => {
     if (mode === 'key' || audience === null) throw unauthenticated('This bot accepts API keys alone');
     if (token.length > TOKEN_LENGTH_MAX) throw refused();
-    const source = jwks ?? PLATFORM_KEYS[mode];
+    const source =
+      jwks === null
+        ? { url: PLATFORM_KEYS[mode], anywhere: true }
+        : typeof jwks === 'string'
+          ? { url: jwks, anywhere }
+          : jwks;
     const now = clock.now();
     const options: JWTVerifyOptions = {
       algorithms: ['RS256'],
@@ -66,7 +72,7 @@ const refused = (cause?: unknown) => unauthenticated('The token is not one that 
 /** At once where the set is at hand. */
 function keyOf(
   keySets: KeySets,
-  source: string | object,
+  source: KeySetUrl | object,
   kid: string | undefined,
 ): CryptoKey | Promise<CryptoKey> {
   const found = kid === undefined ? undefined : keySets.find(source, kid);

@@ -28,7 +28,7 @@ afterAll(() => database.drop());
 const bot: Bot = {
   workspaceId: 'acme',
   id: 'bot',
-  verification: { mode: 'key', audience: null, jwks: null },
+  verification: { mode: 'key', audience: null, jwks: null, jwks_anywhere: false },
   agentId: 'support',
   welcomeText: 'Hello.',
   commands: [{ id: 1, name: '/help', reply: 'Help.', agent_id: null }],

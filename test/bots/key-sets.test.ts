@@ -43,14 +43,15 @@ beforeEach(() => {
   keySets = createKeySets({ log: silentLog, now: () => nowMs });
 });
 
-const find = async (kid: string): Promise<boolean> => (await keySets.find(url, kid)) !== undefined;
+const find = async (kid: string): Promise<boolean> =>
+  (await keySets.find({ url, anywhere: true }, kid)) !== undefined;
 
 describe('a key set at a URL', () => {
   test('is fetched once by however many ask at the same time, and then at hand without waiting', async () => {
     const found = await Promise.all(Array.from({ length: 50 }, () => find('first')));
     expect(found.every(Boolean)).toBe(true);
     expect(asked).toBe(1);
-    expect(keySets.find(url, 'first')).toBeInstanceOf(CryptoKey);
+    expect(keySets.find({ url, anywhere: true }, 'first')).toBeInstanceOf(CryptoKey);
   });
 
   test('is fetched again after an hour: a key that was withdrawn is good no longer', async () => {
@@ -103,6 +104,15 @@ describe('a key set at a URL', () => {
     expect(await find('first')).toBe(true);
     expect(asked).toBe(3);
   });
+});
+
+test('a URL that may lead to public addresses alone is not asked elsewhere, nor answered for by one that may', async () => {
+  await find('first');
+  const stranger = () => keySets.find({ url, anywhere: false }, 'first');
+  for (let round = 0; round < 5; round++)
+    await expect(stranger()).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(asked).toBe(1);
+  expect(await find('first')).toBe(true);
 });
 
 describe('the keys of a set', () => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { notFound } from '../../core/errors.ts';
 import { type Page, type PageRequest, toPage } from '../../http/paging.ts';
-import type { Bot, BotReference } from '../bot.ts';
+import type { Bot, BotReference, Verification } from '../bot.ts';
 import { checkRegistration } from '../check-registration.ts';
 import type { BotPut, BotRead } from '../schema.ts';
 import type { BotStore } from '../store/bots.ts';
@@ -22,6 +22,12 @@ export type Registration = ReturnType<typeof createRegistration>;
  * database has told them.
  */
 export function createRegistration({ store, requireWorkspace, forget, clock }: RegistrationDeps) {
+  const keepsUrl = async (reference: BotReference, { verification: { jwks } }: BotPut): Promise<boolean> => {
+    if (typeof jwks !== 'string') return false;
+    const verification = (await store.find(reference))?.verification;
+    return verification?.jwks === jwks && verification.jwks_anywhere;
+  };
+
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<BotRead>> {
       await requireWorkspace(workspaceId);
@@ -38,9 +44,13 @@ export function createRegistration({ store, requireWorkspace, forget, clock }: R
       return render(bot);
     },
 
-    /** Makes or replaces the bot. Throws ValidationFailure for settings with which it could not work, 404. */
-    async put(reference: BotReference, body: BotPut): Promise<BotRead> {
-      const settings = await checkRegistration(body);
+    /**
+     * Makes or replaces the bot. Only an operator may have its keys fetched from an address that is not public; others
+     * may keep the URL that an operator has given. Throws ValidationFailure for settings with which it could not work,
+     * 404.
+     */
+    async put(reference: BotReference, body: BotPut, byOperator: boolean): Promise<BotRead> {
+      const settings = await checkRegistration(body, byOperator || (await keepsUrl(reference, body)));
       await requireWorkspace(reference.workspaceId);
       const at = clock.now();
       const bot = await store.put({ ...reference, ...settings, createdAt: at, updatedAt: at });
@@ -59,9 +69,15 @@ export function createRegistration({ store, requireWorkspace, forget, clock }: R
 
 export const botNotFound = () => notFound('Bot not found');
 
+const toRead = ({ mode, audience, jwks }: Verification): BotRead['verification'] => ({
+  mode,
+  audience,
+  jwks,
+});
+
 const render = (bot: Bot): BotRead => ({
   id: bot.id,
-  verification: bot.verification,
+  verification: toRead(bot.verification),
   agent_id: bot.agentId,
   welcome_text: bot.welcomeText,
   commands: [...bot.commands],

@@ -65,7 +65,8 @@ export function registrationRoutes(registration: Registration): Route[] {
         summary: 'Register a bot, or replace its registration',
         description:
           'Its webhook is `POST /chatapp/{workspace_id}/{bot_id}`. Without `agent_id` the default agent of the ' +
-          'workspace answers. A command, by the id that it has with the chat app, has a reply or an agent of its own.',
+          'workspace answers. A command, by the id that it has with the chat app, has a reply or an agent of its own. ' +
+          'Only an operator may give a URL of keys (`jwks`) that leads to an address that is not public.',
         body: BotPut,
         bodyExample: BOT_PUT_EXAMPLE,
         responses: withErrors(
@@ -73,7 +74,8 @@ export function registrationRoutes(registration: Registration): Route[] {
           [401, 403, 404, 413, 415, 422, 503],
         ),
       },
-      async ({ path, body }) => reply(200, await registration.put(toReference(path), body)),
+      async ({ path, body, principal }) =>
+        reply(200, await registration.put(toReference(path), body, principal.scopes.has('operator'))),
     ),
     route(
       {

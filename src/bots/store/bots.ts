@@ -4,9 +4,12 @@ import type { Bot, BotReference } from '../bot.ts';
 
 export type BotStore = ReturnType<typeof createBotStore>;
 
+/** Of verifications that were stored before these members were. */
+const ABSENT = { jwks_anywhere: false };
+
 /** The bots table. */
 export function createBotStore(sql: Transaction) {
-  const columns = sql`workspace_id AS "workspaceId", id, verification, agent_id AS "agentId",
+  const columns = sql`workspace_id AS "workspaceId", id, ${sql.json(ABSENT)}::jsonb || verification AS verification, agent_id AS "agentId",
     welcome_text AS "welcomeText", commands, created_at AS "createdAt", updated_at AS "updatedAt"`;
   return {
     /** Newest first, one row more than the limit where others follow. */

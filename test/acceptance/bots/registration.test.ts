@@ -124,7 +124,8 @@ describe('a registration', () => {
         'ftp://127.0.0.1/',
         'file:///etc/passwd',
       ],
-      ...['https://user:secret@keys.example/', 'javascript:1', 17, [], {}, { keys: 1 }, { keys: [] }],
+      ...['https://user:secret@keys.example/', 'javascript:1', `https://keys.example/${'x'.repeat(2_048)}`],
+      ...[17, [], {}, { keys: 1 }, { keys: [] }],
       ...[{ keys: [ec] }, { keys: [{ kty: 'RSA', kid: 'a', n: '', e: '' }] }, { keys: [null] }],
     ];
     for (const jwks of refused) {
@@ -138,6 +139,44 @@ describe('a registration', () => {
       'http://127.1.2.3/',
     ])
       expectStatus(await put('keys', { verification: { ...project, jwks } }), 200);
+  });
+
+  test('by an administrator names no address that is not public', async () => {
+    const { key } = await setting.people.newKey({ scopes: ['admin'] });
+    const putAs = (jwks: string, id = 'administered') =>
+      send('PUT', `${base()}/${id}`, { verification: { ...project, jwks } }, key);
+    const refused = [
+      ...['https://127.0.0.1/', 'http://127.0.0.1:1/', 'http://localhost:1/', 'https://localhost/'],
+      ...['https://10.1.2.3/', 'https://192.168.0.1:8443/x', 'https://172.16.0.1/', 'https://2130706433/'],
+      ...['https://169.254.169.254/latest', 'https://100.64.0.1/', 'https://0.0.0.0/', 'https://224.0.0.1/'],
+      ...['https://[::1]/', 'https://[::ffff:10.0.0.1]/', 'https://[fd00::1]/', 'https://[fe80::1]/'],
+      ...['https://[64:ff9b::a00:1]/', 'https://[::]/', 'https://any.localhost/', 'https://LOCALHOST./'],
+    ];
+    for (const jwks of refused) {
+      const { detail } = bodyOf<{ detail: entry.Entry[] }>(await putAs(jwks), 422);
+      expect(detail).toMatchObject([
+        { type: 'value_error', loc: ['body', 'verification', 'jwks'], input: jwks },
+      ]);
+      expect(detail[0]?.msg).toContain('only an operator');
+      expectStatus(await put('operated', { verification: { ...project, jwks } }), 200);
+    }
+    for (const jwks of ['https://8.8.8.8/keys', 'https://[2606:4700::1111]/', 'https://keys.example/'])
+      expectStatus(await putAs(jwks), 200);
+  });
+
+  test('by an administrator may keep the address that an operator has named, and name no other', async () => {
+    const { key } = await setting.people.newKey({ scopes: ['admin'] });
+    const registration = { verification: { ...project, jwks: 'http://127.0.0.1:1/keys' } };
+    const made = bodyOf<Bot>(await put('kept', registration), 200);
+    const kept = await send('PUT', `${base()}/kept`, { ...made, welcome_text: 'Hello.' }, key);
+    expect(bodyOf<Bot>(kept, 200)).toMatchObject({ ...registration, welcome_text: 'Hello.' });
+    expectStatus(await send('PUT', `${base()}/kept`, { ...made, welcome_text: null }, key), 200);
+    for (const jwks of ['http://127.0.0.1:2/keys', 'http://127.0.0.1:1/keys?'])
+      expectStatus(await send('PUT', `${base()}/kept`, { verification: { ...project, jwks } }, key), 422);
+    expectStatus(await send('PUT', `${base()}/other`, registration, key), 422);
+    // Once it has been given up, it is an operator's again.
+    expectStatus(await send('PUT', `${base()}/kept`, { verification: project }, key), 200);
+    expectStatus(await send('PUT', `${base()}/kept`, registration, key), 422);
   });
 
   test('with a private key is refused, and the key is not repeated', async () => {

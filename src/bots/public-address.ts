@@ -1,0 +1,60 @@
+// Which addresses are the public internet's. A URL that anybody may give may lead to no other: it would have this machine
+// ask what only this machine, or its network, can reach.
+
+import { lookup as lookUp } from 'node:dns/promises';
+import ipaddr from 'ipaddr.js';
+
+/** All addresses of a name. Throws where it has none. */
+export type Lookup = (hostname: string) => Promise<readonly { address: string }[]>;
+
+/** As every other connection is made: by the system's resolver. */
+const systemLookup: Lookup = (hostname) => lookUp(hostname, { all: true });
+
+export class AddressNotPublic extends Error {
+  override name = 'AddressNotPublic';
+}
+
+/**
+ * The addresses of a URL's host, all of them public: none is loopback, private, link-local, shared, multicast, reserved,
+ * or one that is translated into another. Throws AddressNotPublic, the resolver's Error where there are none, and the
+ * signal's reason where they take too long.
+ */
+export async function publicAddressesOf(
+  url: URL,
+  { signal, lookup = systemLookup }: { signal: AbortSignal; lookup?: Lookup | undefined },
+): Promise<string[]> {
+  if (LOCAL_NAME.test(url.hostname)) throw new AddressNotPublic(`${url.host} is this machine`);
+  const literal = addressOf(url);
+  const addresses = literal === undefined ? await resolve(url.hostname, { signal, lookup }) : [literal];
+  if (!addresses.every(isPublic)) throw new AddressNotPublic(`${url.host} is not at a public address`);
+  return addresses;
+}
+
+async function resolve(
+  hostname: string,
+  { signal, lookup }: { signal: AbortSignal; lookup: Lookup },
+): Promise<string[]> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  const found = await Promise.race([lookup(hostname), late]);
+  return found.map(({ address }) => address);
+}
+
+/** Every name below it is this machine too (RFC 6761), whatever the resolver says. */
+const LOCAL_NAME = /(?:^|\.)localhost\.?$/;
+
+/** The address that a URL names without a name; a URL has normalised all ways to write one. */
+export function addressOf({ hostname }: URL): string | undefined {
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  return ipaddr.isValid(bare) ? bare : undefined;
+}
+
+/** An IPv4 address that is mapped into IPv6 is judged as itself; of the rest of IPv6, 2000::/3 is the public part. */
+function isPublic(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  if (address.range() !== 'unicast') return false;
+  return address instanceof ipaddr.IPv4 || address.match(GLOBAL_UNICAST, 3);
+}
+
+const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
