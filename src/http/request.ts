@@ -60,6 +60,15 @@ export function splitTarget(url: string): { path: string; search: string } {
   };
 }
 
+/**
+ * Fits the URLs of requests whose path is this one of an operation, segment by segment, an outer slash behind it or not.
+ * Where the Host is absent or malformed, the URL is a path alone.
+ */
+export function toUrlPattern(path: string): RegExp {
+  const escaped = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/?]+');
+  return new RegExp(`^(?:[a-z]+://[^/]*)?${escaped}${path === '/' ? '' : '/?'}(?:\\?|$)`);
+}
+
 function createPathReader(operation: Operation) {
   const placeholders = operation.path
     .split('/')

@@ -4,12 +4,21 @@ import { connect } from 'node:net';
 
 const ANSWER_TIMEOUT_MS = 5000;
 
+export type RawRequest = {
+  head: string[];
+  chunks?: string[];
+  /** Of the header Host, which is left out where it is null; default: the URL's host name. */
+  host?: string | null;
+};
+
 /**
  * Sends the head's lines and, in chunked transfer coding, the chunks; returns the answer as far as it came with
  * the head, or '' when the connection was closed, or nothing came, without one.
  */
-export function sendRaw(url: string, request: { head: string[]; chunks?: string[] }): Promise<string> {
+export function sendRaw(url: string, request: RawRequest): Promise<string> {
   const { hostname, port } = new URL(url);
+  const { host = hostname } = request;
+  const head = host === null ? request.head : [...request.head, `host: ${host}`];
   return new Promise((resolve) => {
     let answer = '';
     const socket = connect(Number(port), hostname);
@@ -24,7 +33,7 @@ export function sendRaw(url: string, request: { head: string[]; chunks?: string[
     });
     socket.on('close', finish);
     socket.on('error', finish);
-    socket.write(`${request.head.join('\r\n')}\r\nhost: ${hostname}\r\n\r\n`);
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
     if (request.chunks === undefined) return;
     for (const chunk of request.chunks) socket.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
     socket.write('0\r\n\r\n');
