@@ -130,8 +130,8 @@ const FALSE_TEXT = new Set(['false', '0', 'no', 'n', 'off', 'f']);
 
 const checkBoolean: Rule = (_schema, input, loc, report) => {
   if (typeof input === 'boolean') return { value: input };
-  const text = typeof input === 'string' ? input.toLowerCase() : String(input);
   if (typeof input === 'string' || input === 0 || input === 1) {
+    const text = String(input).toLowerCase();
     if (TRUE_TEXT.has(text)) return { value: true };
     if (FALSE_TEXT.has(text)) return { value: false };
     const msg = 'Input should be a valid boolean, unable to interpret input';

@@ -49,6 +49,23 @@ describe('a body', () => {
     expectStatus(await send('PUT', patchPath, { json: { summary } }), 404);
   });
 
+  test('with anything else in the place of a boolean is refused with 422', async () => {
+    const path = `/admin/api/workspaces/${setting.workspace}/agents/any`;
+    for (const given of [
+      '[12345678901234567890]',
+      '[0.10]',
+      '{"toString":1}',
+      '12345678901234567890',
+      '"x"',
+    ]) {
+      const body = utf8(
+        `{"name":"a","kind":"persona","model":"local-echo","instructions":"","default":${given}}`,
+      );
+      const [entry] = entriesOf(await send('PUT', path, { body, headers: JSON_TYPE }));
+      expect(entry?.loc).toEqual(['body', 'default']);
+    }
+  });
+
   test('nested 10,000 levels deep is refused with 422', async () => {
     for (const [open, close] of [
       ['[', ']'],
