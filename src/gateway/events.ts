@@ -1,7 +1,7 @@
 // Server-sent events as blocks of whole events: what comes in between is never seen half.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
-import { EVENT_BYTES_MAX } from './limits.ts';
+import { EVENT_BYTES_MAX, STREAM_BLOCK_UNITS } from './limits.ts';
 
 export type EventBlocks = {
   /** One or more whole events; undefined at the end. Rejects when the upstream dies, also within an event. */
@@ -84,16 +84,27 @@ export function startingWith(coming: Promise<Uint8Array | undefined>, blocks: Ev
   };
 }
 
-/** Each text is one block. */
-export function blocksOf(texts: readonly string[]): EventBlocks {
-  let at = 0;
+/**
+ * Events that are made as they are read: some at a time, and between two blocks everything else has its turn, so that a
+ * long stream holds nobody up. Who cancels ends the making.
+ */
+export function blocksOf(events: Iterable<string>): EventBlocks {
+  const left = events[Symbol.iterator]();
+  let begun = false;
   return {
-    next: async () => {
-      const text = texts[at++];
-      return text === undefined ? undefined : Buffer.from(text);
+    async next() {
+      if (begun) await new Promise((resolve) => setImmediate(resolve));
+      begun = true;
+      let text = '';
+      while (text.length < STREAM_BLOCK_UNITS) {
+        const { value, done } = left.next();
+        if (done === true) break;
+        text += value;
+      }
+      return text === '' ? undefined : Buffer.from(text);
     },
     cancel: () => {
-      at = texts.length;
+      left.return?.();
     },
   };
 }

@@ -19,7 +19,7 @@ export const CHAT_EXAMPLE = {
       finish_reason: 'stop',
     },
   ],
-  usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 },
+  usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 },
 };
 export const COMPLETION_REQUEST_EXAMPLE = { model: 'local-echo', prompt: 'Good morning' };
 export const COMPLETION_EXAMPLE = {
@@ -28,7 +28,7 @@ export const COMPLETION_EXAMPLE = {
   created,
   model: 'local-echo',
   choices: [{ index: 0, text: 'Echo: Good morning', logprobs: null, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 },
+  usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 },
 };
 export const IMAGE_REQUEST_EXAMPLE = { model: 'gpt-image-1', prompt: 'A lighthouse at dusk' };
 export const IMAGE_EXAMPLE = { created, data: [{ url: 'https://images.example/1.png' }] };

@@ -74,3 +74,15 @@ export const LEDGER_ORPHAN_MS = 10_000;
 export const LEDGER_SLOTS = 2048;
 
 export const MODEL_USAGE_DAYS_MAX = 366;
+
+/** Tokens of an answer of `local-echo`, all of its choices together, each of which has its even share. */
+export const ECHO_TOKENS_MAX = 16_384;
+/** Choices of an answer of `local-echo`, those of all prompts together. */
+export const ECHO_CHOICES_MAX = 2048;
+/** Length of a stop sequence: each is looked for in the whole answer. */
+export const ECHO_STOP_LENGTH_MAX = 256;
+/** What the value that `local-echo` makes for a JSON Schema may take, in UTF-16 units and nodes. */
+export const ECHO_SAMPLE_UNITS_MAX = 65_536;
+
+/** Streams that are made here are made in blocks of about this many UTF-16 units, as they are read. */
+export const STREAM_BLOCK_UNITS = 8192;

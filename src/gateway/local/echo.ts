@@ -1,135 +1,108 @@
-// `local-echo`: says what it was told, word by word.
+// `local-echo`: says what it was told, word by word. It honours what a client of a real model relies on, so that wiring
+// and load tests find what they would find there, and refuses the rest by its name.
 
-import { newRandomId } from '../../core/ids.ts';
-import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Answer } from '../answer.ts';
 import type { Call } from '../attempt.ts';
-import { blocksOf } from '../events.ts';
-import { estimateTokens, type Usage } from '../usage.ts';
+import { ECHO_STOP_LENGTH_MAX, ECHO_TOKENS_MAX } from '../limits.ts';
 import type { Json, JsonObject } from '../wire.ts';
-import { LOCAL_CHAT_MODEL } from './models.ts';
+import {
+  given,
+  isObject,
+  readChoices,
+  readFlag,
+  readStops,
+  readText,
+  readTokensMax,
+  refuseMember,
+} from './options.ts';
+import { invalid } from './refusal.ts';
+import { readSaying } from './saying.ts';
+import { countTokens, firstTokens, unitsOf } from './tokens.ts';
+import { COMPLETION_WIRE, render, type Said } from './wire.ts';
 
 type EchoCall = Pick<Call, 'stream' | 'includeUsage'>;
 
-/** Throws 400 for `messages` that are none. */
-export function echoChat(body: JsonObject, call: EchoCall): Answer {
+/** Throws 400 for `messages` that are none, and for what the model cannot do. */
+export function echoChat(body: JsonObject, { stream, includeUsage }: EchoCall): Answer {
   const { messages } = body;
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid("'messages' must be a list with an entry", 'messages');
-  const texts = messages.map((message, index) => textOfMessage(message, index));
+  const texts = messages.map(textOfMessage);
+  for (const name of ['logprobs', 'audio', 'functions', 'function_call']) refuseMember(body, name);
+  const choices = readChoices(body, 1);
+  const share = Math.floor(ECHO_TOKENS_MAX / choices);
   const spoken = messages.findLastIndex((message) => (message as JsonObject)['role'] === 'user');
-  const { words, finishReason } = cut(`Echo: ${texts[spoken] ?? ''}`, body);
-  const usage = toUsage(texts.join(''), words.join(''));
-  const base = { id: `chatcmpl-${newRandomId()}`, created: nowSeconds(), model: LOCAL_CHAT_MODEL };
-  if (!call.stream) {
-    return whole(usage, {
-      ...{ ...base, object: 'chat.completion', usage: toWire(usage) },
-      choices: [
-        {
-          index: 0,
-          message: { role: 'assistant', content: words.join(''), refusal: null },
-          logprobs: null,
-          finish_reason: finishReason,
-        },
-      ],
-    });
-  }
-  const chunk = (delta: JsonObject, reason: string | null): JsonObject => ({
-    ...{ ...base, object: 'chat.completion.chunk' },
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
-    ...(call.includeUsage ? { usage: null } : {}),
-  });
-  return stream([
-    chunk({ role: 'assistant', content: '', refusal: null }, null),
-    ...words.map((word) => chunk({ content: word }, null)),
-    chunk({}, finishReason),
-    ...(call.includeUsage
-      ? [{ ...base, object: 'chat.completion.chunk', choices: [], usage: toWire(usage) }]
-      : []),
-  ]);
+  const stops = readStops(body);
+  const { wire, text, stoppable, finishReason } = readSaying(body, beginningOf(texts[spoken] ?? ''));
+  const tokensMax = Math.min(share, readTokensMax(body, 1) ?? share);
+  const cut = cutText(text, { tokensMax, stops: stoppable ? stops : [] });
+  const said = cut.finishReason === 'stop' ? { ...cut, finishReason } : cut;
+  const promptTokens = texts.reduce((sum, each) => sum + countTokens(each), 0);
+  return render(Array<Said>(choices).fill(said), { wire, promptTokens, stream, includeUsage });
 }
 
-/** Throws 400 for a `prompt` that is neither a text nor a list of texts. */
-export function echoCompletion(body: JsonObject, call: EchoCall): Answer {
+/** Throws 400 for a `prompt` that is neither a text nor a list of texts, and for what the model cannot do. */
+export function echoCompletion(body: JsonObject, { stream, includeUsage }: EchoCall): Answer {
   const prompts = typeof body['prompt'] === 'string' ? [body['prompt']] : body['prompt'];
   if (!isTexts(prompts) || prompts.length === 0)
-    throw invalid("'prompt' must be a string or a list of strings", 'prompt');
-  const answers = prompts.map((prompt) => cut(`Echo: ${prompt}`, body));
-  const usage = toUsage(prompts.join(''), answers.flatMap(({ words }) => words).join(''));
-  const base = {
-    id: `cmpl-${newRandomId()}`,
-    object: 'text_completion',
-    created: nowSeconds(),
-    model: LOCAL_CHAT_MODEL,
+    throw invalid("'prompt' must be a text or a list of texts", 'prompt');
+  refuseMember(body, 'logprobs');
+  const choices = readChoices(body, prompts.length);
+  const share = Math.floor(ECHO_TOKENS_MAX / (choices * prompts.length));
+  const options = {
+    share,
+    tokensMax: Math.min(share, readTokensMax(body, 0) ?? share),
+    stops: readStops(body),
+    repeats: readFlag(body, 'echo'),
   };
-  const choice = (index: number, text: string, reason: string | null): JsonObject => ({
-    ...{ index, text, logprobs: null, finish_reason: reason },
-  });
-  if (!call.stream) {
-    const choices = answers.map(({ words, finishReason }, index) =>
-      choice(index, words.join(''), finishReason),
-    );
-    return whole(usage, { ...base, choices, usage: toWire(usage) });
-  }
-  return stream([
-    ...answers.flatMap(({ words, finishReason }, index) => [
-      ...words.map((word) => ({ ...base, choices: [choice(index, word, null)] })),
-      { ...base, choices: [choice(index, '', finishReason)] },
-    ]),
-    ...(call.includeUsage ? [{ ...base, choices: [], usage: toWire(usage) }] : []),
-  ]);
+  const said = prompts.flatMap((prompt) => Array<Said>(choices).fill(continuePrompt(prompt, options)));
+  const promptTokens = [...prompts, readText(body, 'suffix')].reduce(
+    (sum, each) => sum + countTokens(each),
+    0,
+  );
+  return render(said, { wire: COMPLETION_WIRE, promptTokens, stream, includeUsage });
 }
 
-const invalid = (sentence: string, param: string) => new OpenAiRefusal('malformed', sentence, { param });
+/** A prompt that is repeated at the head of the answer takes its part of what an answer may have. */
+function continuePrompt(
+  prompt: string,
+  options: { share: number; tokensMax: number; stops: string[]; repeats: boolean },
+): Said {
+  const { share, tokensMax, stops, repeats } = options;
+  const text = `Echo: ${beginningOf(prompt)}`;
+  if (!repeats) return cutText(text, { tokensMax, stops });
+  const head = cutText(prompt, { tokensMax: share, stops: [] });
+  if (head.finishReason === 'length') return { ...head, tokens: 0 };
+  const rest = cutText(text, { tokensMax: Math.min(tokensMax, share - head.tokens), stops });
+  return { ...rest, text: head.text + rest.text };
+}
+
+/** Up to the first stop sequence, or the token that there may not be, whichever comes first. */
+function cutText(text: string, { tokensMax, stops }: { tokensMax: number; stops: readonly string[] }): Said {
+  const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
+  const stopped = found.length === 0 ? text : text.slice(0, Math.min(...found));
+  const first = firstTokens(stopped, tokensMax);
+  return { ...first, finishReason: first.text.length < stopped.length ? 'length' : 'stop' };
+}
+
+/** More of a text than an answer can hold is not looked at. */
+const beginningOf = (text: string): string => text.slice(0, unitsOf(ECHO_TOKENS_MAX) + ECHO_STOP_LENGTH_MAX);
 
 const isTexts = (value: Json | undefined): value is string[] =>
   Array.isArray(value) && value.every((each) => typeof each === 'string');
 
-const nowSeconds = (): number => Math.floor(Date.now() / 1000);
-
 function textOfMessage(message: Json, index: number): string {
-  if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-    throw invalid(`'messages[${index}]' must be an object`, `messages[${index}]`);
-  }
-  const { content } = message;
+  if (!isObject(message)) throw invalid(`'messages[${index}]' must be an object`, `messages[${index}]`);
+  const content = given(message['content']);
   if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.map((part) => ((part as JsonObject | null)?.['text'] as string | undefined) ?? '').join('');
-}
-
-/** Words with the blanks behind them, as many as may be. */
-function cut(text: string, body: JsonObject): { words: string[]; finishReason: string } {
-  const words = text.match(/\s*\S+\s*/g) ?? [text];
-  const most = body['max_completion_tokens'] ?? body['max_tokens'];
-  if (typeof most !== 'number' || words.length <= most) return { words, finishReason: 'stop' };
-  return { words: words.slice(0, Math.max(0, most)), finishReason: 'length' };
-}
-
-const toUsage = (prompt: string, answer: string): Usage => ({
-  promptTokens: estimateTokens(Buffer.byteLength(prompt)),
-  completionTokens: estimateTokens(Buffer.byteLength(answer)),
-  estimated: false,
-});
-
-const toWire = ({ promptTokens, completionTokens }: Usage): JsonObject => ({
-  prompt_tokens: promptTokens,
-  completion_tokens: completionTokens,
-  total_tokens: promptTokens + completionTokens,
-});
-
-const whole = (usage: Usage, body: JsonObject): Answer => ({
-  ...{ kind: 'whole', status: 200, headers: {}, usage },
-  bytes: Buffer.from(JSON.stringify(body)),
-});
-
-function stream(chunks: JsonObject[]): Answer {
-  const [first = '', ...texts] = chunks.map((each) => `data: ${JSON.stringify(each)}\n\n`);
-  return {
-    ...{ kind: 'stream', headers: {}, first: Buffer.from(first) },
-    blocks: blocksOf([...texts, 'data: [DONE]\n\n']),
-    settle: () => undefined,
-    touch: () => undefined,
-    rest: () => undefined,
-    expired: () => undefined,
-  };
+  if (content === undefined) return '';
+  if (!Array.isArray(content)) {
+    throw invalid(
+      `'messages[${index}].content' must be a text or a list of parts`,
+      `messages[${index}].content`,
+    );
+  }
+  return content
+    .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('');
 }

@@ -1,0 +1,128 @@
+// What `local-echo` says, as OpenAI's API has it: whole, or as a stream that is made while it is read.
+
+import { newRandomId } from '../../core/ids.ts';
+import type { Answer, StreamAnswer } from '../answer.ts';
+import { blocksOf } from '../events.ts';
+import type { Usage } from '../usage.ts';
+import type { Json, JsonObject } from '../wire.ts';
+import { LOCAL_CHAT_MODEL } from './models.ts';
+import { tokensOf } from './tokens.ts';
+
+export type Said = {
+  text: string;
+  /** Those that were generated: a prompt that is repeated at the head of the text is none. */
+  tokens: number;
+  finishReason: 'stop' | 'length' | 'tool_calls';
+};
+
+/** How a kind of completion is written; each function gives a choice without its index and finish reason. */
+export type Wire = {
+  idPrefix: string;
+  object: string;
+  chunkObject: string;
+  whole(text: string): JsonObject;
+  /** What comes before the text; undefined: nothing. */
+  begin(): JsonObject | undefined;
+  piece(text: string): JsonObject;
+  end(): JsonObject;
+};
+
+export const COMPLETION_WIRE: Wire = {
+  ...{ idPrefix: 'cmpl-', object: 'text_completion', chunkObject: 'text_completion' },
+  whole: (text) => ({ text, logprobs: null }),
+  begin: () => undefined,
+  piece: (text) => ({ text, logprobs: null }),
+  end: () => ({ text: '', logprobs: null }),
+};
+
+const CHAT = { idPrefix: 'chatcmpl-', object: 'chat.completion', chunkObject: 'chat.completion.chunk' };
+const deltaOf = (delta: JsonObject): JsonObject => ({ delta, logprobs: null });
+
+export const CHAT_WIRE: Wire = {
+  ...CHAT,
+  whole: (content) => ({ message: { role: 'assistant', content, refusal: null }, logprobs: null }),
+  begin: () => deltaOf({ role: 'assistant', content: '', refusal: null }),
+  piece: (content) => deltaOf({ content }),
+  end: () => deltaOf({}),
+};
+
+/** The text is the arguments of a call of this tool. */
+export const toolCallWire = (name: string): Wire => {
+  const call = (args: string) => ({
+    ...{ id: `call_${newRandomId()}`, type: 'function' },
+    function: { name, arguments: args },
+  });
+  const message = (toolCall: JsonObject): JsonObject => ({
+    ...{ role: 'assistant', content: null, refusal: null },
+    tool_calls: [toolCall],
+  });
+  return {
+    ...CHAT,
+    whole: (args) => ({ message: message(call(args)), logprobs: null }),
+    begin: () => deltaOf(message({ index: 0, ...call('') })),
+    piece: (args) => deltaOf({ tool_calls: [{ index: 0, function: { arguments: args } }] }),
+    end: () => deltaOf({}),
+  };
+};
+
+export function render(
+  said: readonly Said[],
+  options: { wire: Wire; promptTokens: number; stream: boolean; includeUsage: boolean },
+): Answer {
+  const { wire, promptTokens, stream, includeUsage } = options;
+  const completionTokens = said.reduce((sum, { tokens }) => sum + tokens, 0);
+  const usage: Usage = { promptTokens, completionTokens, estimated: false };
+  const base = {
+    id: `${wire.idPrefix}${newRandomId()}`,
+    object: stream ? wire.chunkObject : wire.object,
+    created: Math.floor(Date.now() / 1000),
+    model: LOCAL_CHAT_MODEL,
+  };
+  if (stream) return toStream(eventsOf(said, { wire, usage, base, includeUsage }));
+  const choices = said.map(({ text, finishReason }, index) => ({
+    ...{ index, ...wire.whole(text), finish_reason: finishReason },
+  }));
+  return {
+    ...{ kind: 'whole', status: 200, headers: {}, usage },
+    bytes: Buffer.from(JSON.stringify({ ...base, choices, usage: toWire(usage) })),
+  };
+}
+
+/** The usage is always told: who did not ask for it does not get to see it, but it is accounted for. */
+function* eventsOf(
+  said: readonly Said[],
+  options: { wire: Wire; usage: Usage; base: JsonObject; includeUsage: boolean },
+): Generator<string> {
+  const { wire, usage, base, includeUsage } = options;
+  const nothing = includeUsage ? { usage: null } : {};
+  const event = (choice: JsonObject, index: number, reason: Json): string =>
+    toEvent({ ...base, choices: [{ index, ...choice, finish_reason: reason }], ...nothing });
+  for (const [index, { text, finishReason }] of said.entries()) {
+    const begin = wire.begin();
+    if (begin !== undefined) yield event(begin, index, null);
+    for (const token of tokensOf(text)) yield event(wire.piece(token), index, null);
+    yield event(wire.end(), index, finishReason);
+  }
+  yield toEvent({ ...base, choices: [], usage: toWire(usage) });
+  yield 'data: [DONE]\n\n';
+}
+
+const toEvent = (value: JsonObject): string => `data: ${JSON.stringify(value)}\n\n`;
+
+const toWire = ({ promptTokens, completionTokens }: Usage): JsonObject => ({
+  prompt_tokens: promptTokens,
+  completion_tokens: completionTokens,
+  total_tokens: promptTokens + completionTokens,
+});
+
+function toStream(events: Generator<string>): StreamAnswer {
+  const first = events.next();
+  return {
+    ...{ kind: 'stream', headers: {}, first: Buffer.from(first.done === true ? '' : first.value) },
+    blocks: blocksOf(events),
+    settle: () => undefined,
+    touch: () => undefined,
+    rest: () => undefined,
+    expired: () => undefined,
+  };
+}

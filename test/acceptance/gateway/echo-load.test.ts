@@ -1,0 +1,127 @@
+// `local-echo` under texts that are as long as a body may be: answers are bounded, streams are made while they are read.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { eventually } from '../../support/child.ts';
+import { BOOTSTRAP_KEY, type RunningService, startService } from '../../support/service.ts';
+import { createClient } from './client.ts';
+
+setDefaultTimeout(170_000);
+
+let service: RunningService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const TEXT_BYTES = 15 * 1024 * 1024;
+const ONE_WORD = 'x'.repeat(TEXT_BYTES);
+const MANY_WORDS = 'x '.repeat(TEXT_BYTES / 2);
+
+/** A few kilobytes on the wire. */
+function ask(path: string, body: object, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${service.url}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${BOOTSTRAP_KEY}`,
+      ...{ 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    },
+    body: gzipSync(JSON.stringify({ model: 'local-echo', ...body })),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+const chatOf = (content: string): object => ({ messages: [{ role: 'user', content }] });
+
+type Taken = { bytes: number; ms: number; stallMs: number; grownBytes: number };
+
+const peakBytes = (): number => {
+  const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+};
+
+/** What a request takes: of time, of the time of others, and of memory that was never taken before. */
+async function take(asking: () => Promise<Response>): Promise<Taken> {
+  const before = peakBytes();
+  let over = false;
+  let stallMs = 0;
+  const others = (async () => {
+    while (!over) {
+      const at = performance.now();
+      await (await fetch(`${service.url}/healthz`)).text();
+      stallMs = Math.max(stallMs, performance.now() - at);
+    }
+  })();
+  const startedAt = performance.now();
+  const response = await asking();
+  let bytes = 0;
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) bytes += chunk.length;
+  const ms = performance.now() - startedAt;
+  over = true;
+  await others;
+  expect(response.status).toBe(200);
+  return { bytes, ms, stallMs, grownBytes: peakBytes() - before };
+}
+
+const HOSTILE: [name: string, path: string, body: object][] = [
+  ['a stream of many words', '/v1/chat/completions', { stream: true, ...chatOf(MANY_WORDS) }],
+  ['a whole answer of many words', '/v1/chat/completions', chatOf(MANY_WORDS)],
+  ['many choices', '/v1/chat/completions', { n: 128, ...chatOf(MANY_WORDS) }],
+  ['a stream of many choices', '/v1/chat/completions', { n: 128, stream: true, ...chatOf(MANY_WORDS) }],
+  ['a completion with its prompt', '/v1/completions', { stream: true, echo: true, prompt: MANY_WORDS }],
+  ['stop sequences', '/v1/chat/completions', { stop: ['x x  ', 'x x y'], ...chatOf(MANY_WORDS) }],
+  [
+    'JSON',
+    '/v1/chat/completions',
+    { response_format: { type: 'json_object' }, ...chatOf('\u0001 '.repeat(1e6)) },
+  ],
+  ['one word', '/v1/chat/completions', { stream: true, ...chatOf(ONE_WORD) }],
+];
+
+test('the longest texts cost no more than a harmless request of their size', async () => {
+  // Nobody says anything of it: read, understood, and answered with a few words.
+  const harmless = (): Promise<Response> =>
+    ask('/v1/chat/completions', {
+      messages: [
+        { role: 'system', content: ONE_WORD },
+        { role: 'user', content: 'hello' },
+      ],
+    });
+  await take(harmless);
+  const measure = await take(harmless);
+  for (const [name, path, body] of HOSTILE) {
+    const taken = await take(() => ask(path, body));
+    expect({
+      name,
+      boundedAnswer: taken.bytes < TEXT_BYTES,
+      time: taken.ms < 10 * measure.ms,
+      stall: taken.stallMs < 10 * measure.stallMs,
+      memory: taken.grownBytes < 8 * TEXT_BYTES,
+    }).toEqual({ name, boundedAnswer: true, time: true, stall: true, memory: true });
+  }
+});
+
+test('a client that reads one chunk and leaves ends the making of its stream', async () => {
+  const client = createClient({ url: service.url, key: BOOTSTRAP_KEY });
+  const { id, key } = await client.newKey({});
+  const leaving = new AbortController();
+  const response = await client.ask('local-echo', {
+    key,
+    body: { stream: true, n: 128, ...chatOf('word '.repeat(20_000)) },
+    signal: leaving.signal,
+  });
+  await response.body?.getReader().read();
+  leaving.abort();
+  const account = await eventually('the account', async () => {
+    const { items } = await client.usage({ group_by: 'key' });
+    return items.find(({ group }) => group === id);
+  });
+  const outcomes = await client.usage({ group_by: 'outcome' });
+  expect(outcomes.items.map(({ group }) => group)).toContain('cancelled');
+  // The whole stream has 16,384 tokens.
+  expect(account.completion_tokens).toBeLessThan(8000);
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  for (const line of metrics.match(/^atrium_model_requests_running\{.*$/gm) ?? [])
+    expect(line).toEndWith(' 0');
+});
