@@ -1,23 +1,39 @@
 // What an event is known by: to tell it when it comes again, and to find the conversation that it belongs to.
 
 import { hash } from 'node:crypto';
+import { appCommandOf } from './app-command.ts';
 import { readClick } from './click.ts';
 import type { ChatappEvent } from './event-schema.ts';
 import { KEY_LENGTH_MAX } from './limits.ts';
 
 /**
- * The same for an event that comes again, and for no other event of its bot: the name of the message that was sent.
- * Other events have no message, or the one that their card stands on; their type, space, time and person tell them.
+ * The same for an event that comes again, and for no other event of its bot: the name of the message that the person has
+ * sent. Other events have no message, or one that the person acts on; their type, space, time and person tell them, and
+ * what was clicked or chosen.
  */
 export function toEventKey(event: ChatappEvent): string {
   const { type, eventTime, message, user, space } = event;
   const name = message?.name ?? '';
-  if (type === 'MESSAGE' && name !== '') return bounded(name);
+  if (name !== '' && isSaid(event)) return bounded(name);
   const click = type === 'CARD_CLICKED' ? readClick(event) : undefined;
   const who = user.name ?? user.email ?? '';
-  const parts = [type, name, space.name ?? '', type === 'CARD_CLICKED' || name === '' ? eventTime : '', who];
-  return `${type.slice(0, KEY_LENGTH_MAX / 2)}:${sha256(JSON.stringify([...parts, click ?? null]))}`;
+  const parts = [type, name, space.name ?? '', eventTime, who, click ?? null, appCommandOf(event)];
+  return `${type.slice(0, KEY_LENGTH_MAX / 2)}:${sha256(JSON.stringify(parts))}`;
 }
+
+/** Whether the message of an event is the one by which it came about. */
+function isSaid(event: ChatappEvent): boolean {
+  if (event.type !== 'APP_COMMAND') return SAID.has(event.type);
+  return (
+    (event.message?.slashCommand ?? undefined) !== undefined || appCommandOf(event).type === 'SLASH_COMMAND'
+  );
+}
+
+const SAID = new Set(['MESSAGE', 'ADDED_TO_SPACE']);
+
+/** The key of a turn, of an event that is answered in several: the last has the event's own. */
+export const toTurnKey = (eventKey: string, turnsAfter: number): string =>
+  turnsAfter === 0 ? eventKey : bounded(`${eventKey}:${turnsAfter} before`);
 
 /**
  * The conversation of an event: its space, where that is a direct message or has no threads, else its thread. (In a

@@ -9,6 +9,8 @@ const WITHOUT_MESSAGE = new Set([
   'CARD_CLICKED',
   'APP_COMMAND',
   'APP_HOME',
+  'SUBMIT_FORM',
+  'WIDGET_UPDATED',
 ]);
 
 const checkMessage = createValidator(ChatappMessageRequest);

@@ -1,5 +1,6 @@
 // What a bot does about an event. Nothing here waits, or knows of a model.
 
+import { appCommandOf } from './app-command.ts';
 import type { Bot, Command } from './bot.ts';
 import { readClick, renderClick } from './click.ts';
 import type { ChatappEvent, ChatappMessage } from './event-schema.ts';
@@ -8,6 +9,10 @@ export type Plan =
   | { kind: 'nothing' }
   /** Tell it to the person, outside the conversation. */
   | { kind: 'tell'; text: string }
+  /** The turns of the conversation that answer the event, one after the other. */
+  | { kind: 'converse'; turns: readonly PlannedTurn[] };
+
+export type PlannedTurn =
   /** An answer that stands before, to a message or to none. */
   | { kind: 'reply'; message: string | null; reply: string }
   | { kind: 'ask'; message: string; agentId: string | null };
@@ -26,7 +31,7 @@ export function planAnswer(bot: Bot, event: ChatappEvent): Plan {
       // The message is the card's, which the bot itself has sent.
       return fromBot(event.user.type) ? NOTHING : planClick(bot, event);
     case 'ADDED_TO_SPACE':
-      return bot.welcomeText === null ? NOTHING : { kind: 'reply', message: null, reply: bot.welcomeText };
+      return planWelcome(bot, event);
     default:
       return NOTHING;
   }
@@ -34,17 +39,35 @@ export function planAnswer(bot: Bot, event: ChatappEvent): Plan {
 
 const fromBot = (type: string | null | undefined): boolean => type === 'BOT';
 
+const converse = (...turns: readonly PlannedTurn[]): Plan =>
+  turns.length === 0 ? NOTHING : { kind: 'converse', turns };
+
 function planMessage(bot: Bot, event: ChatappEvent): Plan {
+  const turn = planSaid(bot, event, argumentOf(event.message) || typedOf(event.message));
+  return turn === undefined ? NO_TEXT : converse(turn);
+}
+
+/** A person who adds the bot by a mention may ask something with it; the mention alone, which is a text, asks nothing. */
+function planWelcome(bot: Bot, event: ChatappEvent): Plan {
   const { message } = event;
-  const typed = (message?.text ?? '').trim();
-  const text = argumentOf(message) || typed;
-  const given = message?.slashCommand?.commandId ?? appCommandOf(event);
+  const bare = typeof message?.argumentText === 'string' ? argumentOf(message) : typedOf(message);
+  const turn = planSaid(bot, event, bare);
+  return converse(
+    ...(bot.welcomeText === null ? [] : [{ kind: 'reply', message: null, reply: bot.welcomeText } as const]),
+    ...(turn === undefined ? [] : [turn]),
+  );
+}
+
+/** What a person said, `text` without the mention; undefined where that is nothing. */
+function planSaid(bot: Bot, event: ChatappEvent, text: string): PlannedTurn | undefined {
+  const given = event.message?.slashCommand?.commandId ?? appCommandOf(event).id;
   const command = given === undefined ? undefined : bot.commands.find(({ id }) => id === Number(given));
   if (command !== undefined) {
     const name = `/${command.name.replace(/^\//, '')}`;
-    return planCommand(bot, command, { said: typed || text || name, asked: text || name });
+    const said = typedOf(event.message) || text || name;
+    return planCommand(bot, command, { said, asked: text || name });
   }
-  return text === '' ? NO_TEXT : { kind: 'ask', message: text, agentId: bot.agentId };
+  return text === '' ? undefined : { kind: 'ask', message: text, agentId: bot.agentId };
 }
 
 /** A click whose function has a command's name is that command. */
@@ -53,24 +76,24 @@ function planClick(bot: Bot, event: ChatappEvent): Plan {
   const text = renderClick(click);
   if (text === '') return NOTHING;
   const command = bot.commands.find(({ name }) => name.replace(/^\//, '') === click.name);
-  if (command !== undefined) return planCommand(bot, command, { said: text, asked: text });
-  return { kind: 'ask', message: text, agentId: bot.agentId };
+  if (command !== undefined) return converse(planCommand(bot, command, { said: text, asked: text }));
+  return converse({ kind: 'ask', message: text, agentId: bot.agentId });
 }
 
-function planCommand(bot: Bot, command: Command, { said, asked }: { said: string; asked: string }): Plan {
+function planCommand(
+  bot: Bot,
+  command: Command,
+  { said, asked }: { said: string; asked: string },
+): PlannedTurn {
   if (command.reply !== null) return { kind: 'reply', message: said, reply: command.reply };
   return { kind: 'ask', message: asked, agentId: command.agent_id ?? bot.agentId };
 }
+
+/** The text with the bot's mention. */
+const typedOf = (message: ChatappMessage | null | undefined): string => (message?.text ?? '').trim();
 
 /** The text without the bot's mention. */
 function argumentOf(message: ChatappMessage | null | undefined): string {
   const argument = message?.argumentText;
   return typeof argument === 'string' ? argument.trim() : '';
-}
-
-/** The command of newer events, which may have no message. */
-function appCommandOf(event: ChatappEvent): unknown {
-  const { appCommandMetadata: metadata } = event as { appCommandMetadata?: unknown };
-  if (typeof metadata !== 'object' || metadata === null || !('appCommandId' in metadata)) return undefined;
-  return metadata.appCommandId;
 }

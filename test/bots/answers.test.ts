@@ -197,6 +197,37 @@ describe('answers that stand before', () => {
   });
 });
 
+describe('being added by a mention', () => {
+  const added = (text: string): ChatappEvent => ({ ...messageEvent(text), type: 'ADDED_TO_SPACE' });
+
+  test('is two turns of the conversation, the welcome first, told apart by their ids', async () => {
+    const event = added('question');
+    const { message } = await createProcess()(bot, event);
+    expect(message).toEqual({ text: 'Hello.\n\nYou said: question' });
+    expect(told).toMatchObject([{ message: null, reply: 'Hello.', channelSessionId: 'spaces/dm' }]);
+    const name = event.message?.name ?? '';
+    expect(asked).toMatchObject([{ message: 'question', channelMessageId: name }]);
+    expect(told[0]?.channelMessageId).not.toBe(name);
+    await createProcess()(bot, event);
+    expect([told.length, asked.length]).toEqual([1, 1]);
+  });
+
+  test('has the welcome also where the answer fails or is late, and asks again the next time', async () => {
+    const event = added('question');
+    fakeAsk = () => Promise.reject(upstreamFailed('it failed'));
+    const failed = await createProcess()(bot, event);
+    expect(failed.message.text).toStartWith('Hello.\n\nSorry');
+    const { promise, resolve } = Promise.withResolvers<{ answer: string }>();
+    fakeAsk = () => promise;
+    const late = await createProcess(50)(bot, event);
+    expect(late.message.text).toStartWith('Hello.\n\nI am still thinking');
+    resolve({ answer: 'at last' });
+    expect((await createProcess()(bot, event)).message).toEqual({ text: 'Hello.\n\nat last' });
+    // The conversation takes the welcome, which comes with the same id, for the one that it has.
+    expect(new Set(told.map(({ channelMessageId }) => channelMessageId)).size).toBe(1);
+  });
+});
+
 test('replies are deleted when they are old, some at a time', async () => {
   const { sql } = database;
   const replies = createReplyStore(sql);

@@ -29,7 +29,9 @@ describe('a cut text', () => {
   });
 });
 
-const event = (fields: Partial<Record<keyof ChatappEvent | 'action', unknown>>): ChatappEvent =>
+const event = (
+  fields: Partial<Record<keyof ChatappEvent | 'action' | 'appCommandMetadata', unknown>>,
+): ChatappEvent =>
   ({
     type: 'MESSAGE',
     eventTime: '2026-01-31T10:00:00Z',
@@ -48,6 +50,26 @@ describe('the key of an event', () => {
     expect(toEventKey(same)).toBe(named.name);
   });
 
+  test('is the name of the message by which the bot was added, or a slash command given', () => {
+    const added = event({ type: 'ADDED_TO_SPACE', message: named });
+    expect(toEventKey(added)).toBe(named.name);
+    const slash = { ...named, slashCommand: { commandId: '1' } };
+    expect(toEventKey(event({ type: 'APP_COMMAND', message: slash }))).toBe(named.name);
+    const appCommandMetadata = { appCommandId: 1, appCommandType: 'SLASH_COMMAND' };
+    expect(toEventKey(event({ type: 'APP_COMMAND', message: named, appCommandMetadata }))).toBe(named.name);
+  });
+
+  test('tells commands about one message by their time and their number', () => {
+    const command = (appCommandId: number, eventTime: string) =>
+      event({
+        ...{ type: 'APP_COMMAND', message: named, eventTime },
+        appCommandMetadata: { appCommandId, appCommandType: 'MESSAGE_ACTION' },
+      });
+    const events = [command(1, 'a'), command(2, 'a'), command(1, 'b')];
+    expect(new Set(events.map(toEventKey)).size).toBe(3);
+    expect(toEventKey(command(1, 'a'))).toBe(toEventKey(command(1, 'a')));
+  });
+
   test('is, without a message, its type, space, time and person', () => {
     const base = event({ type: 'ADDED_TO_SPACE' });
     const others = [
@@ -55,7 +77,7 @@ describe('the key of an event', () => {
       event({ type: 'ADDED_TO_SPACE', space: { name: 'spaces/other' } }),
       event({ type: 'ADDED_TO_SPACE', eventTime: '2026-01-31T10:00:01Z' }),
       event({ type: 'ADDED_TO_SPACE', user: { name: 'users/2' } }),
-      event({ type: 'ADDED_TO_SPACE', message: named }),
+      event({ type: 'APP_COMMAND', message: named }),
       event({ message: named }),
       event({ message: {} }),
     ];

@@ -6,14 +6,16 @@ import { ServiceError, ValidationFailure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { Bot } from '../bot.ts';
-import { toEventKey, toSessionKey } from '../event-keys.ts';
+import { toEventKey, toSessionKey, toTurnKey } from '../event-keys.ts';
 import type { ChatappEvent } from '../event-schema.ts';
 import { type Message, renderMessage } from '../message.ts';
-import { type Plan, planAnswer } from '../plan.ts';
+import { type PlannedTurn, planAnswer } from '../plan.ts';
 import type { ReplyStore } from '../store/replies.ts';
 
 const CHANNEL = 'google_chat';
 const PLUGIN = 'chatapp';
+
+const PARAGRAPH = '\n\n';
 
 const THINKING = 'I am still thinking about this. Please ask me again in a moment.';
 const BUSY = 'Sorry, I am still busy with what you wrote before. Please try again in a moment.';
@@ -46,20 +48,20 @@ export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, l
     const stored = await replies.find(bot, eventKey);
     if (stored !== undefined) return { message: stored, replayed: true };
     // 3. The conversation answers, and stores both. When this process dies, the event comes again and is answered then.
-    const turn = { ...toTurn(bot, event, eventKey), ...(key === undefined ? {} : { key }) };
-    const outcome = await converseInTime(converse, { turn, plan, answerTimeoutMs });
+    const turn = { ...toTurn(bot, event), ...(key === undefined ? {} : { key }) };
+    const outcome = await converseInTime(converse, { turn, turns: plan.turns, eventKey, answerTimeoutMs });
     if ('error' in outcome) {
       log.warn({ bot: bot.id, workspace: bot.workspaceId, err: outcome.error }, 'a bot could not answer');
-      return fresh(outcome.apology);
     }
-    if ('late' in outcome) return fresh(THINKING);
+    const text = outcome.answers.join(PARAGRAPH);
+    if (!outcome.complete) return fresh(text);
     // 4. What is said is kept first; a crash in between loses nothing, for the conversation has the answer.
-    const message = renderMessage(event, outcome.answer);
+    const message = renderMessage(event, text);
     return replies.keep(bot, { eventKey, message, at: clock.now() });
   };
 }
 
-function toTurn(bot: Bot, event: ChatappEvent, channelMessageId: string): Turn {
+function toTurn(bot: Bot, event: ChatappEvent): Omit<Turn, 'channelMessageId'> {
   const email = event.user.email ?? event.message?.sender?.email ?? '';
   return {
     workspaceId: bot.workspaceId,
@@ -68,41 +70,68 @@ function toTurn(bot: Bot, event: ChatappEvent, channelMessageId: string): Turn {
     channelId: bot.id,
     channelSessionId: toSessionKey(event),
     user: email.toLowerCase(),
-    channelMessageId,
   };
 }
 
-type Conversation = Extract<Plan, { kind: 'ask' | 'reply' }>;
-type Outcome = { answer: string } | { late: true } | { error: unknown; apology: string };
+/** What is said, in paragraphs; `complete` where it is the answer, and nothing that another try makes better. */
+type Outcome = { answers: readonly string[]; complete: boolean; error?: unknown };
+
+type Conversation = {
+  turn: Omit<Turn, 'channelMessageId'>;
+  turns: readonly PlannedTurn[];
+  eventKey: string;
+};
 
 /** Throws where the database is away: the platform then sends the event again. */
 async function converseInTime(
   converse: Converse,
-  { turn, plan, answerTimeoutMs }: { turn: Turn; plan: Conversation; answerTimeoutMs: number },
+  { answerTimeoutMs, ...conversation }: Conversation & { answerTimeoutMs: number },
 ): Promise<Outcome> {
+  const answers: string[] = [];
   const leaving = new AbortController();
   const { promise: late, resolve } = Promise.withResolvers<Outcome>();
-  const timer = setTimeout(() => resolve({ late: true }), answerTimeoutMs);
+  const timer = setTimeout(
+    () => resolve({ answers: [...answers, THINKING], complete: false }),
+    answerTimeoutMs,
+  );
+  const taking = takeTurns(converse, { ...conversation, answers, signal: leaving.signal }).then(
+    () => ({ answers, complete: true }),
+    (error: unknown) => ({ answers: [...answers, apologyFor(error)], complete: false, error }),
+  );
   try {
-    return await Promise.race([late, ask(converse, { turn, plan, signal: leaving.signal }).catch(excuse)]);
+    return await Promise.race([late, taking]);
   } finally {
     clearTimeout(timer);
     leaving.abort();
   }
 }
 
-function ask(
+/** One after the other, each once the one before has its answer. */
+async function takeTurns(
   converse: Converse,
-  { turn, plan, signal }: { turn: Turn; plan: Conversation; signal: AbortSignal },
-): Promise<{ answer: string }> {
-  if (plan.kind === 'reply') return converse.reply({ ...turn, message: plan.message, reply: plan.reply });
-  const agent = plan.agentId === null ? {} : { agentId: plan.agentId };
-  return converse.ask({ ...turn, message: plan.message, ...agent, signal });
+  { turn, turns, eventKey, answers, signal }: Conversation & { answers: string[]; signal: AbortSignal },
+): Promise<void> {
+  for (const [index, planned] of turns.entries()) {
+    signal.throwIfAborted();
+    const channelMessageId = toTurnKey(eventKey, turns.length - 1 - index);
+    const { answer } = await takeTurn(converse, { turn: { ...turn, channelMessageId }, planned, signal });
+    if (answer !== '') answers.push(answer);
+  }
 }
 
-function excuse(error: unknown): Outcome {
+function takeTurn(
+  converse: Converse,
+  { turn, planned, signal }: { turn: Turn; planned: PlannedTurn; signal: AbortSignal },
+): Promise<{ answer: string }> {
+  if (planned.kind === 'reply')
+    return converse.reply({ ...turn, message: planned.message, reply: planned.reply });
+  const agent = planned.agentId === null ? {} : { agentId: planned.agentId };
+  return converse.ask({ ...turn, message: planned.message, ...agent, signal });
+}
+
+function apologyFor(error: unknown): string {
   if (error instanceof ServiceError && !isUnavailable(error.cause))
-    return { error, apology: error.kind === 'too-many-requests' ? BUSY : FAILED };
-  if (error instanceof ValidationFailure) return { error, apology: FAILED };
+    return error.kind === 'too-many-requests' ? BUSY : FAILED;
+  if (error instanceof ValidationFailure) return FAILED;
   throw error;
 }

@@ -28,8 +28,9 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
       summary: 'Take an event of a chat app, and answer it',
       description:
         'Authorised by the token of the platform, as the bot is registered, or by an API key. Events of the types ' +
-        '`ADDED_TO_SPACE`, `REMOVED_FROM_SPACE`, `CARD_CLICKED`, `APP_COMMAND` and `APP_HOME` need no `message`, ' +
-        '`configCompleteRedirectUrl` and `common`. An event that comes again is answered as before, with the header ' +
+        '`ADDED_TO_SPACE`, `REMOVED_FROM_SPACE`, `CARD_CLICKED`, `APP_COMMAND`, `APP_HOME`, `SUBMIT_FORM` and ' +
+        '`WIDGET_UPDATED` need no `message`, `configCompleteRedirectUrl` and `common`. ' +
+        'An event that comes again is answered as before, with the header ' +
         '`Idempotent-Replayed: true`. A model that fails or takes too long is told of in the answer.',
       events: [
         ...['chat.create', 'messages.user.new'],

@@ -117,6 +117,53 @@ describe('a conversation', () => {
   });
 });
 
+describe('being added by a mention', () => {
+  const added = (text: string, argument: string, more: object = {}) => {
+    const { message } = messageEvent(text, { argumentText: argument, ...more }) as { message: object };
+    return spaceEvent('ADDED_TO_SPACE', { message });
+  };
+
+  test('is answered by the welcome and the answer in one, and likewise when it comes again', async () => {
+    const event = added('@Bot where is the report', ' where is the report');
+    const first = await send(event);
+    expect(replyOf(first).text).toStartWith(`${WELCOME}\n\n`);
+    expect(replyOf(first).text).toContain('where is the report');
+    expect(replyOf(first).text).not.toContain('@Bot');
+    const second = await send(event);
+    expect(isReplay(second)).toBe(true);
+    expect(replyOf(second)).toEqual(replyOf(first));
+  });
+
+  test('is one event with the message that was sent, should that come too', async () => {
+    const event = added('@Bot once', ' once') as { message: { name: string } };
+    const first = await send(event);
+    const message = await send(messageEvent('@Bot once', event.message));
+    expect(isReplay(message)).toBe(true);
+    expect(replyOf(message)).toEqual(replyOf(first));
+  });
+
+  test('with a command is answered by the welcome and the reply of the command', async () => {
+    const event = added('@Bot /help', '', { slashCommand: { commandId: '1' } });
+    expect(replyOf(await send(event))).toEqual({ text: `${WELCOME}\n\n${HELP}` });
+  });
+
+  test('alone, which asks nothing, is answered by the welcome', async () => {
+    expect(replyOf(await send(added('@Bot', '')))).toEqual({ text: WELCOME });
+    expect(replyOf(await send(added('', '', { text: undefined, argumentText: undefined })))).toEqual({
+      text: WELCOME,
+    });
+  });
+
+  test('is answered without a welcome where the bot has none', async () => {
+    const silent = await registerBot(setting, keys.url);
+    const authorization = await signer.token();
+    const { text = '' } = replyOf(await silent.send(added('@Bot what now', ' what now'), authorization));
+    expect(text).toContain('what now');
+    expect(text).not.toStartWith('\n');
+    expect(replyOf(await silent.send(added('@Bot', ''), authorization))).toEqual({});
+  });
+});
+
 describe('a message', () => {
   test('is read without the mention, where the platform tells it apart', async () => {
     const mentioned = messageEvent('@Bot what is new', { argumentText: ' what is new ' });
@@ -168,7 +215,8 @@ describe('other events', () => {
   });
 
   test('that ask for nothing get nothing', async () => {
-    expect(replyOf(await send(spaceEvent('APP_HOME')))).toEqual({});
+    for (const type of ['APP_HOME', 'WIDGET_UPDATED', 'SUBMIT_FORM'])
+      expect(replyOf(await send(spaceEvent(type)))).toEqual({});
     expect(replyOf(await send(messageEvent('x', {}, { type: 'WIDGET_UPDATED' })))).toEqual({});
     expect(replyOf(await send(spaceEvent('CARD_CLICKED')))).toEqual({});
     const silent = await registerBot(setting, keys.url);

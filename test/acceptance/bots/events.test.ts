@@ -92,7 +92,10 @@ describe('a message', () => {
 });
 
 describe('another event', () => {
-  const TYPES = ['ADDED_TO_SPACE', 'REMOVED_FROM_SPACE', 'CARD_CLICKED', 'APP_COMMAND', 'APP_HOME'];
+  const TYPES = [
+    ...['ADDED_TO_SPACE', 'REMOVED_FROM_SPACE', 'CARD_CLICKED', 'APP_COMMAND', 'APP_HOME'],
+    ...['WIDGET_UPDATED', 'SUBMIT_FORM'],
+  ];
   test.each(TYPES)('%s needs its time, its person and its space alone', async (type) => {
     expectStatus(await send(spaceEvent(type)), 200);
     expectStatus(await send(spaceEvent(type, { message: null, common: null })), 200);
@@ -145,7 +148,9 @@ describe('a body', () => {
       },
       { requiredKeys: [] },
     );
-    const type = fc.constantFrom('MESSAGE', 'ADDED_TO_SPACE', 'CARD_CLICKED', 'APP_COMMAND', 'X');
+    const type = fc.constantFrom(
+      ...['MESSAGE', 'ADDED_TO_SPACE', 'CARD_CLICKED', 'APP_COMMAND', 'WIDGET_UPDATED', 'X'],
+    );
     const event = fc.record({
       ...{ type, eventTime: fc.oneof(fc.string({ unit: 'binary' }), value) },
       ...{ message: fc.oneof(message, value), user: fc.constantFrom<unknown>(USER, {}, 1) },
