@@ -84,6 +84,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     invalidation,
     streamChat: gateway.streamChat,
     searchDocuments: documents.searchAsPerson,
+    visibleDocuments: documents.visibleTo,
     requireWorkspace: access.requireWorkspace,
     record: usage.record,
     log,

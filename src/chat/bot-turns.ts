@@ -1,6 +1,6 @@
 // Turns of conversations that bots bring: the same line, the same memory, the same events.
 
-import { toCaller } from './caller.ts';
+import { BOTS, toCaller } from './caller.ts';
 import type { Turn as BotTurn, Converse } from './converse.ts';
 import type { Tell } from './events.ts';
 import { requestKeyOf, sessionKeyOf } from './session-key.ts';
@@ -30,7 +30,7 @@ export function createConverse({
       if (result !== 'no session' && result !== undefined) return result;
       // Each question says who answers it: the first one's agent is not the conversation's.
       const session = { ...turn, personaId: 0, agiId: '', person: personOf(turn) };
-      tell((await sessions.open(session, { rebinds: false })).event);
+      tell((await sessions.open(session, { reach: BOTS, rebinds: false })).event);
     }
     throw new Error('a session is deleted whenever it is made');
   };
@@ -41,6 +41,7 @@ export function createConverse({
         take({
           workspaceId: turn.workspaceId,
           place: { sessionKey: sessionKeyOf(turn) },
+          reach: BOTS,
           requestKey: requestKeyOf(turn.channelMessageId),
           message,
           channelMessageId: turn.channelMessageId,
@@ -77,8 +78,8 @@ const personOf = ({ user, key }: Pick<BotTurn, 'user' | 'key'>): string =>
 /** A key vouches for its owner, not for the person whom an event names. */
 const callerOf = (turn: Pick<BotTurn, 'user' | 'key'>): TurnCaller =>
   turn.key === undefined
-    ? { email: turn.user }
-    : { ...toCaller(turn.key), email: personOf(turn), readsAs: turn.key.email };
+    ? { email: turn.user, readsAs: turn.user }
+    : { ...toCaller(turn.key), email: personOf(turn) };
 
 function whenAborted(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();

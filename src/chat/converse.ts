@@ -11,8 +11,8 @@ export type Turn = {
   channelSessionId: string;
   /** The person's e-mail, lower-cased; `''` where it is unknown. */
   user: string;
-  /** The key that brought it, where one did: its limits count, and what its owner may see can be cited. */
-  key?: Pick<Principal, 'keyId' | 'email' | 'limits'>;
+  /** The key that brought it, where one did: its limits count, and what its owner may see can be cited with it. */
+  key?: Pick<Principal, 'keyId' | 'email' | 'limits' | 'scopes'>;
   /** Of the person's message, unique within the session: the same again gives the stored answer. */
   channelMessageId: string;
 };

@@ -38,10 +38,11 @@ export function createGenerate({
   timeoutMs = TURN_TIMEOUT_MS,
 }: GenerateDeps): Generate {
   const findPassages = async (agent: Agent, turn: Turn): Promise<Passage[]> => {
-    if (agent.knowledge === 'none') return [];
     const { workspaceId, caller, message } = turn;
+    const { readsAs } = caller;
+    if (agent.knowledge === 'none' || readsAs == null) return [];
     try {
-      return await knowledge.find({ workspaceId, email: caller.readsAs ?? caller.email, text: message });
+      return await knowledge.find({ workspaceId, email: readsAs, text: message });
     } catch (error) {
       // An answer without citations is better than none.
       log.warn({ err: error, workspace_id: workspaceId }, 'knowledge could not be searched');

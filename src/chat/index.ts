@@ -13,6 +13,7 @@ import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { type Agent, createFindAgent, parseAgentKey } from './agents.ts';
 import { createConverse } from './bot-turns.ts';
+import { createShowCitations, type VisibleDocuments } from './citations.ts';
 import type { Converse } from './converse.ts';
 import { createTell } from './events.ts';
 import { chatFigures, createCounts } from './figures.ts';
@@ -45,6 +46,7 @@ export type ChatDeps = {
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
   streamChat: StreamChat;
   searchDocuments: SearchDocuments;
+  visibleDocuments: VisibleDocuments;
   /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
   record: RecordEvent;
@@ -105,14 +107,15 @@ export function createChat(deps: ChatDeps): {
   invalidation.subscribe('chat-first', (answerId) => line.isFirst(Number(answerId)), ignore);
   invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
   const take = createTakeQuestion({ store: stores.turns, line, tell });
-  const messages = createMessages({ store: stores.messages, sessions: stores.sessions, tell });
+  const show = createShowCitations(deps.visibleDocuments);
+  const messages = createMessages({ store: stores.messages, sessions: stores.sessions, show, tell });
 
   return {
     routes: [
       ...conversationRoutes({
         createSession: createCreateSession({ store: stores.sessions, tell }),
-        sendMessage: createSendMessage({ take }),
-        editMessage: createEditMessage({ take }),
+        sendMessage: createSendMessage({ take, show }),
+        editMessage: createEditMessage({ take, show }),
       }),
       ...sessionRoutes({ sessions: createSessions({ store: stores.sessions, tell }), messages }),
       ...messageRoutes(messages),

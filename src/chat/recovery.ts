@@ -38,7 +38,8 @@ export function createRecovery({ store, turns, outbox, line, counts, tell, log }
     if (turn.attempt > ATTEMPTS_MAX) {
       const failure = toFailure(upstreamFailed('The answer could not be made'));
       const finished = await turns.finish(turn, { failure });
-      if (finished.outcome === 'stored' && finished.nextId !== null) line.isFirst(finished.nextId);
+      if (finished.outcome === 'stored' && finished.nextId !== null)
+        line.isFirst(finished.nextId, finished.historyVersion);
       return line.isOver(turn.answerId);
     }
     recovered.add(turn.answerId);

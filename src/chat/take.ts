@@ -1,6 +1,13 @@
 // A question is taken once: stored with its place in the session's line, or led to the answer that it has already.
 
-import { notFound, tooLarge, tooManyRequests, upstreamTimeout, valueError } from '../core/errors.ts';
+import {
+  forbidden,
+  notFound,
+  tooLarge,
+  tooManyRequests,
+  upstreamTimeout,
+  valueError,
+} from '../core/errors.ts';
 import { withDeadline } from '../infra/postgres/client.ts';
 import type { Tell } from './events.ts';
 import { closedFeed, type Feed } from './feed.ts';
@@ -14,8 +21,8 @@ export type Taken = { feed: Feed; replayed: boolean };
 export type TakeQuestion = (question: Question) => Promise<Taken | 'no session'>;
 
 /**
- * Durable when it resolves, and answered whether or not anybody waits. Throws 404, 413, 429 for a line that is full,
- * and ValidationFailure for a known id with another text.
+ * Durable when it resolves, and answered whether or not anybody waits. Throws 403 for an agent whose knowledge the
+ * key may not read, 404, 413, 429 for a line that is full, and ValidationFailure for a known id with another text.
  */
 export function createTakeQuestion({
   store,
@@ -54,6 +61,10 @@ export function createTakeQuestion({
         throw notFound('There is no user message of this id');
       case 'deleted':
         throw notFound('The message was deleted');
+      case 'no documents':
+        throw forbidden(
+          'The API key lacks the scope documents:read, which an agent with knowledge of documents needs',
+        );
       case 'full':
         throw tooManyRequests('Too many messages of this session wait for their answers', {
           retryAfterSeconds: RETRY_AFTER_SECONDS,

@@ -19,8 +19,8 @@ export type TurnLine = {
   enter(turn: Turn, isFirst: boolean): Feed;
   /** An answer that is made in this process, or in another one. */
   follow(ids: { userMessageId: number; answerId: number }): Feed;
-  /** The answer is the first of its line now. */
-  isFirst(answerId: number): void;
+  /** The answer is the first of its line now. Where nobody knows what was deleted meanwhile, memory does not count. */
+  isFirst(answerId: number, historyVersion?: number): void;
   /** The answer was stored, or will never be, by whatever process. */
   isOver(answerId: number): void;
   /** Whether its answer is being made here, or stands in line here. */
@@ -67,7 +67,7 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
       if (finished.outcome === 'stored') {
         tell(finished.event);
         counts['answer' in result ? 'answered' : 'failed'] += 1;
-        if (finished.nextId !== null) isFirst(finished.nextId);
+        if (finished.nextId !== null) isFirst(finished.nextId, finished.historyVersion);
       } else {
         memory.forget(turn.answerId);
         counts.superseded += 1;
@@ -139,9 +139,11 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
       await over.promise;
     }
   };
-  const isFirst = (answerId: number): void => {
+  const isFirst = (answerId: number, historyVersion = UNKNOWN_VERSION): void => {
     const entry = entries.get(answerId);
-    if (entry !== undefined) begin(entry);
+    if (entry === undefined || entry.running !== undefined) return;
+    entry.turn = { ...entry.turn, historyVersion };
+    begin(entry);
   };
   /** Lets those who follow an answer look at it again. */
   const release = (answerId: number): void => {
@@ -189,5 +191,8 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
     },
   };
 }
+
+/** What was deleted while a question stood in line is not in the version that it was taken with. */
+const UNKNOWN_VERSION = -1;
 
 const endingRefusal = () => unavailable('The service is shutting down');

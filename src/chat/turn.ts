@@ -8,8 +8,8 @@ export type TurnCaller = {
   email: string;
   keyId?: string;
   limits?: KeyLimits;
-  /** Whose documents may be cited, where that is not the person of the e-mail. */
-  readsAs?: string;
+  /** Whose documents may be cited, by e-mail; null: none, for the key lacks the scope. */
+  readsAs: string | null;
 };
 
 /** A question that was taken and has no answer yet. */

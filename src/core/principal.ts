@@ -30,5 +30,5 @@ export type Principal = {
 };
 
 /** Administrators of a workspace: scope `admin`, or `operator`, which administers every workspace. */
-export const isAdmin = (principal: Principal): boolean =>
+export const isAdmin = (principal: Pick<Principal, 'scopes'>): boolean =>
   principal.scopes.has('admin') || principal.scopes.has('operator');

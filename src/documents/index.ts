@@ -6,6 +6,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
+import type { Principal } from '../core/principal.ts';
 import type { ReadinessCheck } from '../http/health.ts';
 import type { Figure } from '../http/metrics.ts';
 import type { Route } from '../http/operation.ts';
@@ -30,6 +31,7 @@ import { createPurge } from './operations/purge.ts';
 import { createRestore } from './operations/restore.ts';
 import { createSearch } from './operations/search.ts';
 import { createSearchAsPerson, type SearchAsPersonDeps } from './operations/search-as-person.ts';
+import { toViewer } from './policy.ts';
 import { createAnswer } from './routes/answers.ts';
 import { archiveRoutes } from './routes/archive.ts';
 import { binRoutes } from './routes/bin.ts';
@@ -67,6 +69,8 @@ export function createDocuments(deps: DocumentsDeps): {
   checks: ReadinessCheck[];
   figures: Figure[];
   searchAsPerson: ReturnType<typeof createSearchAsPerson>;
+  /** Those of the documents that the caller may see now. */
+  visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;
 } {
   const { sql, objects, invalidation, clock, log, settings } = deps;
   const entries = createSearchEntries();
@@ -170,6 +174,8 @@ export function createDocuments(deps: DocumentsDeps): {
   const retention = createRetention({ store, clock, retentionDays, changed, objectsQueued });
   return {
     routes,
+    visibleTo: async (principal, ids) =>
+      new Set((await store.visibleAmong(toViewer(principal), ids)).map(({ id }) => id)),
     searchAsPerson: createSearchAsPerson({ search: find, findUserByEmail: deps.findUserByEmail }),
     checks: search.checks,
     figures: search.figures,

@@ -3,6 +3,7 @@
 import type { Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
 import { documentColumns } from './columns.ts';
+import { createConditions, type Preference } from './conditions.ts';
 import { curatorsOf, type Document, type DocumentChanges, type Located } from './document.ts';
 import { LIST_BYTES_MAX } from './limits.ts';
 import type { Viewer } from './policy.ts';
@@ -12,9 +13,6 @@ import type { SearchEntries } from './search/postgres/entries.ts';
 export const OBJECT_DELETION = 'documents.delete-object';
 
 export type NewDocument = Omit<Document, 'createdAt' | 'curators' | 'deletedAt' | 'archivedAt'>;
-
-/** Which of several namesakes is meant: the newest that the operation can act on, else the newest visible. */
-export type Preference = 'live' | 'editable' | 'to-archive' | 'to-unarchive';
 
 /** A document and which version of its row it is. */
 export type Found = Document & { version: string };
@@ -26,23 +24,7 @@ export type DocumentStore = ReturnType<typeof createDocumentStore>;
 export function createDocumentStore(sql: Sql, entries: SearchEntries) {
   const columns = documentColumns(sql);
 
-  const administered = (viewer: Viewer) => (viewer.admin ? sql`true` : sql`owner_id = ${viewer.userId}`);
-  const edited = (viewer: Viewer) =>
-    viewer.admin ? sql`true` : sql`(owner_id = ${viewer.userId} OR ${viewer.email} = ANY (curators))`;
-  const visible = (viewer: Viewer) =>
-    viewer.admin
-      ? sql`true`
-      : sql`(owner_id = ${viewer.userId}
-             OR (deleted_at IS NULL AND (status = 'public' OR ${viewer.email} = ANY (curators))))`;
-
-  const preferred = (preference: Preference, viewer: Viewer) =>
-    ({
-      live: () => sql`deleted_at IS NULL`,
-      editable: () => sql`deleted_at IS NULL AND ${edited(viewer)}`,
-      'to-archive': () => sql`deleted_at IS NULL AND archived_at IS NULL AND ${edited(viewer)}`,
-      'to-unarchive': () => sql`deleted_at IS NULL AND archived_at IS NOT NULL AND ${edited(viewer)}`,
-    })[preference]();
-
+  const { administered, edited, visible, preferred } = createConditions(sql);
   /** About what a record's free-form part takes in an answer. */
   const bytes = sql`(length(coalesce(summary, '')) + length(coalesce(access::text, ''))
     + length(coalesce(slots::text, '')) + length(coalesce(tags::text, '')) + length(coalesce(categories::text, '')))`;
@@ -118,6 +100,11 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
         LIMIT 1`;
       return row;
     },
+
+    /** Those of the documents that the viewer sees. */
+    visibleAmong: (viewer: Viewer, ids: readonly string[]): Promise<{ id: string }[]> => sql`
+      SELECT id FROM documents
+      WHERE workspace_id = ${viewer.workspaceId} AND id = ANY (${ids as string[]}::uuid[]) AND ${visible(viewer)}`,
 
     /**
      * Applies the changes to the document as it was found; undefined when it has changed since, is binned, or is not

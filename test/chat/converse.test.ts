@@ -1,6 +1,7 @@
 // What bots are given: turns that are stored, counted and remembered like those of any channel.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expectStatus } from '../acceptance/support/caller.ts';
 import { freshId } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
 import { type ChatProcess, type ChatSetting, startSetting } from './setting.ts';
@@ -92,6 +93,34 @@ test('an agent that is asked for by id answers this turn', async () => {
   expect((await stored(session)).told.filter((told) => told.startsWith('chat.'))).toEqual([
     'chat.create ada@example.com',
   ]);
+});
+
+test('an edited question goes to the agent that it had asked for', async () => {
+  await chat.putAgent('night', { name: 'Night', kind: 'agent', instructions: 'It is night.' });
+  const session = freshId();
+  await chat.converse.ask({ ...turnOf(session), message: 'night', agentId: 'night', signal });
+  await chat.converse.ask({ ...turnOf(session), message: 'day', signal });
+  const { rows } = await stored(session);
+  const edited = async (index: number): Promise<number> => {
+    const answer = await chat.edit(rows[index]?.message_id ?? 0, { message: `edited ${index}` });
+    return (JSON.parse(answer.text) as { user_message_id: number }).user_message_id;
+  };
+  const again = await edited(0);
+  expect(chat.model.calls.at(-1)?.messages[0]?.content).toBe('It is night.');
+  expectStatus(await chat.edit(again, { message: 'edited again' }), 200);
+  expect(chat.model.calls.at(-1)?.messages[0]?.content).toBe('It is night.');
+  await edited(2);
+  expect(chat.model.calls.at(-1)?.messages[0]?.content).not.toBe('It is night.');
+});
+
+test('a key without documents:read has no answer from an agent with knowledge; the platform has', async () => {
+  await chat.putAgent('reader', { name: 'Reader', kind: 'persona', knowledge: 'documents' });
+  const turn = () => ({ ...turnOf(freshId()), message: 'what?', agentId: 'reader', signal });
+  const key = { keyId: '', email: 'bot@example.com', limits: {}, scopes: new Set(['bots'] as const) };
+  await expect(chat.converse.ask({ ...turn(), key })).rejects.toMatchObject({ kind: 'forbidden' });
+  const scopes = new Set(['bots', 'documents:read'] as const);
+  expect(await chat.converse.ask({ ...turn(), key: { ...key, scopes } })).toBeDefined();
+  expect(await chat.converse.ask(turn())).toBeDefined();
 });
 
 test('who stops waiting finds the answer later', async () => {

@@ -25,7 +25,7 @@ function generateWith(streamChat: StreamChat, message: string, timeoutMs = 10_00
   const turn = {
     ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
     ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
-    ...{ channelAnswerId: null, message, caller: { email: 'a@example.com' }, attempt: 1 },
+    ...{ channelAnswerId: null, message, caller: { email: 'a@example.com', readsAs: null }, attempt: 1 },
   };
   const made = generate(turn, { onText: (text) => said.push(text), signal: leaving.signal });
   return { made, said, leave: (reason: Error) => leaving.abort(reason) };

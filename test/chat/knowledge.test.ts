@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createDocumentKnowledge, type FoundDocument } from '../../src/chat/knowledge/documents.ts';
-import { type ChatProcess, type ChatSetting, EMAIL, startSetting } from './setting.ts';
+import { type ChatProcess, type ChatSetting, EMAIL, keyOf, startSetting } from './setting.ts';
 
 const documentOf = (name: string, summary: string): FoundDocument => ({
   ...{ id: name, name, summary, tags: ['manual'], categories: null, slots: { page: 3 } },
@@ -77,6 +77,32 @@ test('an agent with knowledge cites it, and its model is shown it; one without d
   const plain = await chat.newSession({ agi_id: 'other' });
   expect((await chat.ask(plain.name, 'reset the pump')).citations).toEqual([]);
   expect(asked.length).toBe(before);
+});
+
+test('what a page of messages cites is asked for once, and not at all where nothing is cited or may be', async () => {
+  const lookups: { userId: string; ids: readonly string[] }[] = [];
+  const own = await setting.start({
+    searchDocuments: search,
+    visibleDocuments: async ({ userId }, ids) => {
+      lookups.push({ userId, ids });
+      return new Set(ids.filter((id) => id !== 'how.txt'));
+    },
+  });
+  const owner = own.as(keyOf('owner', 'documents:read'));
+  const { name, chat_session_id } = await owner.newSession({ agi_id: 'reader' });
+  await owner.ask(name, 'zebra');
+  expect(lookups).toEqual([]);
+  for (const text of ['how to write', 'reset the pump']) await owner.ask(name, text);
+  lookups.splice(0);
+  const rows = await owner.transcript(chat_session_id);
+  const cited = rows.flatMap(({ citations }) => citations.map(({ document_id }) => document_id));
+  expect(new Set(cited)).toEqual(new Set(['pump.txt', 'valve.txt']));
+  expect(lookups).toEqual([{ userId: 'owner', ids: expect.arrayContaining(['how.txt', 'pump.txt']) }]);
+  expect(new Set(lookups[0]?.ids).size).toBe(lookups[0]?.ids.length ?? 0);
+  lookups.splice(0);
+  const unscoped = await own.as(keyOf('owner')).transcript(chat_session_id);
+  expect(unscoped.flatMap(({ citations }) => citations)).toEqual([]);
+  expect(lookups).toEqual([]);
 });
 
 test('a search that fails costs the citations, not the answer', async () => {

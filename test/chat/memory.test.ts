@@ -8,7 +8,7 @@ const WINDOW: Window = { messagesMax: 4, bytesMax: 100 };
 const turnOf = (fields: Partial<Turn>): Turn => ({
   ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
   ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
-  ...{ channelAnswerId: null, message: 'question', caller: { email: '' }, attempt: 1 },
+  ...{ channelAnswerId: null, message: 'question', caller: { email: '', readsAs: null }, attempt: 1 },
   ...fields,
 });
 

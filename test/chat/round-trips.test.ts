@@ -6,7 +6,7 @@ import { startSetting } from './setting.ts';
 
 const KINDS = {
   accept: 'chat_accept',
-  agent: 'FROM chat_agents',
+  agent: 'FROM chat_agent(',
   history: 'RECURSIVE',
   finish: 'chat_finish',
 };

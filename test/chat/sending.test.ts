@@ -245,6 +245,34 @@ describe('memory', () => {
   });
 });
 
+describe('what is deleted while a question stands in line', () => {
+  test.each([false, true])(
+    'is not shown to the model for it (line of another process: %p)',
+    async (elsewhere) => {
+      const model = createFakeModel();
+      const [one, other] = await Promise.all([setting.start({ model }), setting.start({ model })]);
+      const { name } = await one.newSession();
+      const secret = await one.ask(name, 'a secret');
+      const kept = await one.ask(name, 'harmless');
+      const first = one.send(name, '[hold] first');
+      await eventually('the model to be asked', () => model.running() === 1);
+      const next = (elsewhere ? other : one).send(name, 'next');
+      await eventually('both in line', async () => (await pending(name)) === 2);
+      expectStatus(await one.remove(secret.user_message_id), 204);
+      model.release();
+      for (const answer of await Promise.all([first, next])) expectStatus(answer, 200);
+      const { messages } = model.calls.find((call) => call.messages.at(-1)?.content === 'next') ?? {};
+      expect(messages?.map(({ content }) => content)).toEqual([
+        'harmless',
+        kept.answer,
+        '[hold] first',
+        expect.any(String),
+        'next',
+      ]);
+    },
+  );
+});
+
 describe('order', () => {
   test('fifty messages at once are answered one by one in order of arrival; who finds the line full comes again', async () => {
     const { name, chat_session_id } = await chat.newSession();

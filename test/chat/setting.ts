@@ -1,13 +1,14 @@
 // The chat area with its routes, on a database of the test's own. Several on one database stand for several processes.
 
 import { createApp } from '../../src/app.ts';
+import type { VisibleDocuments } from '../../src/chat/citations.ts';
 import type { Converse } from '../../src/chat/converse.ts';
 import { createChat } from '../../src/chat/index.ts';
 import type { SearchDocuments } from '../../src/chat/knowledge/documents.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import type { ServiceEvent } from '../../src/core/event.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
-import { type Principal, SCOPES } from '../../src/core/principal.ts';
+import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts';
 import { createBoundary } from '../../src/http/boundary.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
@@ -31,7 +32,22 @@ const PRINCIPAL: Principal = {
   limits: { requests_per_minute: 100 },
 };
 
+/** The key of somebody with an e-mail at example.com and the scope `chat` beside those that are given. */
+export const keyOf = (name: string, ...scopes: Scope[]): string => [name, 'chat', ...scopes].join(' ');
+
+function principalOf(key: string): Principal | undefined {
+  if (key === KEY) return PRINCIPAL;
+  const [name = '', ...scopes] = key.split(' ') as [string, ...Scope[]];
+  if (scopes.length === 0) return undefined;
+  return {
+    ...PRINCIPAL,
+    ...{ keyId: key, userId: name, email: `${name}@example.com`, scopes: new Set(scopes) },
+  };
+}
+
 export type ChatProcess = ChatClient & {
+  /** The same process, for another key. */
+  as(key: string): ChatClient;
   fetch(request: Request): Promise<Response>;
   converse: Converse;
   model: FakeModel;
@@ -46,6 +62,8 @@ export type ChatProcess = ChatClient & {
 type StartOptions = {
   model?: FakeModel;
   searchDocuments?: SearchDocuments;
+  /** Default: every document is visible to everybody. */
+  visibleDocuments?: VisibleDocuments;
   /** Is told of each statement. */
   onStatement?(text: string): void;
 };
@@ -75,20 +93,20 @@ export async function startSetting(): Promise<ChatSetting> {
 
 async function startChat(url: string, options: StartOptions): Promise<ChatProcess> {
   const { model = createFakeModel(), searchDocuments = async () => ({ documents: [], total: 0 }) } = options;
-  const { onStatement } = options;
+  const { visibleDocuments = async (_, ids) => new Set(ids), onStatement } = options;
   const connected = connectPostgres({ url, applicationName: 'test', log: silentLog });
   const sql = onStatement === undefined ? connected : watched(connected, onStatement);
   const invalidation = createInvalidation({ sql, log: silentLog });
   const events: ServiceEvent[] = [];
   const { routes, jobs, converse } = createChat({
     requireWorkspace: async () => undefined,
-    ...{ sql, invalidation, searchDocuments, log: silentLog },
+    ...{ sql, invalidation, searchDocuments, visibleDocuments, log: silentLog },
     streamChat: model.streamChat,
     record: (event) => events.push(event),
   });
   const boundary = createBoundary({
     access: () => undefined,
-    authenticators: { key: (key) => (key === KEY ? PRINCIPAL : undefined), session: async () => undefined },
+    authenticators: { key: principalOf, session: async () => undefined },
     cors: createCors([]),
     log: silentLog,
     metrics: createRequestMetrics(),
@@ -109,6 +127,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
   const fetch = async (request: Request): Promise<Response> => app.handle(request);
   return {
     ...createChatClient(inProcess(fetch), { workspace: WORKSPACE, key: KEY }),
+    as: (key) => createChatClient(inProcess(fetch), { workspace: WORKSPACE, key }),
     ...{ fetch, converse, model, events },
     settle: lifecycle.settle,
     stop: () => (stopping ??= stop()),

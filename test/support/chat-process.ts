@@ -41,6 +41,7 @@ const chat = createChat({
     jitter: process.env['MODEL_JITTER'] === '1',
   }),
   searchDocuments: async () => ({ documents: [], total: 0 }),
+  visibleDocuments: async () => new Set(),
   record: usage.record,
   log,
 });

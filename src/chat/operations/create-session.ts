@@ -1,4 +1,5 @@
 import type { Principal } from '../../core/principal.ts';
+import { toReach } from '../caller.ts';
 import type { Tell } from '../events.ts';
 import { refuseReserved, refuseUnreachable } from '../reserved.ts';
 import type { ChatSessionCreated } from '../schema.ts';
@@ -7,17 +8,17 @@ import type { SessionStore } from '../store/sessions.ts';
 
 export type CreateSessionRequest = { keys: SessionKeys; personaId: number; agiId: string };
 
-/** The session of the five keys: new, or as it was but for another persona or agi. Throws ValidationFailure. */
+/** The caller's session of the five keys: new, or as it was but for another persona or agi. Throws ValidationFailure. */
 export function createCreateSession({ store, tell }: { store: Pick<SessionStore, 'open'>; tell: Tell }) {
   return async (
-    { email }: Pick<Principal, 'email'>,
+    principal: Principal,
     { keys, personaId, agiId }: CreateSessionRequest,
   ): Promise<ChatSessionCreated> => {
     refuseReserved(keys);
     refuseUnreachable(keys);
     const { session, created, event } = await store.open(
-      { ...keys, personaId, agiId, person: email },
-      { rebinds: true },
+      { ...keys, personaId, agiId, person: principal.email },
+      { reach: toReach(principal), rebinds: true },
     );
     tell(event);
     return {

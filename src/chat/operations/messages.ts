@@ -1,5 +1,7 @@
 import { notFound } from '../../core/errors.ts';
+import type { Principal } from '../../core/principal.ts';
 import { type Page, type PageRequest, renderCursor } from '../../http/paging.ts';
+import type { ShowCitations } from '../citations.ts';
 import type { Tell } from '../events.ts';
 import type { ChatMessage } from '../schema.ts';
 import type { Feedback, Message, MessageReference, MessageStore } from '../store/messages.ts';
@@ -10,17 +12,22 @@ import { sessionNotFound } from './sessions.ts';
 export type MessagesDeps = {
   store: MessageStore;
   sessions: Pick<SessionStore, 'exists'>;
+  show: ShowCitations;
   tell: Tell;
 };
 
 /** What is done with messages beside sending them. `subject` is who asks. */
-export function createMessages({ store, sessions, tell }: MessagesDeps) {
+export function createMessages({ store, sessions, show, tell }: MessagesDeps) {
   return {
-    /** In order of arrival, all branches. Throws 404. */
-    async list(reference: SessionReference, { limit, after }: PageRequest): Promise<Page<ChatMessage>> {
+    /** In order of arrival, all branches, as the caller is shown them. Throws 404. */
+    async list(
+      principal: Principal,
+      reference: SessionReference,
+      { limit, after }: PageRequest,
+    ): Promise<Page<ChatMessage>> {
       const rows = await store.list(reference, { limit, afterId: Number(after?.id ?? 0) });
       if (rows.length === 0 && !(await sessions.exists(reference))) throw sessionNotFound();
-      const given = rows.slice(0, limit);
+      const given = await show(principal, rows.slice(0, limit));
       const last = given.at(-1);
       return {
         items: given.map(render),

@@ -1,6 +1,7 @@
 import { notFound } from '../../core/errors.ts';
 import type { Principal } from '../../core/principal.ts';
-import { toCaller } from '../caller.ts';
+import { toCaller, toReach } from '../caller.ts';
+import { type ShowCitations, shownTo } from '../citations.ts';
 import { refuseReserved } from '../reserved.ts';
 import { requestKeyOf, type SessionKeys, sessionKeyOf } from '../session-key.ts';
 import type { Taken, TakeQuestion } from '../take.ts';
@@ -15,7 +16,7 @@ export type SendMessageRequest = {
  * Takes a message into its session; the same id again is led to the same answer. Throws what `TakeQuestion` throws, 404
  * for an unknown session, and ValidationFailure.
  */
-export function createSendMessage({ take }: { take: TakeQuestion }) {
+export function createSendMessage({ take, show }: { take: TakeQuestion; show: ShowCitations }) {
   return async (
     principal: Principal,
     keys: SessionKeys,
@@ -28,9 +29,10 @@ export function createSendMessage({ take }: { take: TakeQuestion }) {
       requestKey: requestKeyOf(channelMessageId),
       ...{ message, channelMessageId, channelAnswerId },
       agentId: null,
+      reach: toReach(principal),
       caller: toCaller(principal),
     });
     if (taken === 'no session') throw notFound('Chat session not found');
-    return taken;
+    return { ...taken, feed: shownTo(principal, taken.feed, show) };
   };
 }

@@ -4,11 +4,11 @@ import type { Tell } from '../events.ts';
 import type { ChatSession } from '../schema.ts';
 import type { Session, SessionReference, SessionStore } from '../store/sessions.ts';
 
-/** The conversations of a workspace. `subject` is who asks. */
+/** The conversations that a caller may reach. `subject` is who asks. */
 export function createSessions({ store, tell }: { store: SessionStore; tell: Tell }) {
   return {
-    async list(workspaceId: string, page: PageRequest): Promise<Page<ChatSession>> {
-      return toPage(await store.list(workspaceId, page), page.limit, {
+    async list(of: Omit<SessionReference, 'sessionId'>, page: PageRequest): Promise<Page<ChatSession>> {
+      return toPage(await store.list(of, page), page.limit, {
         position: ({ createdAt, id }) => ({ createdAt, id: `${id}` }),
         item: render,
       });

@@ -46,8 +46,8 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
         path: `/api/v1/chat/messages/create-chat-session/${CHANNEL}`,
         summary: 'The chat session of a channel, made where it is absent',
         description:
-          'The same five keys (workspace, channel, plugin, channel id, channel session) are the same session; another ' +
-          'persona or agi is kept in it.',
+          'The same five keys (workspace, channel, plugin, channel id, channel session) are the same session of the ' +
+          "key's owner, with any key of theirs; another persona or agi is kept in it. Another owner's is one of its own.",
         parameters: ChannelPath,
         query: Type.Object({}),
         body: CreateChatSessionRequest,
@@ -82,7 +82,8 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
         description:
           'Once for each `channel_user_message_id`: the same again waits for the same answer, or gets it. Messages of a ' +
           'session are answered one by one in order of arrival; at most 8 wait, then 429. After a failure of the model ' +
-          'the same message again tries again.',
+          'the same message again tries again. Where the agent has knowledge of documents the key needs the scope ' +
+          '`documents:read`, too, and answers rest on what its owner may see.',
         parameters: ChannelSessionPath,
         query: Type.Object({}),
         body: SendMessageRequest,

@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import type { Principal } from '../../core/principal.ts';
 import { noContent, type Route, reply, route } from '../../http/operation.ts';
 import { withErrors } from '../../http/schemas.ts';
+import { toReach } from '../caller.ts';
 import { FEEDBACK_EXAMPLE, MESSAGE_EXAMPLE } from '../examples.ts';
 import type { createMessages } from '../operations/messages.ts';
 import { FeedbackCreate, FeedbackRead, MessagePath } from '../schema.ts';
@@ -8,9 +10,12 @@ import { CHAT } from './answers.ts';
 
 const ITEM = '/api/v1/chat/messages/{workspace_id}/{message_id}';
 
-const toReference = (path: { workspace_id: string; message_id: number }) => ({
+type MessageInput = { path: { workspace_id: string; message_id: number }; principal: Principal };
+
+const toReference = ({ path, principal }: MessageInput) => ({
   workspaceId: path.workspace_id,
   messageId: path.message_id,
+  reach: toReach(principal),
 });
 
 export function messageRoutes(messages: ReturnType<typeof createMessages>): Route[] {
@@ -41,7 +46,7 @@ export function messageRoutes(messages: ReturnType<typeof createMessages>): Rout
       },
       async ({ path, body, principal }) => {
         const feedback = { is_positive: body.is_positive, feedback_text: body.feedback_text ?? '' };
-        await messages.giveFeedback(toReference(path), { feedback, subject: principal.email });
+        await messages.giveFeedback(toReference({ path, principal }), { feedback, subject: principal.email });
         return reply(201, { message_id: path.message_id, ...feedback });
       },
     ),
@@ -59,7 +64,7 @@ export function messageRoutes(messages: ReturnType<typeof createMessages>): Rout
         responses: withErrors({ 204: { description: 'Deleted; no content' } }, [401, 403, 404, 422, 503]),
       },
       async ({ path, principal }) => {
-        await messages.delete(toReference(path), { subject: principal.email });
+        await messages.delete(toReference({ path, principal }), { subject: principal.email });
         return noContent();
       },
     ),

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox';
+import type { Principal } from '../../core/principal.ts';
 import { noContent, type Route, reply, route } from '../../http/operation.ts';
 import { PageQuery, toPageRequest } from '../../http/paging.ts';
 import { withErrors } from '../../http/schemas.ts';
+import { toReach } from '../caller.ts';
 import { MESSAGE_EXAMPLE, PERSON_MESSAGE_EXAMPLE, SESSION_EXAMPLE } from '../examples.ts';
 import type { createMessages } from '../operations/messages.ts';
 import type { createSessions } from '../operations/sessions.ts';
@@ -28,9 +30,12 @@ const ITEM = `${COLLECTION}/{chat_session_id}`;
 /** Whether a text is an id of ours. */
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
-const toReference = (path: { workspace_id: string; chat_session_id: number }) => ({
+type SessionInput = { path: { workspace_id: string; chat_session_id: number }; principal: Principal };
+
+const toReference = ({ path, principal }: SessionInput) => ({
   workspaceId: path.workspace_id,
   sessionId: path.chat_session_id,
+  reach: toReach(principal),
 });
 
 export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[] {
@@ -42,6 +47,7 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         method: 'GET',
         path: COLLECTION,
         summary: 'List chat sessions, newest first',
+        description: "Those of the key's owner; for administrators those of the workspace.",
         parameters: InWorkspace,
         query: PageQuery,
         responses: withErrors(
@@ -55,8 +61,10 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
           [401, 403, 422, 503],
         ),
       },
-      async ({ path, query }) =>
-        reply(200, await sessions.list(path.workspace_id, toPageRequest(query, isId))),
+      async ({ path, query, principal }) => {
+        const of = { workspaceId: path.workspace_id, reach: toReach(principal) };
+        return reply(200, await sessions.list(of, toPageRequest(query, isId)));
+      },
     ),
     route(
       {
@@ -76,7 +84,13 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         ),
       },
       async ({ path, body, principal }) =>
-        reply(200, await sessions.rename(toReference(path), { title: body.title, subject: principal.email })),
+        reply(
+          200,
+          await sessions.rename(toReference({ path, principal }), {
+            title: body.title,
+            subject: principal.email,
+          }),
+        ),
     ),
     route(
       {
@@ -92,7 +106,7 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         responses: withErrors({ 204: { description: 'Deleted; no content' } }, [401, 403, 404, 422, 503]),
       },
       async ({ path, principal }) => {
-        await sessions.delete(toReference(path), { subject: principal.email });
+        await sessions.delete(toReference({ path, principal }), { subject: principal.email });
         return noContent();
       },
     ),
@@ -118,8 +132,11 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
           [401, 403, 404, 422, 503],
         ),
       },
-      async ({ path, query }) =>
-        reply(200, await messages.list(toReference(path), toPageRequest(query, isId))),
+      async ({ path, query, principal }) =>
+        reply(
+          200,
+          await messages.list(principal, toReference({ path, principal }), toPageRequest(query, isId)),
+        ),
     ),
     route(
       {
@@ -140,7 +157,7 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
       },
       async ({ path, body, principal }) => {
         const words = { message: body.message, agentId: body.agent_id, subject: principal.email };
-        return reply(201, await messages.addOfPerson(toReference(path), words));
+        return reply(201, await messages.addOfPerson(toReference({ path, principal }), words));
       },
     ),
   ];

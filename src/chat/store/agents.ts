@@ -47,9 +47,7 @@ export function createAgentStore(sql: Sql) {
       ids: readonly string[];
     }): Promise<Agent | undefined> {
       const [row] = await sql<Row[]>`
-        SELECT ${columns} FROM chat_agents
-        WHERE workspace_id = ${workspaceId} AND (id = ANY (${ids as string[]}::text[]) OR is_default)
-        ORDER BY array_position(${ids as string[]}::text[], id::text) NULLS LAST LIMIT 1`;
+        SELECT ${columns} FROM chat_agent(${workspaceId}, ${ids as string[]}::text[])`;
       return row && toAgent(row);
     },
 

@@ -1,6 +1,8 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
+import type { Reach } from '../caller.ts';
 import type { OutboxEvent } from '../events.ts';
 import type { Citation } from '../turn.ts';
+import { reachedBy } from './reached.ts';
 import type { SessionReference } from './sessions.ts';
 
 export type Feedback = { is_positive: boolean; feedback_text: string };
@@ -18,7 +20,8 @@ export type Message = {
   createdAt: Date;
 };
 
-export type MessageReference = { workspaceId: string; messageId: number };
+/** A message of a session that the caller may reach: for others there is none. */
+export type MessageReference = { workspaceId: string; messageId: number; reach: Reach };
 export type MessageStore = ReturnType<typeof createMessageStore>;
 
 /** A finished reply that the channel asks to have stored. */
@@ -39,24 +42,26 @@ export function createMessageStore(sql: Transaction) {
   return {
     /** In order, without answers that are being made; one row more than the limit where others follow. */
     list(
-      { workspaceId, sessionId }: SessionReference,
+      { workspaceId, sessionId, reach }: SessionReference,
       { limit, afterId }: { limit: number; afterId: number },
     ): Promise<Message[]> {
       return sql<Message[]>`
         SELECT ${columns} FROM chat_messages
         WHERE session_id = ${sessionId} AND workspace_id = ${workspaceId} AND id > ${afterId}
+          AND EXISTS (SELECT FROM chat_sessions WHERE id = ${sessionId} AND ${reachedBy(sql, reach)})
           AND deleted_at IS NULL AND state IS DISTINCT FROM 'pending'
         ORDER BY id LIMIT ${limit + 1}`;
     },
 
     /** A person's words behind what was said last; undefined where there is no such session. */
     async addOfPerson(
-      { workspaceId, sessionId }: SessionReference,
+      { workspaceId, sessionId, reach }: SessionReference,
       { message, agentId, subject }: { message: string; agentId: string; subject: string },
     ): Promise<{ message: Message; event: OutboxEvent } | undefined> {
       const [row] = await sql<(Message & { event: OutboxEvent })[]>`
         WITH here AS (
-          SELECT id, head_id FROM chat_sessions WHERE id = ${sessionId} AND workspace_id = ${workspaceId} FOR UPDATE),
+          SELECT id, head_id FROM chat_sessions WHERE id = ${sessionId} AND workspace_id = ${workspaceId}
+            AND ${reachedBy(sql, reach)} FOR UPDATE),
         made AS (
           INSERT INTO chat_messages (session_id, workspace_id, parent_id, role, message, agent_id)
           SELECT id, ${workspaceId}, head_id, 'agent', ${message}, ${agentId} FROM here RETURNING *),
@@ -73,14 +78,15 @@ export function createMessageStore(sql: Transaction) {
 
     /** Of an answer, or a person's words; undefined where there are none. */
     async giveFeedback(
-      { workspaceId, messageId }: MessageReference,
+      { workspaceId, messageId, reach }: MessageReference,
       { feedback, subject }: { feedback: Feedback; subject: string },
     ): Promise<OutboxEvent | undefined> {
       const [row] = await sql<{ event: OutboxEvent }[]>`
         WITH rated AS (
           UPDATE chat_messages SET feedback = ${JSON.stringify(feedback)}::text::json
           WHERE id = ${messageId} AND workspace_id = ${workspaceId} AND role <> 'user'
-            AND deleted_at IS NULL AND coalesce(state, 'done') = 'done' RETURNING *)
+            AND deleted_at IS NULL AND coalesce(state, 'done') = 'done'
+            AND EXISTS (SELECT FROM chat_sessions WHERE id = session_id AND ${reachedBy(sql, reach)}) RETURNING *)
         SELECT chat_tell(workspace_id, 'messages.user.feedback', ${subject}, json_build_object(
           'value', '1', 'message_id', id, 'is_positive', ${feedback.is_positive}::boolean,
           'feedback_text', ${feedback.feedback_text}::text)) AS event
@@ -90,13 +96,14 @@ export function createMessageStore(sql: Transaction) {
 
     /** A question with its answer: their texts are gone, what follows them stays. Undefined where there is none. */
     async delete(
-      { workspaceId, messageId }: MessageReference,
+      { workspaceId, messageId, reach }: MessageReference,
       { subject }: { subject: string },
     ): Promise<OutboxEvent | undefined> {
       const [row] = await sql<{ event: OutboxEvent }[]>`
         WITH here AS MATERIALIZED (
           SELECT id FROM chat_sessions WHERE id = (
-            SELECT session_id FROM chat_messages WHERE id = ${messageId} AND workspace_id = ${workspaceId}) FOR UPDATE),
+            SELECT session_id FROM chat_messages WHERE id = ${messageId} AND workspace_id = ${workspaceId})
+            AND ${reachedBy(sql, reach)} FOR UPDATE),
         question AS MATERIALIZED (
           SELECT m.id, m.answer_id, m.session_id FROM here JOIN chat_messages m ON m.session_id = here.id
           WHERE m.id = ${messageId} AND m.role = 'user' AND m.deleted_at IS NULL FOR UPDATE OF m),

@@ -1,7 +1,9 @@
 import type { PageRequest } from '../../http/paging.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
+import type { Reach } from '../caller.ts';
 import type { OutboxEvent } from '../events.ts';
 import { type SessionKeys, sessionKeyOf } from '../session-key.ts';
+import { reachedBy } from './reached.ts';
 
 export type Session = SessionKeys & {
   id: number;
@@ -15,7 +17,8 @@ export type Session = SessionKeys & {
   updatedAt: Date;
 };
 
-export type SessionReference = { workspaceId: string; sessionId: number };
+/** A session that the caller may reach: for others there is none. */
+export type SessionReference = { workspaceId: string; sessionId: number; reach: Reach };
 export type NewSession = SessionKeys & Pick<Session, 'personaId' | 'agiId' | 'person'>;
 type Changed = { session: Session; event: OutboxEvent | null };
 export type SessionStore = ReturnType<typeof createSessionStore>;
@@ -34,80 +37,89 @@ export function createSessionStore(sql: Transaction) {
     return { session, event };
   };
 
-  const insert = async (session: NewSession): Promise<Changed | undefined> =>
+  const insert = async (session: NewSession, { userId }: Reach): Promise<Changed | undefined> =>
     read(
       await sql`
         WITH made AS (
           INSERT INTO chat_sessions
-            (workspace_id, key, channel, channel_plugin, channel_id, channel_session_id, persona_id, agi_id, person)
-          VALUES (${session.workspaceId}, ${sessionKeyOf(session)}, ${session.channel}, ${session.channelPlugin},
-            ${session.channelId}, ${session.channelSessionId}, ${session.personaId}, ${session.agiId}, ${session.person})
-          ON CONFLICT (key) DO NOTHING RETURNING *)
+            (workspace_id, key, user_id, channel, channel_plugin, channel_id, channel_session_id, persona_id, agi_id,
+             person)
+          VALUES (${session.workspaceId}, ${sessionKeyOf(session)}, ${userId}, ${session.channel},
+            ${session.channelPlugin}, ${session.channelId}, ${session.channelSessionId}, ${session.personaId},
+            ${session.agiId}, ${session.person})
+          ON CONFLICT (key, user_id) DO NOTHING RETURNING *)
         SELECT ${columns}, chat_tell(workspace_id, 'chat.create', person, json_build_object(
           'value', '1', 'persona_id', persona_id, 'chat_session_id', id)) AS event
         FROM made`,
     );
-  const rebind = async (session: NewSession): Promise<Changed | undefined> =>
+  const rebind = async (id: number, session: NewSession): Promise<Changed | undefined> =>
     read(
       await sql`
         WITH bound AS (
           UPDATE chat_sessions SET persona_id = ${session.personaId}, agi_id = ${session.agiId}, updated_at = now()
-          WHERE key = ${sessionKeyOf(session)}
+          WHERE id = ${id}
             AND (persona_id, agi_id) IS DISTINCT FROM (${session.personaId}::bigint, ${session.agiId})
           RETURNING *)
         SELECT ${columns}, chat_tell(workspace_id, 'chat.rename', ${session.person}, json_build_object(
           'value', '1', 'chat_session_id', id)) AS event
         FROM bound`,
     );
-  const findByKeys = async (keys: SessionKeys): Promise<Changed | undefined> =>
+  const findByKeys = async (keys: SessionKeys, reach: Reach): Promise<Changed | undefined> =>
     read(
       await sql`
-        SELECT ${columns}, NULL AS event FROM chat_sessions WHERE key = ${sessionKeyOf(keys)}`,
+        SELECT ${columns}, NULL AS event FROM chat_sessions WHERE key = ${sessionKeyOf(keys)} AND ${reachedBy(sql, reach)}
+        ORDER BY user_id = ${reach.userId} DESC, id LIMIT 1`,
     );
 
   return {
-    /** The session of the five keys, made where it is absent; another persona or agi is kept in it (`rebinds`). */
+    /**
+     * The caller's session of the five keys, for administrators also somebody else's; made where there is none. Another
+     * persona or agi is kept in it (`rebinds`).
+     */
     async open(
       session: NewSession,
-      { rebinds }: { rebinds: boolean },
+      { reach, rebinds }: { reach: Reach; rebinds: boolean },
     ): Promise<Changed & { created: boolean }> {
       const { personaId, agiId } = session;
       for (let attempt = 0; attempt < TRIES; attempt++) {
-        const found = await findByKeys(session);
-        const made = found === undefined ? await insert(session) : undefined;
+        const found = await findByKeys(session, reach);
+        const made = found === undefined ? await insert(session, reach) : undefined;
         if (made !== undefined) return { ...made, created: true };
         if (found === undefined) continue;
         const isSame = found.session.personaId === personaId && found.session.agiId === agiId;
-        const opened = isSame || !rebinds ? found : ((await rebind(session)) ?? found);
+        const opened = isSame || !rebinds ? found : ((await rebind(found.session.id, session)) ?? found);
         return { ...opened, created: false };
       }
       throw new Error('a session that is there cannot be read');
     },
 
     /** Newest first, one row more than the limit where others follow. */
-    list(workspaceId: string, { limit, after }: PageRequest): Promise<Session[]> {
+    list(
+      { workspaceId, reach }: Omit<SessionReference, 'sessionId'>,
+      { limit, after }: PageRequest,
+    ): Promise<Session[]> {
       return sql<Session[]>`
         SELECT ${columns} FROM chat_sessions
-        WHERE workspace_id = ${workspaceId}
+        WHERE workspace_id = ${workspaceId} AND ${reachedBy(sql, reach)}
           AND ${after === undefined ? sql`true` : sql`(created_at, id) < (${after.createdAt}, ${after.id}::bigint)`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`;
     },
 
-    async exists({ workspaceId, sessionId }: SessionReference): Promise<boolean> {
+    async exists({ workspaceId, sessionId, reach }: SessionReference): Promise<boolean> {
       const rows = await sql`
-        SELECT FROM chat_sessions WHERE workspace_id = ${workspaceId} AND id = ${sessionId}`;
+        SELECT FROM chat_sessions WHERE workspace_id = ${workspaceId} AND id = ${sessionId} AND ${reachedBy(sql, reach)}`;
       return rows.length > 0;
     },
 
     async rename(
-      { workspaceId, sessionId }: SessionReference,
+      { workspaceId, sessionId, reach }: SessionReference,
       { title, subject }: { title: string; subject: string },
     ): Promise<Changed | undefined> {
       return read(
         await sql`
           WITH renamed AS (
             UPDATE chat_sessions SET title = ${title}, updated_at = now()
-            WHERE workspace_id = ${workspaceId} AND id = ${sessionId} RETURNING *)
+            WHERE workspace_id = ${workspaceId} AND id = ${sessionId} AND ${reachedBy(sql, reach)} RETURNING *)
           SELECT ${columns}, chat_tell(workspace_id, 'chat.rename', ${subject}, json_build_object(
             'value', '1', 'chat_session_id', id)) AS event
           FROM renamed`,
@@ -116,11 +128,12 @@ export function createSessionStore(sql: Transaction) {
 
     /** With its messages; the event where there was one. */
     async delete(
-      { workspaceId, sessionId }: SessionReference,
+      { workspaceId, sessionId, reach }: SessionReference,
       { subject }: { subject: string },
     ): Promise<OutboxEvent | undefined> {
       const [row] = await sql<{ event: OutboxEvent | null }[]>`
-        SELECT chat_delete_session(${workspaceId}, ${sessionId}, ${subject}) AS event`;
+        SELECT chat_delete_session(
+          ${workspaceId}, ${sessionId}, ${reach.userId}, ${reach.admin}, ${subject}) AS event`;
       return row?.event ?? undefined;
     },
   };

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
+import type { Reach } from '../caller.ts';
 import type { OutboxEvent } from '../events.ts';
 import { PENDING_MAX } from '../limits.ts';
 import type { Answer, AnsweredTurn, Failure, Turn, TurnCaller } from '../turn.ts';
@@ -7,9 +8,10 @@ import type { Answer, AnsweredTurn, Failure, Turn, TurnCaller } from '../turn.ts
 export type Question = {
   workspaceId: string;
   place: { sessionKey: string } | { replaces: number };
+  reach: Reach;
   requestKey: string;
   message: string;
-  /** Null in place of another question, whose ids it takes. */
+  /** Null in place of another question, whose ids it takes, and whose agent where that was asked for. */
   channelMessageId: string | null;
   channelAnswerId: string | null;
   agentId: string | null;
@@ -21,7 +23,7 @@ type TurnIds = Pick<Turn, 'sessionId' | 'userMessageId' | 'answerId'>;
 export type Acceptance =
   | { outcome: 'accepted'; turn: Turn; isFirst: boolean; event: OutboxEvent | null }
   | ({ outcome: 'done' | 'in flight' } & TurnIds)
-  | { outcome: 'no session' | 'no message' | 'deleted' | 'other text' | 'full' };
+  | { outcome: 'no session' | 'no message' | 'deleted' | 'other text' | 'no documents' | 'full' };
 
 /** How a turn's answer stands. */
 export type AnswerState =
@@ -30,13 +32,20 @@ export type AnswerState =
   | { state: 'failed'; failure: Failure };
 
 export type Finished =
-  | { outcome: 'stored'; nextId: number | null; createdAt: Date; event: OutboxEvent | null }
+  | {
+      outcome: 'stored';
+      /** Who is first in line now, and what was deleted in the session by now. */
+      nextId: number | null;
+      historyVersion: number;
+      createdAt: Date;
+      event: OutboxEvent | null;
+    }
   | { outcome: 'superseded' }
   | { outcome: 'gone' };
 
 export type TurnStore = ReturnType<typeof createTurnStore>;
 
-type Accepted = Omit<Turn, 'workspaceId' | 'message' | 'agentId' | 'caller'> & {
+type Accepted = Omit<Turn, 'workspaceId' | 'message'> & {
   outcome: Acceptance['outcome'];
   isFirst: boolean;
   event: OutboxEvent | null;
@@ -46,20 +55,19 @@ type Accepted = Omit<Turn, 'workspaceId' | 'message' | 'agentId' | 'caller'> & {
 export function createTurnStore(sql: Transaction, owner: string) {
   return {
     async accept(question: Question): Promise<Acceptance> {
-      const { workspaceId, place, requestKey, message, agentId, caller } = question;
+      const { workspaceId, place, reach, requestKey, message, agentId, caller } = question;
       const [row] = await sql<Accepted[]>`
         SELECT outcome, session_id AS "sessionId", channel_session_id AS "channelSessionId",
           persona_id AS "personaId", agi_id AS "agiId", history_version AS "historyVersion", parent_id AS "parentId",
           user_message_id AS "userMessageId",
           answer_id AS "answerId", channel_message_id AS "channelMessageId", channel_answer_id AS "channelAnswerId",
-          attempt, is_first AS "isFirst", event
-        FROM chat_accept(${workspaceId}, ${'sessionKey' in place ? place.sessionKey : null},
-          ${'replaces' in place ? place.replaces : null}, ${requestKey}, ${message}, ${question.channelMessageId},
+          attempt, is_first AS "isFirst", agent_id AS "agentId", caller, event
+        FROM chat_accept(${workspaceId}, ${'sessionKey' in place ? place.sessionKey : null}, ${reach.userId},
+          ${reach.admin}, ${'replaces' in place ? place.replaces : null}, ${requestKey}, ${message}, ${question.channelMessageId},
           ${question.channelAnswerId}, ${agentId}, ${owner}, ${JSON.stringify(caller)}::text::json, ${PENDING_MAX})`;
       if (row === undefined) throw new Error('a question was neither taken nor refused');
       const { outcome, isFirst, event, ...turn } = row;
-      if (outcome === 'accepted')
-        return { outcome, turn: { ...turn, workspaceId, message, agentId, caller }, isFirst, event };
+      if (outcome === 'accepted') return { outcome, turn: { ...turn, workspaceId, message }, isFirst, event };
       return outcome === 'done' || outcome === 'in flight' ? { outcome, ...turn } : { outcome };
     },
 
@@ -70,11 +78,12 @@ export function createTurnStore(sql: Transaction, owner: string) {
         {
           outcome: Finished['outcome'];
           nextId: number | null;
+          historyVersion: number;
           createdAt: Date;
           event: OutboxEvent | null;
         }[]
       >`
-        SELECT outcome, next_id AS "nextId", created_at AS "createdAt", event
+        SELECT outcome, next_id AS "nextId", history_version AS "historyVersion", created_at AS "createdAt", event
         FROM chat_finish(${turn.sessionId}, ${turn.answerId}, ${owner}, ${turn.attempt}, ${turn.caller.email},
           ${answer === undefined ? 'failed' : 'done'}, ${answer?.message ?? ''},
           ${answer === undefined ? null : JSON.stringify(answer.citations)}::text::json, ${answer?.agentId ?? null},

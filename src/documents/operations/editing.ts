@@ -1,8 +1,9 @@
 import { conflict } from '../../core/errors.ts';
+import type { Preference } from '../conditions.ts';
 import type { Document } from '../document.ts';
 import { assertEditable, type Viewer } from '../policy.ts';
 import { parseReference } from '../reference.ts';
-import type { DocumentStore, Found, Preference } from '../store.ts';
+import type { DocumentStore, Found } from '../store.ts';
 
 /** Of many who change one document at once, one succeeds at each attempt. */
 const ATTEMPTS_MAX = 100;

@@ -1,0 +1,39 @@
+// What answers cite is shown to those only who may see the documents now, not when the answer was made.
+
+import type { Principal } from '../core/principal.ts';
+import type { Feed } from './feed.ts';
+import type { Citation } from './turn.ts';
+
+/** Which of the documents (by id, of the caller's workspace) the caller may see; those that are gone are not among them. */
+export type VisibleDocuments = (principal: Principal, ids: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/** Rows with those of their citations that the caller may see: one round trip for all of them, none where nothing is cited. */
+export type ShowCitations = <Row extends { citations: Citation[] }>(
+  principal: Principal,
+  rows: readonly Row[],
+) => Promise<Row[]>;
+
+export const createShowCitations =
+  (visibleDocuments: VisibleDocuments): ShowCitations =>
+  async (principal, rows) => {
+    const ids = rows.flatMap(({ citations }) => citations.map(({ document_id }) => document_id));
+    const visible =
+      ids.length > 0 && principal.scopes.has('documents:read')
+        ? await visibleDocuments(principal, [...new Set(ids)])
+        : new Set<string>();
+    return rows.map((row) => ({
+      ...row,
+      citations: row.citations.filter(({ document_id }) => visible.has(document_id)),
+    }));
+  };
+
+/** The answer as the caller is shown it. */
+export function shownTo(principal: Principal, feed: Feed, show: ShowCitations): Feed {
+  const outcome = feed.outcome.then(async (answered) => {
+    const [shown = answered] = await show(principal, [answered]);
+    return shown;
+  });
+  // Nobody may be listening any more.
+  outcome.catch(() => undefined);
+  return { ...feed, outcome };
+}
