@@ -50,6 +50,7 @@ const SCOPE = {
   scope: `20300101/${REGION}/s3/aws4_request`,
 };
 const AUTHENTICATION: Authentication = {
+  presigned: false,
   payload: '',
   timestamp: '20300101T000000Z',
   scope: SCOPE,

@@ -19,6 +19,8 @@ const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 
 /** A request whose signature holds. */
 export interface Authentication {
+  /** By its URL, which may be anybody's; otherwise by its headers. */
+  readonly presigned: boolean;
   /** x-amz-content-sha256: a hash in hex, or one of the protocol's words. */
   readonly payload: string;
   /** What the signatures of aws-chunked chunks are chained to. */
@@ -63,6 +65,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
       throw new S3Error('SignatureDoesNotMatch');
     }
     return {
+      presigned: isPresigned,
       payload: claim.payload,
       timestamp: claim.timestamp,
       scope: claim.scope,

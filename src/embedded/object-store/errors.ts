@@ -32,6 +32,10 @@ const ERRORS = {
   NoSuchKey: [404, 'The specified key does not exist.'],
   NotImplemented: [501, 'A header or parameter you provided implies functionality that is not implemented'],
   PreconditionFailed: [412, 'At least one of the pre-conditions you specified did not hold'],
+  RequestTimeout: [
+    400,
+    'Your socket connection to the server was not read from or written to within the timeout period.',
+  ],
   RequestTimeTooSkewed: [403, "The difference between the request time and the server's time is too large."],
   SignatureDoesNotMatch: [
     403,

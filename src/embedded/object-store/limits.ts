@@ -13,6 +13,8 @@ export const limits = {
   /** Names and values of all form fields before the file. */
   formFieldsBytesMax: 20 * KiB,
   formFieldsMax: 100,
+  /** All that is received before the file, the lines between the fields included. */
+  formHeadBytesMax: 64 * KiB,
   /** Bodies that are read into memory: the XML of DeleteObjects. */
   documentBytesMax: 4 * MiB,
   deleteKeysMax: 1000,
@@ -32,8 +34,13 @@ export const limits = {
   /** Received bytes between two collections: buffers lie outside the heap, where their garbage is not seen. */
   uncollectedBytesMax: 48 * MiB,
 
+  /** Requests at once under upload forms and pre-signed URLs; the service's own, signed in their headers, do not count. */
   requestsMax: 1024,
+  /** Connections on which nothing was authorised yet: beyond it the oldest gives way. */
+  strangersMax: 512,
   headerMsMax: 30_000,
+  /** For the fields of a form to arrive, which say whether it is authorised. */
+  formFieldsMsMax: 10_000,
   keepAliveMsMax: 120_000,
   /** Without a byte from the client. */
   uploadIdleMsMax: 60_000,

@@ -26,7 +26,8 @@ type ReceiveFile<Result> = (fields: FormFields, file: FormFile) => Promise<Resul
 /**
  * Calls `receive` when the file begins, and answers its result. Fields behind the file are ignored, as
  * are further files. When receive rejects, or the form is cut off, the content is destroyed and nothing
- * more is read. Throws MalformedPOSTRequest, MaxPostPreDataLengthExceeded, InvalidArgument, ClientGone.
+ * more is read. Throws MalformedPOSTRequest, MaxPostPreDataLengthExceeded, InvalidArgument, ClientGone, and
+ * RequestTimeout where the fields do not arrive in time.
  */
 export async function readPostForm<Result>(
   request: StoreRequest,
@@ -36,6 +37,7 @@ export async function readPostForm<Result>(
   const { promise: formEnd, resolve: endForm, reject: breakForm } = Promise.withResolvers<void>();
   formEnd.catch(() => undefined);
   const fields = collectFields(parser);
+  const boundHead = boundFormHead(request, parser);
   let upload: Promise<Result> | undefined;
   let file: Readable | undefined;
   parser.on('file', (_name, content, filename) => {
@@ -44,6 +46,7 @@ export async function readPostForm<Result>(
       content.resume();
       return;
     }
+    boundHead.lift();
     file = content;
     upload = receive({ values: expand(fields.close(), filename) }, { content, formEnd });
     upload.catch((error: unknown) => parser.destroy(toError(error)));
@@ -57,6 +60,8 @@ export async function readPostForm<Result>(
     file?.destroy(error);
     await upload?.catch(() => undefined);
     throw error;
+  } finally {
+    boundHead.lift();
   }
   if (upload === undefined) {
     throw new S3Error('InvalidArgument', { message: 'POST requires exactly one file upload per request.' });
@@ -81,6 +86,24 @@ function createParser(contentType: string): BusboyInstance {
   } catch {
     throw new S3Error('MalformedPOSTRequest');
   }
+}
+
+/** Breaks the parser off where too much, or nothing for too long, comes before the file; until it is lifted. */
+function boundFormHead({ message }: StoreRequest, parser: BusboyInstance) {
+  let sizeBytes = 0;
+  const onData = (chunk: Buffer) => {
+    // The chunk itself may hold the beginning of the file.
+    if (sizeBytes > limits.formHeadBytesMax) parser.destroy(new S3Error('MaxPostPreDataLengthExceeded'));
+    sizeBytes += chunk.length;
+  };
+  const timer = setTimeout(() => parser.destroy(new S3Error('RequestTimeout')), limits.formFieldsMsMax);
+  message.on('data', onData);
+  return {
+    lift: () => {
+      clearTimeout(timer);
+      message.off('data', onData);
+    },
+  };
 }
 
 /** Takes fields until it is closed; breaks the parser off where they are too many, too large, or repeated. */

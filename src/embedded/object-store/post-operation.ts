@@ -32,6 +32,7 @@ export function createPostOperation({ objects, verifyForm, now }: PostOperationO
   function authorise(request: StoreRequest, fields: FormFields): Grant {
     const policy = parsePolicy(verifyForm(fields.values));
     assertPolicyAllows(policy, { fields: fields.values, bucket: request.bucket, now: now() });
+    request.admit('grant');
     const bucket = fields.values.get('bucket');
     if (bucket !== undefined && bucket !== request.bucket) {
       throw new S3Error('InvalidArgument', { message: 'The form field bucket names another bucket.' });

@@ -1,5 +1,6 @@
 // One request to the store: what its target names, and its headers as they came over the wire.
 import type { IncomingMessage } from 'node:http';
+import type { Authority } from './admission.ts';
 import { S3Error } from './errors.ts';
 
 export interface QueryParameter {
@@ -25,6 +26,8 @@ export interface StoreRequest {
   readonly message: IncomingMessage;
   /** Sends 100 Continue where the client waits for it; called by whoever is going to read the body. */
   readonly acceptBody: () => void;
+  /** Called once its signature has been found to hold; throws SlowDown where there is no room for it. */
+  readonly admit: (authority: Authority) => void;
 }
 
 /**
@@ -32,7 +35,10 @@ export interface StoreRequest {
  * which is an ordinary part of a key here.
  * Throws InvalidURI where an escape is broken or is not UTF-8.
  */
-export function parseRequest(message: IncomingMessage, acceptBody: () => void): StoreRequest {
+export function parseRequest(
+  message: IncomingMessage,
+  { acceptBody, admit }: Pick<StoreRequest, 'acceptBody' | 'admit'>,
+): StoreRequest {
   const target = message.url ?? '';
   const mark = target.indexOf('?');
   const path = decode(mark < 0 ? target : target.slice(0, mark));
@@ -52,6 +58,7 @@ export function parseRequest(message: IncomingMessage, acceptBody: () => void): 
       headers.get(name) ?? query.find((parameter) => parameter.name.toLowerCase() === name)?.value,
     message,
     acceptBody,
+    admit,
   };
 }
 

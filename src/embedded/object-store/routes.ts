@@ -92,6 +92,7 @@ export function createRoutes({ objects, credentials, now }: RoutesOptions) {
       return await postObject(request);
     }
     const authentication = authenticate(request);
+    request.admit(authentication.presigned ? 'grant' : 'service');
     if (bucket === '' && key === '') throw new S3Error('NotImplemented');
     assertBucketName(bucket);
     if (key !== '') assertKey(key);

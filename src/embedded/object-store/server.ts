@@ -2,6 +2,7 @@
 // is already resolved, while here it is a legal part of a key and of what is signed.
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createAdmission } from './admission.ts';
 import { createCors } from './cors.ts';
 import { ClientGone, S3Error, toS3Error } from './errors.ts';
 import { limits } from './limits.ts';
@@ -33,10 +34,12 @@ export interface StoreServer {
 export function createStoreServer(options: StoreServerOptions): StoreServer {
   const route = createRoutes({ ...options, now: Date.now });
   const cors = createCors(options.corsOrigins);
+  const admission = createAdmission();
   const running = new Set<Promise<void>>();
 
   async function answer(message: IncomingMessage, response: ServerResponse, waits: boolean): Promise<void> {
     const requestId = randomBytes(8).toString('hex').toUpperCase();
+    const place = admission.begin(message.socket);
     let isWaiting = waits;
     const send = (reply: Reply) => {
       const ending = isWaiting ? { connection: 'close' } : {};
@@ -44,17 +47,18 @@ export function createStoreServer(options: StoreServerOptions): StoreServer {
       return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } });
     };
     try {
-      if (running.size > limits.requestsMax) throw new S3Error('SlowDown');
-      const request = parseRequest(message, () => {
+      const acceptBody = () => {
         if (isWaiting) response.writeContinue();
         isWaiting = false;
-      });
+      };
+      const request = parseRequest(message, { acceptBody, admit: place.admit });
       await send(await (request.method === 'OPTIONS' ? cors.preflight(request) : route(request)));
     } catch (error) {
       if (isFault(error)) options.onFault(error);
       if (error instanceof ClientGone || response.headersSent) response.destroy();
       else await send(renderError(toS3Error(error), { requestId, target: message.url ?? '' }));
     } finally {
+      place.done();
       dropRest(message);
     }
   }
@@ -76,7 +80,10 @@ export function createStoreServer(options: StoreServerOptions): StoreServer {
   });
   server.on('request', (message, response) => onRequest(message, response, false));
   server.on('checkContinue', (message, response) => onRequest(message, response, true));
-  server.on('connection', (socket) => socket.on('timeout', () => socket.destroy()));
+  server.on('connection', (socket) => {
+    admission.connected(socket);
+    socket.on('timeout', () => socket.destroy());
+  });
 
   return {
     listen: (host, port) => {
