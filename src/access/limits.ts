@@ -36,3 +36,8 @@ export const GRACE_SECONDS_MAX = 7 * 86_400;
 /** Length of a key that is given, not made here. */
 export const GIVEN_KEY_LENGTH_MIN = 32;
 export const GIVEN_KEY_LENGTH_MAX = 512;
+
+/** The body of a sign-in, which is read without a credential: a key, and JSON around it. */
+export const SESSION_BODY_BYTES_MAX = 4096;
+
+if (GIVEN_KEY_LENGTH_MAX * 6 > SESSION_BODY_BYTES_MAX) throw new Error('the longest key could not sign in');

@@ -15,4 +15,4 @@ export const EMBEDDING_WAIT_MS_MAX = 20_000;
 export const EMBEDDING_RUN_MS_MAX = 20_000;
 /** What one thread takes of a list of texts at once: about half a millisecond of work, but for texts that are longer. */
 export const PART_TEXTS_MAX = 64;
-export const PART_CHARACTERS_MAX = 65_536;
+export const PART_CHARACTERS_MAX = 32_768;

@@ -34,6 +34,9 @@ export const CACHE_TTL_MS = 30_000;
 /** After this long the deletions in the hands of a process that died are given to another; far above one call's. */
 export const DELETION_LEASE_MS = 60_000;
 
+/** Filters of one search, of all attributes together. */
+export const FILTERS_MAX = 500;
+
 /** Rows of a page of search, and of a window asked for by `offset` alone. */
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 100;

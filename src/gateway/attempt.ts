@@ -29,7 +29,7 @@ export type Call = {
   stream: boolean;
   includeUsage: boolean;
   /** The body for a target: with its own name of the model, in its own protocol. */
-  bodyFor(target: Target): Uint8Array;
+  bodyFor(target: Target): Uint8Array | Promise<Uint8Array>;
   /** Headers of the caller that upstreams know. */
   headers: Record<string, string> | undefined;
   /** Aborts when the caller has gone. */
@@ -110,7 +110,8 @@ class Run {
   async ask(): Promise<Answer> {
     const { signal } = this.call;
     signal.throwIfAborted();
-    const body = this.call.bodyFor(this.target);
+    const known = this.call.bodyFor(this.target);
+    const body = known instanceof Promise ? await known : known;
     this.awaitNext('first_byte');
     if (!isReached(this.upstream))
       this.unwatch = this.deps.reach.watch(this.upstream, () => this.expire('connect'));

@@ -1,5 +1,5 @@
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import type { Endpoint } from './adapters/adapter.ts';
+import type { Endpoint, Translation } from './adapters/adapter.ts';
 import { type GatewayRequest, parseWhole, readMember, type Splice, splice } from './request.ts';
 import type { Target } from './targets.ts';
 import { UntranslatableRequest } from './wire.ts';
@@ -11,17 +11,10 @@ import { UntranslatableRequest } from './wire.ts';
 export function createBodies(
   request: GatewayRequest,
   { endpoint, includeUsage }: { endpoint: Endpoint; includeUsage: boolean },
-): (target: Target) => Uint8Array {
+): (target: Target) => Uint8Array | Promise<Uint8Array> {
   return ({ model, upstream }) => {
     const translation = upstream?.adapter.translation;
-    if (translation !== undefined) {
-      try {
-        return Buffer.from(JSON.stringify(translation.request(parseWhole(request), model)));
-      } catch (error) {
-        if (!(error instanceof UntranslatableRequest)) throw error;
-        throw new OpenAiRefusal('malformed', error.message, { param: error.param });
-      }
-    }
+    if (translation !== undefined) return translate(request, translation, model);
     const changes: Splice[] = [{ name: 'model', value: model }];
     const streams = request.stream && (endpoint === 'chat' || endpoint === 'completions');
     if (streams && !includeUsage && upstream?.spec.streamUsage === true) {
@@ -31,4 +24,18 @@ export function createBodies(
     }
     return splice(request, changes);
   };
+}
+
+async function translate(
+  request: GatewayRequest,
+  translation: Translation,
+  model: string,
+): Promise<Uint8Array> {
+  const body = await parseWhole(request);
+  try {
+    return Buffer.from(JSON.stringify(translation.request(body, model)));
+  } catch (error) {
+    if (!(error instanceof UntranslatableRequest)) throw error;
+    throw new OpenAiRefusal('malformed', error.message, { param: error.param });
+  }
 }

@@ -3,6 +3,12 @@
 /** Largest request: texts, and pictures within messages. */
 export const REQUEST_BYTES_MAX = 16_777_216;
 
+/** What its JSON may hold: a list of tokens is the longest that models take; each value may cost a hundred bytes. */
+export const REQUEST_LIMITS = { nestingMax: 512, valuesMax: 524_288, membersMax: 1000 };
+
+/** Largest member that the gateway goes by (`model`, `stream_options`, `n` and such). */
+export const SMALL_MEMBER_BYTES_MAX = 65_536;
+
 /** Largest answer that comes whole, and largest event of a stream. */
 export const ANSWER_BYTES_MAX = 67_108_864;
 export const EVENT_BYTES_MAX = 16_777_216;
@@ -46,6 +52,9 @@ export const KEEP_ALIVE_MS = 15_000;
 export const REACHED_LATELY_MS = 5000;
 
 export const EMBEDDING_INPUTS_MAX = 2048;
+/** For the built-in model, in UTF-16 code units: one text (about 8,192 tokens), and all texts of a request. */
+export const EMBEDDING_TEXT_LENGTH_MAX = 32_768;
+export const EMBEDDING_TEXTS_LENGTH_MAX = 4_194_304;
 /** Parts of one large batch that an upstream is asked for side by side. */
 export const EMBEDDING_PARTS_AT_ONCE = 4;
 

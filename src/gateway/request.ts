@@ -1,8 +1,9 @@
 // A caller's body: read whole, understood no further than needed, and changed by splicing.
 
-import { parseJson } from '../core/json.ts';
+import { NO_LIMITS, parseJson, parseJsonWithin } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import { decodeString, type Members, scanObject } from './scan.ts';
+import { REQUEST_LIMITS, SMALL_MEMBER_BYTES_MAX } from './limits.ts';
+import { decodeString, type Members, type ScanRefusal, scanObject } from './scan.ts';
 import type { Json, JsonObject } from './wire.ts';
 
 export type GatewayRequest = {
@@ -26,8 +27,8 @@ const invalid = (sentence: string, param?: string): OpenAiRefusal =>
  * of another type, and for one that is there twice: an upstream might go by the other.
  */
 export function readRequest(bytes: Uint8Array): GatewayRequest {
-  const members = scanObject(bytes);
-  if (members === undefined) throw invalid(explainBody(bytes));
+  const members = scanObject(bytes, REQUEST_LIMITS);
+  if (typeof members === 'string') throw invalid(explainRefusal(members, bytes));
   let model: string | undefined;
   let stream = false;
   let seen = 0;
@@ -52,44 +53,65 @@ export function readRequest(bytes: Uint8Array): GatewayRequest {
   return { bytes, members, model, stream };
 }
 
-function explainBody(bytes: Uint8Array): string {
-  let value: unknown;
-  try {
-    value = parseJson(utf8.decode(bytes));
-  } catch {
-    return 'The body is not valid JSON';
-  }
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? 'The body is nested too deeply'
-    : 'The body must be a JSON object';
-}
+const REFUSALS: Record<ScanRefusal, string> = {
+  malformed: 'The body is not valid JSON',
+  nesting: 'The body is nested too deeply',
+  values: `The body holds more than ${REQUEST_LIMITS.valuesMax} values`,
+  members: `The body has more than ${REQUEST_LIMITS.membersMax} members`,
+};
 
-/** One member's value. Throws 400 where its text is no JSON, or no UTF-8. */
+/** Where another value than an object begins. */
+const OTHER_VALUE = /^[\t\n\r ]*["[\dtfn-]/;
+
+const explainRefusal = (refusal: ScanRefusal, bytes: Uint8Array): string =>
+  refusal === 'malformed' && OTHER_VALUE.test(Buffer.from(bytes.subarray(0, 64)).toString('latin1'))
+    ? 'The body must be a JSON object'
+    : REFUSALS[refusal];
+
+/** One member's value, of those that are small. Throws 400 where its text is no JSON, no UTF-8, or too long. */
 function valueAt(bytes: Uint8Array, { names, starts, ends }: Members, index: number): Json {
   const start = starts[index] ?? 0;
   const end = ends[index] ?? 0;
   if (bytes[start] === 0x74) return true;
   if (bytes[start] === 0x66) return false;
+  const name = names[index] ?? '';
+  if (end - start > SMALL_MEMBER_BYTES_MAX) throw invalid(`'${name}' is too large`, name);
   try {
     return parseJson(utf8.decode(bytes.subarray(start, end))) as Json;
   } catch {
-    const name = names[index] ?? '';
     throw invalid(`'${name}' is not valid JSON`, name);
   }
 }
 
-/** The last member of this name, as SDKs and most servers read repeats; undefined where there is none. */
+/**
+ * The last member of this name, as SDKs and most servers read repeats; undefined where there is none. For members that
+ * are small: throws 400 for one of more than 64 KiB.
+ */
 export function readMember({ bytes, members }: GatewayRequest, name: string): Json | undefined {
   const index = members.names.lastIndexOf(name);
   return index === -1 ? undefined : valueAt(bytes, members, index);
 }
 
+/** As `readMember`, for one that may be as large as the body. */
+export async function readLargeMember(
+  { bytes, members }: GatewayRequest,
+  name: string,
+): Promise<Json | undefined> {
+  const index = members.names.lastIndexOf(name);
+  if (index === -1) return undefined;
+  return parseBytes(bytes.subarray(members.starts[index], members.ends[index]), `'${name}'`);
+}
+
 /** The whole body. Throws 400 where strings within it are no JSON or UTF-8. */
-export function parseWhole({ bytes }: Pick<GatewayRequest, 'bytes'>): JsonObject {
+export const parseWhole = async ({ bytes }: Pick<GatewayRequest, 'bytes'>): Promise<JsonObject> =>
+  (await parseBytes(bytes, 'The body')) as JsonObject;
+
+/** Bytes that a scan has been through: their limits are known to hold. */
+async function parseBytes(bytes: Uint8Array, name: string): Promise<Json> {
   try {
-    return parseJson(utf8.decode(bytes)) as JsonObject;
+    return (await parseJsonWithin(utf8.decode(bytes), NO_LIMITS)) as Json;
   } catch {
-    throw invalid('The body is not valid JSON');
+    throw invalid(`${name} is not valid JSON`);
   }
 }
 

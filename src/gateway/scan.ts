@@ -10,40 +10,56 @@ export type Members = {
   ends: number[];
 };
 
-const NESTING_MAX = 512;
+/** What an object may hold: values inside one another, values within its members, and members. */
+export type ScanLimits = { nestingMax: number; valuesMax: number; membersMax: number };
+
+/** Why bytes are no object, or none within the limits. */
+export type ScanRefusal = 'malformed' | 'nesting' | 'values' | 'members';
+
+const NO_LIMITS: ScanLimits = {
+  nestingMax: 512,
+  valuesMax: Number.POSITIVE_INFINITY,
+  membersMax: Number.POSITIVE_INFINITY,
+};
 
 const utf8 = new TextDecoder();
 
 /**
- * Where each outer member's value stands. Undefined for bytes that are no JSON object; what stands within strings is
- * not looked at (escapes and encoding are left to whoever reads them).
+ * Where each outer member's value stands, or why the bytes are refused; what stands within strings is not looked at
+ * (escapes and encoding are checked where they are decoded).
  */
-export function scanObject(bytes: Uint8Array): Members | undefined {
+export function scanObject(bytes: Uint8Array, limits: ScanLimits = NO_LIMITS): Members | ScanRefusal {
   const members: Members = { names: [], starts: [], ends: [] };
+  const budget = { ...limits };
   let at = skipBlank(bytes, 0);
-  if (bytes[at] !== OPEN_BRACE) return undefined;
+  if (bytes[at] !== OPEN_BRACE) return 'malformed';
   at = skipBlank(bytes, at + 1);
-  if (bytes[at] === CLOSE_BRACE) return skipBlank(bytes, at + 1) === bytes.length ? members : undefined;
+  if (bytes[at] === CLOSE_BRACE) return skipBlank(bytes, at + 1) === bytes.length ? members : 'malformed';
   for (;;) {
-    if (bytes[at] !== QUOTE) return undefined;
+    if (bytes[at] !== QUOTE) return 'malformed';
     const nameEnd = skipString(bytes, at);
-    if (nameEnd === -1) return undefined;
+    if (nameEnd < 0) return 'malformed';
+    if (members.names.length === limits.membersMax) return 'members';
     const name = decodeString(bytes, at, nameEnd);
     at = skipBlank(bytes, nameEnd);
-    if (name === undefined || bytes[at] !== COLON) return undefined;
+    if (name === undefined || bytes[at] !== COLON) return 'malformed';
     const start = skipBlank(bytes, at + 1);
-    const end = skipValue(bytes, start);
-    if (end === -1) return undefined;
+    const end = skipValue(bytes, start, budget);
+    if (end < 0) return end === TOO_DEEP ? 'nesting' : end === TOO_MANY ? 'values' : 'malformed';
     members.names.push(name);
     members.starts.push(start);
     members.ends.push(end);
     at = skipBlank(bytes, end);
     if (bytes[at] === CLOSE_BRACE) break;
-    if (bytes[at] !== COMMA) return undefined;
+    if (bytes[at] !== COMMA) return 'malformed';
     at = skipBlank(bytes, at + 1);
   }
-  return skipBlank(bytes, at + 1) === bytes.length ? members : undefined;
+  return skipBlank(bytes, at + 1) === bytes.length ? members : 'malformed';
 }
+
+/** Instead of an offset, beside -1 for what is no JSON. */
+const TOO_DEEP = -2;
+const TOO_MANY = -3;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -65,16 +81,15 @@ function skipBlank(bytes: Uint8Array, from: number): number {
 
 /** The offset behind the string that opens at `from`; -1 where it does not close. */
 function skipString(bytes: Uint8Array, from: number): number {
-  // Most strings are short; long ones (pictures, documents) are searched natively.
-  const near = Math.min(bytes.length, from + 64);
   let at = from + 1;
-  for (; at < near; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) return at + 1;
-    if (byte === BACKSLASH) at++;
-    else if (byte !== undefined && byte < 0x20) return -1;
-  }
   for (;;) {
+    // Most strings are short, and some are full of escapes; long plain ones (pictures, documents) are searched natively.
+    for (const near = Math.min(bytes.length, at + NEAR_BYTES); at < near; at++) {
+      const byte = bytes[at];
+      if (byte === QUOTE) return at + 1;
+      if (byte === BACKSLASH) at++;
+      else if (byte !== undefined && byte < 0x20) return -1;
+    }
     const quote = bytes.indexOf(QUOTE, at);
     if (quote === -1) return -1;
     let first = quote;
@@ -83,6 +98,8 @@ function skipString(bytes: Uint8Array, from: number): number {
     at = quote + 1;
   }
 }
+
+const NEAR_BYTES = 64;
 
 /** The text of the string that opens at `start`; undefined for what is none. */
 export function decodeString(bytes: Uint8Array, start: number, end: number): string | undefined {
@@ -107,11 +124,14 @@ function decodeOddString(bytes: Uint8Array, start: number, end: number): string 
   }
 }
 
-/** The offset behind the value at `from`; -1 for what is none. */
-function skipValue(bytes: Uint8Array, from: number): number {
+/** What remains of the limits. */
+type Budget = { readonly nestingMax: number; valuesMax: number };
+
+/** The offset behind the value at `from`; negative for what is none. */
+function skipValue(bytes: Uint8Array, from: number, budget: Budget): number {
   const byte = bytes[from];
   if (byte === QUOTE) return skipString(bytes, from);
-  if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return skipNested(bytes, from);
+  if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return skipNested(bytes, from, budget);
   return skipScalar(bytes, from);
 }
 
@@ -154,14 +174,15 @@ function skipDigits(bytes: Uint8Array, from: number): number {
 }
 
 /** Objects and arrays, without recursion; the stack holds what closes each. */
-function skipNested(bytes: Uint8Array, from: number): number {
+function skipNested(bytes: Uint8Array, from: number, budget: Budget): number {
   const closers: number[] = [];
   let at = from;
   for (;;) {
     // A value begins here.
+    if (--budget.valuesMax < 0) return TOO_MANY;
     const byte = bytes[at];
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (closers.length === NESTING_MAX) return -1;
+      if (closers.length === budget.nestingMax) return TOO_DEEP;
       const closer = byte === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
       at = skipBlank(bytes, at + 1);
       if (bytes[at] !== closer) {

@@ -83,7 +83,7 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
       const { answer } = executed;
       if (answer.kind === 'whole') {
         account(executed, toEnded(answer, call));
-        if (answer.status === 200 && streamsText(call)) return asStream(answer, call, limits);
+        if (answer.status === 200 && streamsText(call)) return await asStream(answer, call, limits);
         return {
           kind: 'whole',
           status: answer.status,
@@ -113,22 +113,22 @@ const streamsText = ({ request, endpoint }: ModelCall): boolean => request.strea
 const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
 
 /** An upstream that does not stream has answered whole whom asked for a stream. */
-function asStream(
+async function asStream(
   { bytes, headers }: WholeAnswer,
   { request }: ModelCall,
   limits: Record<string, string>,
-): Served {
+): Promise<Served> {
   return {
     kind: 'stream',
     headers: { ...headers, ...limits },
-    body: toByteStream(toChunks(parseAnswer(bytes), asksForUsage(request))),
+    body: toByteStream(toChunks(await parseAnswer(bytes), asksForUsage(request))),
   };
 }
 
 /** Throws 502: of large answers only the ends have been looked at. */
-function parseAnswer(bytes: Uint8Array): JsonObject {
+async function parseAnswer(bytes: Uint8Array): Promise<JsonObject> {
   try {
-    return parseWhole({ bytes });
+    return await parseWhole({ bytes });
   } catch (error) {
     throw nonsense(error).refusal;
   }

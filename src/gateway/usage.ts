@@ -12,6 +12,8 @@ export const estimateTokens = (bytes: number): number => Math.ceil(bytes / BYTES
 
 /** What a picture or a sound within a request is taken for: about what providers count for one of middling size. */
 const MEDIUM_TOKENS = 1000;
+/** What begins like one behind so many others is taken for text: to look at each would cost more than the request. */
+const MEDIA_MAX = 1000;
 const MEDIA = ['"data:', '"data":"'].map((text) => Buffer.from(text));
 
 /** Tokens of a request that nobody has counted: its text by its length, pictures and sounds by their number. */
@@ -19,7 +21,8 @@ export function estimatePrompt(request: Uint8Array): number {
   let text = request.length;
   let media = 0;
   for (const begin of MEDIA) {
-    for (let at = indexOf(request, begin, 0); at !== -1; ) {
+    let at = indexOf(request, begin, 0);
+    for (let looks = 0; at !== -1 && looks < MEDIA_MAX; looks++) {
       const start = at + begin.length;
       const end = request.indexOf(QUOTE, start);
       const until = end === -1 ? request.length : end;

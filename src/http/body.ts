@@ -4,23 +4,31 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { createDeadlines } from '../core/deadlines.ts';
 import { requestTimeout, ServiceError, tooLarge, unsupportedMediaType, valueError } from '../core/errors.ts';
-import { BODY_TIMEOUT_MS } from './limits.ts';
+import { bodyMemory } from './body-memory.ts';
+import {
+  BODY_TIMEOUT_MS,
+  INFLATED_BYTES_ALWAYS_TAKEN,
+  INFLATION_RATIO_MAX,
+  SMALL_BODY_BYTES,
+} from './limits.ts';
 
 const decompress = promisify(gunzip);
 
 /**
- * Throws 413 above the limit (before reading, where the length is declared), and 408 when it does not arrive in time
- * (or its client has gone, and nobody reads the answer).
+ * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
+ * (or its client has gone, and nobody reads the answer), and 503 where the bodies of all requests take too much memory.
  */
 export function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN);
   if (declared > bytesMax) return Promise.reject(bodyTooLarge(bytesMax));
-  return inTime(Number.isNaN(declared) ? readBounded(request, bytesMax) : request.bytes());
+  return inTime(
+    declared <= SMALL_BODY_BYTES ? readAtOnce(request, declared) : readBounded(request, bytesMax),
+  );
 }
 
 /**
- * As `readBody`, with gzip undone; the limit holds before and after. Throws 415 for other encodings, and
- * ValidationFailure for what is not gzip.
+ * As `readBody`, with gzip undone; the limit holds before and after. Throws 415 for other encodings, 413 for a body
+ * that inflates to more than `INFLATION_RATIO_MAX` times its size, and ValidationFailure for what is not gzip.
  */
 export async function readDecodedBody(request: Request, bytesMax: number): Promise<Uint8Array> {
   const declared = request.headers.get('content-encoding');
@@ -31,13 +39,20 @@ export async function readDecodedBody(request: Request, bytesMax: number): Promi
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     throw unsupportedMediaType('The body may be encoded with gzip, and with nothing else');
   }
+  const inflatedMax = Math.max(INFLATED_BYTES_ALWAYS_TAKEN, bytes.length * INFLATION_RATIO_MAX);
+  let inflated: Uint8Array;
   try {
-    return await decompress(bytes, { maxOutputLength: bytesMax });
+    inflated = await decompress(bytes, { maxOutputLength: Math.min(bytesMax, inflatedMax) });
   } catch (error) {
     const { code } = error as { code?: string };
-    if (code === 'ERR_BUFFER_TOO_LARGE') throw bodyTooLarge(bytesMax);
-    throw valueError(['body'], 'the body is not gzip, though its content-encoding says so', null);
+    if (code !== 'ERR_BUFFER_TOO_LARGE') {
+      throw valueError(['body'], 'the body is not gzip, though its content-encoding says so', null);
+    }
+    if (inflatedMax >= bytesMax) throw bodyTooLarge(bytesMax);
+    throw tooLarge(`The body inflates to more than ${INFLATION_RATIO_MAX} times its size`);
   }
+  bodyMemory.hold(request, inflated.length);
+  return inflated;
 }
 
 const bodyTooLarge = (bytesMax: number) => tooLarge(`The body is larger than ${bytesMax} bytes`);
@@ -64,7 +79,16 @@ const inTime = (body: Promise<Uint8Array>): Promise<Uint8Array> =>
     );
   });
 
-/** A body of undeclared length: collected up to the limit, never beyond. */
+function readAtOnce(request: Request, size: number): Promise<Uint8Array> {
+  try {
+    bodyMemory.hold(request, size);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+  return request.bytes();
+}
+
+/** A body that is large, or of undeclared length: collected as it arrives, up to the limit. */
 async function readBounded(request: Request, bytesMax: number): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
@@ -72,7 +96,8 @@ async function readBounded(request: Request, bytesMax: number): Promise<Uint8Arr
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > bytesMax) throw bodyTooLarge(bytesMax);
+    bodyMemory.hold(request, chunk.length);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }

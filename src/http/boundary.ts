@@ -4,6 +4,7 @@
 import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
+import { bodyMemory } from './body-memory.ts';
 import type { Cors } from './cors.ts';
 import { type Authenticators, authorize, identify } from './credentials.ts';
 import type { RequestMetrics } from './metrics.ts';
@@ -58,6 +59,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
         response = renderFailure(error, { exchange, operation, deps });
       } finally {
         running--;
+        bodyMemory.release(request);
       }
       // An upstream's own id is the one that its operators know; the log has the one that the caller is told.
       const told = response.headers.get('x-request-id');

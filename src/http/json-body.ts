@@ -1,36 +1,36 @@
 import { unsupportedMediaType, type ValidationEntry, ValidationFailure } from '../core/errors.ts';
-import {
-  isRawNumber,
-  isStorableText,
-  mayHoldUnstorableText,
-  NumberOutOfRange,
-  nestingDepth,
-  parseJson,
-} from '../core/json.ts';
+import { isRawNumber, isStorableText, mayHoldUnstorableText, parseJsonWithin } from '../core/json.ts';
+import { type JsonLimits, JsonMistake } from '../core/json-parser.ts';
 import { readBody } from './body.ts';
-import { locateJsonError } from './json-error.ts';
-import { JSON_BODY_BYTES_MAX, JSON_NESTING_MAX, MISTAKES_MAX } from './limits.ts';
-import { type Location, missing } from './validation.ts';
+import { JSON_BODY_BYTES_MAX, JSON_NESTING_MAX, JSON_VALUES_MAX, MISTAKES_MAX } from './limits.ts';
+import { countCharacters, type Location, missing } from './validation.ts';
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /**
  * Reads and parses a request's JSON body; `absent`, where it is given, stands for none.
  * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
- * (or its client has gone, and nobody reads the answer), 415 for another media type, and
- * ValidationFailure for an absent body (`null` counts as one, as with FastAPI), malformed JSON, too deep nesting,
- * or text that no database can hold.
+ * (or its client has gone, and nobody reads the answer), 415 for another media type, 503 where the bodies of all
+ * requests take too much memory, and ValidationFailure for an absent body (`null` counts as one, as with FastAPI),
+ * malformed JSON, JSON beyond the ceilings, or text that no database can hold.
  */
-export async function readJsonBody(request: Request, absent?: object): Promise<unknown> {
-  return toJsonBody(request, await readBody(request, JSON_BODY_BYTES_MAX), { absent, storable: true });
+export async function readJsonBody(
+  request: Request,
+  {
+    absent,
+    bytesMax = JSON_BODY_BYTES_MAX,
+  }: { absent?: object | undefined; bytesMax?: number | undefined } = {},
+): Promise<unknown> {
+  const bytes = await readBody(request, bytesMax);
+  return toJsonBody(request, bytes, { absent, valuesMax: JSON_VALUES_MAX, storable: true });
 }
 
 /** As `readJsonBody`, of a body that is read already; `storable`: text that no database can hold is refused. */
-export function toJsonBody(
+export async function toJsonBody(
   request: Request,
   bytes: Uint8Array,
-  { absent, storable }: { absent?: object | undefined; storable: boolean },
-): unknown {
+  { absent, valuesMax, storable }: { absent?: object | undefined; valuesMax: number; storable: boolean },
+): Promise<unknown> {
   if (bytes.length === 0) {
     if (absent !== undefined) return absent;
     throw new ValidationFailure([missing(['body'], null)]);
@@ -39,41 +39,38 @@ export function toJsonBody(
   if (mediaType !== null && !JSON_MEDIA_TYPE.test(mediaType)) {
     throw unsupportedMediaType('The body must be sent as application/json');
   }
-  const value = parseJsonBody(bytes, storable);
+  const { text, value } = await parseJsonBody(bytes, { nestingMax: JSON_NESTING_MAX, valuesMax });
   if (value === null) throw new ValidationFailure([missing(['body'], null)]);
-  return value;
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/**
- * The value of a JSON text; `storable`: and nothing that no database can hold. Throws ValidationFailure for malformed text, too
- * deep nesting, numbers out of range, NULs and lone surrogates.
- */
-function parseJsonBody(bytes: Uint8Array, storable: boolean): unknown {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    throw malformed(0, 'The body is not UTF-8');
-  }
-  if (nestingDepth(text) > JSON_NESTING_MAX)
-    throw malformed(0, `Nesting deeper than ${JSON_NESTING_MAX} levels`);
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch (error) {
-    if (error instanceof NumberOutOfRange)
-      throw malformed(text.indexOf(error.message), 'Number out of range');
-    const mistake = locateJsonError(text);
-    throw malformed(mistake.offset, mistake.error);
-  }
   if (storable && mayHoldUnstorableText(text)) {
     const entries: ValidationEntry[] = [];
     collectUnstorable(value, ['body'], entries);
     if (entries.length > 0) throw new ValidationFailure(entries);
   }
   return value;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The text of a body and its value, parsed within the limits; `anyNumber`: numbers that no database can store are kept
+ * as they are written. Throws ValidationFailure, which says where the first mistake stands.
+ */
+export async function parseJsonBody(
+  bytes: Uint8Array,
+  limits: JsonLimits & { anyNumber?: boolean },
+): Promise<{ text: string; value: unknown }> {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw malformed(0, 'The body is not UTF-8');
+  }
+  try {
+    return { text, value: await parseJsonWithin(text, limits) };
+  } catch (error) {
+    if (error instanceof JsonMistake) throw malformed(countCharacters(text, error.index), error.message);
+    throw error;
+  }
 }
 
 function malformed(offset: number, error: string): ValidationFailure {

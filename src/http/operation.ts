@@ -53,6 +53,8 @@ export type Operation<
   query: Query;
   /** Absent: the request's body is not read. */
   body?: Body;
+  /** Ceiling of the body where it is not the ordinary one. */
+  bodyBytesMax?: number;
   bodyExample?: unknown;
   /** Media types of a body that the operation reads itself, for the documentation. */
   bodyContent?: Record<string, { schema: TSchema; example: unknown }>;

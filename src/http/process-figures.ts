@@ -1,3 +1,4 @@
+import { bodyMemory } from './body-memory.ts';
 import type { Figure } from './metrics.ts';
 
 /** What Prometheus' own clients tell of every process, and how many requests are being answered. */
@@ -10,6 +11,12 @@ export function processFigures(running: () => number): Figure[] {
       help: 'Requests being answered now.',
       type: 'gauge',
       values: () => one(running()),
+    },
+    {
+      name: 'atrium_request_bodies_bytes',
+      help: 'Memory that the bodies of running requests take.',
+      type: 'gauge',
+      values: () => one(bodyMemory.heldBytes()),
     },
     {
       name: 'process_cpu_seconds_total',

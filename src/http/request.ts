@@ -5,6 +5,7 @@ import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure } from '../core/errors.ts';
 import { isStorableText } from '../core/json.ts';
 import { readJsonBody, unstorableText } from './json-body.ts';
+import { PARAMETERS_MAX } from './limits.ts';
 import type { Operation } from './operation.ts';
 import { createValidator, missing } from './validation.ts';
 
@@ -29,6 +30,7 @@ export function createRequestParser(operation: Operation): RequestParser {
   const readQuery = createQueryReader(operation.query);
   const validateBody = operation.body === undefined ? undefined : createValidator(operation.body);
   const absent = operation.bodyOptional === true ? {} : undefined;
+  const bytesMax = operation.bodyBytesMax;
   const takesNone =
     Object.keys(operation.parameters.properties).length === 0 &&
     Object.keys(operation.query.properties).length === 0;
@@ -43,7 +45,7 @@ export function createRequestParser(operation: Operation): RequestParser {
     },
     async body(request) {
       if (validateBody === undefined) return undefined;
-      const { value, entries } = validateBody(await readJsonBody(request, absent), ['body']);
+      const { value, entries } = validateBody(await readJsonBody(request, { absent, bytesMax }), ['body']);
       if (entries.length > 0) throw new ValidationFailure(entries);
       return value;
     },
@@ -135,7 +137,12 @@ function parsePairs(
 ): Map<string, string[]> {
   const pairs = new Map<string, string[]>();
   const fragment = search.indexOf('#');
-  for (const pair of (fragment === -1 ? search : search.slice(0, fragment)).split('&')) {
+  const texts = (fragment === -1 ? search : search.slice(0, fragment)).split('&', PARAMETERS_MAX + 1);
+  if (texts.length > PARAMETERS_MAX) {
+    entries.push(tooManyParameters());
+    return pairs;
+  }
+  for (const pair of texts) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = decode(equals === -1 ? pair : pair.slice(0, equals), ['query'], strict ? entries : [], true);
@@ -152,6 +159,14 @@ function parsePairs(
   }
   return pairs;
 }
+
+const tooManyParameters = (): ValidationEntry => ({
+  type: 'too_long',
+  loc: ['query'],
+  msg: `A query may have at most ${PARAMETERS_MAX} parameters`,
+  input: null,
+  ctx: { max_length: PARAMETERS_MAX },
+});
 
 /** For operations where a misspelt parameter that has no effect would do harm. */
 const unknownParameter = (name: string, input: string): ValidationEntry => ({

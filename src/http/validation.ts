@@ -49,8 +49,8 @@ const checkString: Rule = (schema, input, loc, report) => {
   if (typeof input !== 'string') {
     return report({ type: 'string_type', loc, msg: 'Input should be a valid string', input });
   }
-  const length = [...input].length;
   const { minLength, maxLength, pattern, format } = schema as TSchema & Record<string, unknown>;
+  const length = minLength === undefined && maxLength === undefined ? 0 : countCharacters(input);
   if (typeof minLength === 'number' && length < minLength) {
     const msg = `String should have at least ${minLength} character${minLength === 1 ? '' : 's'}`;
     return report({ type: 'string_too_short', loc, msg, input, ctx: { min_length: minLength } });
@@ -67,6 +67,16 @@ const checkString: Rule = (schema, input, loc, report) => {
   if (mistake === undefined) return { value: input };
   return report({ type: mistake.type, loc, msg: mistake.msg, input, ctx: mistake.ctx });
 };
+
+/** Unicode characters, as pydantic counts them: a surrogate pair is one. */
+export function countCharacters(text: string, end = text.length): number {
+  let count = 0;
+  for (let index = 0; index < end; index++) {
+    const code = text.charCodeAt(index);
+    if (code < 0xdc00 || code > 0xdfff) count++;
+  }
+  return count;
+}
 
 const INTEGER_TEXT = /^\s*[+-]?\d+(?:\.0*)?\s*$/;
 

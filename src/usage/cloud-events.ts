@@ -2,11 +2,12 @@
 // tells. Hand-checked: the official SDK would invent ids that are missing, and then nothing could be told twice.
 
 import { tooLarge, unsupportedMediaType, ValidationFailure, valueError } from '../core/errors.ts';
-import { mayBeUnstorable, parseJsonAsWritten } from '../core/json.ts';
-import { locateJsonError } from '../http/json-error.ts';
+import { mayBeUnstorable } from '../core/json.ts';
+import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
+import { parseJsonBody } from '../http/json-body.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
 import type { SentEvent } from './check-event.ts';
-import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX } from './limits.ts';
+import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX, REQUEST_VALUES_MAX } from './limits.ts';
 
 const BATCH = /^application\/cloudevents-batch(?:\+json)?\s*(?:;|$)/i;
 const STRUCTURED = /^application\/cloudevents(?:\+json)?\s*(?:;|$)/i;
@@ -21,21 +22,21 @@ const IN_BATCH = 2;
  * Throws 415 for a media type of no mode, 413 for too many events or one that is too large, and ValidationFailure for
  * a body that holds no events at all.
  */
-export function readCloudEvents(headers: Headers, body: Uint8Array): SentEvent[] {
+export async function readCloudEvents(headers: Headers, body: Uint8Array): Promise<SentEvent[]> {
   const mediaType = headers.get('content-type') ?? '';
   if (BATCH.test(mediaType)) return readBatch(body);
-  if (STRUCTURED.test(mediaType)) return [readStructured(body)];
+  if (STRUCTURED.test(mediaType)) return [await readStructured(body)];
   if (ANY_CLOUDEVENT.test(mediaType))
     throw unsupportedMediaType('CloudEvents are taken in their JSON format');
   if ([...headers.keys()].some((name) => name.startsWith('ce-')))
-    return [readBinary(headers, body, mediaType)];
+    return [await readBinary(headers, body, mediaType)];
   throw unsupportedMediaType(
     'Send application/cloudevents+json, application/cloudevents-batch+json, or JSON data with ce- headers',
   );
 }
 
-function readBatch(body: Uint8Array): SentEvent[] {
-  const { value, suspect } = parse(body, IN_BATCH);
+async function readBatch(body: Uint8Array): Promise<SentEvent[]> {
+  const { value, suspect } = await parse(body, IN_BATCH);
   if (!Array.isArray(value)) {
     const msg = 'Input should be a valid list';
     throw new ValidationFailure([{ type: 'list_type', loc: ['body'], msg, input: null }]);
@@ -47,18 +48,18 @@ function readBatch(body: Uint8Array): SentEvent[] {
     const msg = 'List should have at least 1 item after validation, not 0';
     throw new ValidationFailure([{ type: 'too_short', loc: ['body'], msg, input: [], ctx }]);
   }
-  if (body.length > EVENT_BYTES_MAX) value.forEach(refuseLarge);
+  if (body.length > EVENT_BYTES_MAX) await refuseLarge(value);
   return value.map((fields, index) => toSent(fields, ['body', index], suspect));
 }
 
-function readStructured(body: Uint8Array): SentEvent {
+async function readStructured(body: Uint8Array): Promise<SentEvent> {
   if (body.length > EVENT_BYTES_MAX) throw eventTooLarge();
-  const { value, suspect } = parse(body, IN_EVENT);
+  const { value, suspect } = await parse(body, IN_EVENT);
   return toSent(value, ['body'], suspect);
 }
 
 /** Attributes as headers, percent-encoded; the body is the data. */
-function readBinary(headers: Headers, body: Uint8Array, mediaType: string): SentEvent {
+async function readBinary(headers: Headers, body: Uint8Array, mediaType: string): Promise<SentEvent> {
   if (body.length > EVENT_BYTES_MAX) throw eventTooLarge();
   const fields: Record<string, unknown> = {};
   for (const [header, value] of headers) {
@@ -67,7 +68,7 @@ function readBinary(headers: Headers, body: Uint8Array, mediaType: string): Sent
   const loc = (name: string) => (name === 'data' ? ['body'] : ['header', `ce-${name}`]);
   if (body.length === 0) return { fields, loc, suspect: true };
   if (!JSON_TYPE.test(mediaType)) throw unsupportedMediaType('The data of an event must be JSON');
-  return { fields: { ...fields, data: parse(body, 0).value }, loc, suspect: true };
+  return { fields: { ...fields, data: (await parse(body, 0)).value }, loc, suspect: true };
 }
 
 function decodeHeader(header: string, value: string): string {
@@ -85,40 +86,32 @@ function toSent(fields: unknown, place: (string | number)[], suspect: boolean): 
   return { fields: known as Record<string, unknown>, loc, suspect };
 }
 
-function refuseLarge(event: unknown): void {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(event);
-  } catch {
-    // Nested too deeply to be written: refused by its own check.
+async function refuseLarge(events: readonly unknown[]): Promise<void> {
+  let sliceEndsAt = performance.now() + SLICE_MS;
+  for (const event of events) {
+    if (sizeOf(event) > EVENT_BYTES_MAX) throw eventTooLarge();
+    if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
   }
-  if (text !== undefined && Buffer.byteLength(text) > EVENT_BYTES_MAX) throw eventTooLarge();
+}
+
+/** In bytes, as JSON; 0 for an event that is nested too deeply to be written, which its own check refuses. */
+function sizeOf(event: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(event));
+  } catch {
+    return 0;
+  }
 }
 
 const eventTooLarge = () => tooLarge(`An event takes at most ${EVENT_BYTES_MAX} bytes`);
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+/** However deep it is nested: one event that is too deep does not spoil the others. */
+const PARSED = { nestingMax: Number.POSITIVE_INFINITY, valuesMax: REQUEST_VALUES_MAX, anyNumber: true };
 
-function parse(body: Uint8Array, levels: number): { value: unknown; suspect: boolean } {
+async function parse(body: Uint8Array, levels: number): Promise<{ value: unknown; suspect: boolean }> {
   if (body.length === 0) {
     throw new ValidationFailure([{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }]);
   }
-  let text: string;
-  try {
-    text = utf8.decode(body);
-  } catch {
-    throw malformed(0, 'The body is not UTF-8');
-  }
-  try {
-    const suspect = mayBeUnstorable(text, JSON_NESTING_MAX + levels);
-    return { value: parseJsonAsWritten(text), suspect };
-  } catch {
-    const { offset, error } = locateJsonError(text);
-    throw malformed(offset, error);
-  }
+  const { text, value } = await parseJsonBody(body, PARSED);
+  return { value, suspect: mayBeUnstorable(text, JSON_NESTING_MAX + levels) };
 }
-
-const malformed = (offset: number, error: string) =>
-  new ValidationFailure([
-    { type: 'json_invalid', loc: ['body', offset], msg: 'JSON decode error', input: {}, ctx: { error } },
-  ]);

@@ -5,6 +5,9 @@ export const EVENT_BYTES_MAX = 1_000_000;
 export const REQUEST_EVENTS_MAX = 1000;
 export const REQUEST_BYTES_MAX = 8_000_000;
 
+/** Values in the JSON of a request (members and items): each may cost a hundred bytes of memory. */
+export const REQUEST_VALUES_MAX = 262_144;
+
 /** UTF-8 bytes of the attributes. Workspace, source and id stand in one index entry, of which Postgres takes 2,704. */
 export const EVENT_ID_BYTES_MAX = 1024;
 export const SOURCE_BYTES_MAX = 1024;

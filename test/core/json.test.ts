@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { NumberOutOfRange, nestingDepth, parseJson } from '../../src/core/json.ts';
+import { findUnstorable, parseJson, parseJsonAsWritten, parseJsonWithin } from '../../src/core/json.ts';
+import { JsonMistake } from '../../src/core/json-parser.ts';
 
 describe('parseJson', () => {
   test('keeps every digit of every number', () => {
@@ -31,17 +32,67 @@ describe('parseJson', () => {
   });
 
   test('refuses numbers beyond the range of a double', () => {
-    expect(() => parseJson('{"a":[1e400]}')).toThrow(NumberOutOfRange);
+    expect(() => parseJson('{"a":[1e400]}')).toThrow('Number out of range');
     expect(JSON.stringify(parseJson('[1e308,-1e-320]'))).toBe('[1e+308,-1e-320]');
   });
 });
 
-test('nestingDepth counts arrays and objects, not brackets in strings', () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
-      const depthOf = (item: unknown): number =>
-        typeof item === 'object' && item !== null ? 1 + Math.max(0, ...Object.values(item).map(depthOf)) : 0;
-      expect(nestingDepth(JSON.stringify(value))).toBe(depthOf(value));
-    }),
-  );
+describe('parseJsonWithin', () => {
+  const limits = { nestingMax: 8, valuesMax: 1_000_000 };
+
+  test('gives the same for texts that are parsed at once and in time slices', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, row) => ({ row, name: `Zeile ${row} “é”\n`, ok: null }));
+    const large = JSON.stringify(rows);
+    expect(large.length).toBeGreaterThan(500_000);
+    expect(await parseJsonWithin(large, limits)).toEqual(rows);
+    expect(await parseJsonWithin('[12345678901234567890,1e2]', limits)).toEqual([
+      JSON.rawJSON('12345678901234567890'),
+      100,
+    ]);
+  });
+
+  test('finds the same mistake in both', async () => {
+    const blanks = ' '.repeat(1_000_000);
+    for (const text of ['[1,2', '[1e400]', '[[[[[[[[[1]]]]]]]]]', '{"a":1,}', '"\\u00']) {
+      const small: unknown = await parseJsonWithin(text, limits).catch((error: unknown) => error);
+      const large: unknown = await parseJsonWithin(blanks + text, limits).catch((error: unknown) => error);
+      expect(small).toBeInstanceOf(JsonMistake);
+      const { kind, message, index } = small as JsonMistake;
+      expect(large).toMatchObject({ kind, message, index: index + blanks.length });
+    }
+  });
+
+  test('other work goes on while a large text is parsed', async () => {
+    const large = `[${'"a",'.repeat(900_000)}1]`;
+    let ended = false;
+    const parsing = parseJsonWithin(large, { nestingMax: 2, valuesMax: 1_000_000 }).finally(() => {
+      ended = true;
+    });
+    let turns = 0;
+    for (; !ended; turns++) await new Promise((resolve) => setTimeout(resolve, 0));
+    expect(await parsing).toHaveLength(900_001);
+    expect(turns).toBeGreaterThan(3);
+  });
+});
+
+test('the cost of a long number is linear in its length', () => {
+  const parse = (zeros: number): number => {
+    const text = `[1.${'0'.repeat(zeros)}1]`;
+    const startedAt = performance.now();
+    expect(() => parseJson(text)).toThrow();
+    return performance.now() - startedAt;
+  };
+  parse(30_000);
+  const short = Math.min(parse(100_000), parse(100_000), parse(100_000));
+  const long = Math.min(parse(1_000_000), parse(1_000_000), parse(1_000_000));
+  // Ten times the length; a quadratic cost would be a hundred times as much.
+  expect(long).toBeLessThan(Math.max(short, 0.2) * 40);
+});
+
+test('what cannot be stored is found at any depth, with its place', () => {
+  const at = (value: unknown) => findUnstorable(value, 64)?.path;
+  expect(at({ a: [1, { b: 'x\u0000' }] })).toEqual(['a', 1, 'b']);
+  expect(at({ a: { 'k\ud800': 1 } })).toEqual(['a', 'k\ufffd']);
+  expect(at(parseJsonAsWritten('{"a":[1e400]}'))).toEqual(['a', 0]);
+  expect(at({ a: [1, 'é', null, true] })).toBeUndefined();
 });

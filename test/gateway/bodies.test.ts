@@ -23,24 +23,23 @@ const { models } = createTargets().build(
   ),
 );
 
-function sent(
+async function sent(
   body: string,
   { model = 'told', endpoint = 'chat' as 'chat' | 'embeddings', includeUsage = false } = {},
-): string {
+): Promise<string> {
   const target = models.find(({ id }) => id === model)?.targets[0]?.target;
   if (target === undefined) throw new Error(`no model ${model}`);
-  return Buffer.from(
-    createBodies(readRequest(Buffer.from(body)), { endpoint, includeUsage })(target),
-  ).toString();
+  const bodyFor = createBodies(readRequest(Buffer.from(body)), { endpoint, includeUsage });
+  return Buffer.from(await bodyFor(target)).toString();
 }
 
-test('the name of the model is the upstream’s', () => {
-  expect(sent('{"model":"told","seed":9007199254740993 }')).toBe(
+test('the name of the model is the upstream’s', async () => {
+  expect(await sent('{"model":"told","seed":9007199254740993 }')).toBe(
     '{"model":"theirs","seed":9007199254740993 }',
   );
 });
 
-test('a body that need not change is the same bytes', () => {
+test('a body that need not change is the same bytes', async () => {
   const request = readRequest(Buffer.from('{"model":"same"}'));
   const target = models.find(({ id }) => id === 'same')?.targets[0]?.target;
   if (target !== undefined)
@@ -87,7 +86,7 @@ const CASES: [name: string, body: string, options: Parameters<typeof sent>[1], e
   ],
 ];
 for (const [name, body, options, expected] of CASES) {
-  test(name, () => {
-    expect(sent(body, options)).toBe(expected);
+  test(name, async () => {
+    expect(await sent(body, options)).toBe(expected);
   });
 }

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { readMember, readRequest, splice } from '../../src/gateway/request.ts';
-import { scanObject } from '../../src/gateway/scan.ts';
+import { type Members, scanObject } from '../../src/gateway/scan.ts';
 import type { Json } from '../../src/gateway/wire.ts';
 
 const encoder = new TextEncoder();
@@ -41,14 +41,20 @@ const writeObject = (all: readonly Member[], space: string): string =>
     .map((each) => `${JSON.stringify(each.name)}${space}:${space}${write(each.value, space)}`)
     .join(`${space},${space}`)}${space}}`;
 
+function membersOf(bytes: Uint8Array): Members {
+  const found = scanObject(bytes);
+  if (typeof found === 'string') throw new Error(`not understood: ${textOf(bytes)}`);
+  return found;
+}
+
 test('every member is found, with its name and the text of its value', () => {
   fc.assert(
     fc.property(members, blank, (all, space) => {
       const text = `${space}${writeObject(all, space)}${space}`;
       const bytes = bytesOf(text);
-      const found = scanObject(bytes);
-      expect(found?.names).toEqual(all.map((each) => each.name));
-      const values = found?.starts.map((start, index) => textOf(bytes.subarray(start, found.ends[index])));
+      const found = membersOf(bytes);
+      expect(found.names).toEqual(all.map((each) => each.name));
+      const values = found.starts.map((start, index) => textOf(bytes.subarray(start, found.ends[index])));
       expect(values).toEqual(all.map((each) => write(each.value, space)));
     }),
     { numRuns: 500 },
@@ -83,7 +89,7 @@ test('what JSON.parse refuses is refused, strings aside; what it takes is taken'
       } catch {
         valid = false;
       }
-      expect({ text, valid: scanObject(bytesOf(text)) !== undefined }).toEqual({ text, valid });
+      expect({ text, valid: typeof scanObject(bytesOf(text)) === 'object' }).toEqual({ text, valid });
     }),
     { numRuns: 3000 },
   );
@@ -92,9 +98,9 @@ test('what JSON.parse refuses is refused, strings aside; what it takes is taken'
 test('a body that was cut anywhere, or continued, is none', () => {
   const text = '{"a":[1,{"b":"\\"}"}],"c":-1.5e+3,"d":null}';
   for (let length = 0; length < text.length; length++)
-    expect(scanObject(bytesOf(text.slice(0, length)))).toBeUndefined();
+    expect(scanObject(bytesOf(text.slice(0, length)))).toBe('malformed');
   for (const more of ['}', ',', '{}', 'x', '\0', '"'])
-    expect(scanObject(bytesOf(text + more))).toBeUndefined();
+    expect(scanObject(bytesOf(text + more))).toBe('malformed');
 });
 
 test('no bytes make it throw or run forever', () => {
@@ -109,15 +115,29 @@ test('no bytes make it throw or run forever', () => {
 
 test('nesting is bounded, not recursed into', () => {
   const nested = (depth: number): string => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-  expect(scanObject(bytesOf(nested(500)))).toBeDefined();
-  expect(scanObject(bytesOf(nested(1_000_000)))).toBeUndefined();
+  expect(scanObject(bytesOf(nested(512)))).toBeObject();
+  expect(scanObject(bytesOf(nested(513)))).toBe('nesting');
+  expect(scanObject(bytesOf(nested(1_000_000)))).toBe('nesting');
+  expect(scanObject(bytesOf(`{"a":${'['.repeat(1_000_000)}`))).toBe('nesting');
+});
+
+test('values and members are bounded', () => {
+  const limits = { nestingMax: 512, valuesMax: 10, membersMax: 3 };
+  const list = (values: number): string =>
+    `[${Array(values - 1)
+      .fill(0)
+      .join(',')}]`;
+  expect(scanObject(bytesOf(`{"a":${list(5)},"b":${list(5)}}`), limits)).toBeObject();
+  expect(scanObject(bytesOf(`{"a":${list(5)},"b":${list(6)}}`), limits)).toBe('values');
+  expect(scanObject(bytesOf('{"a":1,"b":2,"c":3}'), limits)).toBeObject();
+  expect(scanObject(bytesOf('{"a":1,"b":2,"c":3,"d":4}'), limits)).toBe('members');
 });
 
 test('strings of quotes and backslashes are read in time that grows with their length alone', () => {
   for (const unit of ['\\"', '\\\\', '\\\\\\"', 'a']) {
     const bytes = bytesOf(`{"a":"${unit.repeat(2_000_000)}"}`);
     const startedAt = performance.now();
-    expect(scanObject(bytes)?.ends[0]).toBe(bytes.length - 1);
+    expect(membersOf(bytes).ends[0]).toBe(bytes.length - 1);
     expect(performance.now() - startedAt).toBeLessThan(2000);
   }
 });
@@ -132,8 +152,7 @@ describe('a splice', () => {
       fc.property(members, blank, changes, (all, space, wanted) => {
         const text = writeObject(all, space);
         const bytes = bytesOf(text);
-        const found = scanObject(bytes);
-        if (found === undefined) throw new Error(`not understood: ${text}`);
+        const found = membersOf(bytes);
         const result = textOf(splice({ bytes, members: found }, wanted as { name: string; value: Json }[]));
         const left = [...wanted];
         const expected = all.map((each, index) => {
@@ -214,6 +233,8 @@ describe('a request', () => {
     ['{"model":"a","\\u006dodel":"a"}', /two members 'model'/],
     ['{"stream":true,"stream":true}', /two members 'stream'/],
     [`{"a":${'['.repeat(600)}${']'.repeat(600)}}`, /nested too deeply/],
+    [`{"a":[${'1,'.repeat(600_000)}1]}`, /more than 524288 values/],
+    [`{${'"a":1,'.repeat(1000)}"model":"a"}`, /more than 1000 members/],
   ];
   for (const [body, sentence] of refused) {
     test(`is refused: ${body.slice(0, 40)}`, () => {

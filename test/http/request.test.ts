@@ -37,16 +37,36 @@ test.each(['http://localhost:3000', 'http://[::1]', 'http://%zz', 'http://[::1',
   },
 );
 
-async function mistakesOf(body: string): Promise<number> {
+function requestOf(body: string): Request {
   const request = new Request('http://localhost/v1/acme/things/a', { method: 'POST', body });
   request.headers.set('content-type', 'application/json');
-  const failure: unknown = await parser.body(request).catch((error: unknown) => error);
-  if (!(failure instanceof ValidationFailure)) throw failure;
-  return failure.entries.length;
+  return request;
 }
+
+async function failureOf(body: string): Promise<ValidationFailure> {
+  const failure: unknown = await parser.body(requestOf(body)).catch((error: unknown) => error);
+  if (!(failure instanceof ValidationFailure)) throw failure;
+  return failure;
+}
+
+const mistakesOf = async (body: string): Promise<number> => (await failureOf(body)).entries.length;
 
 test('every mistake of a body is told, up to a thousand', async () => {
   expect(await mistakesOf(`{"labels":[${'1,'.repeat(998)}1]}`)).toBe(999);
-  expect(await mistakesOf(`{"labels":[${'1,'.repeat(400_000)}1]}`)).toBe(1000);
-  expect(await mistakesOf(`{"slots":[${'"\\u0000",'.repeat(100_000)}1]}`)).toBe(1000);
+  expect(await mistakesOf(`{"labels":[${'1,'.repeat(40_000)}1]}`)).toBe(1000);
+  expect(await mistakesOf(`{"slots":[${'"\\u0000",'.repeat(40_000)}1]}`)).toBe(1000);
+});
+
+test('a body holds 50,000 values at most, however short they are', async () => {
+  const bodyOf = (values: number): string => `{"slots":[${'1,'.repeat(values - 3)}1]}`;
+  expect(await parser.body(requestOf(bodyOf(50_000)))).toBeDefined();
+  const refused = await failureOf(bodyOf(50_001));
+  expect(refused.entries).toMatchObject([{ type: 'json_invalid', ctx: { error: 'More than 50000 values' } }]);
+});
+
+test('a query has 1,000 parameters at most', () => {
+  const queryOf = (count: number): string => `limit=3${'&next=1'.repeat(count - 1)}`;
+  const url = (count: number): string => `http://localhost/v1/acme/things/a?${queryOf(count)}`;
+  expect(parser.parameters(url(1000)).entries).toEqual([]);
+  expect(parser.parameters(url(1001)).entries).toMatchObject([{ type: 'too_long', loc: ['query'] }]);
 });

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { noContent, type Route, route } from '../../http/operation.ts';
 import { withErrors } from '../../http/schemas.ts';
+import { SESSION_BODY_BYTES_MAX } from '../limits.ts';
 import { SessionCreate } from '../schema.ts';
 import { renderCookie, renderCookieRemoval } from '../session-cookie.ts';
 import type { Sessions } from '../sessions.ts';
@@ -25,6 +26,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         description:
           'The answer sets the cookie `atrium_session`, which lasts 12 hours and ends with the key.',
         body: SessionCreate,
+        bodyBytesMax: SESSION_BODY_BYTES_MAX,
         bodyExample: { key: 'atr_…' },
         responses: withErrors(
           { 204: { description: 'Signed in; no content' } },

@@ -1,9 +1,10 @@
+import { ValidationFailure } from '../../core/errors.ts';
 import type { Document } from '../document.ts';
 import { ATTRIBUTES, type Attribute } from '../filter/attributes.ts';
 import { normalise } from '../filter/normalise.ts';
 import { distinctOrder } from '../filter/order.ts';
 import { toPredicate } from '../filter/predicate.ts';
-import { PAGE_SIZE_DEFAULT, WINDOW_LIMIT_DEFAULT } from '../limits.ts';
+import { FILTERS_MAX, PAGE_SIZE_DEFAULT, WINDOW_LIMIT_DEFAULT } from '../limits.ts';
 import type { Viewer } from '../policy.ts';
 import type { Answered } from '../search/planner.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/search-index.ts';
@@ -26,13 +27,17 @@ const ARCHIVED: Record<SearchParameters['archived'], ArchivedChoice> = {
   any: 'any',
 };
 
-/** Finds what the viewer may see and every filter lets pass, and answers one page of it. */
+/**
+ * Finds what the viewer may see and every filter lets pass, and answers one page of it. Throws ValidationFailure for
+ * too many filters.
+ */
 export function createSearch({ search }: { search(query: SearchQuery): Promise<Answered> }) {
   return async (viewer: Viewer, parameters: SearchParameters): Promise<FoundPage> => {
     const { page, size, offset, limit } = windowOf(parameters);
     const filters = (Object.keys(ATTRIBUTES) as Attribute[]).flatMap(
       (attribute) => parameters[attribute] ?? [],
     );
+    if (filters.length > FILTERS_MAX) throw tooManyFilters(filters.length);
     const { documents, total, engine } = await search({
       viewer,
       predicates: filters.map(toPredicate),
@@ -46,6 +51,17 @@ export function createSearch({ search }: { search(query: SearchQuery): Promise<A
     return { documents, total, page, size, pages: size === null ? null : Math.ceil(total / size), engine };
   };
 }
+
+const tooManyFilters = (count: number): ValidationFailure =>
+  new ValidationFailure([
+    {
+      type: 'too_long',
+      loc: ['query'],
+      msg: `A search may have at most ${FILTERS_MAX} filters, not ${count}`,
+      input: null,
+      ctx: { max_length: FILTERS_MAX, actual_length: count },
+    },
+  ]);
 
 type Window = { page: number | null; size: number | null; offset: number; limit: number };
 

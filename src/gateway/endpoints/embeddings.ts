@@ -6,9 +6,14 @@ import { readDecodedBody } from '../../http/body.ts';
 import { toJsonBody } from '../../http/json-body.ts';
 import { createValidator } from '../../http/validation.ts';
 import { nonsense } from '../answer.ts';
-import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE, REQUEST_BYTES_MAX } from '../limits.ts';
+import {
+  EMBEDDING_INPUTS_MAX,
+  EMBEDDING_PARTS_AT_ONCE,
+  REQUEST_BYTES_MAX,
+  REQUEST_LIMITS,
+} from '../limits.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
-import { parseWhole, readMember, readRequest, splice } from '../request.ts';
+import { parseWhole, readLargeMember, readRequest, splice } from '../request.ts';
 import { scanObject } from '../scan.ts';
 import { EmbeddingInSchema } from '../schema.ts';
 import type { Serve } from '../serve.ts';
@@ -36,7 +41,7 @@ export function createServeEmbeddings({
       ),
     );
     if (most >= EMBEDDING_INPUTS_MAX) return serve(call);
-    const input = readMember(call.request, 'input');
+    const input = await readLargeMember(call.request, 'input');
     if (!Array.isArray(input) || input.length <= most || input.every((each) => typeof each === 'number'))
       return serve(call);
     return serveParts(serve, call, { input, most });
@@ -73,7 +78,7 @@ async function serveParts(
     const request = readRequest(splice(call.request, [{ name: 'input', value: texts }]));
     const served = await serve({ ...call, request, signal, continues: call.continues || start > 0 });
     if (served.kind !== 'whole' || served.status !== 200) throw new Refused(served);
-    return { headers: served.headers, ...readPart(served.bytes, { start, count: texts.length }) };
+    return { headers: served.headers, ...(await readPart(served.bytes, { start, count: texts.length })) };
   };
   try {
     return putTogether(await Promise.all(starts.map((start) => limit.run(() => ask(start)))));
@@ -87,14 +92,14 @@ async function serveParts(
 type Part = { headers: Record<string, string>; answer: JsonObject; rows: JsonObject[] };
 
 /** Throws 502 for an answer that does not hold a vector for each text. */
-function readPart(
+async function readPart(
   bytes: Uint8Array,
   { start, count }: { start: number; count: number },
-): Omit<Part, 'headers'> {
+): Promise<Omit<Part, 'headers'>> {
   const rows: JsonObject[] = [];
   let answer: JsonObject = {};
   try {
-    answer = parseWhole({ bytes });
+    answer = await parseWhole({ bytes });
     for (const [position, row] of (answer['data'] as JsonObject[]).entries()) {
       const index = Number(row['index'] ?? position);
       rows[index] = { ...row, index: start + index };
@@ -128,7 +133,7 @@ export function createWorkspaceEmbeddings(deps: {
   const validate = createValidator(EmbeddingInSchema);
   return async ({ request, principal }: { request: Request; principal: Caller }): Promise<Response> => {
     const bytes = await readDecodedBody(request, REQUEST_BYTES_MAX);
-    const sent = toJsonBody(request, bytes, { storable: false });
+    const sent = await toJsonBody(request, bytes, { valuesMax: REQUEST_LIMITS.valuesMax, storable: false });
     const { value, entries } = validate(withList(sent), ['body']);
     const catalogue = await deps.catalogue();
     const able = catalogue.models
@@ -159,7 +164,7 @@ export function createWorkspaceEmbeddings(deps: {
 function named(served: Served, model: string): Served {
   if (served.kind !== 'whole' || served.status !== 200) return served;
   const members = scanObject(served.bytes);
-  if (members === undefined) return served;
+  if (typeof members === 'string') return served;
   return { ...served, bytes: splice({ bytes: served.bytes, members }, [{ name: 'model', value: model }]) };
 }
 

@@ -14,7 +14,7 @@ export type AnswerLocally = (model: string, call: Call, body: Uint8Array) => Pro
 
 export function createLocalModels(embed: EmbedTexts): AnswerLocally {
   return async (model, call, bytes) => {
-    const body = parseWhole({ bytes });
+    const body = await parseWhole({ bytes });
     if (model !== LOCAL_CHAT_MODEL) return embedLocally(body, { embed, signal: call.signal });
     if (call.endpoint === 'chat') return echoChat(body, call);
     if (call.endpoint === 'completions') return echoCompletion(body, call);

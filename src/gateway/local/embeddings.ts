@@ -2,9 +2,10 @@
 
 import type { EmbedTexts } from '../../core/embed-texts.ts';
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
+import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { WholeAnswer } from '../answer.ts';
-import { EMBEDDING_INPUTS_MAX } from '../limits.ts';
+import { EMBEDDING_INPUTS_MAX, EMBEDDING_TEXT_LENGTH_MAX, EMBEDDING_TEXTS_LENGTH_MAX } from '../limits.ts';
 import { estimateTokens } from '../usage.ts';
 import type { Json, JsonObject } from '../wire.ts';
 
@@ -24,10 +25,14 @@ export async function embedLocally(
     throw invalid("'encoding_format' must be float or base64", 'encoding_format');
   }
   const vectors = await embed(texts, signal);
-  const rows = texts.map((_, index) => {
+  const rows: string[] = [];
+  let sliceEndsAt = performance.now() + SLICE_MS;
+  for (let index = 0; index < texts.length; index++) {
+    if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
     const row = vectors.subarray(index * DIMENSIONS, (index + 1) * DIMENSIONS);
-    return `{"object":"embedding","index":${index},"embedding":${encoding === 'base64' ? toBase64(row) : toList(row)}}`;
-  });
+    const vector = encoding === 'base64' ? toBase64(row) : toList(row);
+    rows.push(`{"object":"embedding","index":${index},"embedding":${vector}}`);
+  }
   const promptTokens = texts.reduce((sum, text) => sum + estimateTokens(Buffer.byteLength(text)), 0);
   const usage = `{"prompt_tokens":${promptTokens},"total_tokens":${promptTokens}}`;
   return {
@@ -47,6 +52,16 @@ function readInput(input: Json | undefined): string[] {
   }
   if (texts.length > EMBEDDING_INPUTS_MAX) {
     throw invalid(`'input' may hold ${EMBEDDING_INPUTS_MAX} texts at most`, 'input');
+  }
+  let length = 0;
+  for (const [index, text] of texts.entries()) {
+    if (text.length > EMBEDDING_TEXT_LENGTH_MAX) {
+      throw invalid(`'input[${index}]' has more than ${EMBEDDING_TEXT_LENGTH_MAX} characters`, 'input');
+    }
+    length += text.length;
+  }
+  if (length > EMBEDDING_TEXTS_LENGTH_MAX) {
+    throw invalid(`The texts have more than ${EMBEDDING_TEXTS_LENGTH_MAX} characters together`, 'input');
   }
   return texts;
 }

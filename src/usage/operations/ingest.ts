@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { type ValidationEntry, ValidationFailure } from '../../core/errors.ts';
+import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
 import { MISTAKES_MAX } from '../../http/limits.ts';
 import type { Appender } from '../appender.ts';
 import { checkEvent, type SentEvent } from '../check-event.ts';
@@ -30,7 +31,7 @@ export function createIngest({ appender, clock }: { appender: Appender; clock: C
     const rows: Buffer[] = [];
     const mistakes: ValidationEntry[] = [];
     const now = clock.now();
-    const results = sent.map((each, index): IngestResult => {
+    const check = (each: SentEvent, index: number): IngestResult => {
       const checked = checkEvent(workspaceId, each, now);
       const given = each.fields['id'];
       const id = typeof given === 'string' && given.length <= SHOWN_ID_MAX ? given.toWellFormed() : null;
@@ -40,7 +41,13 @@ export function createIngest({ appender, clock }: { appender: Appender; clock: C
       }
       if (mistakes.length < MISTAKES_MAX) mistakes.push(...checked.mistakes);
       return { index, id, status: 'rejected', error: checked.mistakes.map(toSentence).join('; ') };
-    });
+    };
+    const results: IngestResult[] = [];
+    let sliceEndsAt = performance.now() + SLICE_MS;
+    for (const [index, each] of sent.entries()) {
+      if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
+      results.push(check(each, index));
+    }
     const ingested = { accepted: rows.length, rejected: sent.length - rows.length, results };
     if (rows.length === 0) throw new NothingAccepted(mistakes, ingested);
     await appender.append(rows);

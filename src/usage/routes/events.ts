@@ -118,7 +118,8 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
       async ({ path, request }) => {
         const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
         try {
-          return reply(202, await ingest(path.workspace_id, readCloudEvents(request.headers, body)));
+          const events = await readCloudEvents(request.headers, body);
+          return reply(202, await ingest(path.workspace_id, events));
         } catch (error) {
           if (!(error instanceof NothingAccepted)) throw error;
           return reply(422, { detail: error.entries, ...error.ingested });
