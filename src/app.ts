@@ -8,9 +8,10 @@ import { notFound } from './core/errors.ts';
 import type { Boundary } from './http/boundary.ts';
 import type { Cors } from './http/cors.ts';
 import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
-import { METHOD_NOT_ALLOWED_OPENAI_ERROR } from './http/openai-error.ts';
-import { type Route, reply, route } from './http/operation.ts';
-import { toUrlPattern } from './http/request.ts';
+import { METHOD_NOT_ALLOWED_OPENAI_ERROR, unknownUrlOpenAiError } from './http/openai-error.ts';
+import { createOpenAiPaths, type OpenAiPaths } from './http/openai-paths.ts';
+import { type Method, type Operation, type Route, reply, route } from './http/operation.ts';
+import { splitTarget, toUrlPattern } from './http/request.ts';
 
 export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
 
@@ -27,39 +28,50 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
     // Each operation bounds its own body, and answers 413 as the interface does; what it does not read is not kept.
     serve: { maxRequestBodySize: Number.MAX_SAFE_INTEGER, idleTimeout: IDLE_TIMEOUT_SECONDS },
   });
-  const unmatched = boundary.guard(unmatchedRoute(routes, cors));
+  const openAiPaths = createOpenAiPaths(routes.map(({ operation }) => operation));
+  const unmatched = boundary.guard(unmatchedRoute(routes, { cors, openAiPaths }));
   app.onError(({ request }) => unmatched(request));
   for (const each of routes) {
-    const answer = ifMatched(each, boundary.guard(each), unmatched);
-    const path = each.operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const matches = createMatcher(each.operation, openAiPaths);
+    const matched = boundary.guard(each);
+    const answer: Answer = (request) => (matches(request.url) ? matched(request) : unmatched(request));
     const handler = each.operation.unhurried
       ? ({ request, server }: Asked) => {
           server?.timeout(request, 0);
           return answer(request);
         }
       : ({ request }: Asked) => answer(request);
-    app.route(each.operation.method, path, handler, { parse: 'none' });
+    app.route(each.operation.method, toRouterPath(each.operation), handler, { parse: 'none' });
   }
   return app;
 }
 
 type Answer = (request: Request) => Promise<Response>;
 
+function toRouterPath({ path, lastTakesRest }: Operation): string {
+  return (lastTakesRest ? path.replace(/\{\w+\}$/, '*') : path).replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
 /**
  * The router reads the target as it was sent, and in odd URLs looks for the path at the wrong place; the boundary reads the
- * URL, in which dots and backslashes are resolved. Only where both find the same operation is there one.
+ * URL, in which dots and backslashes are resolved. Only where both find the same operation is there one. A placeholder
+ * for a workspace fits the gateway's paths as well, which are not meant.
  */
-function ifMatched({ operation }: Route, answer: Answer, otherwise: Answer): Answer {
-  const pattern = toUrlPattern(operation.path);
-  return (request) => (pattern.test(request.url) ? answer(request) : otherwise(request));
+function createMatcher(operation: Operation, openAiPaths: OpenAiPaths): (url: string) => boolean {
+  const pattern = toUrlPattern(operation);
+  if (operation.errorShape !== undefined || !/^\/(?:v1\/)?\{/.test(operation.path))
+    return (url) => pattern.test(url);
+  return (url) => pattern.test(url) && !openAiPaths.own(url);
 }
 
 /** What no operation answers: preflights, known paths asked with another method, and unknown paths. */
-function unmatchedRoute(routes: readonly Route[], cors: Cors): Route {
-  const patterns = routes.map(({ operation }) => ({
+function unmatchedRoute(
+  routes: readonly Route[],
+  { cors, openAiPaths }: { cors: Cors; openAiPaths: OpenAiPaths },
+): Route {
+  const known = routes.map(({ operation }) => ({
     method: operation.method,
-    inOpenAiShape: operation.errorShape === 'openai',
-    pattern: toUrlPattern(operation.path),
+    matches: createMatcher(operation, openAiPaths),
   }));
   return route(
     {
@@ -76,13 +88,16 @@ function unmatchedRoute(routes: readonly Route[], cors: Cors): Route {
     ({ request }) => {
       const preflight = request.method === 'OPTIONS' ? cors.preflight(request) : undefined;
       if (preflight !== undefined) return preflight;
-      const fitting = patterns.filter(({ pattern }) => pattern.test(request.url));
-      if (fitting.length === 0 || fitting.some(({ method }) => method === request.method))
-        throw notFound('Not Found');
-      const body = fitting.some(({ inOpenAiShape }) => inOpenAiShape)
-        ? METHOD_NOT_ALLOWED_OPENAI_ERROR
-        : { detail: 'Method Not Allowed' };
-      return reply(405, body, { allow: [...new Set(fitting.map(({ method }) => method))].join(', ') });
+      const { method, url } = request;
+      const allowed = new Set(known.filter(({ matches }) => matches(url)).map((each) => each.method));
+      const isKnown = allowed.size > 0 && !allowed.has(method as Method);
+      if (openAiPaths.own(url) && isKnown) return notAllowed(METHOD_NOT_ALLOWED_OPENAI_ERROR, allowed);
+      if (openAiPaths.any(url)) return reply(404, unknownUrlOpenAiError(method, splitTarget(url).path));
+      if (!isKnown) throw notFound('Not Found');
+      return notAllowed({ detail: 'Method Not Allowed' }, allowed);
     },
   );
 }
+
+const notAllowed = (body: object, allowed: ReadonlySet<Method>): Response =>
+  reply(405, body, { allow: [...allowed].join(', ') });

@@ -83,6 +83,19 @@ export const METHOD_NOT_ALLOWED_OPENAI_ERROR: OpenAiErrorBody = {
   },
 };
 
+/** Of a URL that no operation has; its query may hold what is nobody's concern. */
+export function unknownUrlOpenAiError(method: string, path: string): OpenAiErrorBody {
+  const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  return {
+    error: {
+      message: `There is no such URL: ${method} ${shown}`,
+      type: 'invalid_request_error',
+      param: null,
+      code: 'unknown_url',
+    },
+  };
+}
+
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
 const OpenAiError = Type.Object(

@@ -50,6 +50,8 @@ export type Operation<
   /** No idle time-out cuts it: it may work for long before it says anything. */
   unhurried?: true;
   parameters: Path;
+  /** The placeholder at the path's end takes all that is left of a URL, slashes included. */
+  lastTakesRest?: true;
   query: Query;
   /** Absent: the request's body is not read. */
   body?: Body;

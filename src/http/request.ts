@@ -66,8 +66,9 @@ export function splitTarget(url: string): { path: string; search: string } {
  * Fits the URLs of requests whose path is this one of an operation, segment by segment, an outer slash behind it or not.
  * Where the Host is absent or malformed, the URL is a path alone.
  */
-export function toUrlPattern(path: string): RegExp {
-  const escaped = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/?]+');
+export function toUrlPattern({ path, lastTakesRest }: Pick<Operation, 'path' | 'lastTakesRest'>): RegExp {
+  const segments = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/?]+');
+  const escaped = lastTakesRest ? segments.replace(/\[\^\/\?\]\+$/, '[^/?][^?]*') : segments;
   return new RegExp(`^(?:[a-z]+://[^/]*)?${escaped}${path === '/' ? '' : '/?'}(?:\\?|$)`);
 }
 
@@ -81,12 +82,15 @@ function createPathReader(operation: Operation) {
       position,
       validate: createValidator(property(operation.parameters, name)),
     }));
+  const last = operation.path.split('/').length - 1;
   return (path: string, entries: ValidationEntry[]): Record<string, unknown> => {
     const segments = path.split('/');
     const values: Record<string, unknown> = {};
     for (const { name, position, validate } of placeholders) {
       const loc = ['path', name];
-      const text = decode(segments[position] ?? '', loc, entries);
+      const takesRest = operation.lastTakesRest === true && position === last;
+      const raw = takesRest ? segments.slice(position).join('/').replace(/\/$/, '') : segments[position];
+      const text = decode(raw ?? '', loc, entries);
       if (text !== undefined) values[name] = collect(validate(text, loc), entries);
     }
     return values;

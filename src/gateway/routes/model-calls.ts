@@ -156,6 +156,8 @@ export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelC
         {
           ...MODELS,
           parameters: ModelPath,
+          // `meta-llama/Llama-3` and the like are often sent as they are.
+          lastTakesRest: true,
           id: `models.find${suffix(prefix)}`,
           method: 'GET',
           path: `${prefix}/models/{model_id}`,

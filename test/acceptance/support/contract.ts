@@ -89,11 +89,20 @@ export function createContract(document: OpenApiDocument): Contract {
   };
 }
 
+/** Begin of the gateway's paths, below which there is nothing of the documents, and of parts of OpenAI's API that there are not. */
+const GATEWAY = /^(?:\/v1)?\/(?:chat|completions|embeddings|images|models)(?:\/|$)/;
+const OPENAI = new RegExp(
+  '^(?:/v1)?/(?:assistants|audio|batches|files|fine_tuning|messages|moderations|rerank|responses|threads|uploads|' +
+    'vector_stores)(?:/|$)',
+);
+
 /** Paths that are not in the document are unknown (404), or known under the other methods that `Allow` lists (405). */
-function holdUnmatched(
-  { method, path, status, headers, text }: Exchange,
-  otherMethods: readonly string[],
-): void {
+function holdUnmatched(exchange: Exchange, otherMethods: readonly string[]): void {
+  const { method, path, status, headers, text } = exchange;
+  if (GATEWAY.test(path) || OPENAI.test(path)) {
+    holdUnmatchedModels(exchange);
+    return;
+  }
   const refuse = (reason: string): never => {
     throw new Error(`${method} ${path} → ${status}: ${reason}\n${text.slice(0, 2000)}`);
   };
@@ -104,6 +113,14 @@ function holdUnmatched(
     refuse(`expected the detail ${sentence}`);
   const allowed = (headers.get('allow') ?? '').split(', ').sort().join();
   if (expected === 405 && allowed !== [...otherMethods].sort().join()) refuse(`Allow lists ${allowed}`);
+}
+
+/** OpenAI's error tells an unknown URL from a method that is not allowed. */
+function holdUnmatchedModels({ method, path, status, text }: Exchange): void {
+  const { error } = JSON.parse(text) as { error?: Record<string, unknown> };
+  const code = { 404: 'unknown_url', 405: 'method_not_allowed' }[status];
+  if (code === undefined || error?.['code'] !== code)
+    throw new Error(`${method} ${path} → ${status}: expected an error of OpenAI's shape\n${text}`);
 }
 
 type Found = { template: string; operation: DescribedOperation };
@@ -119,7 +136,11 @@ function createMatcher(document: OpenApiDocument): (method: string, path: string
     }))
     .sort((one, other) => one.placeholders - other.placeholders);
   return (method, path) => {
-    const matching = templates.filter(({ pattern }) => pattern.test(path));
+    // No workspace has the name of a part of the gateway.
+    const matching = templates.filter(
+      ({ template, pattern }) =>
+        pattern.test(path) && !(GATEWAY.test(path) && /^(?:\/v1)?\/\{/.test(template)),
+    );
     for (const { template, operations } of matching) {
       const operation = operations[method.toLowerCase()];
       if (operation !== undefined) return { template, operation };
