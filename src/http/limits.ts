@@ -33,7 +33,7 @@ export const MISTAKES_MAX = 1000;
 export const IDLE_TIMEOUT_SECONDS = 120;
 
 /**
- * Bytes of a request's line and headers together: a URL may hold hundreds of filters, and a credential of a megabyte is
- * refused as one that is wrong, like any other.
+ * Bytes of a request's line and headers together: a URL may hold hundreds of filters. More is answered 431 by the server
+ * itself, and a head that is not finished within its own twelve seconds is closed: it holds this much and for that long.
  */
-export const HEAD_BYTES_MAX = 1_310_720;
+export const HEAD_BYTES_MAX = 65_536;

@@ -184,6 +184,28 @@ describe('text that no database can hold', () => {
   });
 });
 
+describe('a head', () => {
+  const statusOf = async (...head: string[]) => (await sendRaw(setting.url, { head })).slice(9, 12);
+
+  test('of 60,000 bytes is read', async () => {
+    const long = 'x'.repeat(60_000);
+    const key = `APIKeyHeader: ${setting.adminKey}`;
+    expect(await statusOf(`GET /nowhere/${long} HTTP/1.1`)).toBe('404');
+    expect(await statusOf(`GET /v1/${setting.workspace}/trash HTTP/1.1`, `x-a: ${long}`, key)).toBe('200');
+    expect(await statusOf(`GET /v1/${setting.workspace}/trash HTTP/1.1`, `APIKeyHeader: ${long}`)).toBe(
+      '401',
+    );
+  });
+
+  test('of more than 64 KiB is refused with 431', async () => {
+    for (const bytes of [70_000, 1_048_576]) {
+      const long = 'x'.repeat(bytes);
+      expect(await statusOf(`GET /nowhere/${long} HTTP/1.1`)).toBe('431');
+      expect(await statusOf('GET / HTTP/1.1', `authorization: Bearer ${long}`)).toBe('431');
+    }
+  });
+});
+
 describe('a path', () => {
   test('that does not exist is 404 {"detail":"Not Found"}, with a key or without', async () => {
     for (const path of [

@@ -52,7 +52,8 @@ function renderOperations(operations: readonly Operation[]): string {
   return `# Operations
 
 Made from the code by \`bun test/support/generated-pages.ts\`; a test compares. Any operation can also answer 500 with
-\`{"detail": "Internal Server Error"}\`, and 503 while the service ends.
+\`{"detail": "Internal Server Error"}\`, 503 while the service ends, and 431 without a body where the request's line and headers
+are more than 64 KiB.
 
 | method | path | area | scope | statuses |
 |---|---|---|---|---|

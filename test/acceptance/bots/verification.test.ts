@@ -85,15 +85,15 @@ describe('the header authorization', () => {
       );
   });
 
-  test('of a megabyte is refused with 401', async () => {
-    const payload = Buffer.from(JSON.stringify({ iss: PLATFORM, pad: 'x'.repeat(700_000) })).toString(
+  test('of tens of thousands of characters is refused with 401', async () => {
+    const payload = Buffer.from(JSON.stringify({ iss: PLATFORM, pad: 'x'.repeat(40_000) })).toString(
       'base64url',
     );
     const [header, , signature] = (await signer.token()).split('.');
     for (const value of [
       `${header}.${payload}.${signature}`,
-      'x'.repeat(1_048_576),
-      `eyJ${'x'.repeat(1_000_000)}.e.e`,
+      'x'.repeat(60_000),
+      `eyJ${'x'.repeat(60_000)}.e.e`,
     ]) {
       const raw = await sendRaw(setting.url, {
         head: [`POST ${bot.path} HTTP/1.1`, `authorization: Bearer ${value}`, 'content-length: 0'],
