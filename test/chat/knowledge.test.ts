@@ -68,11 +68,20 @@ test('an agent with knowledge cites it, and its model is shown it; one without d
       { document_id: 'how.txt', name: 'how.txt', score: expect.any(Number) },
     ].slice(0, answer.citations.length),
   );
-  const system = chat.model.calls.at(-1)?.messages[0]?.content ?? '';
-  expect(system).toStartWith('Read.\n\n');
-  expect(system).toContain('## pump.txt\nHow the pump is reset after a failure');
+  const shown = chat.model.calls.at(-1)?.messages ?? [];
+  expect(shown.map(({ role }) => role)).toEqual(['system', 'user', 'user']);
+  expect(shown[0]?.content).toStartWith('Read.\n\n');
+  expect(shown[1]?.content).toContain('<document name="pump.txt">\nHow the pump is reset after a failure');
   expect((await chat.transcript(chat_session_id)).at(-1)?.citations).toEqual(answer.citations);
   expect(new Set(asked.map(({ email }) => email))).toEqual(new Set([EMAIL]));
+  // What was shown for one question is not remembered for the next.
+  await chat.ask(name, 'zebra');
+  expect(chat.model.calls.at(-1)?.messages.map(({ content }) => content)).toEqual([
+    'Read.',
+    'reset the pump',
+    answer.answer,
+    'zebra',
+  ]);
   const before = asked.length;
   const plain = await chat.newSession({ agi_id: 'other' });
   expect((await chat.ask(plain.name, 'reset the pump')).citations).toEqual([]);
