@@ -19,7 +19,7 @@ declare global {
 const MAY_LOSE_DIGITS = /(?:^|[:,[\s])-?(?:\d[\d.]{15,}|[\d.]+[eE])/;
 
 /** Texts up to this length are parsed at once; longer ones in time slices. About 10 ms at most. */
-const AT_ONCE_LENGTH_MAX = 262_144;
+const AT_ONCE_LENGTH_MAX = 524_288;
 
 /** Values between two looks at the clock. */
 const VALUES_A_STEP = 256;
