@@ -164,7 +164,7 @@ export const COMMANDS: readonly Command[] = [
     meaning: 'register a bot, or replace its registration',
     argument: BOT,
     required: ['workspace', 'mode'],
-    optional: ['audience', 'jwks', 'agent', 'welcome', 'commands'],
+    optional: ['audience', 'jwks', 'service-account', 'agent', 'welcome', 'commands'],
   },
   {
     words: 'bots delete',

@@ -83,6 +83,11 @@ export const OPTIONS = {
     meaning: "the keys that sign events (default: the platform's)",
     read: readJson,
   },
+  'service-account': {
+    place: ['body', 'verification', 'service_account_email'],
+    value: 'e-mail',
+    meaning: 'of a bot that is an add-on: the account that sends its events',
+  },
   agent: {
     place: ['body', 'agent_id'],
     value: 'id',

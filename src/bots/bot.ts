@@ -5,6 +5,8 @@ export type Verification = {
   audience: string | null;
   /** A URL, or a key set itself; null: the platform's own. */
   jwks: string | { keys: unknown[] } | null;
+  /** In the mode `endpoint_url`: the account that sends the events of an add-on; absent: the platform's own. */
+  service_account_email?: string;
   /** Whether the URL may lead to an address that is not public: an operator has given it. */
   jwks_anywhere: boolean;
 };

@@ -14,13 +14,20 @@ import type { BotPut } from './schema.ts';
  * ValidationFailure with every mistake in it.
  */
 export async function checkRegistration(body: BotPut, anywhere: boolean): Promise<BotSettings> {
-  const { mode, audience = null, jwks = null } = body.verification;
+  const { mode, audience = null, jwks = null, service_account_email: account = null } = body.verification;
   const commands = (body.commands ?? []).map((command): Command => {
     const { id, name, reply = null, agent_id = null } = command;
     return { id, name, reply, agent_id };
   });
   const mistakes = [
     ...audienceMistakes(body.verification),
+    ...(account !== null && mode !== 'endpoint_url'
+      ? mistake(
+          [...VERIFICATION, 'service_account_email'],
+          'only endpoint_url goes by a service account',
+          account,
+        )
+      : []),
     ...(jwks === null ? [] : await keySetMistakes(jwks, anywhere)),
     ...commands.flatMap((command, index) => commandMistakes(command, index, commands)),
   ];
@@ -28,6 +35,7 @@ export async function checkRegistration(body: BotPut, anywhere: boolean): Promis
   return {
     verification: {
       ...{ mode, audience, jwks: jwks as Verification['jwks'] },
+      ...(account === null ? {} : { service_account_email: account }),
       jwks_anywhere: typeof jwks === 'string' && anywhere,
     },
     agentId: body.agent_id ?? null,

@@ -2,6 +2,7 @@
 // platform's events, so nothing about it is taken for granted.
 
 import type { ChatappEvent } from './event-schema.ts';
+import { fieldsOf } from './fields.ts';
 import { CLICK_LENGTH_MAX } from './limits.ts';
 
 export type Click = { name: string; values: readonly (readonly [name: string, value: string])[] };
@@ -39,11 +40,6 @@ function inputOf(input: unknown): string {
   const strings = fieldsOf(fieldsOf(input)['stringInputs'])['value'];
   return Array.isArray(strings) ? strings.map(textOf).join(', ') : textOf(input);
 }
-
-const fieldsOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 

@@ -3,12 +3,12 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 
 /** Nested fields may all be absent: real events leave out most of them. */
-const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
-const Text = optional(Type.String());
+export const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
+export const Text = optional(Type.String());
 /** Its inner structure is not laid down. */
 const Anything = Type.Optional(Type.Unknown());
 
-const ChatappUser = Type.Object(
+export const ChatappUser = Type.Object(
   {
     name: Text,
     displayName: Text,
@@ -20,7 +20,7 @@ const ChatappUser = Type.Object(
   { $id: 'ChatappUser', additionalProperties: true },
 );
 
-const ChatappSpace = Type.Object(
+export const ChatappSpace = Type.Object(
   {
     name: Text,
     type: Text,
@@ -43,7 +43,7 @@ const ChatappSlashCommand = Type.Object(
   { $id: 'ChatappSlashCommand', additionalProperties: true },
 );
 
-const ChatappMessage = Type.Object(
+export const ChatappMessage = Type.Object(
   {
     name: Text,
     createTime: Text,
@@ -79,14 +79,17 @@ const { type, eventTime, message, user, space, configCompleteRedirectUrl, common
   ChatappMessageRequest.properties;
 
 /** Of the other known types. */
-export const ChatappEvent = Type.Object({
-  type,
-  eventTime,
-  message: optional(message),
-  user,
-  space,
-  configCompleteRedirectUrl: optional(configCompleteRedirectUrl),
-  common: optional(common),
-});
+export const ChatappEvent = Type.Object(
+  {
+    type,
+    eventTime,
+    message: optional(message),
+    user,
+    space,
+    configCompleteRedirectUrl: optional(configCompleteRedirectUrl),
+    common: optional(common),
+  },
+  { $id: 'ChatappEvent', additionalProperties: true },
+);
 export type ChatappEvent = Static<typeof ChatappEvent>;
 export type ChatappMessage = Static<typeof ChatappMessage>;

@@ -1,5 +1,6 @@
 import { ValidationFailure } from '../core/errors.ts';
 import { createValidator } from '../http/validation.ts';
+import { isAddOnEvent, parseAddOnEvent } from './add-on.ts';
 import { ChatappEvent, ChatappMessageRequest } from './event-schema.ts';
 
 /** Types whose events need no message, no `configCompleteRedirectUrl` and no `common`. */
@@ -16,8 +17,20 @@ const WITHOUT_MESSAGE = new Set([
 const checkMessage = createValidator(ChatappMessageRequest);
 const checkOther = createValidator(ChatappEvent);
 
-/** An event's body, with fields that are not known kept. Throws ValidationFailure with every mistake in it. */
-export function parseEvent(body: unknown): ChatappEvent {
+/** The chat app's own format, or that of add-ons. An event is answered in the format in which it came. */
+export type EventFormat = 'chat' | 'add-on';
+
+/**
+ * An event's body, with fields that are not known kept. What is in neither format is judged as the chat app's own. Throws
+ * ValidationFailure with every mistake in it.
+ */
+export function parseEvent(body: unknown): { event: ChatappEvent; format: EventFormat } {
+  return isAddOnEvent(body)
+    ? { event: parseAddOnEvent(body), format: 'add-on' }
+    : { event: parseChatEvent(body), format: 'chat' };
+}
+
+function parseChatEvent(body: unknown): ChatappEvent {
   const check = WITHOUT_MESSAGE.has(typeOf(body)) ? checkOther : checkMessage;
   const { value, entries } = check(body, ['body']);
   if (entries.length > 0) throw new ValidationFailure(entries);

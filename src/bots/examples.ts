@@ -41,6 +41,15 @@ export const EVENT_EXAMPLE: Static<typeof ChatappMessageRequest> = {
   common: { userLocale: 'en', hostApp: 'CHAT' },
 };
 
+export const ADD_ON_EVENT_EXAMPLE = {
+  commonEventObject: { userLocale: 'en', hostApp: 'CHAT', platform: 'WEB' },
+  chat: {
+    user: USER,
+    eventTime: EVENT_EXAMPLE.eventTime,
+    messagePayload: { message: EVENT_EXAMPLE.message, space: SPACE },
+  },
+};
+
 export const BOT_PUT_EXAMPLE = {
   verification: { mode: 'project_number', audience: '123456789012' },
   agent_id: 'support',

@@ -1,6 +1,7 @@
 // JSON Web Key Sets (RFC 7517), as far as events are signed: RSA keys with an id, for RS256.
 
 import { importJWK, type JWK } from 'jose';
+import { isObject } from './fields.ts';
 import { KEY_BITS_MAX, KEY_BITS_MIN, KEYS_IN_SET_MAX } from './limits.ts';
 
 /** Keys by their `kid`. */
@@ -46,6 +47,3 @@ function hasSafeLength({ algorithm }: CryptoKey): boolean {
   const { modulusLength } = algorithm as { modulusLength?: number };
   return modulusLength !== undefined && modulusLength >= KEY_BITS_MIN && modulusLength <= KEY_BITS_MAX;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

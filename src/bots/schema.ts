@@ -38,6 +38,13 @@ const Mode = Type.Union(
 const AUDIENCE = 'The number of the project, or the exact URL of the webhook.';
 const Audience = Type.String({ minLength: 1, maxLength: AUDIENCE_LENGTH_MAX, description: AUDIENCE });
 
+const ServiceAccount = Type.String({
+  format: 'email',
+  description:
+    'In the mode `endpoint_url`, of a chat app that is a Google Workspace add-on: the service account that the ' +
+    "console shows for it. Tokens of this account alone are accepted, instead of the chat platform's.",
+});
+
 /** A text or an object: checked where it is read (check-registration.ts). */
 const KeySetSource = Type.Unsafe<unknown>({
   [Kind]: 'Unknown',
@@ -63,6 +70,7 @@ export const BotPut = Type.Object(
         mode: Mode,
         audience: Type.Optional(nullable(Audience)),
         jwks: Type.Optional(KeySetSource),
+        service_account_email: Type.Optional(nullable(ServiceAccount)),
       },
       { $id: 'BotVerificationPut' },
     ),
@@ -93,7 +101,13 @@ const text = nullable(Type.String());
 export const BotRead = Type.Object(
   {
     id: Type.String(),
-    verification: Type.Object({ mode: Mode, audience: text, jwks: KeySetSource }, { $id: 'BotVerification' }),
+    verification: Type.Object(
+      {
+        ...{ mode: Mode, audience: text, jwks: KeySetSource },
+        service_account_email: Type.Optional(ServiceAccount),
+      },
+      { $id: 'BotVerification' },
+    ),
     agent_id: text,
     welcome_text: text,
     commands: Type.Array(
@@ -115,5 +129,5 @@ export const ChatappReply = Type.Object(
     text: Type.Optional(Type.String()),
     actionResponse: Type.Optional(Type.Object({ type: Type.String() })),
   },
-  { $id: 'ChatappReply', description: 'A message of the chat app; `{}` says nothing.' },
+  { $id: 'ChatappReply', description: 'A message of the chat app; `{}` says nothing, in either format.' },
 );

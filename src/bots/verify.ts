@@ -37,7 +37,8 @@ export function createVerify({
   clock: Clock;
   log: Logger;
 }): VerifyEventToken {
-  return async ({ mode, audience, jwks, jwks_anywhere: anywhere }, token) => {
+  return async (verification, token) => {
+    const { mode, audience, jwks, jwks_anywhere: anywhere } = verification;
     if (mode === 'key' || audience === null) throw unauthenticated('This bot accepts API keys alone');
     if (token.length > TOKEN_LENGTH_MAX) throw refused();
     const source =
@@ -58,7 +59,7 @@ export function createVerify({
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => keyOf(keySets, source, kid), options);
       requirePresent(payload, now.getTime() / 1000);
-      if (mode === 'endpoint_url') requirePlatform(payload);
+      if (mode === 'endpoint_url') requireAccount(payload, verification.service_account_email ?? PLATFORM);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       log.debug({ err: error }, 'a token was refused');
@@ -91,7 +92,7 @@ function requirePresent({ iat, exp }: JWTPayload, nowSeconds: number): void {
   if (exp === undefined || exp <= nowSeconds) throw new Error('the token has expired');
 }
 
-/** Anyone can get an identity token for any audience: it is the e-mail that makes it the platform's. */
-function requirePlatform({ email, email_verified: verified }: JWTPayload): void {
-  if (email !== PLATFORM || verified !== true) throw new Error("the token is not the platform's");
+/** Anyone can get an identity token for any audience: it is the e-mail that tells who sends events. */
+function requireAccount({ email, email_verified: verified }: JWTPayload, account: string): void {
+  if (email !== account || verified !== true) throw new Error('the token is of another account');
 }

@@ -103,6 +103,23 @@ describe('the OpenAPI document', () => {
     expect(webhook?.operation.parameters).toContainEqual({
       ...{ in: 'header', name: 'authorization', required: true, schema: { type: 'string' } },
     });
+    const named = (schema: string) => ({ $ref: `#/components/schemas/${schema}` });
+    expect(webhook?.operation).toMatchObject({
+      requestBody: {
+        content: {
+          'application/json': {
+            schema: { anyOf: ['ChatappMessageRequest', 'ChatappEvent', 'ChatappAddOnEvent'].map(named) },
+          },
+        },
+      },
+      responses: {
+        200: {
+          content: {
+            'application/json': { schema: { anyOf: ['ChatappReply', 'ChatappAddOnReply'].map(named) } },
+          },
+        },
+      },
+    });
     const { ChatappMessageRequest: event } = document.components.schemas as Record<
       string,
       { required: string[] }

@@ -42,6 +42,12 @@ test(
       verification: { mode: 'project_number', audience: '17', jwks: 'https://keys.example/' },
       ...{ agent_id: 'support', welcome_text: 'Hello.', commands },
     });
+    const account = 'service-17@gcp-sa-gsuiteaddons.iam.gserviceaccount.com';
+    const addOn = await admin(
+      ...['bots', 'put', 'add-on', '--workspace', 'acme', '--mode', 'endpoint_url'],
+      ...['--audience', 'https://bots.example/', '--service-account', account, '--json'],
+    );
+    expect(JSON.parse(addOn.out)).toMatchObject({ verification: { service_account_email: account } });
     expect((await admin('bots', 'show', 'helper', '--workspace', 'acme')).out).toContain('Hello.');
     expect((await admin('bots', 'list', '--workspace', 'acme')).out).toContain('helper');
     expect(await admin('bots', 'delete', 'helper', '--workspace', 'acme')).toMatchObject({ code: 0 });

@@ -69,11 +69,8 @@ export function createRegistration({ store, requireWorkspace, forget, clock }: R
 
 export const botNotFound = () => notFound('Bot not found');
 
-const toRead = ({ mode, audience, jwks }: Verification): BotRead['verification'] => ({
-  mode,
-  audience,
-  jwks,
-});
+/** All but who gave the URL. */
+const toRead = ({ jwks_anywhere: _, ...verification }: Verification): BotRead['verification'] => verification;
 
 const render = (bot: Bot): BotRead => ({
   id: bot.id,

@@ -3,9 +3,11 @@ import type { Principal } from '../../core/principal.ts';
 import { readJsonBody } from '../../http/json-body.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
 import { withErrors } from '../../http/schemas.ts';
+import { renderForAddOn } from '../add-on.ts';
+import { ChatappAddOnEvent, ChatappAddOnReply } from '../add-on-schema.ts';
 import type { Bot, BotReference } from '../bot.ts';
 import { parseEvent } from '../event.ts';
-import { ChatappMessageRequest } from '../event-schema.ts';
+import { ChatappEvent, ChatappMessageRequest } from '../event-schema.ts';
 import { EVENT_EXAMPLE } from '../examples.ts';
 import type { createAnswerEvent } from '../operations/answer-event.ts';
 import { ChatappReply, WebhookPath } from '../schema.ts';
@@ -17,6 +19,8 @@ export type WebhookDeps = {
   verify: VerifyEventToken;
   answer: ReturnType<typeof createAnswerEvent>;
 };
+
+const EventBody = Type.Union([ChatappMessageRequest, ChatappEvent, ChatappAddOnEvent]);
 
 export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route {
   return route(
@@ -30,6 +34,8 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
         'Authorised by the token of the platform, as the bot is registered, or by an API key. Events of the types ' +
         '`ADDED_TO_SPACE`, `REMOVED_FROM_SPACE`, `CARD_CLICKED`, `APP_COMMAND`, `APP_HOME`, `SUBMIT_FORM` and ' +
         '`WIDGET_UPDATED` need no `message`, `configCompleteRedirectUrl` and `common`. ' +
+        'Events of Google Workspace add-ons (`commonEventObject`, `chat`) are understood likewise, and answered with ' +
+        'the action that sends the message. ' +
         'An event that comes again is answered as before, with the header ' +
         '`Idempotent-Replayed: true`. A model that fails or takes too long is told of in the answer.',
       events: [
@@ -40,12 +46,12 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
       scope: 'bots',
       parameters: WebhookPath,
       query: Type.Object({}),
-      bodyContent: { 'application/json': { schema: ChatappMessageRequest, example: EVENT_EXAMPLE } },
+      bodyContent: { 'application/json': { schema: EventBody, example: EVENT_EXAMPLE } },
       responses: withErrors(
         {
           200: {
             description: "The bot's message; `{}` for events that need none",
-            schema: ChatappReply,
+            schema: Type.Union([ChatappReply, ChatappAddOnReply]),
             example: { text: 'It is in the folder of the board.' },
           },
         },
@@ -54,10 +60,11 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
     },
     async ({ path, request, principal }) => {
       const bot = await requireBot(toReference(path));
-      const event = parseEvent(await readJsonBody(request));
+      const { event, format } = parseEvent(await readJsonBody(request));
       const key = principal.keyId === PLATFORM ? undefined : principal;
       const { message, replayed } = await answer(bot, event, key);
-      return reply(200, message, replayed ? { 'idempotent-replayed': 'true' } : {});
+      const body = format === 'add-on' ? renderForAddOn(message) : message;
+      return reply(200, body, replayed ? { 'idempotent-replayed': 'true' } : {});
     },
     async (token, path) => {
       const bot = await requireBot(toReference(path));

@@ -1,7 +1,7 @@
 // Chat apps as a bot meets them: platforms that sign with keys of their own, the URL of their keys, and their events.
 
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
-import { type Answer, expectStatus } from './caller.ts';
+import { type Answer, bodyOf, expectStatus } from './caller.ts';
 import type { Setting } from './setting.ts';
 
 export const PLATFORM = 'chat@system.gserviceaccount.com';
@@ -142,6 +142,45 @@ export const spaceEvent = (type: string, more: object = {}): object => ({
   ...{ type, eventTime: new Date().toISOString(), user: USER, space: DIRECT },
   ...more,
 });
+
+/** An event in the format of add-ons, complete as the platform sends it; `payload` names the kind of event. */
+export const addOnEvent = (payload: string, fields: object = {}, more: object = {}): object => ({
+  commonEventObject: {
+    ...{
+      userLocale: 'en',
+      hostApp: 'CHAT',
+      platform: 'WEB',
+      timeZone: { id: 'Europe/Berlin', offset: 3600000 },
+    },
+    ...more,
+  },
+  authorizationEventObject: { userOAuthToken: 'x', systemIdToken: 'x' },
+  chat: {
+    ...{ user: USER, eventTime: new Date().toISOString() },
+    [payload]: { space: DIRECT, ...fields },
+  },
+});
+
+/** A message to a bot, in the format of add-ons. */
+export function addOnMessage(text: string, fields: object = {}): object {
+  const { message } = messageEvent(text, fields) as { message: object };
+  return addOnEvent('messagePayload', {
+    message,
+    configCompleteRedirectUri: 'https://chat.example/configured',
+  });
+}
+
+/** The text of a reply in the format of add-ons that has to say something, and nothing else. */
+export function addOnTextOf(answer: Answer): string {
+  const { hostAppDataAction, ...rest } = bodyOf<{
+    hostAppDataAction: { chatDataAction: { createMessageAction: { message: { text: string } } } };
+  }>(answer, 200);
+  const { text } = hostAppDataAction.chatDataAction.createMessageAction.message;
+  const whole = { hostAppDataAction: { chatDataAction: { createMessageAction: { message: { text } } } } };
+  if (!Bun.deepEquals({ hostAppDataAction, ...rest }, whole))
+    throw new Error(`more was said: ${answer.text}`);
+  return text;
+}
 
 export type Reply = { text?: string; actionResponse?: { type: string } };
 
