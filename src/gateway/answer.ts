@@ -27,6 +27,8 @@ export type StreamAnswer = {
   /** An event has come: until the client has taken it, the upstream is not the one who is silent. */
   rest(): void;
   expired(): OpenAiRefusal | undefined;
+  /** Calls it when a time-out has cancelled the stream, also while nobody reads it. Absent: none can. */
+  onExpired?(listener: () => void): void;
 };
 
 export type Answer = WholeAnswer | StreamAnswer;

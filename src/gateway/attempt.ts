@@ -79,6 +79,7 @@ class Run {
   private expired: Phase | undefined;
   private unwatch: (() => void) | undefined;
   private streams = false;
+  private tellExpired: (() => void) | undefined;
   private ended = false;
 
   constructor(target: Target, upstream: Upstream, call: Call, deps: AttemptDeps) {
@@ -95,8 +96,10 @@ class Run {
   private expire(phase: Phase): void {
     this.expired = phase;
     this.controller.abort(new Error(TIMED_OUT[phase]));
-    // A client that reads nothing more would not give the place back.
-    if (this.streams) this.end(phase === 'total' ? 'left' : 'failed');
+    // A client that reads nothing more would give back neither the place nor what is reserved.
+    if (!this.streams) return;
+    this.end(phase === 'total' ? 'left' : 'failed');
+    this.tellExpired?.();
   }
 
   /** The next thing must happen within its time, and everything within the total. */
@@ -181,6 +184,9 @@ class Run {
       touch: () => this.awaitNext('idle'),
       rest: () => this.awaitNext('total'),
       expired: () => this.timedOut(),
+      onExpired: (listener) => {
+        this.tellExpired = listener;
+      },
     };
   }
 

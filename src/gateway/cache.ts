@@ -14,10 +14,9 @@ export type AnswerCache = {
   serve(request: {
     call: ModelCall;
     model: Model;
-    /** Headers of the key's limits. */
-    limits: Record<string, string>;
     serveFresh(onBlock?: (block: Uint8Array) => void): Promise<Served>;
-    onHit(usage: Usage): void;
+    /** Gives the headers of the key's limits. Throws where one is reached. */
+    onHit(usage: Usage): Promise<Record<string, string>>;
   }): Promise<Served>;
   figures(): { answers: number; bytes: number; hits: number; misses: number };
 };
@@ -61,7 +60,7 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
 
   return {
     figures: () => ({ answers: kept.size, ...figures }),
-    async serve({ call, model, limits, serveFresh, onHit }) {
+    async serve({ call, model, serveFresh, onHit }) {
       const key = toKey(call, model);
       if (key === undefined) return serveFresh();
       // Whoever was first may fail, or leave: then each asks for itself, and nobody waits for a row of failures.
@@ -70,7 +69,7 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
       const entry = find(key);
       if (entry !== undefined) {
         figures.hits += 1;
-        onHit(checkAnswer(entry.bytes).usage ?? NO_TOKENS);
+        const limits = await onHit(checkAnswer(entry.bytes).usage ?? NO_TOKENS);
         return toServed(entry.bytes, call, limits);
       }
       figures.misses += 1;

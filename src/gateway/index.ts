@@ -1,4 +1,4 @@
-// Area B: the model gateway. Every call of a model goes through `serve`: limits, cache, attempts, answer, account.
+// Area B: the model gateway. Every call of a model goes through `serve`: cache, limits, attempts, answer, account.
 
 import type { Clock } from '../core/clock.ts';
 import { createDeadlines } from '../core/deadlines.ts';
@@ -18,6 +18,7 @@ import type { StreamChat } from './chat-call.ts';
 import { createServeEmbeddings, createWorkspaceEmbeddings } from './endpoints/embeddings.ts';
 import { createForward } from './endpoints/forward.ts';
 import { createModels } from './endpoints/models.ts';
+import { createReserve } from './estimate.ts';
 import { createExecute } from './execute.ts';
 import { createGatewayHealth } from './health.ts';
 import { createLocalModels } from './local/answer.ts';
@@ -69,8 +70,9 @@ export function createGateway(deps: GatewayDeps): {
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
   const ledger = createLedger({ directory, record, clock, log });
   const { current } = catalogue;
-  const serve = createServe({ catalogue: current, allowances, cache, execute, ledger, deadlines });
-  const embeddings = createServeEmbeddings({ serve, catalogue: current });
+  const reserve = createReserve(allowances);
+  const serve = createServe({ catalogue: current, reserve, cache, execute, ledger, deadlines });
+  const embeddings = createServeEmbeddings({ serve, reserve, catalogue: current });
 
   return {
     routes: [

@@ -73,7 +73,12 @@ export const SHARED_WAIT_MS_MAX = 60_000;
 /** Limits of keys are counted here and told to the other processes this often. */
 export const ALLOWANCE_SYNC_MS = 250;
 export const ALLOWANCE_LOAD_MS = 1000;
+/** What a process has reserved is void for the others when they have not heard of it for so long. */
+export const ALLOWANCE_LEASE_MS = 10_000;
 export const ALLOWANCES_MAX = 50_000;
+
+/** A completion is taken to have so many tokens, unless the request bounds it or the key's recent ones were longer. */
+export const COMPLETION_TOKENS_DEFAULT = 1024;
 
 /** Accounts are handed on to the usage events this often; a file that nobody writes to is an orphan after. */
 export const LEDGER_ROTATE_MS = 1000;

@@ -1,5 +1,6 @@
 import type { Principal } from '../core/principal.ts';
 import type { Endpoint } from './adapters/adapter.ts';
+import type { Reservation } from './allowances.ts';
 import type { GatewayRequest } from './request.ts';
 
 export type Caller = Pick<Principal, 'workspaceId' | 'email' | 'keyId' | 'limits'>;
@@ -13,6 +14,8 @@ export type ModelCall = {
   atMostOnce: boolean;
   /** A later part of a request that has been counted. */
   continues: boolean;
+  /** Of a part: what was reserved for the whole. Absent: the call reserves what it may use. */
+  reservation?: Reservation;
   signal: AbortSignal;
 };
 

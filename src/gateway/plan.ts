@@ -45,7 +45,8 @@ function againAndAgain(model: Model, target: Target): readonly Attempt[] {
 
 const repeated = new WeakMap<Model, readonly Attempt[]>();
 
-const withFallbacks = (catalogue: Catalogue, model: Model): Model[] => [
+/** All models that may come to answer. */
+export const withFallbacks = (catalogue: Catalogue, model: Model): Model[] => [
   model,
   ...model.fallbacks.map((id) => catalogue.find(id)).filter((each) => each !== undefined),
 ];

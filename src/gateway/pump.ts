@@ -153,6 +153,9 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
       controller = given;
       if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
+      answer.onExpired?.(() => {
+        if (!ended) finish(answer.expired());
+      });
       if (answer.first === undefined) {
         silence.set(KEEP_ALIVE_MS);
         controller.enqueue(PING);

@@ -135,6 +135,19 @@ function skipValue(bytes: Uint8Array, from: number, budget: Budget): number {
   return skipScalar(bytes, from);
 }
 
+/** Values in the array that stands at `start`, of bytes that have been scanned; 0 where none stands there. */
+export function countItems(bytes: Uint8Array, start: number): number {
+  if (bytes[start] !== OPEN_BRACKET) return 0;
+  const budget = { ...NO_LIMITS };
+  let at = skipBlank(bytes, start + 1);
+  if (bytes[at] === CLOSE_BRACKET) return 0;
+  for (let count = 1; ; count++) {
+    at = skipBlank(bytes, skipValue(bytes, at, budget));
+    if (bytes[at] !== COMMA) return count;
+    at = skipBlank(bytes, at + 1);
+  }
+}
+
 const WORDS = ['true', 'false', 'null'].map((word) => new TextEncoder().encode(word));
 
 function skipScalar(bytes: Uint8Array, from: number): number {

@@ -1,17 +1,20 @@
-// A model call, whoever makes it: limits → cache → attempts → answer → account.
+// A model call, over HTTP or from another area: cache → limits → attempts → answer → account.
 
 import type { Deadlines } from '../core/deadlines.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Account, NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { Endpoint } from './adapters/adapter.ts';
-import type { Allowances } from './allowances.ts';
+import type { Settled } from './allowance.ts';
+import { NOTHING_USED, type Reservation } from './allowances.ts';
 import { nonsense, type StreamAnswer, type WholeAnswer } from './answer.ts';
 import type { Call } from './attempt.ts';
 import { createBodies } from './bodies.ts';
 import type { AnswerCache } from './cache.ts';
 import { toByteStream, toChunks } from './chunks.ts';
+import type { Reserve } from './estimate.ts';
 import type { Execute, Executed } from './execute.ts';
+import { findModel } from './find-model.ts';
 import type { ModelCall, Served } from './model-call.ts';
 import type { Attempt } from './plan.ts';
 import { pumpStream } from './pump.ts';
@@ -25,23 +28,22 @@ export type Serve = (call: ModelCall) => Promise<Served>;
 
 export type ServeDeps = {
   catalogue: () => Catalogue | Promise<Catalogue>;
-  allowances: Allowances;
+  reserve: Reserve;
   cache: AnswerCache;
   execute: Execute;
   ledger: Pick<Ledger, 'add'>;
   deadlines: Deadlines;
 };
 
-export function createServe({ catalogue, allowances, cache, execute, ledger, deadlines }: ServeDeps): Serve {
+export function createServe(deps: ServeDeps): Serve {
+  const { catalogue, reserve, cache, execute, ledger, deadlines } = deps;
   return async (call) => {
     const startedAtMs = performance.now();
     const known = catalogue();
     const present = known instanceof Promise ? await known : known;
     const model = findModel(present, call);
-    const reserved = call.continues ? {} : allowances.reserve(call.caller);
-    const limits: Record<string, string> = reserved instanceof Promise ? await reserved : reserved;
 
-    const account = (executed: Pick<Executed, 'model' | 'target'> | undefined, end: Ended): void => {
+    const account = (executed: Pick<Executed, 'model' | 'target'> | undefined, end: Ended): Settled => {
       const answering = executed?.model ?? model;
       const cost = end.outcome === 'cached' ? 0 : toCost(answering.price, end.usage);
       ledger.add(
@@ -52,10 +54,10 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
           latencyMs: performance.now() - startedAtMs,
         },
       );
-      const tokens = end.usage.promptTokens + end.usage.completionTokens;
-      if (end.outcome !== 'cached') allowances.use(call.caller, { tokens, cost });
+      const { promptTokens, completionTokens } = end.usage;
+      return { tokens: promptTokens + completionTokens, completionTokens, cost };
     };
-    const ask = async (): Promise<Executed> => {
+    const ask = async (reservation: Reservation): Promise<Executed> => {
       let last: Attempt | undefined;
       try {
         return await execute({
@@ -72,36 +74,34 @@ export function createServe({ catalogue, allowances, cache, execute, ledger, dea
         const usage = left
           ? { ...NO_USAGE, promptTokens: estimatePrompt(call.request.bytes), estimated: true }
           : NO_USAGE;
-        account(last, { outcome: left ? 'cancelled' : failureOf(error), usage, firstEventMs: undefined });
+        const outcome = left ? 'cancelled' : failureOf(error);
+        reservation.settle(account(last, { outcome, usage, firstEventMs: undefined }));
         throw error;
       }
     };
-    const serveFresh = async (
-      onBlock?: (block: Uint8Array) => void,
-    ): Promise<Served & { complete?: boolean }> => {
-      const executed = await ask();
+    const serveFresh = async (onBlock?: (block: Uint8Array) => void): Promise<Served> => {
+      const reserving = reserve(call, { catalogue: present, model });
+      const reservation = reserving instanceof Promise ? await reserving : reserving;
+      const settle = (executed: Executed, end: Ended): void => reservation.settle(account(executed, end));
+      const executed = await ask(reservation);
       const { answer } = executed;
       if (answer.kind === 'whole') {
-        account(executed, toEnded(answer, call));
-        if (answer.status === 200 && streamsText(call)) return await asStream(answer, call, limits);
-        return {
-          kind: 'whole',
-          status: answer.status,
-          headers: Object.assign(answer.headers, limits),
-          bytes: answer.bytes,
-        };
+        settle(executed, toEnded(answer, call));
+        const headers = Object.assign(answer.headers, reservation.headers());
+        if (answer.status === 200 && streamsText(call)) return await asStream(answer, call);
+        return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
       }
-      const body = pump(executed, answer, { call, startedAtMs, deadlines, account, onBlock });
-      return { kind: 'stream', headers: { ...answer.headers, ...limits }, body };
+      const body = pump(executed, answer, { call, startedAtMs, deadlines, account: settle, onBlock });
+      return { kind: 'stream', headers: { ...answer.headers, ...reservation.headers() }, body };
     };
     if (model.cacheTtlSeconds === 0) return serveFresh();
-    return cache.serve({
-      call,
-      model,
-      limits,
-      serveFresh,
-      onHit: (usage) => account(undefined, { outcome: 'cached', usage, firstEventMs: undefined }),
-    });
+    const onHit = async (usage: Usage): Promise<Record<string, string>> => {
+      const reservation = await reserve(call, undefined);
+      account(undefined, { outcome: 'cached', usage, firstEventMs: undefined });
+      reservation.settle(NOTHING_USED);
+      return reservation.headers();
+    };
+    return cache.serve({ call, model, serveFresh, onHit });
   };
 }
 
@@ -113,16 +113,9 @@ const streamsText = ({ request, endpoint }: ModelCall): boolean => request.strea
 const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
 
 /** An upstream that does not stream has answered whole whom asked for a stream. */
-async function asStream(
-  { bytes, headers }: WholeAnswer,
-  { request }: ModelCall,
-  limits: Record<string, string>,
-): Promise<Served> {
-  return {
-    kind: 'stream',
-    headers: { ...headers, ...limits },
-    body: toByteStream(toChunks(await parseAnswer(bytes), asksForUsage(request))),
-  };
+async function asStream({ bytes, headers }: WholeAnswer, { request }: ModelCall): Promise<Served> {
+  const body = toByteStream(toChunks(await parseAnswer(bytes), asksForUsage(request)));
+  return { kind: 'stream', headers, body };
 }
 
 /** Throws 502: of large answers only the ends have been looked at. */
@@ -157,38 +150,6 @@ function pump(
     signal: call.signal,
     onEnd: (end) => account(executed, end),
   });
-}
-
-/** Throws 404, naming the models there are; 400 for one that cannot do this; 501 where none can. */
-function findModel(catalogue: Catalogue, { endpoint, request }: ModelCall): Model {
-  if (endpoint === 'images' && !catalogue.models.some(({ endpoints }) => endpoints.includes('images'))) {
-    throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
-  }
-  if (request.model === undefined || request.model === '') {
-    throw new OpenAiRefusal('malformed', "The member 'model' is required", {
-      param: 'model',
-      code: 'missing_required_parameter',
-    });
-  }
-  const model = catalogue.find(request.model);
-  if (model === undefined) {
-    const shown = request.model.length > 100 ? `${request.model.slice(0, 100)}…` : request.model;
-    const names = catalogue.models.map(({ id }) => id).join(', ');
-    throw new OpenAiRefusal(
-      'not-found',
-      `The model ${JSON.stringify(shown)} does not exist. There are: ${names}`,
-      {
-        ...{ code: 'model_not_found', param: 'model' },
-      },
-    );
-  }
-  if (!model.endpoints.includes(endpoint)) {
-    const can = model.endpoints.join(', ');
-    throw new OpenAiRefusal('malformed', `The model ${model.id} cannot do ${endpoint}; it does ${can}`, {
-      param: 'model',
-    });
-  }
-  return model;
 }
 
 const toAccount = (

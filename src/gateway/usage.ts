@@ -11,7 +11,7 @@ const BYTES_OF_A_TOKEN = 4;
 export const estimateTokens = (bytes: number): number => Math.ceil(bytes / BYTES_OF_A_TOKEN);
 
 /** What a picture or a sound within a request is taken for: about what providers count for one of middling size. */
-const MEDIUM_TOKENS = 1000;
+export const MEDIUM_TOKENS = 1000;
 /** What begins like one behind so many others is taken for text: to look at each would cost more than the request. */
 const MEDIA_MAX = 1000;
 const MEDIA = ['"data:', '"data":"'].map((text) => Buffer.from(text));

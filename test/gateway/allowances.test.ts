@@ -3,8 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { KeyLimits } from '../../src/core/principal.ts';
-import { createAllowances } from '../../src/gateway/allowances.ts';
-import { type AllowanceStore, createAllowanceStore, type Used } from '../../src/gateway/store/allowances.ts';
+import type { Amount } from '../../src/gateway/allowance.ts';
+import { createAllowances, NOTHING_USED, type Reservation } from '../../src/gateway/allowances.ts';
+import { ALLOWANCE_LEASE_MS } from '../../src/gateway/limits.ts';
+import { type AllowanceStore, createAllowanceStore } from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -14,7 +16,8 @@ const START = Date.UTC(2026, 10, 30, 23, 50);
 /** A fake store that holds nothing, for one process alone. */
 const noStore: AllowanceStore = {
   find: async () => undefined,
-  add: async () => new Map<string, Used>(),
+  share: async () => new Map(),
+  sweep: async () => undefined,
 };
 
 class Clock {
@@ -25,18 +28,40 @@ function process(clock: Clock, store: AllowanceStore = noStore) {
   const warnings: unknown[] = [];
   const log = { ...silentLog, warn: (...given: unknown[]) => void warnings.push(given) };
   const allowances = createAllowances({ store, log, now: () => clock.ms });
+  const begin = async (
+    limits: KeyLimits,
+    estimate: Amount,
+    keyId = 'key',
+  ): Promise<Reservation | OpenAiRefusal> => {
+    try {
+      return await allowances.reserve({ keyId, limits }, () => estimate);
+    } catch (error) {
+      if (error instanceof OpenAiRefusal) return error;
+      throw error;
+    }
+  };
   return {
     allowances,
     warnings,
+    begin,
     sync: async (): Promise<void> => allowances.job.settle?.(),
-    /** The headers, or the refusal. */
+    /** The headers, or the refusal, of a request that uses nothing. */
     async ask(limits: KeyLimits, keyId = 'key'): Promise<Record<string, string> | OpenAiRefusal> {
-      try {
-        return await allowances.reserve({ keyId, limits });
-      } catch (error) {
-        if (error instanceof OpenAiRefusal) return error;
-        throw error;
-      }
+      const begun = await begin(limits, NOTHING_USED, keyId);
+      if (begun instanceof OpenAiRefusal) return begun;
+      begun.settle(NOTHING_USED);
+      return begun.headers();
+    },
+    /** A request that runs until the test settles it. */
+    async run(limits: KeyLimits, estimate: Amount, keyId = 'key'): Promise<Reservation> {
+      const begun = await begin(limits, estimate, keyId);
+      if (begun instanceof OpenAiRefusal) throw begun;
+      return begun;
+    },
+    async use(limits: KeyLimits, used: Amount, keyId = 'key'): Promise<void> {
+      const begun = await begin(limits, NOTHING_USED, keyId);
+      if (begun instanceof OpenAiRefusal) throw begun;
+      begun.settle({ ...used, completionTokens: 0 });
     },
   };
 }
@@ -50,7 +75,7 @@ async function countAnswered(asked: Process, limits: KeyLimits, times: number): 
   return answered;
 }
 
-function refusalOf(answer: Record<string, string> | OpenAiRefusal): OpenAiRefusal {
+function refusalOf(answer: Record<string, string> | Reservation | OpenAiRefusal): OpenAiRefusal {
   if (answer instanceof OpenAiRefusal) return answer;
   throw new Error('it was not refused');
 }
@@ -151,9 +176,9 @@ describe('tokens a minute', () => {
     const clock = new Clock();
     const one = process(clock);
     expect(await one.ask(limits)).toMatchObject({ 'x-ratelimit-remaining-tokens': '600' });
-    one.allowances.use({ keyId: 'key', limits }, { tokens: 599, cost: 0 });
+    await one.use(limits, { tokens: 599, cost: 0 });
     expect(await one.ask(limits)).toMatchObject({ 'x-ratelimit-remaining-tokens': '1' });
-    one.allowances.use({ keyId: 'key', limits }, { tokens: 601, cost: 0 });
+    await one.use(limits, { tokens: 601, cost: 0 });
     const refusal = refusalOf(await one.ask(limits));
     expect(refusal.details).toMatchObject({ type: 'tokens', code: 'rate_limit_exceeded' });
     // Twice the minute's tokens are used: one of them is left again after a minute and a tenth of a second.
@@ -166,8 +191,7 @@ describe('tokens a minute', () => {
     const clock = new Clock();
     const one = process(clock);
     const both = { ...limits, requests_per_minute: 2 };
-    await one.ask(both);
-    one.allowances.use({ keyId: 'key', limits: both }, { tokens: 600, cost: 0 });
+    await one.use(both, { tokens: 600, cost: 0 });
     for (let index = 0; index < 5; index++) expect(await one.ask(both)).toBeInstanceOf(OpenAiRefusal);
     clock.ms += 1000;
     expect(await one.ask(both)).not.toBeInstanceOf(OpenAiRefusal);
@@ -180,9 +204,9 @@ describe('a budget a month', () => {
     const clock = new Clock();
     const one = process(clock);
     await one.ask(limits);
-    one.allowances.use({ keyId: 'key', limits }, { tokens: 1, cost: 0.999 });
+    await one.use(limits, { tokens: 1, cost: 0.999 });
     expect(await one.ask(limits)).not.toBeInstanceOf(OpenAiRefusal);
-    one.allowances.use({ keyId: 'key', limits }, { tokens: 1, cost: 0.002 });
+    await one.use(limits, { tokens: 1, cost: 0.002 });
     const refusal = refusalOf(await one.ask(limits));
     expect(refusal.details).toMatchObject({ code: 'insufficient_quota', type: 'insufficient_quota' });
     clock.ms = Date.UTC(2026, 11, 1) - 1;
@@ -222,7 +246,7 @@ describe('several processes', () => {
     await syncAll();
     expect(await one.ask(limits, keyId)).toMatchObject({ 'x-ratelimit-remaining-requests': '28' });
     await syncAll();
-    expect(((await store.find(keyId))?.requestsAt ?? 0) - clock.ms).toBeCloseTo(32 * 1000, 1);
+    expect(((await store.find(keyId, clock.ms))?.used.requestsAt ?? 0) - clock.ms).toBeCloseTo(32 * 1000, 1);
   });
 
   test('let through together what one may, over minutes of steady load', async () => {
@@ -248,45 +272,49 @@ describe('several processes', () => {
     const { clock, keyId, all, syncAll } = two();
     const limits = { tokens_per_minute: 1000, budget_per_month: 10 };
     const [one, other] = all;
-    for (const each of all) await each.ask(limits, keyId);
-    one.allowances.use({ keyId, limits }, { tokens: 500, cost: 6 });
-    other.allowances.use({ keyId, limits }, { tokens: 499, cost: 5 });
+    const run = async (asked: Process): Promise<Reservation> => asked.run(limits, NOTHING_USED, keyId);
+    const use = (running: Reservation, tokens: number, cost: number): void =>
+      running.settle({ tokens, cost, completionTokens: 0 });
+    // All of them run before anything is used up.
+    const [first, second, late] = [await run(one), await run(other), await run(one)];
+    use(first, 500, 6);
+    use(second, 499, 5);
     await one.sync();
     await other.sync();
     expect(refusalOf(await other.ask(limits, keyId)).details.code).toBe('insufficient_quota');
-    one.allowances.use({ keyId, limits }, { tokens: 1, cost: 0.01 });
+    use(late, 1, 0.01);
     await one.sync();
     expect(refusalOf(await one.ask(limits, keyId)).details.code).toBe('insufficient_quota');
     clock.ms = Date.UTC(2026, 11, 1);
     expect(await one.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
-    one.allowances.use({ keyId, limits }, { tokens: 0, cost: 3 });
+    await one.use(limits, { tokens: 0, cost: 3 }, keyId);
     await syncAll();
     // The other one has not been asked since.
-    other.allowances.use({ keyId, limits }, { tokens: 0, cost: 4 });
+    await other.use(limits, { tokens: 0, cost: 4 }, keyId);
     await syncAll();
-    expect(await other.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
-    other.allowances.use({ keyId, limits }, { tokens: 0, cost: 3.5 });
+    await other.use(limits, { tokens: 0, cost: 3.5 }, keyId);
     await syncAll();
     expect(refusalOf(await other.ask(limits, keyId)).details.code).toBe('insufficient_quota');
   });
 
   test('what was told late of the last month does not count in this one', async () => {
     const { clock, keyId, store } = two();
-    const nothing = { requestsMs: 0, tokensMs: 0 };
-    await store.add([{ keyId, ...nothing, month: 202612, spent: 1 }], clock.ms);
-    const late = await store.add([{ keyId, ...nothing, month: 202611, spent: 50 }], clock.ms);
-    expect(late.get(keyId)).toMatchObject({ month: 202612, spent: 1 });
+    const nothing = { requestsMs: 0, tokensMs: 0, reserved: { tokensMs: 0, cost: 0 } };
+    const told = { processId: 'p', nowMs: clock.ms, leaseMs: ALLOWANCE_LEASE_MS };
+    await store.share({ ...told, increases: [{ keyId, ...nothing, month: 202612, spent: 1 }] });
+    const late = await store.share({ ...told, increases: [{ keyId, ...nothing, month: 202611, spent: 50 }] });
+    expect(late.get(keyId)?.used).toMatchObject({ month: 202612, spent: 1 });
   });
 
   test('a restart forgets nothing that was told', async () => {
     const { clock, keyId, all } = two();
     const limits = { requests_per_minute: 3, budget_per_month: 5 };
-    await countAnswered({ ...all[0], ask: (given) => all[0].ask(given, keyId) }, limits, 3);
-    all[0].allowances.use({ keyId, limits }, { tokens: 1, cost: 2 });
+    await countAnswered({ ...all[0], ask: (given) => all[0].ask(given, keyId) }, limits, 2);
+    await all[0].use(limits, { tokens: 1, cost: 2 }, keyId);
     await all[0].allowances.job.stop();
     const next = process(clock, createAllowanceStore(database.sql));
     expect(refusalOf(await next.ask(limits, keyId)).details.code).toBe('rate_limit_exceeded');
-    expect((await createAllowanceStore(database.sql).find(keyId))?.spent).toBe(2);
+    expect((await createAllowanceStore(database.sql).find(keyId, clock.ms))?.used.spent).toBe(2);
   });
 
   test('while the database is away each counts alone, says so once, and tells all of it afterwards', async () => {
@@ -296,20 +324,21 @@ describe('several processes', () => {
     let away = true;
     /** A fake that fails as the driver does when nobody answers. */
     const gone: AllowanceStore = {
-      find: (key) => (away ? Promise.reject(new Error('away')) : real.find(key)),
-      add: (increases, nowMs) => (away ? Promise.reject(new Error('away')) : real.add(increases, nowMs)),
+      find: (...given) => (away ? Promise.reject(new Error('away')) : real.find(...given)),
+      share: (told) => (away ? Promise.reject(new Error('away')) : real.share(told)),
+      sweep: async () => undefined,
     };
     const limits = { requests_per_minute: 60, budget_per_month: 100 };
     const one = process(clock, gone);
-    for (let index = 0; index < 10; index++) await one.ask(limits, keyId);
-    one.allowances.use({ keyId, limits }, { tokens: 0, cost: 7 });
+    for (let index = 0; index < 9; index++) await one.ask(limits, keyId);
+    await one.use(limits, { tokens: 0, cost: 7 }, keyId);
     await one.sync();
     await one.sync();
     expect(one.warnings).toHaveLength(1);
     expect(await one.ask(limits, keyId)).toMatchObject({ 'x-ratelimit-remaining-requests': '49' });
     away = false;
     await one.sync();
-    const used = await real.find(keyId);
+    const used = (await real.find(keyId, clock.ms))?.used;
     expect((used?.requestsAt ?? 0) - clock.ms).toBeCloseTo(11_000, 1);
     expect(used?.spent).toBe(7);
     away = true;
@@ -319,7 +348,8 @@ describe('several processes', () => {
   });
 
   test('a database that does not answer keeps the first request of a key for a second at most', async () => {
-    const silent: AllowanceStore = { find: () => new Promise(() => {}), add: () => new Promise(() => {}) };
+    const never = () => new Promise<never>(() => {});
+    const silent: AllowanceStore = { find: never, share: never, sweep: never };
     const one = process(new Clock(), silent);
     const startedAt = performance.now();
     expect(await one.ask({ requests_per_minute: 5 })).not.toBeInstanceOf(OpenAiRefusal);
@@ -330,9 +360,290 @@ describe('several processes', () => {
     const store = createAllowanceStore(database.sql);
     const increases = Array.from({ length: 1000 }, (_, index) => ({
       ...{ keyId: `many-${index}`, requestsMs: 1000, tokensMs: 0, month: 202611, spent: 0.1 },
+      reserved: { tokensMs: 5, cost: 0.5 },
     }));
-    expect((await store.add(increases, START)).size).toBe(1000);
-    const again = await store.add(increases, START);
-    expect(again.get('many-7')).toMatchObject({ requestsAt: START + 2000, spent: 0.2 });
+    const told = { increases, nowMs: START, leaseMs: ALLOWANCE_LEASE_MS };
+    expect((await store.share({ processId: 'one', ...told })).size).toBe(1000);
+    const again = await store.share({ processId: 'other', ...told });
+    expect(again.get('many-7')).toEqual({
+      used: { requestsAt: START + 2000, tokensAt: START, month: 202611, spent: 0.2 },
+      elsewhere: { tokensMs: 5, cost: 0.5 },
+    });
+  });
+
+  test('know of each other’s reservations, and what was given back is free for both', async () => {
+    const { keyId, all, syncAll } = two();
+    const [one, other] = all;
+    const limits = { tokens_per_minute: 1000, budget_per_month: 10 };
+    await other.ask(limits, keyId);
+    const running = await one.run(limits, { tokens: 1000, cost: 4 }, keyId);
+    await one.sync();
+    const admitted = await other.run(limits, { tokens: 10, cost: 1 }, keyId);
+    await syncAll();
+    const refusal = refusalOf(await other.begin(limits, { tokens: 10, cost: 1 }, keyId));
+    expect(refusal.details).toMatchObject({
+      ...{ type: 'tokens', code: 'rate_limit_exceeded' },
+      headers: { 'x-ratelimit-remaining-tokens': '0' },
+    });
+    running.settle(NOTHING_USED);
+    await one.sync();
+    // The other one asks what has become of it, though nobody has asked it anything.
+    await other.sync();
+    expect(await other.begin(limits, { tokens: 10, cost: 1 }, keyId)).not.toBeInstanceOf(OpenAiRefusal);
+    admitted.settle(NOTHING_USED);
+  });
+
+  test('a process that is asked for the first time knows what the others have reserved', async () => {
+    const { keyId, all } = two();
+    const [one, other] = all;
+    const limits = { budget_per_month: 10 };
+    await one.run(limits, { tokens: 0, cost: 10 }, keyId);
+    await one.sync();
+    const refusal = refusalOf(await other.begin(limits, { tokens: 0, cost: 1 }, keyId));
+    expect(refusal.details.code).toBe('insufficient_quota');
+    // The budget is not used up: it may be given back.
+    expect(refusal.details.headers).toBeUndefined();
+    expect(refusal.retryAfterSeconds).toBe(1);
+  });
+
+  test('a request that runs for long stays reserved for the others', async () => {
+    const { clock, keyId, all, syncAll } = two();
+    const [one, other] = all;
+    const limits = { budget_per_month: 10 };
+    const running = await one.run(limits, { tokens: 0, cost: 10 }, keyId);
+    for (let seconds = 0; seconds < 60; seconds++) {
+      await syncAll();
+      expect(await other.ask(limits, keyId)).toBeInstanceOf(OpenAiRefusal);
+      clock.ms += 1000;
+    }
+    running.settle(NOTHING_USED);
+    await syncAll();
+    await syncAll();
+    expect(await other.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
+  });
+
+  test('what a process that died had reserved is void after the lease, and nothing of it is counted', async () => {
+    const { clock, keyId, all, store } = two();
+    const [died, other] = all;
+    const limits = { tokens_per_minute: 1000, budget_per_month: 10 };
+    await other.ask(limits, keyId);
+    await died.run(limits, { tokens: 1000, cost: 10 }, keyId);
+    await died.sync();
+    const running = await other.run(limits, { tokens: 1, cost: 0.1 }, keyId);
+    await other.sync();
+    expect(await other.ask(limits, keyId)).toBeInstanceOf(OpenAiRefusal);
+    clock.ms += ALLOWANCE_LEASE_MS;
+    await other.sync();
+    expect(await other.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
+    running.settle(NOTHING_USED);
+    await other.sync();
+    expect(await store.find(keyId, clock.ms)).toMatchObject({
+      used: { spent: 0 },
+      elsewhere: { tokensMs: 0, cost: 0 },
+    });
+    await store.sweep(clock.ms);
+    const [row] = await database.sql<{ left: number }[]>`
+      SELECT count(*)::int AS left FROM model_reservations WHERE key_id = ${keyId}`;
+    expect(row?.left).toBe(0);
+  });
+
+  test('a belief about others that cannot be asked for ends with the lease', async () => {
+    const clock = new Clock();
+    const real = createAllowanceStore(database.sql);
+    const keyId = `key-${++keys}`;
+    const limits = { budget_per_month: 10 };
+    const holder = process(clock, real);
+    await holder.run(limits, { tokens: 0, cost: 10 }, keyId);
+    await holder.sync();
+    let away = false;
+    /** A fake that fails as the driver does when nobody answers. */
+    const leaving: AllowanceStore = {
+      ...real,
+      share: (told) => (away ? Promise.reject(new Error('away')) : real.share(told)),
+    };
+    const one = process(clock, leaving);
+    expect(await one.ask(limits, keyId)).toBeInstanceOf(OpenAiRefusal);
+    away = true;
+    clock.ms += ALLOWANCE_LEASE_MS;
+    await one.sync();
+    expect(await one.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
+  });
+
+  test('overdraw by no more than what arrives between two tellings, however long requests run', async () => {
+    const { clock, keyId, all, syncAll } = two();
+    const limits = { budget_per_month: 100 };
+    const running: Reservation[] = [];
+    // Each process is asked ten times a second for a minute; nothing ends meanwhile.
+    for (let step = 0; step < 600; step++) {
+      for (const each of all) {
+        const begun = await each.begin(limits, { tokens: 0, cost: 1 }, keyId);
+        if (!(begun instanceof OpenAiRefusal)) running.push(begun);
+      }
+      if (step % 2 === 1) await syncAll();
+      clock.ms += 100;
+    }
+    // Between two tellings, each process is asked twice.
+    expect(running.length).toBeGreaterThanOrEqual(100);
+    expect(running.length).toBeLessThanOrEqual(104);
+    for (const each of running) each.settle({ tokens: 0, completionTokens: 0, cost: 1 });
+    await syncAll();
+    for (const each of all) expect(await each.ask(limits, keyId)).toBeInstanceOf(OpenAiRefusal);
   });
 });
+
+describe('what running requests may use', () => {
+  const limits = { tokens_per_minute: 1000, budget_per_month: 1.5 };
+
+  test('is reserved: of forty at once, as many are answered as the limit has room for, and one overdraws', async () => {
+    const one = process(new Clock());
+    const count = async (given: KeyLimits, estimate: Amount, keyId: string): Promise<number> => {
+      const all = await Promise.all(Array.from({ length: 40 }, () => one.begin(given, estimate, keyId)));
+      return all.filter((begun) => !(begun instanceof OpenAiRefusal)).length;
+    };
+    expect(await count({ tokens_per_minute: 1000 }, { tokens: 1000, cost: 0 }, 'a')).toBe(1);
+    expect(await count({ budget_per_month: 1.5 }, { tokens: 0, cost: 1 }, 'b')).toBe(2);
+    expect(await count({ tokens_per_minute: 1000 }, { tokens: 100, cost: 0 }, 'c')).toBe(10);
+    // A request that may use more than the whole limit is answered where nothing is used yet.
+    expect(await count({ tokens_per_minute: 1000 }, { tokens: 1e9, cost: 0 }, 'd')).toBe(1);
+  });
+
+  test('is not left, as the headers tell, until it is given back', async () => {
+    const one = process(new Clock());
+    const running = await one.run(limits, { tokens: 400, cost: 0.5 });
+    expect(running.headers()).toMatchObject({
+      ...{ 'x-ratelimit-remaining-tokens': '600', 'x-ratelimit-reset-tokens': '24s' },
+    });
+    running.settle({ tokens: 100, completionTokens: 0, cost: 0.1 });
+    expect(running.headers()).toMatchObject({
+      ...{ 'x-ratelimit-remaining-tokens': '900', 'x-ratelimit-reset-tokens': '6s' },
+    });
+  });
+
+  test('of a request that used nothing is all given back, and given back once', async () => {
+    const one = process(new Clock());
+    const [first, second] = [
+      await one.run(limits, { tokens: 900, cost: 1 }),
+      await one.run(limits, { tokens: 900, cost: 1 }),
+    ];
+    first.settle(NOTHING_USED);
+    first.settle({ tokens: 500, completionTokens: 0, cost: 1 });
+    expect(second.headers()).toMatchObject({ 'x-ratelimit-remaining-tokens': '100' });
+    second.settle(NOTHING_USED);
+    expect(await one.ask(limits)).toMatchObject({ 'x-ratelimit-remaining-tokens': '1000' });
+  });
+
+  test('is refused for a second only, where what is used leaves room', async () => {
+    const one = process(new Clock());
+    await one.run(limits, { tokens: 1000, cost: 0 });
+    const refusal = refusalOf(await one.begin(limits, { tokens: 1, cost: 0 }));
+    expect(refusal.details).toMatchObject({ type: 'tokens', headers: { 'retry-after-ms': '1000' } });
+    expect(refusal.message).toContain('reserved');
+  });
+
+  test('does not refill while it is reserved', async () => {
+    const clock = new Clock();
+    const one = process(clock);
+    await one.run(limits, { tokens: 1000, cost: 0 });
+    clock.ms += 10 * MINUTE;
+    expect(await one.ask(limits)).toBeInstanceOf(OpenAiRefusal);
+  });
+
+  test('follows the key’s own completions, and forgets long ones little by little', async () => {
+    const one = process(new Clock());
+    const told: number[] = [];
+    for (const completionTokens of [5000, ...Array<number>(60).fill(50)]) {
+      const reserving = one.allowances.reserve({ keyId: 'key', limits }, (recent) => {
+        told.push(recent);
+        return NOTHING_USED;
+      });
+      (await reserving).settle({ ...NOTHING_USED, completionTokens });
+    }
+    expect(told[0]).toBe(0);
+    expect(told[1]).toBe(5000);
+    expect(told[2]).toBeLessThan(5000);
+    expect(told.at(-1)).toBeLessThan(100);
+  });
+
+  test('without a limit of tokens or money nothing is estimated', async () => {
+    const { allowances } = process(new Clock());
+    const estimate = () => {
+      throw new Error('estimated');
+    };
+    for (const given of [{}, { requests_per_minute: 5 }])
+      (await allowances.reserve({ keyId: 'key', limits: given }, estimate)).settle(NOTHING_USED);
+  });
+
+  test('whatever begins and ends in whatever order: nothing is negative, and in the end only what was used counts', async () => {
+    const amount = fc.record({ tokens: fc.nat(3000), cost: fc.double({ min: 0, max: 2, noNaN: true }) });
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ begin: amount }) },
+      { weight: 2, arbitrary: fc.record({ end: fc.nat(100), used: amount }) },
+      { weight: 1, arbitrary: fc.record({ waitMs: fc.nat(20_000) }) },
+    );
+    const given = { tokens_per_minute: 5000, budget_per_month: 20 };
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 100 }), async (steps) => {
+        const clock = new Clock();
+        const store = rememberingStore();
+        const one = process(clock, store);
+        const running: Reservation[] = [];
+        let spent = 0;
+        const end = (reservation: Reservation, used: Amount): void => {
+          spent += used.cost;
+          reservation.settle({ ...used, completionTokens: 0 });
+        };
+        for (const each of steps) {
+          if ('waitMs' in each) clock.ms += each.waitMs;
+          else if ('begin' in each) {
+            const begun = await one.begin(given, each.begin);
+            if (begun instanceof OpenAiRefusal) continue;
+            running.push(begun);
+            const left = Number(begun.headers()['x-ratelimit-remaining-tokens']);
+            expect(left).toBeGreaterThanOrEqual(0);
+            expect(left).toBeLessThanOrEqual(5000);
+          } else {
+            const [ending] = running.splice(each.end % Math.max(1, running.length), 1);
+            if (ending !== undefined) end(ending, each.used);
+          }
+          await one.sync();
+          expect(store.reserved().tokensMs).toBeGreaterThanOrEqual(0);
+          expect(store.reserved().cost).toBeGreaterThanOrEqual(0);
+        }
+        for (const each of running) end(each, NOTHING_USED);
+        await one.sync();
+        expect(store.reserved()).toEqual({ tokensMs: 0, cost: 0 });
+        expect(store.spent()).toBeCloseTo(spent, 9);
+        // Once all is refilled, only the month's money is gone.
+        clock.ms += 100 * MINUTE;
+        const after = await one.begin(given, NOTHING_USED);
+        if (store.spent() >= 20) expect(after).toBeInstanceOf(OpenAiRefusal);
+        else expect((after as Reservation).headers()['x-ratelimit-remaining-tokens']).toBe('5000');
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+/** A fake store of one process: what it was told. */
+function rememberingStore(): AllowanceStore & {
+  reserved(): { tokensMs: number; cost: number };
+  spent(): number;
+} {
+  let reserved = { tokensMs: 0, cost: 0 };
+  let used = { requestsAt: 0, tokensAt: 0, month: 0, spent: 0 };
+  return {
+    find: async () => undefined,
+    sweep: async () => undefined,
+    share: async ({ increases, nowMs }) => {
+      for (const { month, spent, tokensMs, reserved: told } of increases) {
+        reserved = told;
+        const tokensAt = Math.max(used.tokensAt, nowMs) + tokensMs;
+        used = { requestsAt: nowMs, tokensAt, month, spent: used.spent + spent };
+      }
+      const shared = { used, elsewhere: { tokensMs: 0, cost: 0 } };
+      return new Map(increases.map(({ keyId }) => [keyId, shared]));
+    },
+    reserved: () => reserved,
+    spent: () => used.spent,
+  };
+}

@@ -52,13 +52,14 @@ function setting() {
           caller: { workspaceId, email: '', keyId: '', limits: {} },
           signal: rest.signal ?? new AbortController().signal,
         },
-        ...{ model, limits: { 'x-ratelimit-limit-requests': '5' } },
+        model,
         serveFresh: async (onBlock) => {
           asked += 1;
           return (rest.fresh ?? (async () => whole()))(onBlock);
         },
-        onHit: () => {
+        onHit: async () => {
           hits += 1;
+          return { 'x-ratelimit-limit-requests': '5' };
         },
       }),
   };

@@ -1,4 +1,4 @@
-// However a request ends, nothing of it stays: no deadline, no place, no listener, no request that runs.
+// However a request ends, nothing of it stays: no deadline, no place, no listener, no request that runs, nothing reserved.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createDeadlines } from '../../src/core/deadlines.ts';
@@ -7,6 +7,7 @@ import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import type { ChatPart } from '../../src/gateway/chat-call.ts';
 import { createExecute } from '../../src/gateway/execute.ts';
 import { createLocalModels } from '../../src/gateway/local/answer.ts';
+import type { Served } from '../../src/gateway/model-call.ts';
 import { createReach } from '../../src/gateway/reach.ts';
 import { readRequest } from '../../src/gateway/request.ts';
 import { createServe } from '../../src/gateway/serve.ts';
@@ -60,8 +61,9 @@ function listened(): { controller: AbortController; signal: AbortSignal; listene
   return { controller, signal, listeners: () => listeners };
 }
 
-function setting({ deadlines = createDeadlines(), url = mock.url, patient = false } = {}) {
-  const timeout_ms = patient ? { first_byte: 20_000, idle: 5000 } : { first_byte: 700, idle: 700 };
+function setting({ deadlines = createDeadlines(), url = mock.url, patient = false, totalMs = 60_000 } = {}) {
+  const silence = patient ? { first_byte: 20_000, idle: 5000 } : { first_byte: 700, idle: 700 };
+  const timeout_ms = { ...silence, total: totalMs };
   const targets = createTargets();
   const catalogue = targets.build(
     parseModelsFile(
@@ -85,9 +87,14 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
     ),
   );
   let accounts = 0;
+  const reserved = new Set<object>();
   const serve = createServe({
     ...{ catalogue: () => catalogue, cache: createAnswerCache(), deadlines },
-    allowances: { reserve: () => ({}), use: () => undefined, job: { name: '', start() {}, async stop() {} } },
+    reserve: () => {
+      const reservation = { headers: () => ({}), settle: () => void reserved.delete(reservation) };
+      reserved.add(reservation);
+      return reservation;
+    },
     execute: createExecute({
       ...{ deadlines, reach: createReach(), observe: () => undefined },
       answerLocally: createLocalModels(async (texts) => new Float32Array(texts.length * 384)),
@@ -99,24 +106,29 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
       },
     },
   });
+  const begin = async (model: string, stream: boolean, signal: AbortSignal): Promise<Served> => {
+    const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };
+    return serve({
+      ...{ endpoint: 'chat', headers: {}, atMostOnce: false, continues: false, signal },
+      request: readRequest(Buffer.from(JSON.stringify(body))),
+      caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
+    });
+  };
   return {
     ...{ deadlines, serve, accounts: () => accounts },
     streamChat: createStreamChat({ serve, catalogue: () => catalogue }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
       await eventually('the deadlines to go', () => deadlines.size() === 0, 8000);
+      await eventually('what was reserved to be settled', () => reserved.size === 0);
       for (const { running, upstream } of targets.all()) {
         expect(running).toBe(0);
         expect(upstream?.places.figures() ?? { running: 0, waiting: 0 }).toEqual({ running: 0, waiting: 0 });
       }
     },
+    begin,
     async ask(model: string, stream: boolean, signal: AbortSignal): Promise<string> {
-      const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };
-      const served = await serve({
-        ...{ endpoint: 'chat', headers: {}, atMostOnce: false, continues: false, signal },
-        request: readRequest(Buffer.from(JSON.stringify(body))),
-        caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
-      });
+      const served = await begin(model, stream, signal);
       return new Response(served.kind === 'stream' ? served.body : served.bytes.slice()).text();
     },
   };
@@ -143,6 +155,14 @@ for (const fault of FAULTS) {
     expect(accounts()).toBe(10);
   });
 }
+
+test('a client that reads nothing, and stays, holds nothing for longer than the total time-out', async () => {
+  const { begin, rests, accounts } = setting({ totalMs: 1000 });
+  const served = await begin('trickle+ms=20+words=100', true, new AbortController().signal);
+  expect(served.kind).toBe('stream');
+  await rests();
+  expect(accounts()).toBe(1);
+});
 
 describe('a conversation within the process', () => {
   const caller = { workspaceId: 'w', email: '' };

@@ -5,7 +5,11 @@ import { type ValidationEntry, ValidationFailure } from '../../core/errors.ts';
 import { readDecodedBody } from '../../http/body.ts';
 import { toJsonBody } from '../../http/json-body.ts';
 import { createValidator } from '../../http/validation.ts';
+import type { Settled } from '../allowance.ts';
+import { NOTHING_USED, type Reservation } from '../allowances.ts';
 import { nonsense } from '../answer.ts';
+import type { Reserve } from '../estimate.ts';
+import { findModel } from '../find-model.ts';
 import {
   EMBEDDING_INPUTS_MAX,
   EMBEDDING_PARTS_AT_ONCE,
@@ -28,13 +32,16 @@ type CurrentCatalogue = () => Catalogue | Promise<Catalogue>;
 /** As `serve`. A part that fails fails the whole. */
 export function createServeEmbeddings({
   serve,
+  reserve,
   catalogue,
 }: {
   serve: Serve;
+  reserve: Reserve;
   catalogue: CurrentCatalogue;
 }): ServeEmbeddings {
   return async (call) => {
-    const model = (await catalogue()).find(call.request.model ?? '');
+    const present = await catalogue();
+    const model = present.find(call.request.model ?? '');
     const most = Math.min(
       ...(model?.targets ?? []).map(
         ({ target }) => target.upstream?.spec.embeddingInputsMax ?? EMBEDDING_INPUTS_MAX,
@@ -44,7 +51,8 @@ export function createServeEmbeddings({
     const input = await readLargeMember(call.request, 'input');
     if (!Array.isArray(input) || input.length <= most || input.every((each) => typeof each === 'number'))
       return serve(call);
-    return serveParts(serve, call, { input, most });
+    const reservation = await reserve(call, { catalogue: present, model: findModel(present, call) });
+    return serveParts(serve, call, { input, most, reservation });
   };
 }
 
@@ -58,11 +66,11 @@ class Refused extends Error {
   }
 }
 
-/** One request to limits and accounts. Who fails ends those who still run. */
+/** One request to limits and accounts. A part that fails ends those that still run. */
 async function serveParts(
   serve: Serve,
   call: ModelCall,
-  { input, most }: { input: Json[]; most: number },
+  { input, most, reservation }: { input: Json[]; most: number; reservation: Reservation },
 ): Promise<Served> {
   const limit = createConcurrencyLimit({
     runningMax: EMBEDDING_PARTS_AT_ONCE,
@@ -71,23 +79,41 @@ async function serveParts(
   });
   const ending = new AbortController();
   const signal = AbortSignal.any([call.signal, ending.signal]);
+  const used = { ...NOTHING_USED };
   const starts = Array.from({ length: Math.ceil(input.length / most) }, (_, part) => part * most);
   const ask = async (start: number): Promise<Part> => {
     signal.throwIfAborted();
     const texts = input.slice(start, start + most);
     const request = readRequest(splice(call.request, [{ name: 'input', value: texts }]));
-    const served = await serve({ ...call, request, signal, continues: call.continues || start > 0 });
+    const part = { ...call, request, signal, continues: call.continues || start > 0 };
+    const served = await serve({ ...part, reservation: addingTo(used, reservation) });
     if (served.kind !== 'whole' || served.status !== 200) throw new Refused(served);
     return { headers: served.headers, ...(await readPart(served.bytes, { start, count: texts.length })) };
   };
+  const parts = starts.map((start) => limit.run(() => ask(start)));
+  let served: Served;
   try {
-    return putTogether(await Promise.all(starts.map((start) => limit.run(() => ask(start)))));
+    served = putTogether(await Promise.all(parts));
   } catch (error) {
     ending.abort(error);
-    if (error instanceof Refused) return error.served;
-    throw error;
+    if (!(error instanceof Refused)) throw error;
+    served = error.served;
+  } finally {
+    // Those that were cancelled have used something, too.
+    await Promise.allSettled(parts);
+    reservation.settle(used);
   }
+  return { ...served, headers: { ...served.headers, ...reservation.headers() } };
 }
+
+/** What a part has used is settled with the whole. */
+const addingTo = (sum: Settled, { headers }: Reservation): Reservation => ({
+  headers,
+  settle(used) {
+    sum.tokens += used.tokens;
+    sum.cost += used.cost;
+  },
+});
 
 type Part = { headers: Record<string, string>; answer: JsonObject; rows: JsonObject[] };
 

@@ -1,0 +1,83 @@
+// What a request may use, before it is asked: from its bytes and a few of its members, without parsing the whole.
+
+import { toCost } from './accounting/account.ts';
+import type { Endpoint } from './adapters/adapter.ts';
+import type { Amount } from './allowance.ts';
+import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts';
+import { COMPLETION_TOKENS_DEFAULT } from './limits.ts';
+import type { ModelCall } from './model-call.ts';
+import { withFallbacks } from './plan.ts';
+import { type GatewayRequest, readMember } from './request.ts';
+import { countItems } from './scan.ts';
+import type { Catalogue, Model } from './targets.ts';
+import { estimatePrompt, MEDIUM_TOKENS } from './usage.ts';
+import type { Json } from './wire.ts';
+
+/**
+ * Throws 429 where a limit of the key is reached. `asked`: the model; undefined where none is asked, because the answer
+ * is known. A part of a request has what was reserved for the whole.
+ */
+export type Reserve = (
+  call: ModelCall,
+  asked: { catalogue: Catalogue; model: Model } | undefined,
+) => Reservation | Promise<Reservation>;
+
+export const createReserve =
+  (allowances: Allowances): Reserve =>
+  (call, asked) =>
+    call.reservation ??
+    allowances.reserve(call.caller, (recentCompletionTokens) =>
+      asked === undefined
+        ? NOTHING_USED
+        : estimateUse(call, { models: withFallbacks(asked.catalogue, asked.model), recentCompletionTokens }),
+    );
+
+/** Tokens, and their cost at the dearest of the models that may come to answer. */
+export function estimateUse(
+  { endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>,
+  { models, recentCompletionTokens }: { models: readonly Model[]; recentCompletionTokens: number },
+): Amount {
+  const promptTokens = estimatePrompt(request.bytes);
+  const completionTokens = estimateCompletion(endpoint, { request, recentCompletionTokens });
+  const usage = { promptTokens, completionTokens, estimated: true };
+  return {
+    tokens: promptTokens + completionTokens,
+    cost: Math.max(0, ...models.map(({ price }) => toCost(price, usage))),
+  };
+}
+
+/** The bound that the request states, else what the key's completions had of late, for each answer that is asked for. */
+function estimateCompletion(
+  endpoint: Endpoint,
+  { request, recentCompletionTokens }: { request: GatewayRequest; recentCompletionTokens: number },
+): number {
+  if (endpoint === 'embeddings') return 0;
+  const read = (name: string): number | undefined => toCount(tryMember(request, name));
+  const answers = read('n') ?? 1;
+  if (endpoint === 'images') return answers * MEDIUM_TOKENS;
+  const bound = read('max_completion_tokens') ?? read('max_tokens');
+  const each = bound ?? Math.max(COMPLETION_TOKENS_DEFAULT, recentCompletionTokens);
+  if (endpoint === 'chat') return answers * each;
+  return countPrompts(request) * Math.max(answers, read('best_of') ?? 1) * each;
+}
+
+/** Each prompt of a list is answered; a list of numbers is one prompt of tokens. */
+function countPrompts({ bytes, members }: GatewayRequest): number {
+  const start = members.starts[members.names.lastIndexOf('prompt')] ?? 0;
+  const isTokens = /^\[[\t\n\r ]*[-\d]/.test(
+    Buffer.from(bytes.subarray(start, start + 64)).toString('latin1'),
+  );
+  return isTokens ? 1 : Math.max(1, countItems(bytes, start));
+}
+
+const toCount = (value: Json | undefined): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : undefined;
+
+/** What is no JSON is for the model to refuse. */
+function tryMember(request: GatewayRequest, name: string): Json | undefined {
+  try {
+    return readMember(request, name);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,238 @@
+// Limits of keys hold for requests that run at the same time: what they may use is reserved before they are asked for.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { eventually, freePort } from '../../support/child.ts';
+import { type ModelsFile, type RunningGateway, startGateway } from '../../support/gateway.ts';
+import { WORKSPACE } from '../../support/service.ts';
+import { type Client, createClient, errorOf } from './client.ts';
+
+setDefaultTimeout(60_000);
+
+/** With its prompt of three words, an answer of this model has a thousand tokens: so it costs 1. */
+const THOUSAND = 'slow+ms=700+words=997';
+const PRICE = { input_per_million: 1000, output_per_million: 1000 };
+
+const modelsFile = (mockUrl: string): ModelsFile => {
+  const to = (model: string) => ({ targets: [{ upstream: 'mock', model }], price: PRICE });
+  return {
+    upstreams: {
+      mock: { base_url: `${mockUrl}/v1`, retries: 0 },
+      narrow: { base_url: `${mockUrl}/v1`, retries: 0, embedding_inputs_max: 2 },
+    },
+    models: {
+      thousand: to(THOUSAND),
+      long: to('slow+ms=6000+words=997'),
+      cheap: { targets: [{ upstream: 'mock', model: 'status-500' }], fallbacks: ['thousand'] },
+      failing: to('status-500'),
+      refusing: to('status-400'),
+      hanging: to('hang'),
+      kept: { ...to(THOUSAND), cache: { ttl_seconds: 60 } },
+      embed: { ...to('slow+ms=300+key=embed'), endpoints: ['embeddings'] },
+      parts: {
+        ...{ endpoints: ['embeddings'], price: PRICE },
+        targets: [{ upstream: 'narrow', model: 'ok+key=parts' }],
+      },
+    },
+    defaults: { chat: 'thousand' },
+  };
+};
+
+let gateway: RunningGateway;
+let client: Client;
+beforeAll(async () => {
+  gateway = await startGateway(modelsFile);
+  client = createClient(gateway);
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+const fortyAtOnce = (ask: () => Promise<Response>): Promise<Response[]> =>
+  Promise.all(Array.from({ length: 40 }, ask));
+
+const statusesOf = (answers: readonly Response[]): number[] => [
+  ...new Set(answers.map(({ status }) => status)),
+];
+
+const countAnswered = (answers: readonly Response[]): number =>
+  answers.filter(({ status }) => status === 200).length;
+
+const BODIES: [name: string, body: Record<string, unknown>][] = [
+  ['whole', {}],
+  ['whole, with a bound', { max_tokens: 997 }],
+  ['streamed', { stream: true }],
+];
+
+for (const [name, body] of BODIES) {
+  test(`of 40 at once that use 1,000 tokens each, a limit of 1,000 tokens a minute answers one: ${name}`, async () => {
+    const { key } = await client.newKey({ tokens_per_minute: 1000 });
+    const answers = await fortyAtOnce(() => client.ask('thousand', { key, body }));
+    expect(countAnswered(answers)).toBe(1);
+    expect(statusesOf(answers).sort()).toEqual([200, 429]);
+    for (const answer of answers) {
+      if (answer.status === 200) await answer.text();
+      else {
+        expect(answer.headers.get('x-ratelimit-remaining-tokens')).toBe('0');
+        expect(answer.headers.get('retry-after')).toBe('1');
+        expect(await errorOf(answer)).toMatchObject({ code: 'rate_limit_exceeded', type: 'tokens' });
+      }
+    }
+  });
+
+  test(`of 40 at once that cost 1 each, a budget of 1.5 answers two: ${name}`, async () => {
+    const { key } = await client.newKey({ budget_per_month: 1.5 });
+    const answers = await fortyAtOnce(() => client.ask('thousand', { key, body }));
+    expect(countAnswered(answers)).toBe(2);
+    for (const answer of answers) {
+      if (answer.status === 200) await answer.text();
+      else
+        expect(await errorOf(answer)).toMatchObject({
+          ...{ status: 429, code: 'insufficient_quota', type: 'insufficient_quota' },
+        });
+    }
+  });
+}
+
+test('the dearest model that may come to answer is reserved: a fallback is not a way around a budget', async () => {
+  const { key } = await client.newKey({ budget_per_month: 1.5 });
+  const answers = await fortyAtOnce(() => client.ask('cheap', { key }));
+  expect(countAnswered(answers)).toBe(2);
+  for (const answer of answers) await answer.text();
+});
+
+test('each of several answers to one request is reserved', async () => {
+  const { key } = await client.newKey({ tokens_per_minute: 1000 });
+  const body = { n: 10, max_tokens: 100 };
+  const answers = await fortyAtOnce(() => client.ask('thousand', { key, body }));
+  expect(countAnswered(answers)).toBe(1);
+  for (const answer of answers) await answer.text();
+});
+
+test('embeddings at once, and in parts, are reserved', async () => {
+  const { key } = await client.newKey({ tokens_per_minute: 1000 });
+  const input = Array.from({ length: 8 }, () => 'seven words that are said again '.repeat(16));
+  const body = { input, messages: undefined };
+  for (const path of ['/v1/embeddings', `/${WORKSPACE}/v1/embeddings`]) {
+    const answers = await fortyAtOnce(() => client.ask('embed', { key, path, body }));
+    expect(countAnswered(answers)).toBeLessThanOrEqual(1);
+    for (const answer of answers) await answer.text();
+  }
+  const { key: other } = await client.newKey({ tokens_per_minute: 1000 });
+  const { requests: before } = await gateway.mock.state('parts');
+  const answers = await fortyAtOnce(() => client.ask('parts', { key: other, path: '/v1/embeddings', body }));
+  expect(countAnswered(answers)).toBe(1);
+  for (const answer of answers) await answer.text();
+  // Four parts of one request; of those that were refused no part was asked for.
+  expect((await gateway.mock.state('parts')).requests - before).toBe(4);
+  // All parts count: 8 times 96 words.
+  const next = await client.ask('embed', { key: other, path: '/v1/embeddings', body });
+  expect(Number(next.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000 - 768 + 50);
+  await next.text();
+});
+
+describe('what was reserved comes back', () => {
+  const limits = { tokens_per_minute: 1000, budget_per_month: 10 };
+  const body = { max_tokens: 1000 };
+  for (const model of ['failing', 'refusing']) {
+    test(`all of it from a request that used nothing: ${model}`, async () => {
+      const { key } = await client.newKey(limits);
+      for (let index = 0; index < 10; index++) {
+        const answer = await client.ask(model, { key, body });
+        expect([400, 500]).toContain(answer.status);
+        expect(answer.headers.get('x-ratelimit-remaining-tokens')).toBe('1000');
+        await answer.text();
+      }
+    });
+  }
+
+  for (const stream of [false, true]) {
+    test(`from a request whose client leaves: ${stream ? 'streamed' : 'whole'}`, async () => {
+      const { key } = await client.newKey(limits);
+      const leaving = new AbortController();
+      const left = client.ask('hanging', { key, body: { ...body, stream }, signal: leaving.signal });
+      left.catch(() => undefined);
+      await eventually('the limit to be reserved', async () => {
+        const answer = await client.ask('failing', { key });
+        await answer.text();
+        return answer.status === 429;
+      });
+      leaving.abort();
+      const next = await eventually('the limit to be free', async () => {
+        const answer = await client.ask('failing', { key });
+        await answer.text();
+        return answer.status === 500 && answer;
+      });
+      // The prompt was sent: that much is counted.
+      const remaining = Number(next.headers.get('x-ratelimit-remaining-tokens'));
+      expect(remaining).toBeGreaterThan(900);
+      expect(remaining).toBeLessThan(1000);
+    });
+  }
+
+  test('as what was used: the headers of the answer tell it', async () => {
+    const { key } = await client.newKey({ tokens_per_minute: 100_000 });
+    const answer = await client.ask('thousand', { key, body: { max_tokens: 50_000 } });
+    await answer.text();
+    const remaining = Number(answer.headers.get('x-ratelimit-remaining-tokens'));
+    expect(remaining).toBeGreaterThanOrEqual(99_000);
+    expect(remaining).toBeLessThan(99_100);
+  });
+});
+
+test('answers that are kept reserve nothing', async () => {
+  const { key } = await client.newKey({ tokens_per_minute: 5000 });
+  const answers = await fortyAtOnce(() => client.ask('kept', { key, body: { temperature: 0 } }));
+  expect(statusesOf(answers)).toEqual([200]);
+  for (const answer of answers) await answer.text();
+});
+
+test('conversations at once are under the limits of their key', async () => {
+  const { key } = await client.newKey({ tokens_per_minute: 1000 }, ['chat']);
+  const messages = `/api/v1/chat/messages`;
+  const place = `${WORKSPACE}/web/widget/shop`;
+  const send = async (path: string, body: object): Promise<Response> =>
+    fetch(`${gateway.url}${messages}/${path}`, {
+      method: 'POST',
+      headers: { 'svc-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const sessions = Array.from({ length: 8 }, (_, index) => `at-once-${index}`);
+  for (const channel_session_id of sessions) {
+    const made = await send(`create-chat-session/${place}`, { agi_id: 'helper', channel_session_id });
+    expect(made.status).toBe(200);
+  }
+  const answers = await Promise.all(
+    sessions.map((session) =>
+      send(`send-message/${place}/bychannelsession/${session}`, {
+        ...{ message: 'one two three', channel_user_message_id: '1', channel_assistant_message_id: '2' },
+      }),
+    ),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(429)]);
+});
+
+test('two processes answer together no more than arrives before they have told each other', async () => {
+  await using own = await startGateway(modelsFile, { PROCESSES: '2', PORT: String(freePort()) });
+  const asking = createClient(own);
+  const { key } = await asking.newKey({ budget_per_month: 1.5 });
+  const begun: Promise<Response>[] = [];
+  const refused: number[] = [];
+  // Each of them runs for longer than all of this takes.
+  for (let round = 0; round < 8; round++) {
+    let refusals = 0;
+    for (let index = 0; index < 8; index++) {
+      const asked = asking.ask('long', { key, headers: { connection: 'close' } });
+      begun.push(asked);
+      void asked.then(({ status }) => {
+        if (status === 429) refusals += 1;
+      });
+    }
+    await Bun.sleep(400);
+    refused.push(refusals);
+  }
+  // Two in each process at most, and none once they have told each other.
+  expect(refused[0]).toBeGreaterThanOrEqual(4);
+  expect(refused.slice(1)).toEqual(Array<number>(7).fill(8));
+  const answers = await Promise.all(begun);
+  expect(countAnswered(answers)).toBeGreaterThanOrEqual(1);
+  expect(countAnswered(answers)).toBeLessThanOrEqual(4);
+  for (const answer of answers) await answer.text();
+});

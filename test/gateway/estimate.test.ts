@@ -1,0 +1,56 @@
+// What a request may use, before it is asked: never less than what it says that it wants.
+
+import { expect, test } from 'bun:test';
+import type { Endpoint } from '../../src/gateway/adapters/adapter.ts';
+import { estimateUse } from '../../src/gateway/estimate.ts';
+import { COMPLETION_TOKENS_DEFAULT } from '../../src/gateway/limits.ts';
+import { readRequest } from '../../src/gateway/request.ts';
+import type { Model } from '../../src/gateway/targets.ts';
+
+const modelOf = (price: Model['price']): Model => ({
+  ...{ id: 'm', endpoints: ['chat'], strategy: 'weighted', targets: [], fallbacks: [], price },
+  ...{ cacheTtlSeconds: 0, created: 0, ownedBy: 'test', description: undefined },
+});
+
+function estimate(
+  endpoint: Endpoint,
+  body: object | string,
+  { recentCompletionTokens = 0, models = [modelOf(undefined)] } = {},
+) {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const asked = { endpoint, request: readRequest(bytes) };
+  const { tokens, cost } = estimateUse(asked, { models, recentCompletionTokens });
+  return { completion: tokens - Math.ceil(bytes.length / 4), cost };
+}
+
+const completionOf = (...given: Parameters<typeof estimate>): number => estimate(...given).completion;
+
+test('a completion is as long as its bound, else as the default or the longest of late', () => {
+  expect(completionOf('chat', {})).toBe(COMPLETION_TOKENS_DEFAULT);
+  expect(completionOf('chat', {}, { recentCompletionTokens: 7000 })).toBe(7000);
+  expect(completionOf('chat', { max_tokens: 10 }, { recentCompletionTokens: 7000 })).toBe(10);
+  expect(completionOf('chat', { max_tokens: 10, max_completion_tokens: 20 })).toBe(20);
+  for (const odd of [null, 'ten', -5, 0, {}, [1]])
+    expect(completionOf('chat', { max_tokens: odd })).toBe(COMPLETION_TOKENS_DEFAULT);
+  expect(completionOf('chat', '{"max_tokens":"\\x"}')).toBe(COMPLETION_TOKENS_DEFAULT);
+});
+
+test('each answer to each prompt counts', () => {
+  expect(completionOf('chat', { n: 3, max_tokens: 10 })).toBe(30);
+  expect(completionOf('completions', { prompt: 'a', best_of: 4, n: 2, max_tokens: 10 })).toBe(40);
+  expect(completionOf('completions', { prompt: ['a', 'b', 'c'], n: 2, max_tokens: 10 })).toBe(60);
+  expect(completionOf('completions', { prompt: [[1, 2], [3]], max_tokens: 10 })).toBe(20);
+  expect(completionOf('completions', { prompt: [1, 2, 3], max_tokens: 10 })).toBe(10);
+  expect(completionOf('images', { n: 2, prompt: 'a' })).toBe(2000);
+  expect(completionOf('embeddings', { input: ['a'], max_tokens: 10 })).toBe(0);
+});
+
+test('it costs what the dearest of the models takes', () => {
+  const models = [
+    modelOf({ inputPerMillion: 1, outputPerMillion: 1 }),
+    modelOf({ inputPerMillion: 0, outputPerMillion: 1_000_000 }),
+    modelOf(undefined),
+  ];
+  expect(estimate('chat', { max_tokens: 10 }, { models }).cost).toBe(10);
+  expect(estimate('chat', { max_tokens: 10 }).cost).toBe(0);
+});
