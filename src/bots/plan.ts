@@ -51,7 +51,7 @@ function planMessage(bot: Bot, event: ChatappEvent): Plan {
 function planWelcome(bot: Bot, event: ChatappEvent): Plan {
   const { message } = event;
   const bare = typeof message?.argumentText === 'string' ? argumentOf(message) : typedOf(message);
-  const turn = planSaid(bot, event, bare);
+  const turn = fromBot(message?.sender?.type) ? undefined : planSaid(bot, event, bare);
   return converse(
     ...(bot.welcomeText === null ? [] : [{ kind: 'reply', message: null, reply: bot.welcomeText } as const]),
     ...(turn === undefined ? [] : [turn]),

@@ -5,6 +5,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { JWK } from 'jose';
 import { importKeySet } from '../../src/bots/key-set.ts';
 import { createKeySets, type KeySets } from '../../src/bots/key-sets.ts';
+import { createVerify } from '../../src/bots/verify.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { silentLog } from '../support/database.ts';
 import { createSigner, type Signer } from './signer.ts';
 
@@ -113,6 +115,23 @@ test('a URL that may lead to public addresses alone is not asked elsewhere, nor 
     await expect(stranger()).rejects.toMatchObject({ kind: 'unavailable' });
   expect(asked).toBe(1);
   expect(await find('first')).toBe(true);
+});
+
+test("a bot's token has its keys fetched from where the registration may lead, and from nowhere else", async () => {
+  const verify = createVerify({
+    keySets: createKeySets({ log: silentLog }),
+    clock: systemClock,
+    log: silentLog,
+  });
+  const seconds = Math.floor(Date.now() / 1000);
+  const token = await first.token({ iss: 'chat@system.gserviceaccount.com', aud: '17', exp: seconds + 60 });
+  const verification = { mode: 'project_number', audience: '17', jwks: url } as const;
+  await expect(verify({ ...verification, jwks_anywhere: false }, token)).rejects.toMatchObject({
+    kind: 'unavailable',
+  });
+  expect(asked).toBe(0);
+  await verify({ ...verification, jwks_anywhere: true }, token);
+  expect(asked).toBe(1);
 });
 
 describe('the keys of a set', () => {

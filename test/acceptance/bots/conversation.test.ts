@@ -154,6 +154,11 @@ describe('being added by a mention', () => {
     });
   });
 
+  test('by another bot is answered by the welcome alone', async () => {
+    const event = added('@Bot beep', ' beep', { sender: { ...USER, type: 'BOT' } });
+    expect(replyOf(await send(event))).toEqual({ text: WELCOME });
+  });
+
   test('is answered without a welcome where the bot has none', async () => {
     const silent = await registerBot(setting, keys.url);
     const authorization = await signer.token();
