@@ -11,11 +11,11 @@ import { type Config, loadConfig } from './config.ts';
 import { systemClock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
+import { openDatabase } from './database.ts';
 import { createSearchMaintenance } from './documents/index.ts';
 import { MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
-import { openDatabase } from './supervisor.ts';
 import { createUsage } from './usage/index.ts';
 
 /** Refused or failed; the message is one line. */

@@ -37,8 +37,8 @@ export type Config = {
     sharesPort: boolean;
   };
   readonly processes: number;
-  /** Whether the start is announced to a person; one of several processes leaves that to their owner. */
-  readonly announces: boolean;
+  /** How a start is announced: to a person at a terminal, in the log, or, of one of several processes, by their owner. */
+  readonly announces: 'on-terminal' | 'in-log' | 'not';
   readonly dataDir: string;
   /** Undefined: embedded Postgres. */
   readonly databaseUrl: string | undefined;
@@ -82,6 +82,8 @@ export type Config = {
 export function loadConfig(environment: Record<string, string | undefined>, terminal = false): Config {
   const read = createSettingsReader(environment, SECRETS);
   const processes = read.integer('PROCESSES', { fallback: 1, minimum: 1, maximum: 256 });
+  const sharesPort = environment['ATRIUM_PROCESS_OF_SEVERAL'] === '1';
+  const logFormat = read.choice('LOG_FORMAT', ['json', 'pretty'] as const) ?? (terminal ? 'pretty' : 'json');
   const config: Config = {
     server: {
       host: read.text('HOST') ?? '127.0.0.1',
@@ -92,9 +94,9 @@ export function loadConfig(environment: Record<string, string | undefined>, term
         minimum: 100,
         maximum: 3_600_000,
       }),
-      sharesPort: environment['ATRIUM_PROCESS_OF_SEVERAL'] === '1',
+      sharesPort,
     },
-    announces: environment['ATRIUM_PROCESS_OF_SEVERAL'] !== '1',
+    announces: sharesPort ? 'not' : terminal && logFormat === 'pretty' ? 'on-terminal' : 'in-log',
     processes,
     dataDir: resolve(read.text('DATA_DIR') ?? './data'),
     databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
@@ -155,7 +157,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
     },
     log: {
       level: read.choice('LOG_LEVEL', LOG_LEVELS) ?? 'info',
-      format: read.choice('LOG_FORMAT', ['json', 'pretty'] as const) ?? (terminal ? 'pretty' : 'json'),
+      format: logFormat,
     },
   };
   refuseContradictions(config);

@@ -1,10 +1,9 @@
 // The first workspace and key: as configured, or made and kept for the newcomer where Postgres is embedded.
 
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Areas } from './areas.ts';
 import type { Config } from './config.ts';
-import type { Service } from './service.ts';
-import type { Backing } from './supervisor.ts';
 
 const DEFAULT_WORKSPACE = 'default';
 const FILE = 'first-key';
@@ -17,31 +16,24 @@ export type FirstKey = { workspace: string; newKey: string | undefined; keyFile:
  * Idempotent. A key that is made here is kept in the data folder (0600), before the database has it, and returned at
  * the start that made it. Killed anywhere between: the next start makes another, or finds the kept one valid.
  */
-export async function keepFirstKey(
-  config: Config,
-  backing: Backing,
-  bootstrap: Service['bootstrap'],
-): Promise<FirstKey> {
+export async function keepFirstKey(config: Config, bootstrap: Areas['bootstrap']): Promise<FirstKey> {
   const { workspace: wanted, apiKey } = config.bootstrap;
   const workspace = wanted ?? DEFAULT_WORKSPACE;
-  const asked = wanted !== undefined || apiKey !== undefined;
-  if (!asked && (config.databaseUrl !== undefined || backing.folder === undefined)) {
-    return { workspace, newKey: undefined, keyFile: undefined };
-  }
+  const none = { workspace, newKey: undefined, keyFile: undefined };
   if (apiKey !== undefined) {
     await bootstrap({ workspace, key: apiKey });
-    return { workspace, newKey: undefined, keyFile: undefined };
+    return none;
   }
-  if (backing.folder === undefined) {
-    const made = await bootstrap({ workspace });
-    return { workspace, newKey: made.key, keyFile: undefined };
-  }
-  const keyFile = join(backing.folder.path, fileOf(workspace));
+  // On an operator's own database nothing is made unasked.
+  if (wanted === undefined && config.databaseUrl !== undefined) return none;
+  const keyFile = join(config.dataDir, fileOf(workspace));
   const made = await bootstrap({ workspace, keep: (key) => keep(keyFile, key) });
   return { workspace, newKey: made.key, keyFile: isReadable(keyFile) ? keyFile : undefined };
 }
 
 function keep(file: string, key: string): void {
+  // Where nothing is embedded, nothing has made the folder.
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writeFileSync(`${file}.new`, `${key}\n`, { mode: 0o600, flush: true });
   renameSync(`${file}.new`, file);
 }

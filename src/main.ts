@@ -1,14 +1,14 @@
 // The process: environment → configuration → backing services → areas → server, and its signals.
 
 import { type Config, loadConfig, renderSettings } from './config.ts';
-import { type AccessLog, createLogger, type Logger } from './core/logger.ts';
+import { createLogger, type ProcessLog } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
-import { keepFirstKey } from './first-key.ts';
+import { checkStart, refuseArguments } from './preflight.ts';
 import { runProcesses } from './processes.ts';
 import { startService } from './service.ts';
-import { createSignals, type Signals } from './signals.ts';
+import { createSignals, renderEnding, type Signals } from './signals.ts';
 import { startBacking } from './supervisor.ts';
-import { renderWelcome } from './welcome.ts';
+import { announceStart } from './welcome.ts';
 
 const USAGE = `Usage: bun run start
 
@@ -22,7 +22,9 @@ async function main(): Promise<void> {
     process.stdout.write(USAGE);
     return;
   }
+  refuseArguments(process.argv.slice(2));
   const config = loadConfig(process.env, process.stdout.isTTY);
+  await checkStart(config);
   const log = createLogger(config.log);
   const signals = createSignals(config.server.sharesPort);
   try {
@@ -32,11 +34,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function runAlone(
-  config: Config,
-  log: Logger & { access: AccessLog },
-  { ending, onReload }: Signals,
-): Promise<void> {
+async function runAlone(config: Config, log: ProcessLog, { ending, onReload }: Signals): Promise<void> {
   const startedAt = performance.now();
   const backing = await startBacking(config, log);
   try {
@@ -45,15 +43,15 @@ async function runAlone(
     if (typeof service === 'string')
       return log.info({ signal: service }, 'ending before the start was complete');
     try {
-      const first = await keepFirstKey(config, backing, service.bootstrap);
       const readyMs = Math.round(performance.now() - startedAt);
-      if (config.announces)
-        process.stdout.write(
-          renderWelcome({ url: service.url, readyMs, anonymous: config.gateway.anonymous, ...first }),
-        );
+      announceStart(config, log, { url: service.url, readyMs, ...service.first });
       process.send?.('ready');
       onReload(() => void service.reload());
-      log.info({ signal: await ending }, 'ending');
+      const signal = await ending;
+      const running = service.running();
+      const requests = running === 1 ? 'one request is' : `${running} requests are`;
+      const work = running === 0 ? undefined : `${requests} finished first`;
+      log.info({ signal }, renderEnding(signal, work, config.server.shutdownTimeoutMs));
     } finally {
       await service.stop();
     }

@@ -4,18 +4,19 @@ import type { Subprocess } from 'bun';
 import { createAreas } from './areas.ts';
 import type { Config } from './config.ts';
 import { endsWithin } from './core/lifecycle.ts';
-import type { Logger } from './core/logger.ts';
+import type { Logger, ProcessLog } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
+import { connectDatabase } from './database.ts';
 import { keepFirstKey } from './first-key.ts';
 import { createObjectStore } from './infra/s3/client.ts';
-import type { Signals } from './signals.ts';
-import { type Backing, connectDatabase, startBacking } from './supervisor.ts';
-import { renderWelcome } from './welcome.ts';
+import { renderEnding, type Signals } from './signals.ts';
+import { type Backing, startBacking } from './supervisor.ts';
+import { announceStart } from './welcome.ts';
 
 const RESTART_PAUSE_MS = 500;
 
 /** Runs until told to end; then ends every process before what they stand on. */
-export async function runProcesses(config: Config, log: Logger, signals: Signals): Promise<void> {
+export async function runProcesses(config: Config, log: ProcessLog, signals: Signals): Promise<void> {
   const { ending } = signals;
   const startedAt = performance.now();
   const backing = await startBacking(config, log);
@@ -66,12 +67,14 @@ export async function runProcesses(config: Config, log: Logger, signals: Signals
     if (typeof first !== 'string') {
       const url = toOrigin(config.server.host, config.server.port);
       const readyMs = Math.round(performance.now() - startedAt);
-      process.stdout.write(renderWelcome({ url, readyMs, anonymous: config.gateway.anonymous, ...first }));
+      announceStart(config, log, { url, readyMs, ...first });
     }
     signals.onReload(() => {
       for (const child of children) child.kill('SIGHUP');
     });
-    log.info({ signal: await ending }, 'ending');
+    const signal = await ending;
+    const work = `${config.processes} processes finish their requests first`;
+    log.info({ signal }, renderEnding(signal, work, config.server.shutdownTimeoutMs));
   } finally {
     stopping = true;
     for (const child of children) child.kill('SIGTERM');
@@ -103,11 +106,7 @@ async function bootstrapOnce(config: Config, backing: Backing, log: Logger) {
   const sql = await connectDatabase(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
   try {
-    return await keepFirstKey(
-      config,
-      backing,
-      createAreas(config, { sql, searchSql: sql, objects }, log).bootstrap,
-    );
+    return await keepFirstKey(config, createAreas(config, { sql, searchSql: sql, objects }, log).bootstrap);
   } finally {
     objects.close();
     await sql.end({ timeout: 5 });

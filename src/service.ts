@@ -8,6 +8,8 @@ import { type ServiceError, unavailable } from './core/errors.ts';
 import { createLifecycle, endsWithin } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
+import { connectDatabase, connectForSearch } from './database.ts';
+import { type FirstKey, keepFirstKey } from './first-key.ts';
 import { createBoundary } from './http/boundary.ts';
 import { createCors } from './http/cors.ts';
 import { docsRoutes } from './http/docs.ts';
@@ -18,26 +20,21 @@ import { processFigures } from './http/process-figures.ts';
 import { isUnavailable, type Sql } from './infra/postgres/client.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import { createObjectStore } from './infra/s3/client.ts';
-import { connectDatabase, connectForSearch } from './supervisor.ts';
-
-export type Bootstrapped = { workspace: string; key: string | undefined };
 
 export type Service = {
   url: string;
-  /** Creates the first workspace and key where they are asked for and absent. */
-  bootstrap(request: {
-    workspace: string;
-    key?: string;
-    keep?: (key: string) => void;
-  }): Promise<Bootstrapped>;
+  /** The first workspace and key; they exist before anything is answered. */
+  first: FirstKey;
   /** Reads again what can change while it runs: the models file. */
   reload(): Promise<void>;
+  /** Requests that are being answered. */
+  running(): number;
   /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
   stop(): Promise<void>;
 };
 
 /**
- * Connects, starts the jobs and listens; `embedderRoutes` are served beside the interface's.
+ * Connects, starts the jobs, makes the first key and listens; `embedderRoutes` are served beside the interface's.
  * Throws one line when a server can't be reached or the port is taken.
  */
 export async function startService(
@@ -79,27 +76,31 @@ export async function startService(
     await Promise.all([closeDatabase(sql), closeDatabase(searchSql)]);
   };
   const { host, port, sharesPort, shutdownTimeoutMs } = config.server;
+  let first: FirstKey;
   try {
     await lifecycle.start();
+    // Nothing is ready before the key that was asked for is: the first request may come with it.
+    first = await keepFirstKey(config, areas.bootstrap);
     app.listen({ hostname: host, port, reusePort: sharesPort });
   } catch (error) {
     await close(shutdownTimeoutMs);
     throw error;
   }
+  // The server's own count includes the answers that are still being read.
+  const running = (): number => Math.max(boundary.running(), app.server?.pendingRequests ?? 0);
 
   return {
     url: toOrigin(host, app.server?.port ?? port),
-    bootstrap: areas.bootstrap,
+    first,
+    running,
     reload: areas.reload,
     async stop() {
       const deadline = performance.now() + shutdownTimeoutMs;
       ending = true;
       boundary.refuseNewRequests();
-      // The server's own count includes the answers that are still being read.
-      const busy = () => boundary.running() > 0 || (app.server?.pendingRequests ?? 0) > 0;
-      if (!(await endsWithin(whenIdle(busy), shutdownTimeoutMs * 0.7))) {
+      if (!(await endsWithin(whenIdle(running), shutdownTimeoutMs * 0.7))) {
         areas.interrupt();
-        await endsWithin(whenIdle(busy), shutdownTimeoutMs * 0.05);
+        await endsWithin(whenIdle(running), shutdownTimeoutMs * 0.05);
       }
       await app.server?.stop(true);
       await close(Math.max(500, deadline - performance.now() - 500));
@@ -109,8 +110,8 @@ export async function startService(
 
 const closeDatabase = (sql: Sql): Promise<void> => sql.end({ timeout: 1 });
 
-async function whenIdle(busy: () => boolean): Promise<void> {
-  while (busy()) await Bun.sleep(10);
+async function whenIdle(running: () => number): Promise<void> {
+  while (running() > 0) await Bun.sleep(10);
 }
 
 /** A database that is down, slow or going away is the caller's 503, not our 500. */

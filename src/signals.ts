@@ -9,6 +9,9 @@ export type Signals = {
   onReload(work: () => void): void;
 };
 
+/** A terminal tells the whole group, and `bun run` and npx tell us once more: that is one Ctrl-C. */
+const ECHO_MS = 300;
+
 /**
  * The first SIGTERM or SIGINT begins an orderly end, a second one does not wait for it. One of several processes ends
  * also when their owner has died: what it serves from has died with it, and the next start needs the port. It is told
@@ -18,12 +21,12 @@ export function createSignals(oneOfSeveral: boolean): Signals {
   let reload = (): void => undefined;
   const startedOnTerminal = hasTerminal();
   const ending = new Promise<string>((resolve) => {
-    let told = false;
+    let toldAt = Number.POSITIVE_INFINITY;
     process.on('disconnect', () => resolve('the owner has ended'));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        if (told && !oneOfSeveral) process.exit(130);
-        told = true;
+        if (performance.now() - toldAt > ECHO_MS && !oneOfSeveral) process.exit(130);
+        toldAt = Math.min(toldAt, performance.now());
         resolve(signal);
       });
     }
@@ -36,6 +39,13 @@ export function createSignals(oneOfSeveral: boolean): Signals {
       reload = work;
     },
   };
+}
+
+/** Says what an end waits for, if anything, and how it is cut short. */
+export function renderEnding(signal: string, work: string | undefined, timeoutMs: number): string {
+  const again = signal === 'SIGINT' ? 'Ctrl-C' : signal;
+  const waiting = work === undefined ? '' : `: ${work}, for ${timeoutMs / 1000} s at most`;
+  return `ending${waiting}; ${again} again ends at once`;
 }
 
 function hasTerminal(): boolean {

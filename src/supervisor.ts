@@ -4,32 +4,24 @@ import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import type { Config, S3Settings } from './config.ts';
 import { randomBase62 } from './core/ids.ts';
-import { parseJson } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { isLoopback } from './core/origin.ts';
-import { type DataFolder, openDataFolder } from './embedded/data-folder.ts';
+import { postgresFolder } from './database.ts';
+import { openDataFolder } from './embedded/data-folder.ts';
 import { startObjectStore } from './embedded/object-store/index.ts';
-import { type EmbeddedPostgres, readConnection, startPostgres } from './embedded/postgres/index.ts';
-import { connectPostgres, isUnavailable, type Sql } from './infra/postgres/client.ts';
-import { migrate } from './infra/postgres/migrate.ts';
+import { type EmbeddedPostgres, startPostgres } from './embedded/postgres/index.ts';
 
 export type Backing = {
   databaseUrl: string;
   s3: S3Settings;
-  /** Where things embedded are kept; undefined when nothing is. */
-  folder: DataFolder | undefined;
   stop(): Promise<void>;
 };
 
-const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
-const POSTGRES = 'postgres';
 const OBJECT_STORE = 'object-store';
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
 const CONNECTIONS_PER_PROCESS = 36;
 const CONNECTIONS_MIN = 100;
-/** As long as a compose file may take to bring the database up. */
-const DATABASE_WAIT_MS = 30_000;
 
 /**
  * Starts what is embedded and says where everything is.
@@ -57,7 +49,7 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
     const s3 = config.objects.external ?? objects?.settings;
     if (databaseUrl === undefined || s3 === undefined)
       throw new Error('a backing service is neither set nor embedded');
-    return { databaseUrl, s3, folder, stop };
+    return { databaseUrl, s3, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -68,7 +60,7 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
 async function keepPostgres(config: Config, log: Logger): Promise<{ url: string; stop(): Promise<void> }> {
   const connections = Math.max(CONNECTIONS_MIN, (config.processes + 1) * CONNECTIONS_PER_PROCESS);
   const settings = { max_connections: String(connections) };
-  const options = { directory: join(config.dataDir, POSTGRES), log, settings };
+  const options = { directory: postgresFolder(config), log, settings };
   let running: EmbeddedPostgres = await startPostgres(options);
   const { url } = running;
   let stopping = false;
@@ -159,82 +151,4 @@ function writeIdentity(file: string, identity: StoreIdentity): void {
   writeFileSync(`${file}.new`, JSON.stringify(identity), { mode: 0o600, flush: true });
   chmodSync(`${file}.new`, 0o600);
   renameSync(`${file}.new`, file);
-}
-
-const unreachable = (error: unknown): string =>
-  `DATABASE_URL: the database cannot be reached: ${error instanceof Error ? error.message : error}`;
-
-const LOSSLESS = { parse: parseJson, serialize: JSON.stringify };
-
-/**
- * A pool for searches alone, so that however many are slow, everything else has its connections. Its plans are made
- * for the values at hand, of which some are common and some rare, and by one worker each: many search at once.
- */
-export const connectForSearch = (url: string, log: Logger): Sql =>
-  connectPostgres({
-    url,
-    applicationName: 'atrium-search',
-    log,
-    json: LOSSLESS,
-    settings: {
-      plan_cache_mode: 'force_custom_plan',
-      max_parallel_workers_per_gather: '0',
-      random_page_cost: '1.1',
-      work_mem: '32MB',
-      jit: 'off',
-      'pg_trgm.similarity_threshold': '0.25',
-    },
-  });
-
-/**
- * Connects to the database and brings its schema up to date. A database that is still starting is waited for;
- * one that stays away, or refuses us, throws one line.
- */
-export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
-  const sql = connectPostgres({ url, applicationName: 'atrium', log, json: LOSSLESS });
-  const deadline = performance.now() + DATABASE_WAIT_MS;
-  for (let attempt = 0; ; attempt++) {
-    try {
-      await migrate(sql, { directory: MIGRATIONS, log });
-      return sql;
-    } catch (error) {
-      if (!isUnavailable(error) || performance.now() > deadline) {
-        await sql.end({ timeout: 1 });
-        throw isUnavailable(error) ? new Error(unreachable(error), { cause: error }) : error;
-      }
-      if (attempt === 0) log.warn({ err: error }, 'the database is not reachable yet; waiting for it');
-      await Bun.sleep(RESTART_PAUSE_MS);
-    }
-  }
-}
-
-/**
- * The database of the configuration, for commands beside the service: the one that a running service embeds, or,
- * when none runs, one that is started for as long as the command takes.
- */
-export async function openDatabase(
-  config: Config,
-  log: Logger,
-): Promise<{ sql: Sql; close(): Promise<void> }> {
-  const running = config.databaseUrl ?? readConnection(join(config.dataDir, POSTGRES));
-  if (running !== undefined) {
-    const sql = await connectDatabase(running, log);
-    return { sql, close: () => sql.end({ timeout: 5 }) };
-  }
-  const folder = openDataFolder(config.dataDir);
-  try {
-    const postgres = await startPostgres({ directory: join(config.dataDir, POSTGRES), log });
-    const sql = await connectDatabase(postgres.url, log);
-    return {
-      sql,
-      close: async () => {
-        await sql.end({ timeout: 5 });
-        await postgres.stop();
-        folder.close();
-      },
-    };
-  } catch (error) {
-    folder.close();
-    throw error;
-  }
 }

@@ -1,36 +1,42 @@
-// What a start prints for a person: where it listens, the first key, and three lines that work when pasted.
+// What a start tells: a person at a terminal where it listens, the first key, and three lines that work when pasted; a
+// log where it listens, and in which file the key is.
 
-export type Welcome = {
-  url: string;
-  workspace: string;
-  /** The key itself, at the start that made it. */
-  newKey: string | undefined;
-  /** Where the key is kept, when it is kept for the operator. */
-  keyFile: string | undefined;
-  readyMs: number;
-  /** Whether models answer whoever asks. */
-  anonymous: boolean;
-};
+import type { Config } from './config.ts';
+import type { ProcessLog } from './core/logger.ts';
+import type { FirstKey } from './first-key.ts';
 
-export function renderWelcome({ url, workspace, newKey, keyFile, readyMs, anonymous }: Welcome): string {
+export type Started = FirstKey & { url: string; readyMs: number };
+
+/** A log never holds the key: it is kept longer, and read by more people, than what a terminal shows. */
+export function announceStart(config: Config, log: ProcessLog, started: Started): void {
+  const { anonymous } = config.gateway;
+  if (config.announces === 'on-terminal') process.stdout.write(renderWelcome(started, anonymous));
+  if (config.announces !== 'in-log') return;
+  const { url, workspace, newKey, keyFile, readyMs } = started;
+  if (newKey !== undefined) {
+    log.announce({ workspace, key_file: keyFile }, `the first key is made; it is in the file ${keyFile}`);
+  }
+  log.announce(
+    { url, docs: `${url}/docs`, models: describeModels(anonymous), key_file: keyFile },
+    `Atrium listens on ${url} (ready in ${readyMs} ms)`,
+  );
+}
+
+const describeModels = (anonymous: boolean): string =>
+  anonymous ? 'answer without a key, too' : 'answer with a key only';
+
+function renderWelcome({ url, workspace, newKey, keyFile, readyMs }: Started, anonymous: boolean): string {
   const lines = ['', `Atrium listens on ${url}  (ready in ${readyMs} ms)`, `  Interface  ${url}/docs`];
-  lines.push(`  Models     ${anonymous ? 'answer without a key, too' : 'answer with a key only'}`);
+  lines.push(`  Models     ${describeModels(anonymous)}`);
   if (newKey !== undefined) lines.push(`  Workspace  ${workspace}`, `  Key        ${newKey}`);
-  if (keyFile !== undefined) lines.push(`  Key file   ${keyFile}`);
-  if (newKey !== undefined || keyFile !== undefined)
-    lines.push('', ...renderFirstSteps(url, workspace, keyFile, newKey));
-  return `${lines.join('\n')}\n`;
+  if (keyFile !== undefined)
+    lines.push(`  Key file   ${keyFile}`, '', ...renderFirstSteps(url, workspace, keyFile));
+  return `${lines.join('\n')}\n\n`;
 }
 
 /** A file travels: descriptor, upload, confirm. Plain curl and sed, so that it works on any machine. */
-function renderFirstSteps(
-  url: string,
-  workspace: string,
-  keyFile: string | undefined,
-  newKey: string | undefined,
-): string[] {
-  const key = keyFile === undefined ? newKey : `$(cat '${keyFile}')`;
-  const header = `-H "APIKeyHeader: ${key}"`;
+function renderFirstSteps(url: string, workspace: string, keyFile: string): string[] {
+  const header = `-H "APIKeyHeader: $(cat '${keyFile}')"`;
   const toForm = String.raw`s/.*"fields":\{//; s/"([^"]+)":"([^"]*)"[,}]*/form-string = "\1=\2"\n/g`;
   const body = String.raw`{\"temp_key\":\"$(echo "$D" | sed -E 's/.*"key":"([^"]*).*/\1/')\",\"document_metadata\":{\"name\":\"hello.txt\"}}`;
   return [

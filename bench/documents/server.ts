@@ -27,8 +27,6 @@ const config = loadConfig(process.env);
 const log = createLogger(config.log);
 const backing = await startBacking(config, log);
 const service = await startService(config, backing, log, [bare]);
-const { workspace = 'bench', apiKey } = config.bootstrap;
-await service.bootstrap({ workspace, ...(apiKey === undefined ? {} : { key: apiKey }) });
 console.log(`listens on ${service.url}`);
 process.on('SIGTERM', async () => {
   await service.stop();

@@ -92,3 +92,23 @@ export function valueError(loc: (string | number)[], reason: string, input: unkn
     { type: 'value_error', loc, msg: `Value error, ${reason}`, input, ctx: { error: reason } },
   ]);
 }
+
+/** Why something failed, in one line: what the error says, and what its causes say beyond that. */
+export function explain(error: unknown): string {
+  const said: string[] = [];
+  const visit = (each: unknown, depth: number): void => {
+    if (depth > CAUSES_MAX) return;
+    const named = each instanceof Error && each.name !== 'Error' && each.name !== 'ServiceError';
+    const sentence = each instanceof Error && !named ? each.message : String(each);
+    const line = sentence.replaceAll(/\s+/g, ' ').trim();
+    const parts: unknown[] = each instanceof AggregateError && each.message === '' ? each.errors : [];
+    if (parts.length === 0 && line !== '' && !said.some((earlier) => earlier.includes(line))) said.push(line);
+    for (const part of parts) visit(part, depth + 1);
+    if (each instanceof Error && each.cause !== undefined) visit(each.cause, depth + 1);
+  };
+  visit(error, 0);
+  return said.join(': ');
+}
+
+/** Causes may go round. */
+const CAUSES_MAX = 4;

@@ -1,5 +1,6 @@
 import pino from 'pino';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
+import { explain } from './errors.ts';
 
 const BLOCK_LENGTH = 8192;
 const FLUSH_MS = 100;
@@ -9,7 +10,10 @@ const CLOSE_TIMEOUT_MS = 2000;
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What every room may write to. Fields never hold a secret; `err` holds a cause. */
+/**
+ * What every room may write to. Fields never hold a secret; `err` holds a cause. A warning is about something outside,
+ * which the place in our code does not explain: of its cause the log has the `reason` alone, and no stack.
+ */
 export type Logger = {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -21,6 +25,8 @@ export type Logger = {
 export type AccessEntry = {
   method: string;
   route: string;
+  /** What was asked for, without the query: visible ASCII without quotes, bounded. */
+  path: () => string;
   status: number;
   ms: number;
   /** Visible ASCII without quotes. */
@@ -30,27 +36,51 @@ export type AccessEntry = {
 
 export type AccessLog = (entry: AccessEntry) => void;
 
+/** The log of the process itself. */
+export type ProcessLog = Logger & {
+  access: AccessLog;
+  /** What whoever started the process waits for: written at every level. */
+  announce(fields: object, message: string): void;
+  /** Resolves when everything is written. */
+  close(): Promise<void>;
+};
+
+type Format = 'json' | 'pretty';
+
 /**
- * One JSON line an entry on standard output (or a readable one for a terminal). JSON lines are written in
- * blocks, at the latest after 100 ms and at `close()`: a killed process may lose the last of them.
+ * One line an entry on standard output: JSON, or a readable one for a terminal. JSON lines are written in blocks, at
+ * the latest after 100 ms and at `close()`: a killed process may lose the last of them.
  */
-export function createLogger(options: {
-  level: LogLevel;
-  format: 'json' | 'pretty';
-}): Logger & { access: AccessLog; close(): Promise<void> } {
-  const settings = {
-    level: options.level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-  };
-  if (options.format === 'pretty') {
-    const stream = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss.l', colorize: process.stdout.isTTY });
-    const log = pino(settings, stream);
-    const access: AccessLog = ({ requestId, keyId, ...entry }) =>
-      log.info({ ...entry, request_id: requestId, key_id: keyId }, 'request');
-    return Object.assign(log, { access, close: async () => undefined });
-  }
+export function createLogger(options: { level: LogLevel; format: Format }): ProcessLog {
+  return options.format === 'pretty' ? createPrettyLogger(options.level) : createJsonLogger(options.level);
+}
+
+function createPrettyLogger(level: LogLevel): ProcessLog {
+  const destination = pino.destination({ dest: 1, sync: true });
+  const render = prettyFactory({
+    translateTime: 'SYS:HH:MM:ss',
+    customPrettifiers: { time: String },
+    colorize: process.stdout.isTTY,
+    singleLine: true,
+    ignore: 'pid',
+  });
+  const log = createPino(level, { write: (line) => void destination.write(render(line)) });
+  const access: AccessLog = (entry) => void destination.write(renderAccess(entry));
+  return Object.assign(log, {
+    access: log.isLevelEnabled('info') ? access : () => undefined,
+    announce: announceBy(log),
+    close: async () => undefined,
+  });
+}
+
+/** `12:00:01 GET /v1/default/trash 200 1.2 ms key …9a3f01`. Ids of keys begin with a time: their ends tell them apart. */
+function renderAccess({ method, path, status, ms, keyId }: AccessEntry): string {
+  const time = new Date().toTimeString().slice(0, 8);
+  const key = keyId === undefined ? '' : ` key …${keyId.slice(-6)}`;
+  return `${time} ${method} ${path()} ${status} ${ms.toFixed(1)} ms${key}\n`;
+}
+
+function createJsonLogger(level: LogLevel): ProcessLog {
   const destination = pino.destination({ dest: 1, sync: false });
   // Lines are joined here: the destination measures and copies whatever it is given.
   let lines = '';
@@ -66,16 +96,18 @@ export function createLogger(options: {
   };
   const flushing = setInterval(handOn, FLUSH_MS);
   flushing.unref();
-  const log = pino(settings, joining);
+  const log = createPino(level, joining);
   const now = createIsoClock();
   // Put together here: of a line for each request, pino's generality is the larger part of the cost.
-  const access: AccessLog = ({ method, route, status, ms, requestId, keyId }) =>
+  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId }) =>
     joining.write(
-      `{"level":"info","time":"${now()}","method":"${method}","route":"${route}","status":${status},"ms":${ms},` +
+      `{"level":"info","time":"${now()}","method":"${method}","route":"${route}",` +
+        `${UNFOUND.has(status) ? `"path":"${path()}",` : ''}"status":${status},"ms":${ms},` +
         `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`},"msg":"request"}\n`,
     );
   return Object.assign(log, {
     access: log.isLevelEnabled('info') ? access : () => undefined,
+    announce: announceBy(log),
     close: async () => {
       clearInterval(flushing);
       handOn();
@@ -86,6 +118,40 @@ export function createLogger(options: {
     },
   });
 }
+
+/** The answers whose route does not tell what was asked for. */
+const UNFOUND: ReadonlySet<number> = new Set([404, 405]);
+
+function createPino(level: LogLevel, stream: pino.DestinationStream): pino.Logger {
+  const settings: pino.LoggerOptions = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    hooks: {
+      logMethod(entry, write, entryLevel) {
+        const [fields] = entry as [unknown];
+        if (entryLevel === pino.levels.values['warn']) entry[0] = withReason(fields) as string;
+        write.apply(this, entry);
+      },
+    },
+  };
+  return pino(settings, stream);
+}
+
+function withReason(fields: unknown): unknown {
+  const { err, ...others } = (fields ?? {}) as { err?: unknown };
+  return err === undefined || isOurMistake(err) ? fields : { ...others, reason: explain(err) };
+}
+
+/** What no state of anything outside brings about. */
+const isOurMistake = (error: unknown): boolean =>
+  error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+
+const announceBy = (log: pino.Logger): Logger['info'] => {
+  const announcing = log.child({}, { level: 'info' });
+  return (fields, message) => announcing.info(fields, message);
+};
 
 /** The time as ISO 8601; its whole seconds are written once. */
 function createIsoClock(): () => string {

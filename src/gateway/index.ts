@@ -33,6 +33,7 @@ import { createStreamChat } from './stream-chat.ts';
 import { createTargets } from './targets.ts';
 
 export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
+export { checkModels } from './catalogue/reload.ts';
 export { toSource } from './catalogue/source.ts';
 
 export type GatewayDeps = {

@@ -15,7 +15,7 @@ import {
   toOpenAiValidationError,
 } from './openai-error.ts';
 import { type Operation, type Route, reply } from './operation.ts';
-import { createRequestParser } from './request.ts';
+import { createRequestParser, showPath } from './request.ts';
 import { STATUS } from './statuses.ts';
 
 export type Boundary = {
@@ -71,6 +71,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
       deps.access({
         method: request.method,
         route: operation.path,
+        path: () => showPath(request.url),
         status: response.status,
         ms: Math.round(durationMs * 1000) / 1000,
         requestId: exchange.requestId,

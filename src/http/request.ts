@@ -52,6 +52,21 @@ export function createRequestParser(operation: Operation): RequestParser {
   };
 }
 
+const SHOWN_PATH_MAX = 200;
+
+/**
+ * The path as a log may have it: without the query, bounded, visible ASCII without quotes. A query that was joined on
+ * with another sign than `?` may hold a key, too: what follows an equals sign is left out, and whatever looks like a key.
+ */
+export function showPath(url: string): string {
+  const { path } = splitTarget(url);
+  const shown = path.length <= SHOWN_PATH_MAX ? path : `${path.slice(0, SHOWN_PATH_MAX)}…`;
+  return shown
+    .replaceAll(/=[^/]*/g, '=…')
+    .replaceAll(/atr_\w+/g, 'atr_…')
+    .replaceAll(/[^\x21-\x7e…]|["\\]/gu, (sign) => encodeURIComponent(sign.toWellFormed()));
+}
+
 /** Path and query of a request's URL, which has no origin where the Host header is absent or malformed. */
 export function splitTarget(url: string): { path: string; search: string } {
   const pathStart = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);

@@ -76,6 +76,39 @@ describe('the first start', () => {
   });
 });
 
+describe('a start into a log', () => {
+  test.each(['1', '2'])(
+    'tells where the first key is, and never the key: PROCESSES=%s',
+    async (PROCESSES) => {
+      const dataDir = join(freshFolder(), 'data');
+      const environment = {
+        PROCESSES,
+        PORT: String(freePort()),
+        BOOTSTRAP_WORKSPACE: '',
+        BOOTSTRAP_API_KEY: '',
+      };
+      for (const round of ['first', 'second']) {
+        await using service = await startService({
+          dataDir,
+          environment: { ...environment, LOG_FORMAT: '' },
+        });
+        const keyFile = join(dataDir, 'first-key');
+        const key = (await Bun.file(keyFile).text()).trim();
+        expectStatus(await createCaller(service.url)('GET', '/admin/api/status', { key }), 200);
+        await service.child.stop();
+        const output = service.child.output();
+        expect(output).not.toContain(key);
+        const lines = output.trimEnd().split('\n');
+        const entries = lines.map((line) => JSON.parse(line) as { msg: string; key_file?: string });
+        const made = entries.filter(({ msg }) => msg.includes(`it is in the file ${keyFile}`));
+        expect(made).toHaveLength(round === 'first' ? 1 : 0);
+        const listening = entries.find(({ msg }) => msg.startsWith('Atrium listens on '));
+        expect(listening).toMatchObject({ url: service.url, docs: `${service.url}/docs`, key_file: keyFile });
+      }
+    },
+  );
+});
+
 describe('a later start', () => {
   test('prints no key, keeps every document, and URLs that were signed before work on', async () => {
     const dataDir = freshFolder();

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { ValidationFailure } from '../../src/core/errors.ts';
 import type { Operation } from '../../src/http/operation.ts';
-import { createRequestParser, splitTarget } from '../../src/http/request.ts';
+import { createRequestParser, showPath, splitTarget } from '../../src/http/request.ts';
 
 const LABELS = Type.Array(Type.String());
 
@@ -69,4 +69,14 @@ test('a query has 1,000 parameters at most', () => {
   const url = (count: number): string => `http://localhost/v1/acme/things/a?${queryOf(count)}`;
   expect(parser.parameters(url(1000)).entries).toEqual([]);
   expect(parser.parameters(url(1001)).entries).toMatchObject([{ type: 'too_long', loc: ['query'] }]);
+});
+
+test.each([
+  ['http://localhost/v1/acme/a%2Fb?limit=3', '/v1/acme/a%2Fb'],
+  ['http://localhost/by_created_at&authorization=secret/x', '/by_created_at&authorization=…/x'],
+  [`http://localhost/v1/atr_${'0'.repeat(39)}/x`, '/v1/atr_…/x'],
+  ['http://localhost/a"b\\c\nd\u{1b}[0m\u{e9}\ud800', '/a%22b%5Cc%0Ad%1B[0m%C3%A9%EF%BF%BD'],
+  [`/${'a'.repeat(300)}`, `/${'a'.repeat(199)}…`],
+])('a log shows %p as %p', (url, shown) => {
+  expect(showPath(url)).toBe(shown);
 });

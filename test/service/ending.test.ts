@@ -45,7 +45,7 @@ async function beginRequest(url: string): Promise<Exchange> {
 }
 
 const ending = (service: RunningService, processes: number) =>
-  eventually('the end to begin', () => service.child.output().split('"ending"').length > processes);
+  eventually('the end to begin', () => service.child.output().split('"msg":"ending').length > processes);
 
 /** Confirms and bins a document with so much metadata. */
 async function binDocument(url: string, summaryLength: number): Promise<void> {
@@ -97,6 +97,29 @@ test('what runs in several processes is finished when the whole group is told to
   await Promise.all(requests.map(({ closed }) => closed));
   for (const request of requests) expect(request.text()).toContain('HTTP/1.1 422 ');
   expect(await service.child.exited).toBe(0);
+});
+
+test('at a terminal Ctrl-C finishes what runs and says so in one line, and a second one ends at once', async () => {
+  for (const again of [false, true]) {
+    const command = [process.execPath, 'run', 'start'];
+    await using service = await startService({ terminal: true, command });
+    const request = await beginRequest(service.url);
+    const { child } = service;
+    const before = child.output().length;
+    child.type('\x03');
+    await eventually('the word of it', () => child.output().includes('again ends at once'));
+    // Not at once: two that come as one are one.
+    if (again) {
+      await Bun.sleep(400);
+      child.type('\x03');
+    } else request.socket.write('{}');
+    expect(await child.exited).toBe(again ? 130 : 0);
+    const told = Bun.stripANSI(child.output().slice(before)).replaceAll('^C', '').trim().split(/\s*\n/);
+    const word = /ending: one request is finished first, for 20 s at most; Ctrl-C again ends at once/;
+    expect(told[0]).toMatch(word);
+    expect(told).toHaveLength(again ? 1 : 2);
+    if (!again) expect(told[1]).toMatch(/ POST \/v1\/acme\/upload\/confirm 422 [\d.]+ ms key …\w{6}$/);
+  }
 });
 
 test('an answer that is being read when the end begins is read to its end', async () => {
@@ -156,7 +179,7 @@ test('a port that is taken ends the start with its reason, with one process and 
       environment: { PORT: port, PROCESSES, DATA_DIR: `${first.dataDir}/second`, LOG_FORMAT: 'json' },
     });
     expect(await second.exited).toBe(1);
-    expect(second.output()).toContain(`Is port ${port} in use?`);
+    expect(second.output()).toContain(`PORT: ${port} is in use`);
     expect(second.output()).not.toContain('listens on');
     expect(second.output()).not.toContain('"level":"warn"');
   }

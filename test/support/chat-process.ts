@@ -10,12 +10,12 @@ import { systemClock } from '../../src/core/clock.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import { connectDatabase } from '../../src/database.ts';
 import { createBoundary } from '../../src/http/boundary.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
 import { isUnavailable } from '../../src/infra/postgres/client.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
-import { connectDatabase } from '../../src/supervisor.ts';
 import { createUsage } from '../../src/usage/index.ts';
 import { createDawdlingModel } from './dawdling-model.ts';
 

@@ -19,6 +19,8 @@ export type Child = {
   stop(): Promise<void>;
   /** Reaches the whole group of a detached one. */
   kill(signal: NodeJS.Signals): void;
+  /** On a terminal, as if at its keyboard. */
+  type(text: string): void;
 };
 
 const STOP_TIMEOUT_MS = 15_000;
@@ -28,24 +30,33 @@ type ChildOptions = {
   directory?: string;
   /** Lets it lead a process group of its own, and a session. */
   detached?: boolean;
+  /** Gives it a terminal for its input and output. */
+  terminal?: boolean;
 };
 
 /** Starts a process whose output is collected. The environment is the given one alone, beside PATH and HOME. */
 export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
+  let output = '';
+  const collector = (): ((chunk: Uint8Array) => void) => {
+    const decoder = new TextDecoder();
+    return (chunk) => {
+      output += decoder.decode(chunk, { stream: true });
+    };
+  };
+  const onTerminal = collector();
   const child = Bun.spawn([...command], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.terminal
+      ? { terminal: { cols: 200, data: (_terminal: Bun.Terminal, chunk: Uint8Array) => onTerminal(chunk) } }
+      : { stdio: ['ignore', 'pipe', 'pipe'] as const }),
     detached: options.detached ?? false,
     ...(options.directory === undefined ? {} : { cwd: options.directory }),
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...options.environment },
   });
   running.add(child);
   if (options.detached) groups.add(child);
-  let output = '';
-  const collect = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
-    const decoder = new TextDecoder();
-    for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
-      output += decoder.decode(chunk, { stream: true });
-    }
+  const collect = async (stream: ReadableStream<Uint8Array> | null): Promise<void> => {
+    const take = collector();
+    for await (const chunk of (stream ?? []) as unknown as AsyncIterable<Uint8Array>) take(chunk);
   };
   const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
   const exited = child.exited.then(async (code) => {
@@ -58,6 +69,7 @@ export function startChild(command: readonly string[], options: ChildOptions = {
     output: () => output,
     exited,
     kill: (signal) => signalGroup(child, signal),
+    type: (text) => void child.terminal?.write(text),
     async stop() {
       child.kill('SIGTERM');
       const late = setTimeout(() => signalGroup(child, 'SIGKILL'), STOP_TIMEOUT_MS);

@@ -18,21 +18,29 @@ const MAIN = join(import.meta.dir, '../../src/main.ts');
 
 /**
  * Starts the service with a workspace `acme` and BOOTSTRAP_KEY. A fresh data folder is made, and removed with it,
- * unless one is given. A detached one leads a process group of its own.
+ * unless one is given. A detached one leads a process group of its own; one with a terminal speaks as to a person.
  */
 export async function startService(
-  options: { environment?: Record<string, string>; dataDir?: string; detached?: boolean } = {},
+  options: {
+    environment?: Record<string, string>;
+    dataDir?: string;
+    detached?: boolean;
+    terminal?: boolean;
+    command?: readonly string[];
+  } = {},
 ): Promise<RunningService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'atrium-service-'));
-  const child = startChild([process.execPath, MAIN], {
+  const terminal = options.terminal ?? false;
+  const child = startChild(options.command ?? [process.execPath, MAIN], {
     detached: options.detached ?? false,
+    terminal,
     environment: {
       PORT: '0',
       DATA_DIR: dataDir,
       BOOTSTRAP_WORKSPACE: WORKSPACE,
       BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
       NODE_ENV: 'production',
-      LOG_FORMAT: 'json',
+      LOG_FORMAT: terminal ? 'pretty' : 'json',
       ...options.environment,
     },
   });

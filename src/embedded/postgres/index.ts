@@ -1,5 +1,5 @@
 /** The Postgres that stands in when no DATABASE_URL is given: a child process with its data in our folder. */
-import { mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
@@ -21,6 +21,9 @@ export type EmbeddedPostgres = {
   /** A fast shutdown, and harsher ones where that takes too long; returns within 20 s. */
   stop: () => Promise<void>;
 };
+
+/** Whether a start of Postgres in the folder would find the data of an earlier one. */
+export const hasCluster = (directory: string): boolean => existsSync(join(directory, CLUSTER));
 
 /**
  * Starts Postgres on the cluster in `directory`, which is created at the first start.

@@ -2,9 +2,10 @@
 // Whoever has begun with one ends with it.
 
 import { readFile } from 'node:fs/promises';
-import { unavailable } from '../../core/errors.ts';
+import { explain, unavailable } from '../../core/errors.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
+import { SettingsError } from '../../core/settings-reader.ts';
 import { LISTING_RETRY_MS, LISTING_TTL_MS } from '../limits.ts';
 import type { Catalogue } from '../targets.ts';
 import { parseModelsFile } from './file.ts';
@@ -105,8 +106,17 @@ export function createCatalogue(deps: {
   };
 }
 
+/** Throws SettingsError, with its line, for a models file with a mistake. */
+export async function checkModels(source: CatalogueSource): Promise<void> {
+  if (source.kind === 'file') await read(source);
+}
+
 async function read(source: CatalogueSource): Promise<CatalogueSpec> {
   if (source.kind === 'built-in') return BUILT_IN_CATALOGUE;
   if (source.kind === 'upstream') return listModels(source.upstream);
-  return parseModelsFile(await readFile(source.path, 'utf8'), source.variable);
+  try {
+    return parseModelsFile(await readFile(source.path, 'utf8'), source.variable);
+  } catch (error) {
+    throw new SettingsError(`MODELS_CONFIG: ${source.path}: ${explain(error)}`, { cause: error });
+  }
 }

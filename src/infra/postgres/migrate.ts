@@ -29,10 +29,11 @@ export async function migrate(
   try {
     await connection`select set_config('lock_timeout', ${LOCK_TIMEOUT}, false), pg_advisory_lock(${LOCK})`;
     // Another process may have been at work while we waited.
-    for (const migration of toApply(migrations, await readApplied(connection))) {
-      await apply(connection, migration);
-      options.log.info({ migration: migration.name }, 'applied a migration');
-    }
+    const lacking = toApply(migrations, await readApplied(connection));
+    for (const migration of lacking) await apply(connection, migration);
+    const [count, latest] = [lacking.length, lacking.at(-1)?.name];
+    const applied = count === 1 ? 'one migration applied' : `${count} migrations applied`;
+    if (count > 0) options.log.info({ latest }, `database: ${applied}`);
   } finally {
     // The lock goes with the connection.
     connection.release();

@@ -23,9 +23,9 @@ export function createFolders(): () => string {
   };
 }
 
-/** The service with nothing configured but where it lives. */
+/** The service with nothing configured but where it lives, at a terminal. */
 export const startUnconfigured = (dataDir: string): Promise<RunningService> =>
-  startService({ dataDir, environment: { BOOTSTRAP_WORKSPACE: '', BOOTSTRAP_API_KEY: '' } });
+  startService({ dataDir, terminal: true, environment: { BOOTSTRAP_WORKSPACE: '', BOOTSTRAP_API_KEY: '' } });
 
 /** A start that is expected to end by itself: its exit code and output. */
 export async function startInVain(

@@ -2,6 +2,7 @@
 // read from end to end. What no index can serve is named here too.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { connectForSearch } from '../../../src/database.ts';
 import type { Attribute } from '../../../src/documents/filter/attributes.ts';
 import { parseFilter } from '../../../src/documents/filter/grammar.ts';
 import { toPredicate } from '../../../src/documents/filter/predicate.ts';
@@ -15,7 +16,6 @@ import type { SearchQuery } from '../../../src/documents/search/search-index.ts'
 import { createTerms } from '../../../src/documents/search/terms.ts';
 import { wordPrefix } from '../../../src/documents/search/words.ts';
 import { connectPostgres } from '../../../src/infra/postgres/client.ts';
-import { connectForSearch } from '../../../src/supervisor.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../../support/database.ts';
 
 setDefaultTimeout(120_000);

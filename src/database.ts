@@ -1,0 +1,118 @@
+// The database of the configuration: connecting to it, waiting for it, bringing it up to date.
+
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { explain } from './core/errors.ts';
+import { parseJson } from './core/json.ts';
+import type { Logger } from './core/logger.ts';
+import { SettingsError } from './core/settings-reader.ts';
+import { openDataFolder } from './embedded/data-folder.ts';
+import { hasCluster, readConnection, startPostgres } from './embedded/postgres/index.ts';
+import { connectPostgres, isUnavailable, type Sql } from './infra/postgres/client.ts';
+import { migrate } from './infra/postgres/migrate.ts';
+
+const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
+/** As long as a compose file may take to bring the database up. */
+const DATABASE_WAIT_MS = 30_000;
+const RETRY_MS = 500;
+
+/** Where the embedded Postgres is, or would be. */
+export const postgresFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'postgres');
+
+const LOSSLESS = { parse: parseJson, serialize: JSON.stringify };
+
+/**
+ * A pool for searches alone, so that however many are slow, everything else has its connections. Its plans are made
+ * for the values at hand, of which some are common and some rare, and by one worker each: many search at once.
+ */
+export const connectForSearch = (url: string, log: Logger): Sql =>
+  connectPostgres({
+    url,
+    applicationName: 'atrium-search',
+    log,
+    json: LOSSLESS,
+    settings: {
+      plan_cache_mode: 'force_custom_plan',
+      max_parallel_workers_per_gather: '0',
+      random_page_cost: '1.1',
+      work_mem: '32MB',
+      jit: 'off',
+      'pg_trgm.similarity_threshold': '0.25',
+    },
+  });
+
+/**
+ * Connects to the database and brings its schema up to date. A database that is still starting is waited for;
+ * one that stays away, or refuses us, throws one line.
+ */
+export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
+  let connected = false;
+  const told: Logger['warn'] = (fields, message) => (connected ? log.warn(fields, message) : undefined);
+  const poolLog = { info: log.info.bind(log), warn: told };
+  const sql = connectPostgres({ url, applicationName: 'atrium', log: poolLog, json: LOSSLESS });
+  const deadline = performance.now() + DATABASE_WAIT_MS;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await migrate(sql, { directory: MIGRATIONS, log });
+      connected = true;
+      return sql;
+    } catch (error) {
+      if (!isUnavailable(error) || performance.now() > deadline) {
+        await sql.end({ timeout: 1 });
+        throw new Error(explainRefusal(error), { cause: error });
+      }
+      if (attempt === 0) {
+        const seconds = DATABASE_WAIT_MS / 1000;
+        log.warn({ err: error }, `the database is not reachable yet; waiting for it, ${seconds} s at most`);
+      }
+      await Bun.sleep(RETRY_MS);
+    }
+  }
+}
+
+function explainRefusal(error: unknown): string {
+  const reason = explain(error);
+  if (isUnavailable(error)) {
+    return `DATABASE_URL: the database cannot be reached, tried for ${DATABASE_WAIT_MS / 1000} s: ${reason}`;
+  }
+  // What has a code comes from the server or from TLS: who connects, to what, with which certificate.
+  const refused = error instanceof Error && 'code' in error;
+  return refused ? `DATABASE_URL: the database refuses the connection: ${reason}` : reason;
+}
+
+/**
+ * The database of the configuration, for commands beside the service: the one that a running service embeds, or,
+ * when none runs, one that is started for as long as the command takes. Throws SettingsError for a folder without one.
+ */
+export async function openDatabase(
+  config: Config,
+  log: Logger,
+): Promise<{ sql: Sql; close(): Promise<void> }> {
+  const running = config.databaseUrl ?? readConnection(postgresFolder(config));
+  if (running !== undefined) {
+    const sql = await connectDatabase(running, log);
+    return { sql, close: () => sql.end({ timeout: 5 }) };
+  }
+  const directory = postgresFolder(config);
+  if (!hasCluster(directory)) {
+    throw new SettingsError(
+      `DATA_DIR: ${JSON.stringify(config.dataDir)} holds no database; start the service on it first (bun run start), or set the folder that it runs on`,
+    );
+  }
+  const folder = openDataFolder(config.dataDir);
+  try {
+    const postgres = await startPostgres({ directory, log });
+    const sql = await connectDatabase(postgres.url, log);
+    return {
+      sql,
+      close: async () => {
+        await sql.end({ timeout: 5 });
+        await postgres.stop();
+        folder.close();
+      },
+    };
+  } catch (error) {
+    folder.close();
+    throw error;
+  }
+}
