@@ -68,7 +68,8 @@ export const AgentWrite = Type.Object(
     ),
     knowledge: Type.Optional(
       Type.Union([...Knowledge.anyOf, Type.Null()], {
-        description: '`documents`: it may cite documents that the person may see; default `none`.',
+        description:
+          '`documents`: it may cite what the owner of the asking key may see, which needs `documents:read`, too; default `none`.',
       }),
     ),
     replies: optional(Type.Array(Reply, { maxItems: REPLIES_MAX }), 'Of a bot.'),

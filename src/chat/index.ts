@@ -105,6 +105,7 @@ export function createChat(deps: ChatDeps): {
   });
   const ignore = (): void => undefined;
   invalidation.subscribe('chat-first', (answerId) => line.isFirst(Number(answerId)), ignore);
+  invalidation.subscribe('chat-deleted', (answerId) => line.drop(Number(answerId)), ignore);
   invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
   const take = createTakeQuestion({ store: stores.turns, line, tell });
   const show = createShowCitations(deps.visibleDocuments);

@@ -8,6 +8,8 @@ export const RETRY_AFTER_SECONDS = 2;
 
 /** UTF-8 bytes of one message: more than models read, and less than a request may have. */
 export const MESSAGE_BYTES_MAX = 524_288;
+/** A page of messages ends with the one that takes their texts beyond this. */
+export const PAGE_BYTES_MAX = 4_194_304;
 /** Characters of what channels name, and of titles. */
 export const ID_LENGTH_MAX = 1024;
 export const TITLE_LENGTH_MAX = 500;
@@ -35,6 +37,9 @@ export const TOKENS_PER_MESSAGE = 4;
 
 /** What an agent may cite in one answer, and the words of a question that are looked for. */
 export const CITATIONS_MAX = 5;
+/** Characters of a question in which these words are sought, half at its beginning, half at its end; and of a word. */
+export const QUESTION_LENGTH_MAX = 16_384;
+export const WORD_LENGTH_MAX = 64;
 export const QUESTION_WORDS_MAX = 8;
 export const DOCUMENTS_PER_WORD_MAX = 20;
 

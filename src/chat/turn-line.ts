@@ -21,6 +21,8 @@ export type TurnLine = {
   follow(ids: { userMessageId: number; answerId: number }): Feed;
   /** The answer is the first of its line now. Where nobody knows what was deleted meanwhile, memory does not count. */
   isFirst(answerId: number, historyVersion?: number): void;
+  /** Its question was deleted: it keeps its place, but no model is asked any more. */
+  drop(answerId: number): void;
   /** The answer was stored, or will never be, by whatever process. */
   isOver(answerId: number): void;
   /** Whether its answer is being made here, or stands in line here. */
@@ -33,7 +35,7 @@ export type TurnLine = {
   close(timeoutMs: number): Promise<void>;
 };
 
-type Entry = { turn: Turn; open: OpenFeed; running: Promise<void> | undefined };
+type Entry = { turn: Turn; open: OpenFeed; running: Promise<void> | undefined; isDeleted: boolean };
 type Result = { answer: Answer } | { failure: Failure };
 
 export type TurnLineDeps = {
@@ -58,9 +60,9 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
     if (stopping.signal.aborted) return;
     entry.running ??= run(entry).finally(() => leave(entry));
   };
-  const run = async ({ turn, open }: Entry): Promise<void> => {
+  const run = async ({ turn, open, isDeleted }: Entry): Promise<void> => {
     try {
-      const result = await make(turn, open);
+      const result = isDeleted ? { failure: toFailure(deletedRefusal()) } : await make(turn, open);
       if (stopping.signal.aborted && 'failure' in result) throw endingRefusal();
       const finished = await storePatiently(turn, result);
       // From here on nobody else is first, unless this process says so.
@@ -153,13 +155,21 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
 
   return {
     enter(turn, isFirst) {
-      const entry: Entry = { turn, open: openFeed(turn), running: undefined };
+      // One that is taken over may have been deleted before: nobody asks with no words.
+      const isDeleted = turn.message === '';
+      const entry: Entry = { turn, open: openFeed(turn), running: undefined, isDeleted };
       entries.set(turn.answerId, entry);
       if (isFirst) begin(entry);
       return entry.open.feed;
     },
     follow: (ids) => entries.get(ids.answerId)?.open.feed ?? closedFeed(ids, elsewhere(ids.answerId)),
     isFirst,
+    drop(answerId) {
+      const entry = entries.get(answerId);
+      if (entry === undefined || entry.running !== undefined) return;
+      entry.isDeleted = true;
+      entry.open.end({ error: deletedRefusal() });
+    },
     isOver(answerId) {
       release(answerId);
       const entry = entries.get(answerId);
@@ -195,4 +205,5 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
 /** What was deleted while a question stood in line is not in the version that it was taken with. */
 const UNKNOWN_VERSION = -1;
 
+const deletedRefusal = () => notFound('The message was deleted');
 const endingRefusal = () => unavailable('The service is shutting down');

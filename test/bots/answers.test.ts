@@ -10,6 +10,7 @@ import { createReplyStore } from '../../src/bots/store/replies.ts';
 import type { Converse } from '../../src/chat/converse.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import {
+  forbidden,
   notFound,
   tooManyRequests,
   unavailable,
@@ -126,6 +127,11 @@ describe('a message', () => {
     expect(new Set(asked.map(({ channelMessageId }) => channelMessageId)).size).toBe(1);
     expect(all.filter((answered) => answered?.replayed === false).length).toBe(1);
     expect(await countReplies()).toBe(before + 1);
+  });
+
+  test('of a key that may not ask the agent is refused, as its sender can mend it', async () => {
+    fakeAsk = () => Promise.reject(forbidden('The API key lacks a scope'));
+    await expect(createProcess()(bot, messageEvent('hi'))).rejects.toMatchObject({ kind: 'forbidden' });
   });
 
   const FAILURES: [string, () => Error][] = [

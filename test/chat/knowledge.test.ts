@@ -58,6 +58,20 @@ test('nothing is found for a question without words, or with none that any docum
     expect(await knowledge.find({ workspaceId: 'acme', email: EMAIL, text })).toEqual([]);
 });
 
+test('a question of half a megabyte costs few words of what people type, from its beginning and its end', async () => {
+  const texts: string[] = [];
+  const knowledge = createDocumentKnowledge(async (_, text) => {
+    texts.push(text);
+    return { documents: [], total: 0 };
+  });
+  const find = (text: string) => knowledge.find({ workspaceId: 'acme', email: EMAIL, text });
+  await find(`beginning ${'filler '.repeat(70_000)} ending`);
+  expect(texts.toSorted()).toEqual(['beginning', 'ending', 'filler']);
+  texts.splice(0);
+  await find(`${'x'.repeat(65)} ${'é'.repeat(200_000)} pump`);
+  expect(texts).toEqual(['pump']);
+});
+
 test('an agent with knowledge cites it, and its model is shown it; one without does not look', async () => {
   const { name, chat_session_id } = await chat.newSession({ agi_id: 'reader' });
   const answer = await chat.ask(name, 'reset the pump');

@@ -273,6 +273,35 @@ describe('what is deleted while a question stands in line', () => {
   );
 });
 
+test.each([false, true])(
+  'a question that is deleted while it stands in line is not asked (deleted by another process: %p)',
+  async (elsewhere) => {
+    const model = createFakeModel();
+    const [one, other] = await Promise.all([setting.start({ model }), setting.start({ model })]);
+    const { name, chat_session_id } = await one.newSession();
+    const first = one.send(name, '[hold] first');
+    await eventually('the model to be asked', () => model.running() === 1);
+    const regretted = one.send(name, 'regretted', { id: 'regretted' });
+    await eventually('both in line', async () => (await pending(name)) === 2);
+    const last = one.send(name, 'last');
+    await eventually('all in line', async () => (await pending(name)) === 3);
+    const [{ id } = { id: 0 }] = await setting.sql<{ id: number }[]>`
+      SELECT id FROM chat_messages WHERE session_id = ${chat_session_id} AND message = 'regretted'`;
+    expectStatus(await (elsewhere ? other : one).remove(id), 204);
+    expect(expectRefusal(await regretted, 404)).toBe('The message was deleted');
+    model.release();
+    for (const answer of await Promise.all([first, last])) expectStatus(answer, 200);
+    expect(model.calls.map(({ messages }) => messages.at(-1)?.content)).toEqual(['[hold] first', 'last']);
+    const rows = await one.transcript(chat_session_id);
+    expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    const { items } = JSON.parse((await one.sessions({ limit: 1 })).text) as {
+      items: { message_count: number }[];
+    };
+    expect(items[0]?.message_count).toBe(4);
+    expectRefusal(await one.send(name, 'regretted', { id: 'regretted' }), 404);
+  },
+);
+
 describe('order', () => {
   test('fifty messages at once are answered one by one in order of arrival; who finds the line full comes again', async () => {
     const { name, chat_session_id } = await chat.newSession();

@@ -129,7 +129,9 @@ function takeTurn(
   return converse.ask({ ...turn, message: planned.message, ...agent, signal });
 }
 
+/** Throws what it is no excuse for: the database is away, or the sender's key may not ask the agent. */
 function apologyFor(error: unknown): string {
+  if (error instanceof ServiceError && error.kind === 'forbidden') throw error;
   if (error instanceof ServiceError && !isUnavailable(error.cause))
     return error.kind === 'too-many-requests' ? BUSY : FAILED;
   if (error instanceof ValidationFailure) return FAILED;

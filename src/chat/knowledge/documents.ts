@@ -2,7 +2,13 @@
 // every word in a document, a question has many that are in none: so its words are asked one by one, and a document is
 // worth the words that it has, rare ones more than common ones.
 
-import { CITATIONS_MAX, DOCUMENTS_PER_WORD_MAX, QUESTION_WORDS_MAX } from '../limits.ts';
+import {
+  CITATIONS_MAX,
+  DOCUMENTS_PER_WORD_MAX,
+  QUESTION_LENGTH_MAX,
+  QUESTION_WORDS_MAX,
+  WORD_LENGTH_MAX,
+} from '../limits.ts';
 import type { Knowledge, Passage } from './knowledge.ts';
 
 /** A document's record, as far as a model reads it. */
@@ -52,12 +58,24 @@ export function createDocumentKnowledge(searchDocuments: SearchDocuments): Knowl
   };
 }
 
-/** The longest words of a question: they say the most. */
+/** The longest words of a question: they say the most. No document has longer ones that could be looked up. */
 const wordsOf = (text: string): string[] =>
-  [...new Set(text.toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])]
-    .filter((word) => word.length >= WORD_LENGTH_MIN)
+  [
+    ...new Set(
+      endsOf(text)
+        .toLowerCase()
+        .match(/[\p{L}\p{N}\p{M}]+/gu) ?? [],
+    ),
+  ]
+    .filter((word) => word.length >= WORD_LENGTH_MIN && word.length <= WORD_LENGTH_MAX)
     .sort((one, other) => other.length - one.length)
     .slice(0, QUESTION_WORDS_MAX);
+
+/** A question that goes with a long text stands before it or behind it. */
+const endsOf = (text: string): string =>
+  text.length <= QUESTION_LENGTH_MAX
+    ? text
+    : `${text.slice(0, QUESTION_LENGTH_MAX / 2)} ${text.slice(-QUESTION_LENGTH_MAX / 2)}`;
 
 function toPassage(document: FoundDocument, score: number): Passage {
   const { id, name, summary, tags, categories, slots } = document;

@@ -25,16 +25,14 @@ export function createMessages({ store, sessions, show, tell }: MessagesDeps) {
       reference: SessionReference,
       { limit, after }: PageRequest,
     ): Promise<Page<ChatMessage>> {
-      const rows = await store.list(reference, { limit, afterId: Number(after?.id ?? 0) });
+      const { rows, more } = await store.list(reference, { limit, afterId: Number(after?.id ?? 0) });
       if (rows.length === 0 && !(await sessions.exists(reference))) throw sessionNotFound();
-      const given = await show(principal, rows.slice(0, limit));
+      const given = await show(principal, rows);
       const last = given.at(-1);
       return {
         items: given.map(render),
         next_cursor:
-          rows.length > limit && last !== undefined
-            ? renderCursor({ createdAt: last.createdAt, id: `${last.id}` })
-            : null,
+          more && last !== undefined ? renderCursor({ createdAt: last.createdAt, id: `${last.id}` }) : null,
       };
     },
 

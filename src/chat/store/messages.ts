@@ -1,6 +1,7 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { Reach } from '../caller.ts';
 import type { OutboxEvent } from '../events.ts';
+import { PAGE_BYTES_MAX } from '../limits.ts';
 import type { Citation } from '../turn.ts';
 import { reachedBy } from './reached.ts';
 import type { SessionReference } from './sessions.ts';
@@ -40,17 +41,25 @@ export function createMessageStore(sql: Transaction) {
     agent_id AS "agentId", coalesce(citations, '[]') AS citations, feedback, error_msg AS error,
     created_at AS "createdAt"`;
   return {
-    /** In order, without answers that are being made; one row more than the limit where others follow. */
-    list(
+    /** In order, without answers that are being made; a page ends with the row that takes it beyond its bytes. */
+    async list(
       { workspaceId, sessionId, reach }: SessionReference,
       { limit, afterId }: { limit: number; afterId: number },
-    ): Promise<Message[]> {
-      return sql<Message[]>`
-        SELECT ${columns} FROM chat_messages
-        WHERE session_id = ${sessionId} AND workspace_id = ${workspaceId} AND id > ${afterId}
-          AND EXISTS (SELECT FROM chat_sessions WHERE id = ${sessionId} AND ${reachedBy(sql, reach)})
-          AND deleted_at IS NULL AND state IS DISTINCT FROM 'pending'
-        ORDER BY id LIMIT ${limit + 1}`;
+    ): Promise<{ rows: Message[]; more: boolean }> {
+      const found = await sql<(Message & { following: number })[]>`
+        WITH page AS (
+          SELECT * FROM chat_messages
+          WHERE session_id = ${sessionId} AND workspace_id = ${workspaceId} AND id > ${afterId}
+            AND EXISTS (SELECT FROM chat_sessions WHERE id = ${sessionId} AND ${reachedBy(sql, reach)})
+            AND deleted_at IS NULL AND state IS DISTINCT FROM 'pending'
+          ORDER BY id LIMIT ${limit + 1}),
+        sized AS (
+          SELECT *, sum(octet_length(message)) OVER (ORDER BY id) - octet_length(message) AS bytes_before,
+            (count(*) OVER ())::int AS following
+          FROM page)
+        SELECT ${columns}, following FROM sized WHERE bytes_before < ${PAGE_BYTES_MAX} ORDER BY id LIMIT ${limit}`;
+      const rows = found.map(({ following: _, ...message }) => message);
+      return { rows, more: (found[0]?.following ?? 0) > rows.length };
     },
 
     /** A person's words behind what was said last; undefined where there is no such session. */
@@ -94,7 +103,10 @@ export function createMessageStore(sql: Transaction) {
       return row?.event;
     },
 
-    /** A question with its answer: their texts are gone, what follows them stays. Undefined where there is none. */
+    /**
+     * A question with its answer: their texts are gone, what follows them stays; whoever is to have it answered is told.
+     * Undefined where there is none.
+     */
     async delete(
       { workspaceId, messageId, reach }: MessageReference,
       { subject }: { subject: string },
@@ -109,13 +121,14 @@ export function createMessageStore(sql: Transaction) {
           WHERE m.id = ${messageId} AND m.role = 'user' AND m.deleted_at IS NULL FOR UPDATE OF m),
         gone AS (
           UPDATE chat_messages m SET deleted_at = now(), message = '', citations = NULL, feedback = NULL
-          FROM question WHERE m.id IN (question.id, question.answer_id) RETURNING m.state),
+          FROM question WHERE m.id IN (question.id, question.answer_id) RETURNING m.id, m.state),
         counted AS (
           UPDATE chat_sessions s SET updated_at = now(), history_version = history_version + 1,
             message_count = message_count - (SELECT count(*) FROM gone WHERE state IS DISTINCT FROM 'pending')
           FROM question WHERE s.id = question.session_id)
         SELECT chat_tell(${workspaceId}, 'messages.user.delete', ${subject}, json_build_object(
-          'value', '1', 'message_id', id)) AS event
+          'value', '1', 'message_id', id)) AS event,
+          (SELECT pg_notify('atrium_invalidate', 'chat-deleted:' || gone.id) FROM gone WHERE state = 'pending')
         FROM question`;
       return row?.event;
     },

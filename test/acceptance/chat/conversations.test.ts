@@ -211,6 +211,20 @@ describe('a message', () => {
     expect(rows.filter(({ role }) => role === 'user').map(({ message }) => message)).toEqual(texts);
   });
 
+  test('of half a megabyte is one of few in a page, whatever the limit', async () => {
+    const { name, chat_session_id } = await chat.newSession();
+    for (let index = 0; index < 6; index++) await chat.ask(name, 'x'.repeat(524_288));
+    const { text } = await chat.messages(chat_session_id, { limit: 100 });
+    expect(text.length).toBeLessThan(5_500_000);
+    const page = JSON.parse(text) as Page<{ message_id: number }>;
+    expect(page.items.length).toBeGreaterThan(1);
+    expect(page.next_cursor).not.toBeNull();
+    const rows = await chat.transcript(chat_session_id);
+    expect(rows.map(({ role }) => `${role}`)).toEqual(
+      Array.from({ length: 6 }, () => ['user', 'assistant']).flat(),
+    );
+  });
+
   test('is rated, the last time counting', async () => {
     const { name, chat_session_id } = await chat.newSession();
     const { message_id, user_message_id } = await chat.ask(name, 'hello');

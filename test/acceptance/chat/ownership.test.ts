@@ -9,6 +9,7 @@ import {
   freshId,
   type SessionRow,
 } from '../../support/chat-client.ts';
+import { messageEvent, USER } from '../support/bots.ts';
 import { bodyOf, expectRefusal, expectStatus } from '../support/caller.ts';
 import { freshEmail } from '../support/people.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
@@ -159,6 +160,26 @@ describe('knowledge', () => {
     // An agent without knowledge needs no such scope.
     await plain.newSession({ agi_id: 'nobody', channel_session_id: name });
     await plain.ask(name, 'Good morning');
+  });
+
+  test('needs documents:read of a key that brings an event of a bot, too', async () => {
+    const { workspace, call, adminKey } = setting;
+    const json = { verification: { mode: 'key' }, agent_id: 'reader' };
+    bodyOf(await call('PUT', `/admin/api/workspaces/${workspace}/bots/reader`, { key: adminKey, json }), 200);
+    const event = messageEvent('What is known?');
+    const sendWith = async (...scopes: string[]) =>
+      call('POST', `/chatapp/${workspace}/reader`, {
+        headers: { authorization: (await setting.people.newKey({ scopes })).key },
+        json: event,
+      });
+    expect(expectRefusal(await sendWith('bots'), 403)).toContain('documents:read');
+    const answer = await sendWith('bots', 'documents:read');
+    expect(bodyOf<{ text: string }>(answer, 200).text).toContain('What is known?');
+    // Such a conversation is nobody's key's but the administrators'.
+    const person = await newClient(USER.email);
+    expect(await listed(person)).toEqual([]);
+    const { items } = bodyOf<{ items: SessionRow[] }>(await admin.sessions({ limit: 100 }), 200);
+    expect(items.filter(({ channel_id }) => channel_id === 'reader').length).toBe(1);
   });
 
   test('is cited to those only who may see the documents, as they may now', async () => {
