@@ -15,9 +15,10 @@ import { createAllowances } from './allowances.ts';
 import { createAnswerCache } from './cache.ts';
 import { type CatalogueSource, createCatalogue } from './catalogue/reload.ts';
 import type { StreamChat } from './chat-call.ts';
-import { createServeEmbeddings, createWorkspaceEmbeddings } from './endpoints/embeddings.ts';
+import { createServeEmbeddings } from './endpoints/embeddings.ts';
 import { createForward } from './endpoints/forward.ts';
 import { createModels } from './endpoints/models.ts';
+import { createWorkspaceEmbeddings } from './endpoints/workspace-embeddings.ts';
 import { createReserve } from './estimate.ts';
 import { createExecute } from './execute.ts';
 import { createGatewayHealth } from './health.ts';
@@ -30,7 +31,7 @@ import { createServe } from './serve.ts';
 import { createAllowanceStore } from './store/allowances.ts';
 import { createModelUsageStore } from './store/model-usage.ts';
 import { createStreamChat } from './stream-chat.ts';
-import { createTargets } from './targets.ts';
+import { createTargets, idsOf } from './targets.ts';
 
 export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
 export { checkModels } from './catalogue/reload.ts';
@@ -52,6 +53,8 @@ export type GatewayDeps = {
 export function createGateway(deps: GatewayDeps): {
   routes: Route[];
   streamChat: StreamChat;
+  /** The embedding models that there are at present: the interface's ModelEnum. Throws 503 as the catalogue does. */
+  embeddingModels(): Promise<string[]>;
   /** Reads the models again. */
   reload(): Promise<void>;
   jobs: Job[];
@@ -85,6 +88,7 @@ export function createGateway(deps: GatewayDeps): {
       ...modelUsageRoutes(createModelUsage({ store: createModelUsageStore(sql), clock })),
     ],
     streamChat: createStreamChat({ serve, catalogue: current }),
+    embeddingModels: async () => idsOf(await current(), 'embeddings'),
     reload: catalogue.reload,
     jobs: [ledger.job, allowances.job, catalogue.job],
     checks: [health.check],

@@ -12,25 +12,26 @@ export const WorkspacePath = Type.Object({
 
 const Open = { additionalProperties: true };
 
+const model = Type.Optional(
+  Type.String({ description: "A model of the catalogue; absent: the models file's default." }),
+);
+
 export const ChatRequest = Type.Object(
   {
-    model: Type.String(),
+    model,
     messages: Type.Array(Type.Object({ role: Type.String() }, Open)),
     stream: Type.Optional(Type.Boolean()),
   },
   { ...Open, $id: 'ChatCompletionRequest' },
 );
 export const CompletionRequest = Type.Object(
-  { model: Type.String(), prompt: Type.Unknown(), stream: Type.Optional(Type.Boolean()) },
+  { model, prompt: Type.Unknown(), stream: Type.Optional(Type.Boolean()) },
   { ...Open, $id: 'CompletionRequest' },
 );
-export const ImageRequest = Type.Object(
-  { model: Type.String(), prompt: Type.String() },
-  { ...Open, $id: 'ImageRequest' },
-);
+export const ImageRequest = Type.Object({ model, prompt: Type.String() }, { ...Open, $id: 'ImageRequest' });
 export const EmbeddingRequest = Type.Object(
   {
-    model: Type.String(),
+    model,
     input: Type.Union([Type.String(), Type.Array(Type.Unknown())]),
     encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')])),
   },
@@ -42,6 +43,16 @@ export const EmbeddingInSchema = Type.Object(
     input: Type.Array(Type.String(), { minItems: 1, maxItems: EMBEDDING_INPUTS_MAX }),
     model: Type.Optional(
       Type.Unknown({ description: 'An embedding model of the catalogue; absent: its default.' }),
+    ),
+    encoding_format: Type.Optional(
+      Type.Union([Type.Literal('float'), Type.Literal('base64'), Type.Null()], {
+        description: '`base64`: float32, little-endian.',
+      }),
+    ),
+    dimensions: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+        description: 'Length of the vectors, of models that have several.',
+      }),
     ),
   },
   { ...Open, $id: 'EmbeddingInSchema' },

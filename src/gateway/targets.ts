@@ -1,6 +1,6 @@
 // What is known of each target while the service runs: how loaded, how quick and how well it is. It outlives reloads.
 
-import type { Adapter } from './adapters/adapter.ts';
+import type { Adapter, Endpoint } from './adapters/adapter.ts';
 import { ADAPTERS } from './adapters/index.ts';
 import type { CatalogueSpec, ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
 import { type Circuit, createCircuit } from './circuit.ts';
@@ -40,7 +40,12 @@ export type Catalogue = {
   models: readonly Model[];
   find(id: string): Model | undefined;
   defaults: CatalogueSpec['defaults'];
+  statedDefaults: CatalogueSpec['statedDefaults'];
 };
+
+/** Names of the models that can do this, in the order of the file. */
+export const idsOf = ({ models }: Catalogue, endpoint: Endpoint): string[] =>
+  models.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ id }) => id);
 
 /** Turns specifications into a catalogue, with the state of every target and upstream that was there before. */
 export function createTargets(now: () => number = () => performance.now()) {
@@ -76,7 +81,8 @@ export function createTargets(now: () => number = () => performance.now()) {
       const models = catalogue.models.map((model) => ({ ...model, targets: model.targets.map(toTarget) }));
       [upstreams, targets] = [nextUpstreams, nextTargets];
       const byId = new Map(models.map((model) => [model.id, model]));
-      return { models, defaults: catalogue.defaults, find: (id) => byId.get(id) };
+      const { defaults, statedDefaults } = catalogue;
+      return { models, defaults, statedDefaults, find: (id) => byId.get(id) };
     },
     all: (): Iterable<Target> => targets.values(),
   };

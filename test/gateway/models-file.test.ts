@@ -60,6 +60,29 @@ test('all that it can say is understood', () => {
   });
 });
 
+test('defaults that it states are those of requests without a model, and no others', () => {
+  const stated = (defaults: object, endpoints = ['chat', 'completions', 'images', 'embeddings']) =>
+    parse(
+      JSON.stringify({
+        upstreams: { u: { base_url: 'http://u.example' } },
+        models: { m: { endpoints, targets: [{ upstream: 'u', model: 'm' }] } },
+        defaults,
+      }),
+    ).statedDefaults;
+  expect(stated({})).toEqual({});
+  expect(stated({ images: 'm', embeddings: 'm', completions: 'm' })).toEqual({
+    ...{ images: 'm', embeddings: 'm', completions: 'm' },
+  });
+  // A model of both answers both, unless another one is stated.
+  expect(stated({ chat: 'm' })).toEqual({ chat: 'm', completions: 'm' });
+  expect(stated({ chat: 'm', completions: 'local-echo' })).toEqual({ chat: 'm', completions: 'local-echo' });
+  expect(stated({ chat: 'm' }, ['chat'])).toEqual({ chat: 'm' });
+  for (const endpoint of ['completions', 'images', 'embeddings'])
+    expect(() => stated({ [endpoint]: 'm' }, ['chat'])).toThrow(
+      `defaults.${endpoint} names the model m, which cannot`,
+    );
+});
+
 test('what it leaves out has defaults', () => {
   const { models, defaults } = parse(
     'upstreams: {u: {base_url: "http://u"}}\nmodels: {m: {targets: [{upstream: u, model: x}]}}',

@@ -37,6 +37,7 @@ function setting(models: Setting[]) {
   const catalogue = targets.build({
     models: models.map(spec),
     defaults: { chat: undefined, embeddings: 'local-multilingual-e1' },
+    statedDefaults: {},
   });
   const model = catalogue.models[0];
   if (model === undefined) throw new Error('no model');
@@ -233,6 +234,7 @@ describe('targets', () => {
         spec({ id: 'p', targets: [[undefined, 'local-echo']] }),
       ],
       defaults: { chat: undefined, embeddings: '' },
+      statedDefaults: {},
     });
     const names = models.map((model) => model.targets[0]?.target.upstream?.spec.name);
     expect(names).toEqual(['a/b', 'a', 'local', undefined]);
@@ -244,6 +246,7 @@ describe('targets', () => {
       targets.build({
         models: [spec({ targets: [[each, 'x']] })],
         defaults: { chat: undefined, embeddings: '' },
+        statedDefaults: {},
       }).models[0]?.targets[0]?.target;
     const first = build(upstream('a'));
     const again = build(upstream('a', { retries: 7, concurrency: { max: 1, queue: 0 } }));

@@ -31,7 +31,7 @@ const AS_STARTED = { BUN_CONFIG_MAX_HTTP_REQUESTS: '16384' };
 
 /** `fileOf` is given the mock's origin. */
 export async function startGateway(
-  fileOf: (mockUrl: string) => ModelsFile,
+  fileOf: (mockUrl: string) => ModelsFile | string,
   environment: Record<string, string> = {},
 ): Promise<RunningGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'atrium-models-'));

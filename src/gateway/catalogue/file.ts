@@ -56,20 +56,39 @@ export function parseModelsFile(text: string, variable: ReadVariable): Catalogue
     if (model !== undefined)
       models.set(id, { ...model, fallbacks: fallbacks.map((each) => find(each, model.endpoints)) });
   }
-  const defaults = root['defaults']?.members(['chat', 'embeddings']);
-  const chat = defaults?.['chat'] === undefined ? undefined : find(defaults['chat'], ['chat']);
-  const embeddings =
-    defaults?.['embeddings'] === undefined ? undefined : find(defaults['embeddings'], ['embeddings']);
-  if (embeddings === undefined && !models.has(LOCAL_EMBEDDING_MODEL.id))
+  const stated = readDefaults(root['defaults'], find);
+  if (stated.embeddings === undefined && !models.has(LOCAL_EMBEDDING_MODEL.id))
     builtIn.add(LOCAL_EMBEDDING_MODEL.id);
   const all = [...models.values(), ...[...builtIn].map(builtInModel)];
   return {
     models: all,
     defaults: {
-      chat: chat ?? all.find(({ endpoints }) => endpoints.includes('chat'))?.id,
-      embeddings: embeddings ?? LOCAL_EMBEDDING_MODEL.id,
+      chat: stated.chat ?? all.find(({ endpoints }) => endpoints.includes('chat'))?.id,
+      embeddings: stated.embeddings ?? LOCAL_EMBEDDING_MODEL.id,
     },
+    statedDefaults: withCompletions(stated, all),
   };
+}
+
+type Defaults = CatalogueSpec['statedDefaults'];
+
+function readDefaults(
+  value: Located | undefined,
+  find: (value: Located, endpoints: readonly Endpoint[]) => string,
+): Defaults {
+  const members = value?.members(ENDPOINTS) ?? {};
+  const stated: Defaults = {};
+  for (const endpoint of ENDPOINTS) {
+    const member = members[endpoint];
+    if (member !== undefined) stated[endpoint] = find(member, [endpoint]);
+  }
+  return stated;
+}
+
+/** A default of chat that also completes texts is the default of completions. */
+function withCompletions(stated: Defaults, models: readonly ModelSpec[]): Defaults {
+  const chat = models.find(({ id }) => id === stated.chat);
+  return chat?.endpoints.includes('completions') ? { completions: chat.id, ...stated } : stated;
 }
 
 const UPSTREAM_MEMBERS = [

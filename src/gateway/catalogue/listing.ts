@@ -21,6 +21,7 @@ export async function listModels(upstream: UpstreamSpec): Promise<CatalogueSpec>
   return {
     models: [...models, builtInModel(LOCAL_EMBEDDING_MODEL.id)],
     defaults: { chat: models[0]?.id, embeddings: LOCAL_EMBEDDING_MODEL.id },
+    statedDefaults: {},
   };
 }
 

@@ -49,7 +49,10 @@ export type ModelSpec = {
 
 export type CatalogueSpec = {
   models: readonly ModelSpec[];
+  /** Of conversations and of workspaces' embeddings, which have one wherever there is a model. */
   defaults: { chat: string | undefined; embeddings: string };
+  /** Those that the models file states: they answer requests that name no model. */
+  statedDefaults: Partial<Record<Endpoint, string>>;
 };
 
 export const ENDPOINTS = ['chat', 'completions', 'embeddings', 'images'] as const;
@@ -89,4 +92,5 @@ export function builtInModel(id: string): ModelSpec {
 export const BUILT_IN_CATALOGUE: CatalogueSpec = {
   models: [builtInModel(LOCAL_CHAT_MODEL), builtInModel(LOCAL_EMBEDDING_MODEL.id)],
   defaults: { chat: LOCAL_CHAT_MODEL, embeddings: LOCAL_EMBEDDING_MODEL.id },
+  statedDefaults: {},
 };

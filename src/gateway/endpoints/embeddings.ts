@@ -1,29 +1,17 @@
 // Embeddings: batches that are larger than an upstream takes are asked for in parts, side by side, and put together.
 
 import { createConcurrencyLimit } from '../../core/concurrency-limit.ts';
-import { type ValidationEntry, ValidationFailure } from '../../core/errors.ts';
-import { readDecodedBody } from '../../http/body.ts';
-import { toJsonBody } from '../../http/json-body.ts';
-import { createValidator } from '../../http/validation.ts';
 import type { Settled } from '../allowance.ts';
 import { NOTHING_USED, type Reservation } from '../allowances.ts';
 import { nonsense } from '../answer.ts';
 import type { Reserve } from '../estimate.ts';
 import { findModel } from '../find-model.ts';
-import {
-  EMBEDDING_INPUTS_MAX,
-  EMBEDDING_PARTS_AT_ONCE,
-  REQUEST_BYTES_MAX,
-  REQUEST_LIMITS,
-} from '../limits.ts';
-import type { Caller, ModelCall, Served } from '../model-call.ts';
+import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE } from '../limits.ts';
+import type { ModelCall, Served } from '../model-call.ts';
 import { parseWhole, readLargeMember, readRequest, splice } from '../request.ts';
-import { scanObject } from '../scan.ts';
-import { EmbeddingInSchema } from '../schema.ts';
 import type { Serve } from '../serve.ts';
 import type { Catalogue } from '../targets.ts';
 import type { Json, JsonObject } from '../wire.ts';
-import { gone, toModelCall, toResponse } from './exchange.ts';
 
 export type ServeEmbeddings = (call: ModelCall) => Promise<Served>;
 
@@ -41,7 +29,7 @@ export function createServeEmbeddings({
 }): ServeEmbeddings {
   return async (call) => {
     const present = await catalogue();
-    const model = present.find(call.request.model ?? '');
+    const model = present.find(call.request.model ?? present.statedDefaults.embeddings ?? '');
     const most = Math.min(
       ...(model?.targets ?? []).map(
         ({ target }) => target.upstream?.spec.embeddingInputsMax ?? EMBEDDING_INPUTS_MAX,
@@ -149,70 +137,4 @@ function putTogether(parts: readonly Part[]): Served {
     ...{ kind: 'whole', status: 200, headers: parts[0]?.headers ?? {} },
     bytes: Buffer.from(JSON.stringify({ ...parts[0]?.answer, data, usage })),
   };
-}
-
-/** The interface's own operation: validated as it says, with its default model. */
-export function createWorkspaceEmbeddings(deps: {
-  embeddings: ServeEmbeddings;
-  catalogue: CurrentCatalogue;
-}) {
-  const validate = createValidator(EmbeddingInSchema);
-  return async ({ request, principal }: { request: Request; principal: Caller }): Promise<Response> => {
-    const bytes = await readDecodedBody(request, REQUEST_BYTES_MAX);
-    const sent = await toJsonBody(request, bytes, { valuesMax: REQUEST_LIMITS.valuesMax, storable: false });
-    const { value, entries } = validate(withList(sent), ['body']);
-    const catalogue = await deps.catalogue();
-    const able = catalogue.models
-      .filter(({ endpoints }) => endpoints.includes('embeddings'))
-      .map(({ id }) => id);
-    const model = (sent as { model?: unknown } | null)?.model;
-    const mistakes = [...entries, ...explainModel(model, able)];
-    if (mistakes.length > 0) throw new ValidationFailure(mistakes);
-    const body = {
-      ...(value as JsonObject),
-      model: (model as string | undefined) ?? catalogue.defaults.embeddings,
-    };
-    const call = toModelCall('embeddings', {
-      request,
-      principal,
-      body: readRequest(Buffer.from(JSON.stringify(body))),
-    });
-    try {
-      return toResponse(named(await deps.embeddings(call), body.model));
-    } catch (error) {
-      if (request.signal.aborted) return gone();
-      throw error;
-    }
-  };
-}
-
-/** The interface has the answer name a model of its enumeration, whatever the upstream calls it. */
-function named(served: Served, model: string): Served {
-  if (served.kind !== 'whole' || served.status !== 200) return served;
-  const members = scanObject(served.bytes);
-  if (typeof members === 'string') return served;
-  return { ...served, bytes: splice({ bytes: served.bytes, members }, [{ name: 'model', value: model }]) };
-}
-
-/** One text stands for a list of one. */
-function withList(sent: unknown): unknown {
-  if (typeof sent !== 'object' || sent === null || !('input' in sent)) return sent;
-  return typeof sent.input === 'string' ? { ...sent, input: [sent.input] } : sent;
-}
-
-/** The interface's ModelEnum: the embedding models of the catalogue. */
-function explainModel(model: unknown, able: readonly string[]): ValidationEntry[] {
-  if (model === undefined || (typeof model === 'string' && able.includes(model))) return [];
-  const quoted = able.map((each) => `'${each}'`);
-  const expected =
-    quoted.length < 2 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
-  return [
-    {
-      type: 'enum',
-      loc: ['body', 'model'],
-      msg: `Input should be ${expected}`,
-      input: model,
-      ctx: { expected },
-    },
-  ];
 }

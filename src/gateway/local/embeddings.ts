@@ -3,11 +3,11 @@
 import type { EmbedTexts } from '../../core/embed-texts.ts';
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
-import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { WholeAnswer } from '../answer.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_TEXT_LENGTH_MAX, EMBEDDING_TEXTS_LENGTH_MAX } from '../limits.ts';
 import { estimateTokens } from '../usage.ts';
 import type { Json, JsonObject } from '../wire.ts';
+import { invalid } from './refusal.ts';
 
 const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
 
@@ -42,12 +42,11 @@ export async function embedLocally(
   };
 }
 
-const invalid = (sentence: string, param: string) => new OpenAiRefusal('malformed', sentence, { param });
-
 function readInput(input: Json | undefined): string[] {
   const texts = typeof input === 'string' ? [input] : input;
-  const isList = Array.isArray(texts) && texts.length > 0;
-  if (!isList || !texts.every((text) => typeof text === 'string')) {
+  if (Array.isArray(texts) && texts.length === 0)
+    throw invalid("'input' must hold at least one text", 'input');
+  if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string')) {
     throw invalid(`'input' must be a text or a list of texts: ${MODEL} has no tokens`, 'input');
   }
   if (texts.length > EMBEDDING_INPUTS_MAX) {

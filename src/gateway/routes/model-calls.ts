@@ -3,10 +3,10 @@ import { withOpenAiErrors } from '../../http/openai-error.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
 import { HTTPValidationError } from '../../http/schemas.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
-import type { createWorkspaceEmbeddings } from '../endpoints/embeddings.ts';
 import { AT_MOST_ONCE_HEADER } from '../endpoints/exchange.ts';
 import type { Forward } from '../endpoints/forward.ts';
 import type { createModels } from '../endpoints/models.ts';
+import type { createWorkspaceEmbeddings } from '../endpoints/workspace-embeddings.ts';
 import {
   CHAT_EXAMPLE,
   CHAT_REQUEST_EXAMPLE,
@@ -126,7 +126,7 @@ export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelC
             },
             422: { description: 'Validation error.', schema: HTTPValidationError },
           },
-          CALL_STATUSES,
+          CALL_STATUSES.filter((status) => status !== 400),
         ),
       },
       workspaceEmbeddings,

@@ -1,0 +1,106 @@
+// The interface's own operation: validated as it says, with its default model. Every mistake of the caller is a 422,
+// whoever finds it: the schema, a built-in model, or an upstream.
+
+import { type ValidationEntry, ValidationFailure, valueError } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
+import { readDecodedBody } from '../../http/body.ts';
+import { toJsonBody } from '../../http/json-body.ts';
+import { OpenAiRefusal } from '../../http/openai-error.ts';
+import { createValidator } from '../../http/validation.ts';
+import { REQUEST_BYTES_MAX, REQUEST_LIMITS } from '../limits.ts';
+import type { Caller, Served } from '../model-call.ts';
+import { readRequest, splice } from '../request.ts';
+import { scanObject } from '../scan.ts';
+import { EmbeddingInSchema } from '../schema.ts';
+import { type Catalogue, idsOf } from '../targets.ts';
+import type { JsonObject } from '../wire.ts';
+import type { ServeEmbeddings } from './embeddings.ts';
+import { gone, toModelCall, toResponse } from './exchange.ts';
+
+export function createWorkspaceEmbeddings(deps: {
+  embeddings: ServeEmbeddings;
+  catalogue: () => Catalogue | Promise<Catalogue>;
+}) {
+  const validate = createValidator(EmbeddingInSchema);
+  return async ({ request, principal }: { request: Request; principal: Caller }): Promise<Response> => {
+    const bytes = await readDecodedBody(request, REQUEST_BYTES_MAX);
+    const sent = await toJsonBody(request, bytes, { valuesMax: REQUEST_LIMITS.valuesMax, storable: false });
+    const { value, entries } = validate(withList(sent), ['body']);
+    const catalogue = await deps.catalogue();
+    const model = (sent as { model?: unknown } | null)?.model;
+    const mistakes = [...entries, ...explainModel(model, idsOf(catalogue, 'embeddings'))];
+    if (mistakes.length > 0) throw new ValidationFailure(mistakes);
+    const body = {
+      ...(value as JsonObject),
+      model: (model as string | undefined) ?? catalogue.defaults.embeddings,
+    };
+    const call = toModelCall('embeddings', {
+      request,
+      principal,
+      body: readRequest(Buffer.from(JSON.stringify(body))),
+    });
+    try {
+      const served = await deps.embeddings(call);
+      refuseMistake(served, body);
+      return toResponse(named(served, body.model));
+    } catch (error) {
+      if (request.signal.aborted) return gone();
+      if (error instanceof OpenAiRefusal && error.kind === 'malformed')
+        throw toFailure({ message: error.message, param: error.details.param }, body);
+      throw error;
+    }
+  };
+}
+
+/** Throws ValidationFailure where the upstream has found a mistake of the caller. */
+function refuseMistake(served: Served, body: JsonObject): void {
+  if (served.kind !== 'whole' || (served.status !== 400 && served.status !== 422)) return;
+  const { error } = parseJson(Buffer.from(served.bytes).toString()) as {
+    error?: { [name: string]: unknown };
+  };
+  throw toFailure({ message: error?.['message'], param: error?.['param'] }, body);
+}
+
+/** The mistake at the member that it is about, where that is told and there. */
+function toFailure(
+  { message, param }: { message: unknown; param: unknown },
+  body: JsonObject,
+): ValidationFailure {
+  const member = typeof param === 'string' && Object.hasOwn(body, param) ? param : undefined;
+  const sentence = typeof message === 'string' ? message : 'the model refused the request';
+  if (member === undefined) return valueError(['body'], sentence, null);
+  const input = body[member];
+  // Whole batches of texts are not said again.
+  return valueError(['body', member], sentence, typeof input === 'object' ? null : input);
+}
+
+/** The interface has the answer name a model of its enumeration, whatever the upstream calls it. */
+function named(served: Served, model: string): Served {
+  if (served.kind !== 'whole' || served.status !== 200) return served;
+  const members = scanObject(served.bytes);
+  if (typeof members === 'string') return served;
+  return { ...served, bytes: splice({ bytes: served.bytes, members }, [{ name: 'model', value: model }]) };
+}
+
+/** One text stands for a list of one. */
+function withList(sent: unknown): unknown {
+  if (typeof sent !== 'object' || sent === null || !('input' in sent)) return sent;
+  return typeof sent.input === 'string' ? { ...sent, input: [sent.input] } : sent;
+}
+
+/** The interface's ModelEnum: the embedding models of the catalogue. */
+function explainModel(model: unknown, able: readonly string[]): ValidationEntry[] {
+  if (model === undefined || (typeof model === 'string' && able.includes(model))) return [];
+  const quoted = able.map((each) => `'${each}'`);
+  const expected =
+    quoted.length < 2 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
+  return [
+    {
+      type: 'enum',
+      loc: ['body', 'model'],
+      msg: `Input should be ${expected}`,
+      input: model,
+      ctx: { expected },
+    },
+  ];
+}
