@@ -23,7 +23,9 @@ const endsAt = performance.now() + Number(values.seconds) * 1000;
 const sums = { accepted: 0, requests: 0, refused: 0, latencies: [] as number[] };
 const startedAt = performance.now();
 
-const TYPES = ['messages.user.new', 'messages.rag.persona.new', 'chat.create', 'auth.user.login'];
+const TYPES = ['user.new', 'rag.persona.new', 'rag.agent.new', 'rag.bot.new'].map(
+  (name) => `messages.${name}`,
+);
 /** Of an id's changing end, in hexadecimal. */
 const COUNTER_DIGITS = 12;
 

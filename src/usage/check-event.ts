@@ -5,8 +5,8 @@ import type { ValidationEntry } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { findUnstorable, isRawNumber } from '../core/json.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
-import type { UsageEvent } from './event.ts';
-import { INTERFACE_TYPES } from './event-types.ts';
+import { OWN_SOURCE, type UsageEvent } from './event.ts';
+import { findFieldMistakes } from './event-types.ts';
 import {
   EVENT_BYTES_MAX,
   EVENT_ID_BYTES_MAX,
@@ -30,6 +30,7 @@ export type Checked = { event: UsageEvent } | { mistakes: ValidationEntry[] };
 
 const REQUIRED = { id: EVENT_ID_BYTES_MAX, source: SOURCE_BYTES_MAX, type: TYPE_BYTES_MAX } as const;
 const OWN = new Set(['specversion', 'id', 'source', 'type', 'subject', 'time', 'data', 'datacontenttype']);
+const DOTTED_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 const EXTENSION_NAME = /^[a-z0-9]{1,64}$/;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
@@ -48,7 +49,11 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
     });
   };
   checkRequired(sent, mistakes);
-  const { specversion } = fields;
+  const { specversion, source: from, type: named } = fields;
+  if (from === OWN_SOURCE) wrong('source', `the source ${OWN_SOURCE} is the service's own`);
+  if (typeof named === 'string' && named !== '' && !DOTTED_NAME.test(named)) {
+    wrong('type', 'a type is a dotted name: parts of a-z, 0-9, _ and -, with dots between them');
+  }
   if (typeof specversion === 'string' && specversion !== '' && specversion !== '1.0') {
     wrong('specversion', 'only version 1.0 of CloudEvents is understood');
   }
@@ -58,11 +63,11 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
   if (timeMicroseconds === undefined) wrong('time', 'expected an RFC 3339 date and time of 1970 to 9999');
   if (sent.suspect) refuseUnstorable(fields, wrong);
   const extensions = readExtensions(fields, wrong);
-  const data = readData(fields, wrong);
+  const data = readData(sent, wrong, mistakes);
   if (mistakes.length > 0 || data === undefined || timeMicroseconds === undefined) return { mistakes };
   const { id: eventId, source, type } = fields as Record<keyof typeof REQUIRED, string>;
   const event = { id: newId(), workspaceId, eventId, source, type, subject, timeMicroseconds };
-  return { event: { ...event, data, extensions, value: toValue(fields['data']) } };
+  return { event: { ...event, data: data.text, extensions, value: toValue(data.value) } };
 }
 
 function checkRequired({ fields, loc }: SentEvent, mistakes: ValidationEntry[]): void {
@@ -163,30 +168,35 @@ function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string |
   return text === '{}' ? null : text;
 }
 
-function readData({ data, type }: Record<string, unknown>, wrong: Wrong): string | undefined {
-  const needsValue = typeof type === 'string' && INTERFACE_TYPES.has(type);
-  if (data === undefined || data === null) {
-    if (!needsValue) return '{}';
-    wrong('data', `${type} needs data.value`, null);
-    return undefined;
-  }
+/** What is stored where an event has no value: it counts itself. */
+const DEFAULT_VALUE = 1;
+
+type Data = { text: string; value: unknown };
+
+/** The data as it is stored, which always has a `value`; undefined for what cannot be, with its mistakes told. */
+function readData({ fields, loc }: SentEvent, wrong: Wrong, mistakes: ValidationEntry[]): Data | undefined {
+  const { data: given, type } = fields;
+  const data = given ?? {};
   if (typeof data !== 'object' || Array.isArray(data) || isRawNumber(data)) {
     wrong('data', 'data must be a JSON object');
     return undefined;
   }
-  if (needsValue && ((data as { value?: unknown }).value ?? null) === null) {
-    wrong('data', `${type} needs data.value`, null);
-    return undefined;
+  if (typeof type === 'string') {
+    for (const mistake of findFieldMistakes(type, data, loc('data'))) {
+      mistakes.push({ ...mistake, input: short(mistake.input) });
+    }
   }
+  const { value } = data as { value?: unknown };
+  const kept = value === undefined || value === null ? { ...data, value: DEFAULT_VALUE } : data;
   let text: string;
   try {
-    text = JSON.stringify(data);
+    text = JSON.stringify(kept);
   } catch {
     // Too deep to be written; told above.
     return undefined;
   }
   if (isLonger(text, EVENT_BYTES_MAX)) wrong('data', `an event takes at most ${EVENT_BYTES_MAX} bytes`, null);
-  return text;
+  return { text, value: value ?? DEFAULT_VALUE };
 }
 
 /** A text that is a plain number. */
@@ -196,8 +206,7 @@ const NUMBER_MAX = 1e30;
 const NUMBER_LENGTH_MAX = 40;
 
 /** What `data.value` adds to a sum: a number, or a text that is one. */
-function toValue(data: unknown): string | null {
-  const { value } = (data ?? {}) as { value?: unknown };
+function toValue(value: unknown): string | null {
   if (typeof value === 'string') return NUMBER_TEXT.test(value) ? value : null;
   const text = isRawNumber(value) ? value.rawJSON : typeof value === 'number' ? String(value) : undefined;
   const counts =

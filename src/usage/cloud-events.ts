@@ -31,7 +31,8 @@ export async function readCloudEvents(headers: Headers, body: Uint8Array): Promi
   if ([...headers.keys()].some((name) => name.startsWith('ce-')))
     return [await readBinary(headers, body, mediaType)];
   throw unsupportedMediaType(
-    'Send application/cloudevents+json, application/cloudevents-batch+json, or JSON data with ce- headers',
+    'Send content-type: application/cloudevents+json (one event), application/cloudevents-batch+json (a list of events), ' +
+      'or the data as JSON with the attributes in ce- headers',
   );
 }
 
@@ -67,7 +68,12 @@ async function readBinary(headers: Headers, body: Uint8Array, mediaType: string)
   }
   const loc = (name: string) => (name === 'data' ? ['body'] : ['header', `ce-${name}`]);
   if (body.length === 0) return { fields, loc, suspect: true };
-  if (!JSON_TYPE.test(mediaType)) throw unsupportedMediaType('The data of an event must be JSON');
+  // The media type of the data is optional (HTTP Protocol Binding, 3.1.1); SDKs leave it out.
+  if (mediaType !== '' && !JSON_TYPE.test(mediaType)) {
+    throw unsupportedMediaType(
+      `The data of an event must be JSON: send content-type: application/json, not ${mediaType.slice(0, 100)}`,
+    );
+  }
   return { fields: { ...fields, data: (await parse(body, 0)).value }, loc, suspect: true };
 }
 

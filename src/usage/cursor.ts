@@ -1,20 +1,24 @@
 // Cursors: where a page begins, as text that only this service can have made, for one workspace and window.
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { malformed } from '../core/errors.ts';
 import type { Place, Turn } from './page.ts';
 
 /** Bounds in milliseconds since 1970, inclusive; undefined: open. */
 export type Window = { workspaceId: string; from: number | undefined; to: number | undefined };
 
-const VERSION = 1;
+/** Of the cursors that are made. */
+const VERSION = 2;
+/** Made before; readers may have kept them. Its MAC covers the window, so that another window cannot be told from a forgery. */
+const VERSION_WITHOUT_WINDOW = 1;
 const MAC_BYTES = 12;
+const WINDOW_BYTES = 4;
 const PLACE_BYTES = 24;
 const BACKWARDS = 1;
 const INCLUSIVE = 2;
 const PLACED = 4;
 
-/** Layout: version, flags, milliseconds as int64 and id (where there is a place), MAC. */
+/** Layout: version, flags, milliseconds as int64 and id (where there is a place), digest of the window, MAC. */
 export function renderCursor(secret: Buffer, window: Window, turn: Turn): string {
   const { place } = turn;
   const body = Buffer.alloc(place === undefined ? 2 : 2 + PLACE_BYTES);
@@ -25,35 +29,47 @@ export function renderCursor(secret: Buffer, window: Window, turn: Turn): string
     body.writeBigInt64BE(BigInt(place.createdAtMs), 2);
     body.write(place.id.replaceAll('-', ''), 10, 'hex');
   }
-  return Buffer.concat([body, macOf(secret, window, body)]).toString('base64url');
+  const signed = Buffer.concat([body, digestOf(window)]);
+  return Buffer.concat([signed, macOf(secret, signed)]).toString('base64url');
 }
 
 /** Throws 400 for anything that `renderCursor` has not made for this window. */
 export function parseCursor(secret: Buffer, window: Window, text: string): Turn {
   const bytes = Buffer.from(text, 'base64url');
-  const body = bytes.subarray(0, -MAC_BYTES);
-  const flags = body[1] ?? 0;
-  const placed = (flags & PLACED) !== 0;
-  const whole = bytes.length === 2 + (placed ? PLACE_BYTES : 0) + MAC_BYTES && body[0] === VERSION;
-  if (!whole || bytes.toString('base64url') !== text) throw invalid();
-  if (!timingSafeEqual(macOf(secret, window, body), bytes.subarray(-MAC_BYTES))) throw invalid();
+  const [version, flags = 0] = bytes;
+  const bodyBytes = 2 + ((flags & PLACED) === 0 ? 0 : PLACE_BYTES);
+  const current = version === VERSION;
+  const signedBytes = bodyBytes + (current ? WINDOW_BYTES : 0);
+  const known = current || version === VERSION_WITHOUT_WINDOW;
+  if (!known || bytes.length !== signedBytes + MAC_BYTES || bytes.toString('base64url') !== text)
+    throw invalid();
+  const signed = bytes.subarray(0, signedBytes);
+  const covered = current ? signed : Buffer.concat([describe(window), signed]);
+  if (!timingSafeEqual(macOf(secret, covered), bytes.subarray(signedBytes))) throw invalid();
+  if (current && !digestOf(window).equals(signed.subarray(bodyBytes))) throw ofAnotherWindow();
   return {
     backwards: (flags & BACKWARDS) !== 0,
     inclusive: (flags & INCLUSIVE) !== 0,
-    place: placed ? readPlace(body) : undefined,
+    place: (flags & PLACED) === 0 ? undefined : readPlace(signed.subarray(0, bodyBytes)),
   };
 }
 
 const invalid = () => malformed('Invalid cursor value');
+const ofAnotherWindow = () =>
+  malformed(
+    'Invalid cursor value: it belongs to another workspace or window; send from_date and to_date as they were sent for it',
+  );
 
 const readPlace = (body: Buffer): Place => ({
   createdAtMs: Number(body.readBigInt64BE(2)),
   id: body.toString('hex', 10).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
 });
 
-const macOf = (secret: Buffer, { workspaceId, from, to }: Window, body: Buffer): Buffer =>
-  createHmac('sha256', secret)
-    .update(`${workspaceId}\0${from ?? ''}\0${to ?? ''}\0`)
-    .update(body)
-    .digest()
-    .subarray(0, MAC_BYTES);
+const describe = ({ workspaceId, from, to }: Window): Buffer =>
+  Buffer.from(`${workspaceId}\0${from ?? ''}\0${to ?? ''}\0`);
+
+const digestOf = (window: Window): Buffer =>
+  createHash('sha256').update(describe(window)).digest().subarray(0, WINDOW_BYTES);
+
+const macOf = (secret: Buffer, covered: Buffer): Buffer =>
+  createHmac('sha256', secret).update(covered).digest().subarray(0, MAC_BYTES);

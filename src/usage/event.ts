@@ -20,3 +20,6 @@ export type UsageEvent = {
   /** `data.value` where it is a number, as Postgres reads one; null where it is none. */
   value: string | null;
 };
+
+/** The application that the service's own events name as their source: nobody else may. */
+export const OWN_SOURCE = 'atrium';

@@ -2,11 +2,9 @@ import type { Clock } from '../core/clock.ts';
 import type { RecordEvent } from '../core/event.ts';
 import { newId, newRandomId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
+import { OWN_SOURCE } from './event.ts';
 import { encodeRow } from './row.ts';
 import type { Spool } from './spool.ts';
-
-/** The application that the service's own events name as their source. */
-const SOURCE = 'atrium';
 
 export type RecordFigures = { recorded: number; lost: number };
 
@@ -31,7 +29,7 @@ export function createRecord({
           id: newId(),
           workspaceId,
           eventId: eventId ?? newRandomId(),
-          source: SOURCE,
+          source: OWN_SOURCE,
           type,
           subject,
           timeMicroseconds: BigInt((time ?? clock.now()).getTime()) * 1000n,

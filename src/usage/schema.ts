@@ -7,6 +7,7 @@ import { Parsed, type ParseOutcome } from '../http/parsed.ts';
 import { HTTPValidationError } from '../http/schemas.ts';
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SUMMARY_SIZE_DEFAULT, SUMMARY_SIZE_MAX } from './limits.ts';
 import { GROUPINGS } from './store/summaries.ts';
+import type { Bound } from './window.ts';
 
 export const InWorkspace = Type.Object({ workspace_id: Type.String() });
 
@@ -16,20 +17,20 @@ const Authorization = Type.Optional(
 /** For operations that take nothing but the key. */
 export const KeyQuery = Type.Object({ authorization: Authorization });
 
-/** A bound of a window, as milliseconds since 1970; without a zone it is UTC. */
+/** A bound of a window; without a zone it is UTC. */
 const bound = (description: string) =>
   Type.Optional(
-    Parsed<number>(parseBound, { description: `${description}, \`YYYY-MM-DD HH:MM:SS.mmm\`; inclusive` }),
+    Parsed<Bound>(parseBound, { description: `${description}, \`YYYY-MM-DD HH:MM:SS.mmm\`; inclusive` }),
   );
 
 /** Of the years that have four digits. */
 const TIME_MIN_MS = -62_135_596_800_000;
 const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-function parseBound(input: string, loc: (string | number)[]): ParseOutcome<number> {
+function parseBound(input: string, loc: (string | number)[]): ParseOutcome<Bound> {
   // A blank before a zone is a plus that was not escaped.
   const ms = parseDateTime(input.trim().replace(/ (\d\d:?\d\d)$/, zoneOrTime))?.getTime();
-  if (ms !== undefined && ms >= TIME_MIN_MS && ms <= TIME_MAX_MS) return { value: ms };
+  if (ms !== undefined && ms >= TIME_MIN_MS && ms <= TIME_MAX_MS) return { value: { text: input, ms } };
   const error = 'expected YYYY-MM-DD HH:MM:SS.mmm';
   const msg = `Input should be a valid datetime, ${error}`;
   return { mistake: { type: 'datetime_parsing', loc, msg, input, ctx: { error } } };

@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE } from './cache.ts';
+import { buildGoSender } from './go-sdk.ts';
 import { installPython } from './python-sdk.ts';
 
 type Server = { module: string; version: string };
@@ -49,6 +50,7 @@ if (import.meta.main) {
     if (Bun.which('go') === null) throw new Error('the servers are built with Go, which is not on the PATH');
     await installServers();
     console.log(await installPython());
+    console.log(await buildGoSender());
   } catch (error) {
     console.error(`servers: ${error instanceof Error ? error.message : error}`);
     process.exit(1);

@@ -101,6 +101,20 @@ test('the pieces of a window cover it exactly, and are few', () => {
   );
 });
 
+test('a cursor of the version before is good for its window, too', () => {
+  // Made by that version: the secret `secret`, no bounds, the workspace acme, forwards from a place.
+  const window = { workspaceId: 'acme', from: undefined, to: 10 };
+  const cursor = 'AQYAAAGLz-VoAAGcE6VtK3xOjxorPE1eb3DHKTPwaAKaGfss5XI';
+  expect(parseCursor(Buffer.from('secret'), window, cursor)).toEqual({
+    backwards: false,
+    inclusive: true,
+    place: { createdAtMs: 1_700_000_000_000, id: '019c13a5-6d2b-7c4e-8f1a-2b3c4d5e6f70' },
+  });
+  expect(() => parseCursor(Buffer.from('secret'), { ...window, to: 11 }, cursor)).toThrow(
+    'Invalid cursor value',
+  );
+});
+
 test('a cursor is good for its workspace and window, and for no other', () => {
   const secret = Buffer.from('secret');
   const turn: fc.Arbitrary<Turn> = fc.record({
@@ -122,7 +136,8 @@ test('a cursor is good for its workspace and window, and for no other', () => {
       refused(cursor.slice(0, -2), own);
       refused(`${cursor}AA`, own);
       // Of another version.
-      refused(`Ag${cursor.slice(2)}`, own);
+      refused(`AQ${cursor.slice(2)}`, own);
+      refused(`Aw${cursor.slice(2)}`, own);
     }),
   );
 });

@@ -57,4 +57,8 @@ export function createIngest({ appender, clock }: { appender: Appender; clock: C
 
 const SHOWN_ID_MAX = 1024;
 
-const toSentence = ({ loc, msg }: ValidationEntry): string => `${loc.at(-1)}: ${msg}`;
+/** `data.value: Field required`: the event's own place in the request is told beside it. */
+const toSentence = ({ loc, msg }: ValidationEntry): string => {
+  const inEvent = loc.slice(typeof loc[1] === 'number' ? 2 : 1);
+  return `${inEvent.length === 0 ? 'data' : inEvent.join('.')}: ${msg}`;
+};

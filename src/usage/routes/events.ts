@@ -66,11 +66,12 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         ),
       },
       async ({ path, query }) => {
-        const { from_date: from, to_date: to, cursor, size } = query;
+        const { from_date: from, to_date: to, size } = query;
         refuseReversed(from, to);
+        const cursor = query.cursor?.trim();
         const page = await retrieve(path.workspace_id, {
-          from,
-          to,
+          from: from?.ms,
+          to: to?.ms,
           includeTotal: query.include_total === true,
           ...(cursor === undefined || cursor === '' ? {} : { cursor }),
           ...(size === undefined ? {} : { size }),
@@ -156,8 +157,17 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         const { from_date: from, to_date: to, type, group_by: groupBy, size = SUMMARY_SIZE_DEFAULT } = query;
         refuseReversed(from, to);
         const typePrefix = type?.replace(/\.?\*?$/, '');
-        const asked = { from, to, typePrefix: typePrefix === '' ? undefined : typePrefix, groupBy, size };
-        const summary = await summarise(path.workspace_id, { ...asked, after: readKey(query.cursor) });
+        const asked = {
+          from: from?.ms,
+          to: to?.ms,
+          typePrefix: typePrefix === '' ? undefined : typePrefix,
+          groupBy,
+          size,
+        };
+        const summary = await summarise(path.workspace_id, {
+          ...asked,
+          after: readKey(query.cursor?.trim()),
+        });
         return reply(200, renderSummary(groupBy, summary));
       },
     ),

@@ -7,6 +7,7 @@ import { eventually } from '../../support/child.ts';
 import { bodyOf, expectStatus } from '../support/caller.ts';
 import {
   BATCH,
+  CHAT_DATA,
   createFreshMetrics,
   type Entry,
   eventOf,
@@ -17,6 +18,39 @@ import {
 import { type Setting, startSetting } from '../support/setting.ts';
 
 setDefaultTimeout(120_000);
+
+type FieldKind = 'integer' | 'string' | 'boolean';
+
+/** The table "Events" of the interface. */
+const INTERFACE_FIELDS: Record<string, Record<string, FieldKind>> = {
+  'auth.user.login': { value: 'integer', provider: 'string' },
+  'auth.user.logout': { value: 'integer', provider: 'string' },
+  'auth.user.create': { value: 'integer', provider: 'string' },
+  'auth.user.delete': { value: 'integer', provider: 'string' },
+  'auth.user.update': { value: 'integer', provider: 'string' },
+  'chat.create': { value: 'string', persona_id: 'integer', chat_session_id: 'integer' },
+  'chat.delete': { value: 'string', chat_session_id: 'integer' },
+  'chat.rename': { value: 'string', chat_session_id: 'integer' },
+  'messages.user.new': { value: 'string', message_id: 'integer', chat_session_id: 'integer' },
+  'messages.user.feedback': {
+    value: 'string',
+    message_id: 'integer',
+    is_positive: 'boolean',
+    feedback_text: 'string',
+  },
+  'messages.user.delete': { value: 'string', message_id: 'integer' },
+  'messages.user.update': { value: 'string', old_message_id: 'integer', new_message_id: 'integer' },
+  'messages.rag.persona.new': { value: 'string', message_id: 'integer', chat_session_id: 'integer' },
+  'messages.rag.agent.new': { value: 'string', message_id: 'integer', chat_session_id: 'integer' },
+  'messages.rag.bot.new': { value: 'string', message_id: 'integer', chat_session_id: 'integer' },
+  'messages.agent.new': {
+    value: 'string',
+    message_id: 'integer',
+    chat_session_id: 'integer',
+    agent_id: 'string',
+  },
+};
+const GOOD = { integer: 7, string: '1', boolean: true };
 
 type Ingested = {
   accepted: number;
@@ -52,7 +86,7 @@ describe('ingestion', () => {
         count: 3,
       }),
     ).replace(
-      '{"value":"1"}',
+      JSON.stringify(CHAT_DATA),
       JSON.stringify({ ...data, chat_session_id: 0 }).replace(
         '"chat_session_id":0',
         '"chat_session_id":12345678901234567890',
@@ -95,7 +129,7 @@ describe('ingestion', () => {
         source,
         type: 'messages.user.new',
         subject: 'bob@example.com',
-        data: { value: '1', message_id: 7 },
+        data: { value: '1', message_id: 7, chat_session_id: 17 },
         myext: 'é %41',
       });
     for (const mode of [Mode.STRUCTURED, Mode.BINARY]) {
@@ -123,7 +157,10 @@ describe('ingestion', () => {
       'sdk-structured',
     ]);
     for (const item of items)
-      expect(item).toMatchObject({ subject: 'bob@example.com', data: { value: '1', message_id: 7 } });
+      expect(item).toMatchObject({
+        subject: 'bob@example.com',
+        data: { value: '1', message_id: 7, chat_session_id: 17 },
+      });
     for (const item of items) expect(item['myext']).toBeString();
   });
 
@@ -148,7 +185,7 @@ describe('ingestion', () => {
         eventOf({ id: 'good', source }),
         eventOf({ id: '', source }),
         'no object',
-        eventOf({ id: 'nul', source, data: { value: '1', text: 'a\0b' } }),
+        eventOf({ id: 'nul', source, data: { ...CHAT_DATA, text: 'a\0b' } }),
         eventOf({ id: 'late', source, time: '10000-01-01T00:00:00Z' }),
       ]),
       202,
@@ -203,12 +240,23 @@ describe('ingestion', () => {
       'ce-specversion': '1.0',
       'content-type': 'text/plain',
     };
-    expectStatus(await metrics.post(new TextEncoder().encode('hello'), headers), 415);
+    const answer = await metrics.post(new TextEncoder().encode('hello'), headers);
+    expect(bodyOf<{ detail: string }>(answer, 415).detail).toContain('content-type: application/json');
+  });
+
+  test('takes binary mode without a media type, as SDKs send it', async () => {
+    const metrics = await freshMetrics();
+    const source = freshSource();
+    const headers = { 'ce-id': '1', 'ce-source': source, 'ce-type': 'chat.create', 'ce-specversion': '1.0' };
+    expectStatus(await metrics.post(new TextEncoder().encode(JSON.stringify(CHAT_DATA)), headers), 202);
+    expectStatus(await metrics.post(new Uint8Array(), { ...headers, 'ce-id': '2', 'ce-type': 'own' }), 202);
+    const items = await metrics.stored(source, 2);
+    expect(items.map(({ data }) => data)).toEqual([CHAT_DATA, { value: 1 }]);
   });
 
   test('bounds the size of an event, of a request, and the number of events', async () => {
     const metrics = await freshMetrics();
-    const filled = (size: number) => eventOf({ data: { value: '1', fill: 'x'.repeat(size) } });
+    const filled = (size: number) => eventOf({ data: { ...CHAT_DATA, fill: 'x'.repeat(size) } });
     expectStatus(await metrics.send(filled(999_700)), 202);
     expectStatus(await metrics.send(filled(1_000_100)), 413);
     expectStatus(await metrics.sendAll([eventOf(), filled(1_000_100)]), 413);
@@ -218,7 +266,7 @@ describe('ingestion', () => {
     const random = () =>
       eventOf({
         data: {
-          value: '1',
+          ...CHAT_DATA,
           fill: Buffer.from(crypto.getRandomValues(new Uint8Array(60_000)))
             .toString('base64')
             .repeat(12),
@@ -253,8 +301,13 @@ describe('ingestion', () => {
     expect(await mistakes(eventOf({ datacontenttype: 7 }))).toEqual(['value_error body.datacontenttype']);
     expect(await mistakes(eventOf({ data: [] }))).toEqual(['value_error body.data']);
     expect(await mistakes(eventOf({ data: 'x' }))).toEqual(['value_error body.data']);
-    expect(await mistakes(eventOf({ data: {} }))).toEqual(['value_error body.data']);
-    expect(await mistakes(eventOf({ data: undefined }))).toEqual(['value_error body.data']);
+    const missing = ['value', 'chat_session_id', 'persona_id'].map((name) => `missing body.data.${name}`);
+    expect(await mistakes(eventOf({ data: {} }))).toEqual(missing);
+    expect(await mistakes(eventOf({ data: undefined }))).toEqual(missing);
+    expect(await mistakes(eventOf({ source: 'atrium' }))).toEqual(['value_error body.source']);
+    for (const type of ['Chat.create', 'chat..create', '.chat', 'chat.', 'chat create', 'chat/create', 'é']) {
+      expect(await mistakes(eventOf({ type }))).toEqual(['value_error body.type']);
+    }
     expect(await mistakes(eventOf({ data_base64: 'eA==' }))).toEqual(['value_error body.data_base64']);
     expect(await mistakes(eventOf({ datacontenttype: 'text/xml' }))).toEqual([
       'value_error body.datacontenttype',
@@ -336,13 +389,63 @@ describe('ingestion', () => {
     expect(bodyOf<{ detail: Entry[] }>(refused, 422).detail.length).toBeLessThanOrEqual(1020);
   });
 
+  test('keeps data with a value, whatever an event of a type of its own says', async () => {
+    const metrics = await freshMetrics();
+    const source = freshSource();
+    const sent = [undefined, null, {}, { value: null, a: 1 }, { value: 0 }, { value: '7.5' }, { value: [1] }];
+    const events = sent.map((data, index) =>
+      eventOf({ id: String(index), source, type: 'own.type_2-x', data }),
+    );
+    expectStatus(await metrics.sendAll(events), 202);
+    const items = await metrics.stored(source, sent.length);
+    const kept = items.sort((a, b) => a.event_id.localeCompare(b.event_id)).map(({ data }) => data);
+    expect(kept).toEqual([
+      { value: 1 },
+      { value: 1 },
+      { value: 1 },
+      { value: 1, a: 1 },
+      { value: 0 },
+      { value: '7.5' },
+      { value: [1] },
+    ]);
+    const { text } = await metrics.get('summary', { type: 'own' });
+    expect(JSON.parse(text)).toMatchObject({ total: { events: 7, value: 11.5 } });
+  });
+
+  test('takes events of the interface with exactly their fields, and others beside them', async () => {
+    const metrics = await freshMetrics();
+    const source = freshSource();
+    for (const [type, fields] of Object.entries(INTERFACE_FIELDS)) {
+      const data: Record<string, unknown> = Object.fromEntries(
+        Object.entries(fields).map(([name, kind]) => [name, GOOD[kind]]),
+      );
+      const event = (changed: Record<string, unknown>) =>
+        eventOf({ source, type, data: { ...data, ...changed } });
+      expectStatus(await metrics.send(event({ extra: { a: 1 } })), 202);
+      const wrong = Object.entries(fields).flatMap(([name, kind]) => [
+        event({ [name]: undefined }),
+        event({ [name]: null }),
+        ...Object.entries(GOOD)
+          .filter(([other]) => other !== kind)
+          .map(([, value]) => event({ [name]: value })),
+        ...(kind === 'integer' ? [event({ [name]: 1.5 })] : []),
+      ]);
+      const { results, detail } = bodyOf<Ingested & { detail: Entry[] }>(await metrics.sendAll(wrong), 422);
+      expect(results.map(({ status }) => status)).toEqual(wrong.map(() => 'rejected'));
+      for (const { loc } of detail) expect(loc.slice(0, 3)).toEqual(['body', expect.any(Number), 'data']);
+      expect(new Set(detail.map(({ loc }) => loc[3]))).toEqual(new Set(Object.keys(fields)));
+      for (const { error } of results) expect(error).toMatch(/^data\.\w+: /);
+    }
+    await metrics.stored(source, Object.keys(INTERFACE_FIELDS).length);
+  });
+
   test('takes an event without time, subject and data', async () => {
     const metrics = await freshMetrics();
     const source = freshSource();
     const before = Date.now();
     expectStatus(await metrics.send({ specversion: '1.0', id: '1', source, type: 'own.type' }), 202);
     const [item] = await metrics.stored(source, 1);
-    expect(item).toMatchObject({ subject: '', data: {} });
+    expect(item).toMatchObject({ subject: '', data: { value: 1 } });
     expect(Math.abs(Date.parse(`${item?.time}Z`) - before)).toBeLessThan(10_000);
   });
 });

@@ -114,7 +114,6 @@ describe('retrieval', () => {
     const windowed = (await metrics.page({ size: 1, from_date: '2020-01-01 00:00:00.000' })).next_page ?? '';
     const flipped = `${given?.slice(0, 5)}${given?.[5] === 'A' ? 'B' : 'A'}${given?.slice(6)}`;
     for (const cursor of [
-      windowed,
       flipped,
       given?.slice(0, -1) ?? '',
       `${given}A`,
@@ -126,7 +125,22 @@ describe('retrieval', () => {
       const answer = await metrics.get('by_created_at', { cursor, size: 10 });
       expect(bodyOf<object>(answer, 400)).toEqual({ detail: 'Invalid cursor value' });
     }
-    expectStatus(await other.get('by_created_at', { cursor: given ?? '' }), 400);
+    for (const answer of [
+      await other.get('by_created_at', { cursor: given ?? '' }),
+      await metrics.get('by_created_at', { cursor: windowed, size: 10 }),
+    ]) {
+      expect(bodyOf<{ detail: string }>(answer, 400).detail).toContain(
+        'belongs to another workspace or window',
+      );
+    }
+  });
+
+  test('a blank cursor is the first page', async () => {
+    const first = await metrics.page({ size: 3 });
+    for (const cursor of ['', ' ', '   ', '\t']) {
+      expect((await metrics.page({ size: 3, cursor })).items).toEqual(first.items);
+      expectStatus(await metrics.get('summary', { cursor }), 200);
+    }
   });
 
   test('takes bounds at the ends of time, and refuses those beyond', async () => {

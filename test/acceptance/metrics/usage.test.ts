@@ -59,8 +59,9 @@ describe('who may', () => {
 describe('summaries', () => {
   test('sums by type, day, hour, subject and source, below a prefix, page by page', async () => {
     const metrics = await freshMetrics();
+    const rest = { message_id: 1, chat_session_id: 1, is_positive: true, feedback_text: '', provider: 'key' };
     const of = (type: string, subject: string, source: string, value: unknown) =>
-      eventOf({ type, subject, source, data: { value } });
+      eventOf({ type, subject, source, data: { value, ...rest } });
     const events = [
       of('messages.user.new', 'ada@example.com', 'web', '1'),
       of('messages.user.new', 'bob@example.com', 'web', '1'),

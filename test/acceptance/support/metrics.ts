@@ -36,13 +36,16 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export const BATCH = 'application/cloudevents-batch+json';
 export const STRUCTURED = 'application/cloudevents+json';
 
+/** What an event of the type `chat.create` says. */
+export const CHAT_DATA = { value: '1', persona_id: 0, chat_session_id: 17 };
+
 /** An event that is right, but for what is given. */
 export const eventOf = (fields: CloudEventFields = {}): CloudEventFields => ({
   specversion: '1.0',
   id: crypto.randomUUID(),
   source: 'test',
   type: 'chat.create',
-  data: { value: '1' },
+  data: CHAT_DATA,
   ...fields,
 });
 
