@@ -5,7 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import type { ChatPart, StreamChat } from '../gateway/chat-call.ts';
 import { type Agent, type FindAgent, replyTo } from './agents.ts';
 import type { Knowledge, Passage } from './knowledge/knowledge.ts';
-import { TURN_TIMEOUT_MS } from './limits.ts';
+import { ANSWER_LENGTH_MAX, TURN_TIMEOUT_MS } from './limits.ts';
 import type { Memory } from './memory.ts';
 import { bytesOfTokens, toPrompt } from './prompt.ts';
 import type { Answer, Turn } from './turn.ts';
@@ -110,6 +110,7 @@ async function collect(
     // No database holds a NUL.
     const delta = part.text.replaceAll('\0', '');
     text += delta;
+    if (text.length > ANSWER_LENGTH_MAX) throw upstreamFailed("The model's answer is too long");
     onText(delta);
   }
   throw upstreamFailed('The model broke off its answer');

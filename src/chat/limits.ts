@@ -8,6 +8,8 @@ export const RETRY_AFTER_SECONDS = 2;
 
 /** UTF-8 bytes of one message: more than models read, and less than a request may have. */
 export const MESSAGE_BYTES_MAX = 524_288;
+/** Characters of an answer: more than models say. */
+export const ANSWER_LENGTH_MAX = 4_194_304;
 /** A page of messages ends with the one that takes their texts beyond this. */
 export const PAGE_BYTES_MAX = 4_194_304;
 /** Characters of what channels name, and of titles. */

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import type { Agent } from '../../src/chat/agents.ts';
 import { createGenerate } from '../../src/chat/generate.ts';
+import { ANSWER_LENGTH_MAX } from '../../src/chat/limits.ts';
 import { createMemory } from '../../src/chat/memory.ts';
 import type { StreamChat } from '../../src/gateway/chat-call.ts';
 import { silentLog } from '../support/database.ts';
@@ -49,6 +50,27 @@ test('the reason to stop is what is thrown', async () => {
   leave(new Error('the service ends'));
   await expect(made).rejects.toThrow('the service ends');
   model.release();
+});
+
+test('a model that does not come to an end is cut off, and its answer is none', async () => {
+  let said = 0;
+  let ended = false;
+  const streamChat: StreamChat = async function* () {
+    try {
+      for (;;) {
+        said += 1;
+        yield { type: 'delta', text: 'x'.repeat(ANSWER_LENGTH_MAX / 8) };
+      }
+    } finally {
+      ended = true;
+    }
+  };
+  const { made } = generateWith(streamChat, 'x');
+  await expect(made).rejects.toMatchObject({
+    kind: 'upstream-failed',
+    message: "The model's answer is too long",
+  });
+  expect([said, ended]).toEqual([9, true]);
 });
 
 test('NULs and halves of surrogate pairs do not reach the database, whole pairs in two deltas do', async () => {
