@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
 import { type Answer, createLocalClient } from './admin/local-client.ts';
-import { type Row, renderFields, renderHelp, renderRefusal, renderTable } from './admin/render.ts';
+import {
+  type Row,
+  renderFields,
+  renderHelp,
+  renderRefusal,
+  renderSums,
+  renderTable,
+} from './admin/render.ts';
 import { createBotAdministration } from './bots/index.ts';
 import { createAgentAdministration } from './chat/index.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -13,7 +20,7 @@ import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDatabase } from './database.ts';
 import { createSearchMaintenance } from './documents/index.ts';
-import { MODEL_USAGE_PROJECTION } from './gateway/index.ts';
+import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { createUsage } from './usage/index.ts';
@@ -61,6 +68,7 @@ async function main(words: readonly string[]): Promise<void> {
         ...createAgentAdministration(sql, access.requireWorkspace),
         ...bots,
         ...usage.routes,
+        ...createModelUsageAdministration({ sql, describeKeys: access.describeKeys, clock: systemClock }),
       ],
       log,
     });
@@ -68,7 +76,8 @@ async function main(words: readonly string[]): Promise<void> {
     const principal = trustedOperator(typed.path['workspace_id'] ?? '');
     const ask = async (query: Record<string, string>): Promise<Answer> => {
       const { command, path, body } = typed;
-      const answer = await call({ operation: command.operation, path, query, body, principal });
+      const asked = { ...typed.query, ...query };
+      const answer = await call({ operation: command.operation, path, query: asked, body, principal });
       if (answer.status >= 400) throw new Refused(renderRefusal(command, answer.body));
       return answer;
     };
@@ -105,6 +114,8 @@ async function run(
   if (!command.words.endsWith(' list')) {
     const { body } = await ask({});
     if (json) return `${JSON.stringify(body ?? {})}\n`;
+    const { items, total } = (body ?? {}) as { items?: Row[]; total?: Row };
+    if (items !== undefined && total !== undefined) return renderSums(items, total);
     return body === undefined ? 'Done.\n' : renderOne(body as Row);
   }
   const rows: Row[] = [];

@@ -21,7 +21,7 @@ import { sessionRoutes } from './routes/session.ts';
 import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { createSessions } from './sessions.ts';
-import { createKeyStore } from './store/keys.ts';
+import { createKeyStore, type KeyDescription } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createUserStore, type UserReference } from './store/users.ts';
 import { createWorkspaceStore } from './store/workspaces.ts';
@@ -30,7 +30,7 @@ import { createUsers } from './users.ts';
 import { administratorOf } from './workspace-names.ts';
 import { createWorkspaces } from './workspaces.ts';
 
-export { explainWorkspaceName } from './workspace-names.ts';
+export { explainWorkspaceName, WORKSPACE_NAME_FORM } from './workspace-names.ts';
 
 export type AccessDeps = {
   sql: Sql;
@@ -48,6 +48,8 @@ export type Access = {
   findUser(reference: UserReference): Promise<{ id: string; email: string } | undefined>;
   /** Likewise, by e-mail in lower case. */
   findUserByEmail(workspaceId: string, email: string): Promise<{ id: string } | undefined>;
+  /** What people know keys of the workspace by, revoked ones included; ids that none has are left out. */
+  describeKeys(workspaceId: string, ids: readonly string[]): Promise<KeyDescription[]>;
   /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
   bootstrap(request: BootstrapRequest): Promise<BootstrapOutcome>;
@@ -101,6 +103,7 @@ export function createAccess({ sql, invalidation, record, clock, log }: AccessDe
     ],
     findUser: stores.users.find,
     findUserByEmail: stores.users.findByEmail,
+    describeKeys: stores.keys.describe,
     requireWorkspace,
     bootstrap: createBootstrap({ sql, clock, log }),
   };

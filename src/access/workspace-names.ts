@@ -1,6 +1,9 @@
 /** How a workspace's name is written: it stands in URLs and at the head of every object key. */
 export const WORKSPACE_NAME_PATTERN = '^[a-z0-9][a-z0-9-]{1,62}$';
 
+/** The same in words. */
+export const WORKSPACE_NAME_FORM = '2 to 63 of a-z, 0-9 and -, the first no -, such as acme';
+
 const PATTERN = new RegExp(WORKSPACE_NAME_PATTERN);
 
 export const isWorkspaceName = (text: string): boolean => PATTERN.test(text);
@@ -17,7 +20,7 @@ export const isReservedWorkspaceName = (name: string): boolean => RESERVED.has(n
 
 /** What is expected of a workspace's name, where the text can't be one. */
 export function explainWorkspaceName(text: string): string | undefined {
-  if (!isWorkspaceName(text)) return `a name that matches ${WORKSPACE_NAME_PATTERN}`;
+  if (!isWorkspaceName(text)) return WORKSPACE_NAME_FORM;
   return isReservedWorkspaceName(text) ? 'a name that is not reserved' : undefined;
 }
 

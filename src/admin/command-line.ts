@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { COMMANDS, type Command } from './commands.ts';
+import { GROUPS } from './groups.ts';
 import { OPTIONS, type Option, type OptionName, type Place } from './options.ts';
 
 /** A command line that no command understands; the message is one line. */
@@ -9,27 +10,63 @@ export type Invocation = {
   command: Command;
   /** The operation's path parameters. */
   path: Record<string, string>;
+  query: Record<string, string>;
   /** Undefined where nothing goes into it. */
   body: Record<string, unknown> | undefined;
   json: boolean;
 };
 
-/** What was typed: something to do, or a question about all commands or one. */
-export type CommandLine = Invocation | { help: Command | undefined };
+/** What was typed: something to do, or a question about one command, those of a group, or all. */
+export type CommandLine = Invocation | { help: Command | string | undefined };
 
 /** Reads the command line. Spans of time count from `now`. Throws UsageError. */
 export function parseCommandLine(words: readonly string[], now: Date): CommandLine {
   const [area = '', verb = '', ...rest] = words;
-  const asksForHelp =
-    words.length === 0 || words.includes('--help') || words.includes('-h') || area === 'help';
+  if (area === 'help') return parseCommandLine([...words.slice(1), '--help'], now);
+  const asksForHelp = words.includes('--help') || words.includes('-h');
   const command = COMMANDS.find((each) => each.words === `${area} ${verb}`);
+  if (command === undefined) {
+    if (words.length === 0 || area.startsWith('-')) return { help: undefined };
+    if (area in GROUPS && (verb === '' || verb.startsWith('-'))) return { help: area };
+    throw new UsageError(`there is no command "${`${area} ${verb}`.trim()}"; ${suggest(area, verb)}`);
+  }
   if (asksForHelp) return { help: command };
-  if (command === undefined)
-    throw new UsageError(`there is no command "${`${area} ${verb}`.trim()}"; see --help`);
   const { values, positionals } = parseOptions(command, rest);
   const { json, ...given } = values;
   const placed = place(command, { given, argument: readArgument(command, positionals), now });
   return { command, ...placed, json: json === true };
+}
+
+/** The command that was probably meant, or where the commands are listed. */
+function suggest(area: string, verb: string): string {
+  const typed = `${area} ${verb}`.trim();
+  const nearest = nearestOf(typed, verb === '' ? Object.keys(GROUPS) : COMMANDS.map(({ words }) => words));
+  if (nearest !== undefined) return `did you mean "${nearest}"?`;
+  return `see bun run admin ${area in GROUPS ? `${area} ` : ''}--help`;
+}
+
+/** The one that the fewest changed letters lead to, if they are few. */
+function nearestOf(typed: string, names: readonly string[]): string | undefined {
+  if (typed.length > TYPED_MAX) return undefined;
+  const distances = names.map((name) => ({ name, distance: editDistance(typed, name) }));
+  const [first] = distances.sort((a, b) => a.distance - b.distance);
+  return first !== undefined && first.distance <= Math.max(2, typed.length / 4) ? first.name : undefined;
+}
+
+const TYPED_MAX = 64;
+
+/** Levenshtein's distance: insertions, deletions and replacements of single letters. */
+function editDistance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...a].entries()) {
+    const row = [i + 1];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (above[j - 1] ?? 0) + (letter === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    above = row;
+  }
+  return above.at(-1) ?? 0;
 }
 
 type Values = Record<string, string | boolean | undefined>;
@@ -68,8 +105,11 @@ function readArgument({ words, argument }: Command, positionals: string[]): stri
 function place(
   command: Command,
   { given, argument, now }: { given: Values; argument: string | undefined; now: Date },
-): Pick<Invocation, 'path' | 'body'> {
-  const request: { path: Record<string, string>; body?: Record<string, unknown> } = { path: {} };
+): Pick<Invocation, 'path' | 'query' | 'body'> {
+  const request: Pick<Invocation, 'path' | 'query'> & { body?: Record<string, unknown> } = {
+    path: {},
+    query: {},
+  };
   if (command.argument !== undefined) put(request, command.argument.place, argument);
   for (const name of [...command.required, ...command.optional]) {
     const { place, read, stands } = optionOf(name);
@@ -78,7 +118,7 @@ function place(
     put(request, place, typeof value === 'boolean' ? stands : (read?.(value, now) ?? value));
   }
   if (command.defaultName !== undefined) request.body = { name: given[command.defaultName], ...request.body };
-  return { path: request.path, body: request.body };
+  return { path: request.path, query: request.query, body: request.body };
 }
 
 /** Sets the value at its place, in new objects where the way there has none. */

@@ -1,6 +1,7 @@
 // The commands: operations of the interface, where what an option may hold is the operation's to say, and work on
 // search that only the command line offers.
 
+import { WORKSPACE_NAME_FORM } from '../access/index.ts';
 import type { OptionName, Place } from './options.ts';
 
 export type Command = {
@@ -9,8 +10,8 @@ export type Command = {
   /** The operation's name, or that of the work on search. */
   operation: string;
   meaning: string;
-  /** The one argument without a name. */
-  argument?: { place: Place; value: string };
+  /** The one argument without a name; `form`: how it is written, in words. */
+  argument?: { place: Place; value: string; form?: string };
   /** The option whose value is the name when none is given. */
   defaultName?: OptionName;
   required: readonly OptionName[];
@@ -36,7 +37,7 @@ export const COMMANDS: readonly Command[] = [
     words: 'workspaces create',
     operation: 'access.create-workspace',
     meaning: 'create a workspace',
-    argument: { place: ['body', 'id'], value: 'name' },
+    argument: { place: ['body', 'id'], value: 'name', form: WORKSPACE_NAME_FORM },
     required: [],
     optional: ['name'],
   },
@@ -173,6 +174,13 @@ export const COMMANDS: readonly Command[] = [
     argument: BOT,
     required: WORKSPACE,
     optional: [],
+  },
+  {
+    words: 'model-usage show',
+    operation: 'models.usage',
+    meaning: 'show requests, tokens, cost and times of models, in sums',
+    required: WORKSPACE,
+    optional: ['by', 'from', 'to'],
   },
   {
     words: 'dead-letters list',

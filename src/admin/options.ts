@@ -3,7 +3,7 @@
 import { parseJson } from '../core/json.ts';
 
 /** Where in an operation's request a value goes. */
-export type Place = readonly ['path' | 'body', ...string[]];
+export type Place = readonly ['path' | 'query' | 'body', ...string[]];
 
 export type Option = {
   place: Place;
@@ -100,6 +100,17 @@ export const OPTIONS = {
     meaning: 'slash commands: [{"id", "name", "reply" or "agent_id"}]',
     read: readJson,
   },
+  by: {
+    place: ['query', 'group_by'],
+    value: 'what',
+    meaning: 'model, target, key, endpoint, outcome, hour or day (default: model)',
+  },
+  from: {
+    place: ['query', 'from'],
+    value: 'time',
+    meaning: 'start, a date with or without time (default: 30 days ago)',
+  },
+  to: { place: ['query', 'to'], value: 'time', meaning: 'end, a date with or without time (default: now)' },
   repair: { place: ['body', 'repair'], stands: true, meaning: 'make anew what differs' },
 } as const satisfies Record<string, Option>;
 

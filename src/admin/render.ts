@@ -2,6 +2,7 @@
 
 import { findOption } from './command-line.ts';
 import { COMMANDS, type Command } from './commands.ts';
+import { GROUPS } from './groups.ts';
 import { OPTIONS, type Option, type OptionName } from './options.ts';
 
 export type Row = Record<string, unknown>;
@@ -12,9 +13,16 @@ Works on the database that the environment names (see bun run start --help), whe
 Exit codes: 0 done, 1 refused or failed, 2 not understood.
 `;
 
-/** The help of one command, or of all. */
-export function renderHelp(command: Command | undefined): string {
-  const commands = command === undefined ? COMMANDS : [command];
+const MORE = `The options of commands: bun run admin <group> --help, such as bun run admin keys --help
+With --json every command prints its answer as JSON.`;
+
+/** The help of one command, of a group's, or of all: their options stand in the first two alone. */
+export function renderHelp(about: Command | string | undefined): string {
+  if (about === undefined) return [HEAD, ...Object.keys(GROUPS).flatMap(renderGroup), MORE, ''].join('\n');
+  const commands = typeof about === 'string' ? commandsOf(about) : [about];
+  const [first] = commands;
+  const { example } = GROUPS[first?.words.split(' ')[0] ?? ''] ?? { example: '' };
+  const shows = commands.some(({ words }) => example.startsWith(`${words} `));
   const names = new Set(commands.flatMap((each) => [...each.required, ...each.optional]));
   const lines = alignColumns(commands.map((each) => [`  ${renderSynopsis(each)}`, each.meaning]));
   const options = alignColumns([
@@ -22,7 +30,25 @@ export function renderHelp(command: Command | undefined): string {
     ['  --json', 'print the answer as JSON'],
     ['  --help', 'print this, or with a command, what is about that command'],
   ]);
-  return [HEAD, 'Commands:', ...lines, '', 'Options:', ...options, ''].join('\n');
+  return [
+    HEAD,
+    'Commands:',
+    ...lines,
+    '',
+    'Options:',
+    ...options,
+    '',
+    ...(shows ? ['Example:', `  bun run admin ${example}`, ''] : []),
+  ].join('\n');
+}
+
+const commandsOf = (group: string): Command[] =>
+  COMMANDS.filter(({ words }) => words.startsWith(`${group} `));
+
+function renderGroup(name: string): string[] {
+  const lines = commandsOf(name).map((each) => [`  ${renderSynopsis(each)}`, each.meaning]);
+  const { meaning, example } = GROUPS[name] ?? { meaning: '', example: '' };
+  return [`${name}: ${meaning}`, ...alignColumns(lines), `  For example: bun run admin ${example}`, ''];
 }
 
 function renderSynopsis({ words, argument, required, optional }: Command): string {
@@ -49,6 +75,13 @@ export function renderTable(rows: readonly Row[]): string {
   return `${alignColumns([columns, ...cells]).join('\n')}\n`;
 }
 
+/** Sums of groups under the headings of their fields, and the sum of them all. */
+export function renderSums(items: readonly Row[], total: Row): string {
+  const columns = Object.keys(items[0] ?? {});
+  const last = Object.fromEntries(columns.map((name) => [name, name === 'group' ? 'total' : total[name]]));
+  return renderTable(items.length === 0 ? [] : [...items, last]);
+}
+
 /** One thing's fields, a line each. */
 export const renderFields = (row: Row): string =>
   `${alignColumns(Object.entries(row).map(([name, value]) => [name, renderValue(value)])).join('\n')}\n`;
@@ -57,8 +90,14 @@ export const renderFields = (row: Row): string =>
 export function renderRefusal(command: Command, body: unknown): string {
   const detail = (body as { detail?: unknown }).detail;
   if (!Array.isArray(detail)) return renderValue(detail);
-  const mistakes = (detail as { loc: (string | number)[]; msg: string }[]).map(
-    ({ loc, msg }) => `${findOption(command, loc) ?? loc.join('.')}: ${msg}`,
+  const { argument } = command;
+  const mistakes = (detail as { type: string; loc: (string | number)[]; msg: string }[]).map(
+    ({ type, loc, msg }) => {
+      const name = findOption(command, loc) ?? loc.join('.');
+      const isForm =
+        type === 'string_pattern_mismatch' && argument?.form !== undefined && name === `<${argument.value}>`;
+      return `${name}: ${isForm ? `expected ${argument?.form}` : msg}`;
+    },
   );
   return renderValue(mistakes.join('; '));
 }

@@ -23,7 +23,7 @@ import { createReserve } from './estimate.ts';
 import { createExecute } from './execute.ts';
 import { createGatewayHealth } from './health.ts';
 import { createLocalModels } from './local/answer.ts';
-import { createModelUsage } from './operations/model-usage.ts';
+import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts';
 import { createReach } from './reach.ts';
 import { modelCallRoutes } from './routes/model-calls.ts';
 import { modelUsageRoutes } from './routes/model-usage.ts';
@@ -45,10 +45,16 @@ export type GatewayDeps = {
   /** False where a proxy stands between, and a connection of our own would tell nothing. */
   connectsDirectly: boolean;
   embed: EmbedTexts;
+  describeKeys: DescribeKeys;
   record: RecordEvent;
   clock: Clock;
   log: Logger;
 };
+
+/** The accounts alone, also for the command line. */
+export const createModelUsageAdministration = (
+  deps: Pick<GatewayDeps, 'describeKeys' | 'clock'> & { sql: Sql },
+): Route[] => modelUsageRoutes(createModelUsage({ ...deps, store: createModelUsageStore(deps.sql) }));
 
 export function createGateway(deps: GatewayDeps): {
   routes: Route[];
@@ -85,7 +91,7 @@ export function createGateway(deps: GatewayDeps): {
         workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current }),
         models: createModels(current),
       }),
-      ...modelUsageRoutes(createModelUsage({ store: createModelUsageStore(sql), clock })),
+      ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
     ],
     streamChat: createStreamChat({ serve, catalogue: current }),
     embeddingModels: async () => idsOf(await current(), 'embeddings'),

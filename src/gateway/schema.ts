@@ -124,6 +124,16 @@ const sums = {
   latency_ms: Type.Union([Type.Number(), Type.Null()], { description: 'Mean, to the last byte.' }),
   first_event_ms: Type.Union([Type.Number(), Type.Null()], { description: 'Mean, of those that streamed.' }),
 };
+const UsedKey = Type.Object(
+  {
+    name: Type.String(),
+    prefix: Type.String(),
+    user_email: Type.Union([Type.String(), Type.Null()], {
+      description: 'Null where the person was deleted.',
+    }),
+  },
+  { $id: 'UsedKey' },
+);
 const ModelUsageSums = Type.Object(sums, { $id: 'ModelUsageSums' });
 export type ModelUsageSums = Static<typeof ModelUsageSums>;
 export const ModelUsageRead = Type.Object(
@@ -131,7 +141,17 @@ export const ModelUsageRead = Type.Object(
     from: Type.String({ format: 'date-time' }),
     to: Type.String({ format: 'date-time' }),
     group_by: Type.String(),
-    items: Type.Array(Type.Object({ group: Type.String(), ...sums })),
+    items: Type.Array(
+      Type.Object({
+        group: Type.String(),
+        key: Type.Optional(
+          Type.Union([UsedKey, Type.Null()], {
+            description: 'With `group_by=key`: what people know the key by; null where nobody sent one.',
+          }),
+        ),
+        ...sums,
+      }),
+    ),
     total: ModelUsageSums,
   },
   { $id: 'ModelUsage' },

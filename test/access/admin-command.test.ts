@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseCommandLine } from '../../src/admin/command-line.ts';
+import { COMMANDS } from '../../src/admin/commands.ts';
+import { GROUPS } from '../../src/admin/groups.ts';
 import { type Administration, START_TIMEOUT_MS, startAdministration, WORKSPACE } from './administration.ts';
 
 const ADMIN = join(import.meta.dir, '../../src/admin.ts');
@@ -100,6 +105,7 @@ test(
 );
 
 const REFUSED: [string, string][] = [
+  ['workspaces create Acme', '<name>: expected 2 to 63 of a-z, 0-9 and -, the first no -, such as acme'],
   ['workspaces create admin', '<name>: Value error, this name is reserved'],
   [`workspaces create ${WORKSPACE}`, 'A workspace of this name exists'],
   ['keys list --workspace nowhere', 'Workspace not found'],
@@ -127,8 +133,11 @@ test.each(REFUSED)(
 );
 
 const NOT_UNDERSTOOD: [string, string][] = [
-  ['keys', 'there is no command "keys"; see --help'],
-  ['keys destroy x', 'there is no command "keys destroy"; see --help'],
+  ['kesy', 'there is no command "kesy"; did you mean "keys"?'],
+  ['key creat', 'there is no command "key creat"; did you mean "keys create"?'],
+  ['keys destroy x', 'there is no command "keys destroy"; see bun run admin keys --help'],
+  ['nothing like it', 'there is no command "nothing like"; see bun run admin --help'],
+  [`keys ${'x'.repeat(100_000)}`, 'there is no command "keys xxx'],
   ['keys list', 'keys list needs --workspace'],
   ['keys create --workspace acme', 'keys create needs --scopes'],
   ['keys revoke --workspace acme', 'keys revoke needs a <key id>'],
@@ -159,13 +168,45 @@ test(
   TIMEOUT_MS,
 );
 
+test('every command is of a group, and the example of each group is understood', () => {
+  for (const { words } of COMMANDS) expect(Object.keys(GROUPS)).toContain(words.split(' ')[0] ?? '');
+  for (const [name, { example }] of Object.entries(GROUPS)) {
+    expect(example).toStartWith(`${name} `);
+    expect(parseCommandLine(example.split(' '), new Date())).not.toHaveProperty('help');
+  }
+});
+
+test(
+  'a folder without a database is refused in one line, and nothing is made there',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'atrium-admin-'));
+    const child = Bun.spawn([process.execPath, ADMIN, 'workspaces', 'list'], {
+      env: { PATH: process.env['PATH'], DATA_DIR: folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    expect(await child.exited).toBe(2);
+    expect(await new Response(child.stderr).text()).toMatch(
+      /^admin: DATA_DIR: ".*" holds no database; .*\n$/,
+    );
+    expect(readdirSync(folder)).toEqual([]);
+    rmSync(folder, { recursive: true });
+  },
+  TIMEOUT_MS,
+);
+
 test(
   'the help names every command, and with a command its options',
   async () => {
     const all = await admin('--help');
     expect(all).toMatchObject({ code: 0, err: '' });
-    for (const words of ['workspaces create', 'users delete', 'keys rotate'])
-      expect(all.out).toContain(words);
+    for (const { words } of COMMANDS) expect(all.out).toContain(`  ${words}`);
+    for (const typed of ['keys', 'keys --help', 'help keys']) {
+      const group = await admin(typed);
+      expect(group).toMatchObject({ code: 0, err: '' });
+      expect(group.out).toContain('keys create --workspace acme --scopes');
+      expect(group.out).toContain('--grace-seconds <n>');
+      expect(group.out).not.toContain('users create');
+    }
     const one = await admin('keys rotate --help');
     expect(one.out).toContain('--grace-seconds <n>');
     expect(one.out).not.toContain('workspaces create');

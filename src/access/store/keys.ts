@@ -43,6 +43,9 @@ export type LiveKey = {
   lastUsedAt: Date | null;
 };
 
+/** What people know a key by. */
+export type KeyDescription = { id: string; name: string; prefix: string; userEmail: string | null };
+
 /** Which key of which workspace. */
 export type KeyReference = { workspaceId: string; keyId: string };
 
@@ -85,6 +88,13 @@ export function createKeyStore(sql: Transaction) {
         WHERE keys.workspace_id = ${workspaceId} AND revoked_at IS NULL
           AND ${after === undefined ? sql`true` : sql`(keys.created_at, keys.id) < (${after.createdAt}, ${after.id}::uuid)`}
         ORDER BY keys.created_at DESC, keys.id DESC LIMIT ${limit + 1}`;
+    },
+
+    /** Revoked ones, too; `userEmail` is null where the person was deleted. */
+    describe(workspaceId: string, ids: readonly string[]): Promise<KeyDescription[]> {
+      return sql<KeyDescription[]>`
+        SELECT keys.id, keys.name, prefix, email AS "userEmail" FROM keys LEFT JOIN users ON users.id = user_id
+        WHERE keys.workspace_id = ${workspaceId} AND keys.id::text = ANY (${sql.array([...ids])}::text[])`;
     },
 
     async find(reference: KeyReference): Promise<FoundKey | undefined> {

@@ -9,11 +9,27 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const WINDOW_DEFAULT_MS = 30 * DAY_MS;
 
+/** Given by whose keys they are; ids that no key has are left out. */
+export type DescribeKeys = (
+  workspaceId: string,
+  ids: readonly string[],
+) => Promise<{ id: string; name: string; prefix: string; userEmail: string | null }[]>;
+
+type ModelUsageDeps = { store: ModelUsageStore; describeKeys: DescribeKeys; clock: Clock };
+type UsedKey = { name: string; prefix: string; user_email: string | null };
+
 /**
  * What models were used for in whole hours: `from` is cut down to its hour, `to` filled up. Throws ValidationFailure for
  * times that are none, windows that end before they begin, and windows of more than a year.
  */
-export function createModelUsage({ store, clock }: { store: ModelUsageStore; clock: Clock }) {
+export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps) {
+  /** `group_by=key` groups by ids, which nobody knows keys by. */
+  const namesOfKeys = async (workspaceId: string, ids: string[]): Promise<Map<string, UsedKey>> => {
+    const described = await describeKeys(workspaceId, ids);
+    return new Map(
+      described.map(({ id, name, prefix, userEmail }) => [id, { name, prefix, user_email: userEmail }]),
+    );
+  };
   return async (
     workspaceId: string,
     wanted: { from?: string | undefined; to?: string | undefined; groupBy: Grouping },
@@ -30,11 +46,17 @@ export function createModelUsage({ store, clock }: { store: ModelUsageStore; clo
     }
     const window = { workspaceId, from: new Date(from), to: new Date(to) };
     const rows = await store.sum(window, wanted.groupBy);
+    const ids = wanted.groupBy === 'key' ? rows.map(({ group }) => group) : undefined;
+    const names = ids === undefined ? undefined : await namesOfKeys(workspaceId, ids);
     return {
       from: window.from.toISOString(),
       to: window.to.toISOString(),
       group_by: wanted.groupBy,
-      items: rows.map((row) => ({ group: row.group, ...render(row) })),
+      items: rows.map((row) => ({
+        group: row.group,
+        ...(names === undefined ? {} : { key: names.get(row.group) ?? null }),
+        ...render(row),
+      })),
       total: render(rows.reduce(add, NOTHING)),
     };
   };

@@ -226,6 +226,30 @@ describe('the sums', () => {
     expect(body.total.requests).toBe(0);
   });
 
+  test('name the keys and the people of whom they tell, revoked ones too', async () => {
+    const made = await client.call('POST', `/admin/api/workspaces/${WORKSPACE}/keys`, {
+      key: gateway.key,
+      json: { name: 'reports', scopes: ['models'], user_email: 'ada@example.com' },
+    });
+    const { id, key, prefix } = bodyOf<{ id: string; key: string; prefix: string }>(made, 201);
+    const json = { model: 'echo', messages: [{ role: 'user', content: 'hello' }] };
+    expectStatus(await client.call('POST', '/v1/chat/completions', { key, json }), 200);
+    expectStatus(
+      await client.call('DELETE', `/admin/api/workspaces/${WORKSPACE}/keys/${id}`, { key: gateway.key }),
+      204,
+    );
+    const item = await eventually('the account', async () => {
+      const { items } = await client.usage({ group_by: 'key' });
+      return items.find(({ group }) => group === id);
+    });
+    expect(item).toMatchObject({
+      requests: 1,
+      key: { name: 'reports', prefix, user_email: 'ada@example.com' },
+    });
+    const [byModel] = (await client.usage({ group_by: 'model' })).items;
+    expect(byModel).not.toHaveProperty('key');
+  });
+
   test('are for administrators of the workspace alone', async () => {
     const path = `/admin/api/workspaces/${WORKSPACE}/model-usage`;
     const { key: plain } = await client.newKey({}, ['models']);

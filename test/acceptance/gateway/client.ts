@@ -20,7 +20,7 @@ export type UsageSums = {
   total_tokens: number;
   cost: number;
 };
-export type ModelUsage = { items: (UsageSums & { group: string })[]; total: UsageSums };
+export type ModelUsage = { items: (UsageSums & { group: string; key?: object | null })[]; total: UsageSums };
 
 export type KeyLimits = {
   requests_per_minute?: number;

@@ -1,0 +1,32 @@
+/** What the first words of commands stand for, each with an example. */
+export const GROUPS: Readonly<Record<string, { meaning: string; example: string }>> = {
+  workspaces: {
+    meaning: 'organisations, teams or products, whose people, keys and data are apart',
+    example: 'workspaces create acme',
+  },
+  users: {
+    meaning: 'the people of a workspace',
+    example: 'users create --workspace acme --email ada@example.com',
+  },
+  keys: {
+    meaning: 'what applications and people identify themselves with',
+    example: 'keys create --workspace acme --scopes documents:read,metrics --expires 90d',
+  },
+  agents: {
+    meaning: 'who answers in conversations',
+    example: 'agents put helper --workspace acme --name Helper --kind persona --default',
+  },
+  bots: {
+    meaning: 'bots of chat apps',
+    example: 'bots put helper --workspace acme --mode project_number --audience 123456789012',
+  },
+  'model-usage': {
+    meaning: 'what models were used for, and by whom',
+    example: 'model-usage show --workspace acme --by key --from 2026-01-01',
+  },
+  'dead-letters': {
+    meaning: 'usage events that were accepted and that the database refused',
+    example: 'dead-letters replay --workspace acme',
+  },
+  search: { meaning: 'what searches are answered from', example: 'search verify --repair' },
+};
