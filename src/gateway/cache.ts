@@ -1,13 +1,14 @@
 // Answers kept for repetition: only of requests whose answer is determined, never across workspaces or models.
 
-import { isRawNumber, parseJson, parseJsonAsWritten } from '../core/json.ts';
+import { parseJson } from '../core/json.ts';
+import { toCacheKey } from './cache-key.ts';
 import { fromChunks, toByteStream, toChunks } from './chunks.ts';
 import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX, SHARED_WAIT_MS_MAX } from './limits.ts';
 import type { ModelCall, Served } from './model-call.ts';
 import { readMember } from './request.ts';
 import type { Model } from './targets.ts';
 import { checkAnswer, type Usage } from './usage.ts';
-import type { Json, JsonObject } from './wire.ts';
+import type { JsonObject } from './wire.ts';
 
 export type AnswerCache = {
   /** From memory where the same was answered before; else fresh, asked once however many ask at the same time. */
@@ -61,7 +62,7 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
   return {
     figures: () => ({ answers: kept.size, ...figures }),
     async serve({ call, model, serveFresh, onHit }) {
-      const key = toKey(call, model);
+      const key = toCacheKey(call, model);
       if (key === undefined) return serveFresh();
       // Whoever was first may fail, or leave: then each asks for itself, and nobody waits for a row of failures.
       const other = kept.has(key) ? undefined : coming.get(key);
@@ -154,40 +155,6 @@ function whenOver(body: ReadableStream<Uint8Array>, done: () => void): ReadableS
       return reader.cancel(reason);
     },
   });
-}
-
-/** Undefined where another answer to the same request would be as good. */
-function toKey({ endpoint, request, caller }: ModelCall, model: Model): string | undefined {
-  if (endpoint === 'images') return undefined;
-  if (endpoint !== 'embeddings' && readMember(request, 'temperature') !== 0) return undefined;
-  const several = readMember(request, 'n') ?? 1;
-  if (several !== 1) return undefined;
-  const whole = parseAsWritten(request.bytes);
-  if (whole === undefined) return undefined;
-  const { model: _, stream: __, stream_options: ___, user: ____, ...rest } = whole;
-  const hash = new Bun.CryptoHasher('sha256');
-  return hash
-    .update(JSON.stringify([caller.workspaceId, endpoint, model.id, canonical(rest)]))
-    .digest('base64');
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Undefined for what is no JSON or UTF-8 throughout: whoever is asked may read it in ways of its own. */
-function parseAsWritten(bytes: Uint8Array): JsonObject | undefined {
-  try {
-    return parseJsonAsWritten(utf8.decode(bytes)) as JsonObject;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The same value, its members in one order, its numbers as they were written. */
-function canonical(value: Json | undefined): Json {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (typeof value !== 'object' || value === null || isRawNumber(value)) return value ?? null;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([name, each]) => [name, canonical(each)]));
 }
 
 function toServed(bytes: Uint8Array, { request }: ModelCall, limits: Record<string, string>): Served {

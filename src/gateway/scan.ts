@@ -148,6 +148,17 @@ export function countItems(bytes: Uint8Array, start: number): number {
   }
 }
 
+/** Members of all objects within bytes that have been scanned, repeats included: each has its colon. */
+export function countWrittenMembers(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === COLON) count++;
+    else if (byte === QUOTE) at = skipString(bytes, at) - 1;
+  }
+  return count;
+}
+
 const WORDS = ['true', 'false', 'null'].map((word) => new TextEncoder().encode(word));
 
 function skipScalar(bytes: Uint8Array, from: number): number {

@@ -1,6 +1,7 @@
 // Answers that are kept: of requests whose answer is determined, asked once, never across workspaces.
 
 import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
 import type { ModelCall, Served } from '../../src/gateway/model-call.ts';
 import { readRequest } from '../../src/gateway/request.ts';
@@ -64,6 +65,8 @@ function setting() {
       }),
   };
 }
+
+const written = (value: unknown): [text: string, repeats: boolean] => [JSON.stringify(value), false];
 
 const textOf = async (served: Served): Promise<string> =>
   served.kind === 'whole' ? Buffer.from(served.bytes).toString() : new Response(served.body).text();
@@ -134,12 +137,66 @@ describe('another request is one', () => {
   }
 });
 
+test('one name in several objects, colons within texts, and escapes are no repeats', async () => {
+  const { serve, hits } = setting();
+  const messages = [
+    { role: 'user', content: 'a: "b": {"c": 1, "c": 2}' },
+    { role: 'user', content: '\\":\\' },
+    { '"role":': 'user', 'con:tent': [{ a: { a: { a: 1 } } }, 'é: 😀', ''] },
+  ];
+  const body = JSON.stringify({ model: 'm', temperature: 0, messages, seed: 1 });
+  await serve({ body });
+  expect((await serve({ body: ` ${body}\n` })).headers['atrium-cache']).toBe('hit');
+  expect(hits()).toBe(1);
+});
+
+test('whatever is said once is kept, and nothing that says a name twice', async () => {
+  const name = fc.oneof(
+    fc.constantFrom('a', 'b', '__proto__', 'é', '"', '\\', ':'),
+    fc.string({ maxLength: 3 }),
+  );
+  const { value } = fc.letrec<{ value: [text: string, repeats: boolean] }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null)).map((each) => written(each)),
+      fc
+        .array(tie('value'), { maxLength: 4 })
+        .map((all): [string, boolean] => [
+          `[${all.map(([text]) => text)}]`,
+          all.some(([, repeats]) => repeats),
+        ]),
+      fc
+        .array(fc.tuple(name, tie('value')), { maxLength: 4 })
+        .map((all): [string, boolean] => [
+          `{${all.map(([key, [text]]) => `${JSON.stringify(key)}:${text}`)}}`,
+          new Set(all.map(([key]) => key)).size < all.length || all.some(([, [, repeats]]) => repeats),
+        ]),
+    ),
+  }));
+  await fc.assert(
+    fc.asyncProperty(value, async ([text, repeats]) => {
+      const { serve } = setting();
+      const body = `{"model":"m","temperature":0,"messages":${text}}`;
+      expect((await serve({ body })).headers['atrium-cache']).toBe(repeats ? undefined : 'miss');
+    }),
+    { numRuns: 500 },
+  );
+});
+
 describe('is asked each time', () => {
   const bodies = {
     'what has no temperature': '{"model":"m","messages":[]}',
     'what has another one': '{"model":"m","temperature":0.1,"messages":[]}',
     'what has a text for it': '{"model":"m","temperature":"0","messages":[]}',
     'what wants several answers': '{"model":"m","temperature":0,"n":2,"messages":[]}',
+    // An upstream may take the first of two where the gateway takes the last.
+    'what says its temperature twice': '{"model":"m","temperature":1,"temperature":0,"messages":[]}',
+    'what says its messages twice': '{"model":"m","temperature":0,"messages":[1],"messages":[]}',
+    'what says a member twice with an escape': String.raw`{"model":"m","temperature":0,"seed":1,"se\u0065d":1}`,
+    'what says a member of a message twice':
+      '{"model":"m","temperature":0,"messages":[{"role":"user","content":"a","content":"a"}]}',
+    'what says an empty name twice': '{"model":"m","temperature":0,"messages":[{"":1,"":1}]}',
+    'what says __proto__ twice': '{"model":"m","temperature":0,"messages":[{"__proto__":1,"__proto__":1}]}',
   };
   for (const [name, body] of Object.entries(bodies)) {
     test(name, async () => {
