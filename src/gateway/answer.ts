@@ -4,6 +4,7 @@ import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { type EventBlocks, parseEvents, splitEvents } from './events.ts';
+import { passedHeaders } from './passed-headers.ts';
 import { checkAnswer, type Usage } from './usage.ts';
 
 export type WholeAnswer = {
@@ -118,40 +119,17 @@ function readErrorEvent(raw: string): object | undefined {
 
 const EMPTY_ERROR = { message: 'The upstream failed', type: 'upstream_error', param: null, code: null };
 
-const PASSED_HEADERS = [
-  'x-request-id',
-  'retry-after',
-  'retry-after-ms',
-  'openai-processing-ms',
-  'openai-organization',
-  'openai-project',
-  'openai-version',
-  'openai-model',
-  'x-ratelimit-limit-requests',
-  'x-ratelimit-limit-tokens',
-  'x-ratelimit-remaining-requests',
-  'x-ratelimit-remaining-tokens',
-  'x-ratelimit-reset-requests',
-  'x-ratelimit-reset-tokens',
-];
-
-/** The upstream's headers that callers may see. */
-export function passedHeaders(headers: Headers): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const name of PASSED_HEADERS) {
-    const value = headers.get(name);
-    if (value !== null) passed[name] = value;
-  }
-  return passed;
-}
-
 const RETRIED: ReadonlySet<number> = new Set([408, 409, 429]);
 
 /** A 2xx as it stands. Throws AttemptFailure where it is no JSON object. */
-export function toWholeAnswer(status: number, headers: Headers, bytes: Uint8Array): WholeAnswer {
+export function toWholeAnswer(
+  { status, headers }: Response,
+  bytes: Uint8Array,
+  spec: UpstreamSpec,
+): WholeAnswer {
   const { valid, usage } = checkAnswer(bytes);
   if (!valid) throw nonsense();
-  return { kind: 'whole', status, headers: passedHeaders(headers), bytes, usage };
+  return { kind: 'whole', status, headers: passedHeaders(headers, spec), bytes, usage };
 }
 
 /** What a status other than 2xx means to the caller. `explain`: for protocols other than OpenAI's. */
@@ -186,7 +164,7 @@ export function toRefusal(
       retryAfterMs: readRetryAfter(response.headers),
     });
   }
-  const headers = { ...passedHeaders(response.headers), 'content-type': 'application/json' };
+  const headers = { ...passedHeaders(response.headers, spec), 'content-type': 'application/json' };
   const body = { error: error ?? { ...EMPTY_ERROR, message: `The upstream answered ${status}` } };
   const answer: WholeAnswer = {
     kind: 'whole',

@@ -8,7 +8,6 @@ import {
   type Answer,
   AttemptFailure,
   nonsense,
-  passedHeaders,
   refuseError,
   type StreamAnswer,
   toRefusal,
@@ -17,6 +16,7 @@ import {
 } from './answer.ts';
 import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
 import { FAILED_LATENCY_MS, KEEP_ALIVE_MS } from './limits.ts';
+import { headersFor, passedHeaders } from './passed-headers.ts';
 import { isReached, type Reach } from './reach.ts';
 import { noteLatency, type Target, type Upstream } from './targets.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
@@ -133,10 +133,11 @@ class Run {
 
   private send(body: Uint8Array): Promise<Response> {
     const { url, headers } = addressOf(this.upstream, this.call.endpoint, this.target.model);
+    const passed = headersFor(this.upstream.spec, this.call.headers);
     return fetch(url, {
       method: 'POST',
       body: body as Uint8Array<ArrayBuffer>,
-      headers: this.call.headers === undefined ? headers : { ...this.call.headers, ...headers },
+      headers: passed === undefined ? headers : { ...passed, ...headers },
       redirect: 'manual',
       signal: this.controller.signal,
     });
@@ -152,7 +153,7 @@ class Run {
     }
     const translated =
       translation === undefined ? bytes : translateWhole(translation, bytes, this.call.modelId);
-    return toWholeAnswer(response.status, response.headers, translated);
+    return toWholeAnswer(response, translated, spec);
   }
 
   /** Waits for the first event, so that an upstream that dies before it can be replaced; but no longer than may be. */
@@ -177,7 +178,7 @@ class Run {
     this.streams = true;
     return {
       kind: 'stream',
-      headers: passedHeaders(response.headers),
+      headers: passedHeaders(response.headers, this.upstream.spec),
       first: first === 'silent' ? undefined : first,
       blocks: first === 'silent' ? startingWith(coming, blocks) : blocks,
       settle: (outcome) => this.end(outcome),

@@ -19,7 +19,7 @@ upstreams:
     embedding_inputs_max: 7
     stream_usage: false
   claude: {kind: anthropic, base_url: https://claude.example}
-  azure: {kind: azure, base_url: https://azure.example, api_version: 2024-10-21}
+  azure: {kind: azure, base_url: https://azure.example, api_version: 2024-10-21, pass_organization: true}
 models:
   gpt-4o-mini:
     endpoints: [chat, completions]
@@ -48,12 +48,21 @@ test('all that it can say is understood', () => {
     description: 'small',
     targets: [
       { model: 'gpt', weight: 3, upstream: { name: 'main' } },
-      { model: 'mini', weight: 0, upstream: { name: 'azure', kind: 'azure', apiVersion: '2024-10-21' } },
+      {
+        ...{ model: 'mini', weight: 0 },
+        upstream: { name: 'azure', kind: 'azure', apiVersion: '2024-10-21', passOrganization: true },
+      },
     ],
   });
   expect(models[0]?.targets[0]?.upstream).toEqual({
     ...{ name: 'main', kind: 'openai', baseUrl: 'https://models.example/v1', apiKey: 'sk-main' },
-    ...{ apiVersion: undefined, retries: 0, embeddingInputsMax: 7, streamUsage: false },
+    ...{
+      apiVersion: undefined,
+      retries: 0,
+      embeddingInputsMax: 7,
+      streamUsage: false,
+      passOrganization: false,
+    },
     headers: { 'x-team': 'blue', 'x-key': 'k-sk-main' },
     timeoutsMs: { connect: 1, first_byte: 2, idle: 3, total: 4 },
     concurrency: { max: 5, queue: 6 },
@@ -95,7 +104,7 @@ test('what it leaves out has defaults', () => {
       {
         weight: 1,
         upstream: {
-          ...{ kind: 'openai', retries: 2, headers: {}, streamUsage: true },
+          ...{ kind: 'openai', retries: 2, headers: {}, streamUsage: true, passOrganization: false },
           timeoutsMs: { connect: 5000, first_byte: 60_000, idle: 60_000, total: 600_000 },
         },
       },
@@ -165,6 +174,7 @@ describe('a mistake is told with its line', () => {
     ['embedding_inputs_max: 7', 'embedding_inputs_max: 0', /^line 10: /],
     ['stream_usage: false', 'stream_usage: "no"', /^line 11: .*must be true or false/],
     ['stream_usage: false', 'stream_usages: false', /^line 11: .*stream_usages is unknown here/],
+    ['pass_organization: true', 'pass_organization: 1', /^line 13: .*must be true or false/],
     [
       'kind: anthropic',
       'kind: claude',

@@ -93,7 +93,7 @@ function withCompletions(stated: Defaults, models: readonly ModelSpec[]): Defaul
 
 const UPSTREAM_MEMBERS = [
   ...['kind', 'base_url', 'api_key', 'api_version', 'headers', 'timeout_ms', 'retries', 'concurrency'],
-  ...['embedding_inputs_max', 'stream_usage'],
+  ...['embedding_inputs_max', 'stream_usage', 'pass_organization'],
 ];
 
 function readUpstream(name: string, value: Located): UpstreamSpec {
@@ -125,6 +125,7 @@ function readUpstream(name: string, value: Located): UpstreamSpec {
       members['embedding_inputs_max']?.number({ minimum: 1, maximum: EMBEDDING_INPUTS_MAX, integer: true }) ??
       EMBEDDING_INPUTS_MAX,
     streamUsage: members['stream_usage']?.boolean() ?? true,
+    passOrganization: members['pass_organization']?.boolean() ?? false,
   };
 }
 

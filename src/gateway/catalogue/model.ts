@@ -24,6 +24,8 @@ export type UpstreamSpec = {
   embeddingInputsMax: number;
   /** Whether it may be asked to tell the usage of streams (`stream_options`). */
   streamUsage: boolean;
+  /** Whether callers choose its organisation and project, and read which ones answered. */
+  passOrganization: boolean;
 };
 
 /** `upstream` absent: a model that is built in. */

@@ -25,6 +25,7 @@ export function toSource(settings: {
       concurrency: CONCURRENCY_DEFAULTS,
       embeddingInputsMax: EMBEDDING_INPUTS_MAX,
       streamUsage: true,
+      passOrganization: false,
     },
   };
 }

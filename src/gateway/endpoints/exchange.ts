@@ -2,18 +2,8 @@
 
 import type { Endpoint } from '../adapters/adapter.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
+import { readCallersHeaders } from '../passed-headers.ts';
 import type { GatewayRequest } from '../request.ts';
-
-const FORWARDED_HEADERS = [
-  ...[
-    'openai-organization',
-    'openai-project',
-    'openai-version',
-    'openai-beta',
-    'x-request-id',
-    'idempotency-key',
-  ],
-];
 
 /** A request that may reach an upstream once says so with this header. */
 export const AT_MOST_ONCE_HEADER = 'atrium-at-most-once';
@@ -22,16 +12,11 @@ export function toModelCall(
   endpoint: Endpoint,
   { request, principal, body }: { request: Request; principal: Caller; body: GatewayRequest },
 ): ModelCall {
-  let headers: Record<string, string> | undefined;
-  for (const name of FORWARDED_HEADERS) {
-    const value = request.headers.get(name);
-    if (value !== null) headers = { ...headers, [name]: value };
-  }
   return {
     endpoint,
     request: body,
     caller: principal,
-    headers,
+    headers: readCallersHeaders(request.headers),
     atMostOnce: request.headers.get(AT_MOST_ONCE_HEADER) === 'true',
     continues: false,
     signal: request.signal,

@@ -53,7 +53,7 @@ function modelsFile(mockUrl: string): ModelsFile {
       base_url: baseUrls[kind],
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the service puts the variable in.
       api_key: '${UPSTREAM_KEY}',
-      retries: 0,
+      ...{ retries: 0, pass_organization: true },
       ...(kind === 'azure' && { api_version: '2024-10-21' }),
     },
   ]);
