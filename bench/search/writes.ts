@@ -52,7 +52,8 @@ export async function insertFor(databaseUrl: string, workspace: Workspace, secon
       const id = newId();
       const status = like.status === 'deleted' ? 'public' : like.status;
       const objectKey = `${workspace.id}/${id}.${like.fileType}`;
-      const document = { ...like, id, uploadId: newRandomId(), objectKey, status };
+      const stored = { uploadObject: '', contentType: 'application/octet-stream', objectKey };
+      const document = { ...like, id, uploadId: newRandomId(), ...stored, status };
       await store.insert(document, new Date(Date.now() + 60_000));
       inserted += 1;
     }

@@ -45,8 +45,11 @@ export type DocumentChanges = {
 /** What permission checks and download URLs need of a document: little, where its metadata may be a megabyte. */
 export type Located = Pick<
   Document,
-  'id' | 'workspaceId' | 'ownerId' | 'name' | 'objectKey' | 'curators' | 'status'
->;
+  'id' | 'workspaceId' | 'ownerId' | 'name' | 'objectKey' | 'fileType' | 'curators' | 'status'
+> & {
+  /** What its object is stored as; null where that was not kept. */
+  contentType: string | null;
+};
 
 /** The interface's DocumentMetadataRead. */
 export function renderDocument(document: Document, bucket: string) {

@@ -39,6 +39,7 @@ export const DESCRIPTOR_EXAMPLE = {
   fields: {
     key: `temp/${WORKSPACE}/${UPLOAD}`,
     bucket: 'atrium',
+    'Content-Type': 'application/pdf',
     StorageAccessKeyId: 'atrium',
     policy: 'eyJleHBpcmF0aW9uIjoi…',
     signature: 'xh0yYc1pS1r…=',

@@ -14,7 +14,7 @@ import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createJobWorker } from '../infra/postgres/job-queue.ts';
-import { KEYS_PER_CALL_MAX, type ObjectStore } from '../infra/s3/client.ts';
+import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
 import { createDeletion } from './jobs/deletion.ts';
 import { createRetention } from './jobs/retention.ts';
 import { createSweep } from './jobs/sweep.ts';
@@ -102,14 +102,14 @@ export function createDocuments(deps: DocumentsDeps): {
     leaseMs: DELETION_LEASE_MS,
   });
   const objectsQueued = deletion.wake;
-  const discarded = createBatcher<string>({
+  const discarded = createBatcher<Removal>({
     itemsMax: KEYS_PER_CALL_MAX,
     waitingMax: 100 * KEYS_PER_CALL_MAX,
     delayMs: 50,
-    run: async (keys) => {
+    run: async (removals) => {
       // What can't be deleted now is left to the sweeper.
       await objects
-        .remove(keys)
+        .remove(removals)
         .catch((error: unknown) => log.debug({ err: error }, 'discarded objects stay for now'));
     },
   });

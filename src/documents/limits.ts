@@ -9,6 +9,9 @@ export const TAG_LENGTH_MAX = 256;
 /** Bytes of a folder, in UTF-8; with the rest of an object key it stays below S3's 1,024. */
 export const FOLDER_BYTES_MAX = 512;
 
+/** Characters of a content type; registered ones have at most 255 without their parameters. */
+export const CONTENT_TYPE_LENGTH_MAX = 255;
+
 export const EXPIRES_IN_SECONDS_MAX = 604_800;
 export const EXPIRES_IN_SECONDS_DEFAULT = 3600;
 

@@ -3,7 +3,7 @@
 import { isUuid } from '../core/ids.ts';
 import { renderCursor, toPageRequest } from '../http/paging.ts';
 import { type Document, renderDocument } from './document.ts';
-import type { ListedDocuments, ListPage } from './store.ts';
+import type { ListedDocuments, ListPage } from './listed.ts';
 
 /** Which column orders a list, and is shown with each of its rows. */
 type Moment = 'deleted_at' | 'archived_at';

@@ -1,6 +1,8 @@
 // The shapes of Area A, as the interface names them.
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Parsed } from '../http/parsed.ts';
+import { INLINE_TYPES, parseContentType } from './content-type.ts';
 import {
   EXPIRES_IN_SECONDS_DEFAULT,
   EXPIRES_IN_SECONDS_MAX,
@@ -161,12 +163,27 @@ export const ByFileName = Type.Object({
 export const ByFile = Type.Object({ ...Workspace, file: Type.String({ description: 'Name of the file' }) });
 
 export const NoQuery = Type.Object({});
-export const ExpiresIn = Type.Object({
+const expiresIn = {
   expires_in: Type.Integer({
     minimum: 1,
     maximum: EXPIRES_IN_SECONDS_MAX,
     default: EXPIRES_IN_SECONDS_DEFAULT,
     description: 'Lifetime in seconds',
+  }),
+};
+export const PresignQuery = Type.Object({
+  ...expiresIn,
+  content_type: Type.Optional(
+    Parsed(parseContentType, {
+      description: 'Content type that the file is kept with; without it the extension of its name decides',
+    }),
+  ),
+});
+export const DownloadQuery = Type.Object({
+  ...expiresIn,
+  disposition: Type.Union([Type.Literal('attachment'), Type.Literal('inline')], {
+    default: 'attachment',
+    description: `attachment: browsers save it under its name; inline: they show it, for ${INLINE_TYPES.join(', ')}`,
   }),
 });
 const listQuery = {

@@ -1,23 +1,25 @@
-// The documents table. Every statement of it stands in this file.
+// The documents table. Every statement of it stands in this file; how a list is read, in listed.ts.
 
 import type { Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
 import { documentColumns } from './columns.ts';
 import { createConditions, type Preference } from './conditions.ts';
 import { curatorsOf, type Document, type DocumentChanges, type Located } from './document.ts';
-import { LIST_BYTES_MAX } from './limits.ts';
+import { type ListedDocuments, type ListPage, readList } from './listed.ts';
 import type { Viewer } from './policy.ts';
 import type { SearchEntries } from './search/postgres/entries.ts';
 
 /** The queue kind of objects that wait for their deletion; its payload is `{ key }`. */
 export const OBJECT_DELETION = 'documents.delete-object';
 
-export type NewDocument = Omit<Document, 'createdAt' | 'curators' | 'deletedAt' | 'archivedAt'>;
+export type NewDocument = Omit<Document, 'createdAt' | 'curators' | 'deletedAt' | 'archivedAt'> & {
+  /** Which of the objects under the temporary key it was made of. */
+  uploadObject: string;
+  contentType: string;
+};
 
 /** A document and which version of its row it is. */
 export type Found = Document & { version: string };
-
-export type ListedDocuments = { documents: Document[]; count: number; more: boolean };
 
 export type DocumentStore = ReturnType<typeof createDocumentStore>;
 
@@ -25,9 +27,6 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
   const columns = documentColumns(sql);
 
   const { administered, edited, visible, preferred } = createConditions(sql);
-  /** About what a record's free-form part takes in an answer. */
-  const bytes = sql`(length(coalesce(summary, '')) + length(coalesce(access::text, ''))
-    + length(coalesce(slots::text, '')) + length(coalesce(tags::text, '')) + length(coalesce(categories::text, '')))`;
 
   const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
   /** One statement deletes rows and queues their objects. */
@@ -47,22 +46,22 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
 
   return {
     /**
-     * Inserts the document of an upload, unless `deadline` has passed on the database's clock (then undefined).
-     * An upload that has its document already keeps it: that one is returned.
+     * Inserts the document of an uploaded object, unless `deadline` has passed on the database's clock (then
+     * undefined). An object that has its document already keeps it: that one is returned.
      */
     async insert(document: NewDocument, deadline: Date): Promise<Document | undefined> {
       const { tags, categories, access, slots } = document;
       const curators = curatorsOf(access);
       const search = entries.addition(sql, { ...document, curators });
       const [row] = await sql<Document[]>`
-        WITH inserted AS (INSERT INTO documents (id, workspace_id, upload_id, owner_id, name, object_key, file_size, file_type,
-          file_hash, tags, categories, summary, access, slots, curators, status)
-        SELECT ${document.id}::uuid, ${document.workspaceId}, ${document.uploadId}::uuid, ${document.ownerId}::uuid,
-          ${document.name}, ${document.objectKey}, ${document.fileSize}::bigint, ${document.fileType},
+        WITH inserted AS (INSERT INTO documents (id, workspace_id, upload_id, upload_object, owner_id, name,
+          object_key, content_type, file_size, file_type, file_hash, tags, categories, summary, access, slots, curators, status)
+        SELECT ${document.id}::uuid, ${document.workspaceId}, ${document.uploadId}::uuid, ${document.uploadObject},
+          ${document.ownerId}::uuid, ${document.name}, ${document.objectKey}, ${document.contentType}, ${document.fileSize}::bigint, ${document.fileType},
           ${document.fileHash}, ${tags}::text[], ${categories}::text[], ${document.summary},
           ${json(access)}::jsonb, ${json(slots)}::jsonb, ${curators}::text[], ${document.status}
         WHERE clock_timestamp() < ${deadline}::timestamptz
-        ON CONFLICT (workspace_id, upload_id) DO UPDATE SET upload_id = excluded.upload_id
+        ON CONFLICT (workspace_id, upload_id, upload_object) DO UPDATE SET upload_id = excluded.upload_id
         RETURNING *, (xmax = 0) AS fresh),
         ${search.ctes}
         SELECT ${columns} FROM inserted`;
@@ -70,15 +69,24 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
       return row;
     },
 
-    async findByUpload(workspaceId: string, uploadId: string): Promise<Document | undefined> {
+    /** The document that was made of the object; without one, the latest of the upload. */
+    async findByUpload(upload: {
+      workspaceId: string;
+      uploadId: string;
+      uploadObject?: string;
+    }): Promise<Document | undefined> {
+      const { workspaceId, uploadId, uploadObject } = upload;
       const [row] = await sql<Document[]>`
-        SELECT ${columns} FROM documents WHERE workspace_id = ${workspaceId} AND upload_id = ${uploadId}`;
+        SELECT ${columns} FROM documents WHERE workspace_id = ${workspaceId} AND upload_id = ${uploadId}
+          AND ${uploadObject === undefined ? sql`true` : sql`upload_object = ${uploadObject}`}
+        ORDER BY created_at DESC, id DESC LIMIT 1`;
       return row;
     },
 
     async locate(id: string): Promise<Located | undefined> {
       const [row] = await sql<Located[]>`
-        SELECT id, workspace_id AS "workspaceId", owner_id AS "ownerId", name, object_key AS "objectKey", curators, status
+        SELECT id, workspace_id AS "workspaceId", owner_id AS "ownerId", name, object_key AS "objectKey",
+          file_type AS "fileType", content_type AS "contentType", curators, status
         FROM documents WHERE id = ${id}`;
       return row;
     },
@@ -175,7 +183,8 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
 
     /** The bin, newest first: the viewer's own, or (`all`) the workspace's. */
     listBin: (viewer: Viewer, page: ListPage & { all: boolean }): Promise<ListedDocuments> =>
-      list(
+      readList(
+        sql,
         page,
         sql`deleted_at`,
         sql`workspace_id = ${viewer.workspaceId} AND deleted_at IS NOT NULL
@@ -184,7 +193,8 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
 
     /** Archived documents that the viewer sees, the last archived first. */
     listArchive: (viewer: Viewer, page: ListPage): Promise<ListedDocuments> =>
-      list(
+      readList(
+        sql,
         page,
         sql`archived_at`,
         sql`workspace_id = ${viewer.workspaceId} AND archived_at IS NOT NULL
@@ -205,30 +215,4 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
       return new Map(rows.map((row) => [row.id, row.objectKey]));
     },
   };
-
-  async function list(
-    page: ListPage,
-    order: ReturnType<typeof sql>,
-    condition: ReturnType<typeof sql>,
-  ): Promise<ListedDocuments> {
-    const after =
-      page.after === undefined ? sql`true` : sql`(${order}, id) < (${page.after.time}, ${page.after.id})`;
-    const rows = await sql<(Document & { total: number; following: number })[]>`
-      WITH page AS (
-        SELECT *, sum(${bytes}) OVER (ORDER BY ${order} DESC, id DESC) - ${bytes} AS bytes_before
-        FROM documents WHERE ${condition} AND ${after} ORDER BY ${order} DESC, id DESC LIMIT ${page.limit + 1}
-      )
-      SELECT ${columns}, (SELECT count(*)::int FROM documents WHERE ${condition}) AS total,
-        (SELECT count(*)::int FROM page) AS following
-      FROM page WHERE bytes_before < ${LIST_BYTES_MAX} ORDER BY ${order} DESC, id DESC LIMIT ${page.limit}`;
-    const count = rows[0]?.total ?? (page.after === undefined ? 0 : await countWhere(condition));
-    return { documents: rows, count, more: (rows[0]?.following ?? 0) > rows.length };
-  }
-
-  async function countWhere(condition: ReturnType<typeof sql>): Promise<number> {
-    const rows = await sql<{ count: number }[]>`SELECT count(*)::int FROM documents WHERE ${condition}`;
-    return rows[0]?.count ?? 0;
-  }
 }
-
-export type ListPage = { limit: number; after?: { time: Date; id: string } };

@@ -6,6 +6,7 @@ import { describeArchive } from './documents/archive.ts';
 import { describeBin } from './documents/bin.ts';
 import { describeConfirm } from './documents/confirm.ts';
 import { describeConfirmedMetadata } from './documents/confirmed-metadata.ts';
+import { describeContentTypes } from './documents/content-types.ts';
 import { describeDownloads } from './documents/downloads.ts';
 import { describeNames } from './documents/names.ts';
 import { describePatch } from './documents/patch.ts';
@@ -40,6 +41,7 @@ for (const name of STORES) {
     describeConfirm(setting, environment);
     describeConfirmedMetadata(setting);
     describeDownloads(setting);
+    describeContentTypes(setting);
     describeNames(setting);
     describePatch(setting);
     describeBin(setting);

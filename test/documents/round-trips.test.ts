@@ -1,4 +1,5 @@
-// A confirm makes one round trip to the database and three to the store, of which the last is not waited for.
+// A confirm makes one round trip to the database and three to the store, of which the last is not waited for where the
+// store has versions.
 
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/core/clock.ts';
@@ -7,7 +8,7 @@ import type { Principal } from '../../src/core/principal.ts';
 import { createConfirm } from '../../src/documents/operations/confirm.ts';
 import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
-import { createObjectStore } from '../../src/infra/s3/client.ts';
+import { createObjectStore, type Removal, type StoredObject } from '../../src/infra/s3/client.ts';
 import { testDatabase } from '../support/database.ts';
 import { startService } from '../support/service.ts';
 
@@ -31,7 +32,10 @@ function startCounter(target: string) {
   return { methods, url: server.url.origin, stop: () => server.stop(true) };
 }
 
-test('a confirm is HEAD, PUT (copy), one statement, and a POST (delete) afterwards', async () => {
+test.each([
+  ['with versions: HEAD, PUT (copy), one statement, and a POST (delete) afterwards', true],
+  ['without: HEAD, PUT (copy), one statement, and a DELETE before it answers', false],
+])('a confirm on a store %s', async (_title, versions) => {
   const database = await testDatabase();
   await using service = await startService();
   const identity = await Bun.file(`${service.dataDir}/object-store.json`).json();
@@ -64,11 +68,16 @@ test('a confirm is HEAD, PUT (copy), one statement, and a POST (delete) afterwar
         return query;
       },
     });
-    const discarded: string[] = [];
+    // The embedded store has versions; one without is the same that does not tell them.
+    const untold = async (key: string): Promise<StoredObject | undefined> => {
+      const stored = await objects.head(key);
+      return stored === undefined ? undefined : { ...stored, version: undefined };
+    };
+    const discarded: Removal[] = [];
     const confirm = createConfirm({
       store: createDocumentStore(counted, createSearchEntries()),
-      objects,
-      discard: (key) => void discarded.push(key),
+      objects: versions ? objects : { ...objects, head: untold },
+      discard: (removal) => void discarded.push(removal),
       findUser: async () => undefined,
       clock: systemClock,
       uploadBytesMax: 100,
@@ -83,11 +92,12 @@ test('a confirm is HEAD, PUT (copy), one statement, and a POST (delete) afterwar
       limits: {},
     };
     await confirm(principal, { temp_key: temporaryKey, document_metadata: { name: 'a.txt' } });
-    expect(counter.methods).toEqual(['HEAD', 'PUT']);
+    expect(counter.methods).toEqual(['HEAD', 'PUT', ...(versions ? [] : ['DELETE'])]);
     expect(statements.size).toBe(1);
-    expect(discarded).toEqual([temporaryKey]);
+    expect(discarded).toEqual(versions ? [{ key: temporaryKey, version: expect.any(String) }] : []);
     await objects.remove(discarded);
-    expect(counter.methods).toEqual(['HEAD', 'PUT', 'POST']);
+    expect(counter.methods).toEqual(['HEAD', 'PUT', versions ? 'POST' : 'DELETE']);
+    expect(await objects.head(temporaryKey)).toBeUndefined();
     objects.close();
   } finally {
     await counter.stop();

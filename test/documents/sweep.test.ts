@@ -11,6 +11,7 @@ import { createSearchEntries } from '../../src/documents/search/postgres/entries
 import { createDocumentStore } from '../../src/documents/store.ts';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.ts';
+import { upload } from '../acceptance/support/uploads.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
 const DAY_SECONDS = 86_400;
@@ -106,6 +107,30 @@ describe('a sweep', () => {
     expect((await keysIn(objects)).length).toBe(5);
     await sweepOf(database, objects)();
     expect(await keysIn(objects)).toEqual([keys.kept, keys.foreign].sort());
+  });
+
+  test('leaves what is posted again between the listing and the removal', async () => {
+    const objects = await openBucket('sweep-again');
+    const [again, stale] = [`temp/acme/${crypto.randomUUID()}`, `temp/acme/${crypto.randomUUID()}`];
+    for (const key of [again, stale]) await objects.putEmpty(key);
+    const form = objects.form({
+      key: again,
+      contentType: 'text/plain',
+      expiresInSeconds: 60,
+      bytesMax: 100,
+      now: new Date(),
+    });
+    const listed: ObjectStore = {
+      ...objects,
+      async *list(prefix) {
+        for await (const page of objects.list(prefix)) {
+          if (prefix === '') await upload(form, 'posted again');
+          yield page;
+        }
+      },
+    };
+    await sweepOf(database, listed)();
+    expect(await keysIn(objects)).toEqual([again]);
   });
 
   test('leaves a bucket alone that bears the mark of another database', async () => {

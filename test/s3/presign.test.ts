@@ -58,12 +58,13 @@ test('a download URL is what the official presigner makes', async () => {
   const inputs = fc.record({
     key: keyText,
     fileName: anyText(40),
+    inline: fc.option(fc.record({ contentType: anyText(40) }), { nil: undefined }),
     expiresInSeconds: fc.integer({ min: 1, max: 604_800 }),
     now: fc.date({ min: new Date('2020-01-01'), max: new Date('2040-01-01'), noInvalidDate: true }),
   });
   await fc.assert(
-    fc.asyncProperty(inputs, async ({ key, fileName, expiresInSeconds, now }) => {
-      const url = new URL(presigner.downloadUrl({ key, fileName, expiresInSeconds, now }));
+    fc.asyncProperty(inputs, async ({ key, fileName, inline, expiresInSeconds, now }) => {
+      const url = new URL(presigner.downloadUrl({ key, fileName, inline, expiresInSeconds, now }));
       const signed = await official.presign(
         {
           method: 'GET',
@@ -73,6 +74,7 @@ test('a download URL is what the official presigner makes', async () => {
           path: url.pathname,
           query: {
             'response-content-disposition': url.searchParams.get('response-content-disposition') ?? '',
+            ...(inline === undefined ? {} : { 'response-content-type': inline.contentType }),
           },
           headers: {},
         } as never,
@@ -87,7 +89,13 @@ test('a form carries the signature that the official package makes of the same p
   const now = new Date('2026-03-04T05:06:07Z');
   setSystemTime(now);
   const presigner = createPresigner(identity, 'standard');
-  const { url, fields } = presigner.form({ key: 'temp/acme/1', expiresInSeconds: 600, bytesMax: 10, now });
+  const { url, fields } = presigner.form({
+    key: 'temp/acme/1',
+    contentType: 'text/plain',
+    expiresInSeconds: 600,
+    bytesMax: 10,
+    now,
+  });
   const policy = JSON.parse(Buffer.from(fields['policy'] ?? '', 'base64').toString()) as {
     expiration: string;
     conditions: unknown[];
@@ -111,6 +119,7 @@ describe('every profile carries the four fields of the interface', () => {
       const presigner = createPresigner(identity, profile);
       const { fields } = presigner.form({
         key: 'temp/a/b',
+        contentType: 'text/plain',
         expiresInSeconds: 1,
         bytesMax: 1,
         now: new Date(),

@@ -35,7 +35,7 @@ function storeAt(server: typeof stranger): ObjectStore {
 test('a page with status 200 is no copy', async () => {
   const objects = storeAt(stranger);
   const copied: unknown = await objects
-    .copy({ from: 'temp/a', to: 'b', source: { size: PAGE.length, etag: '"x"' } })
+    .copy({ from: 'temp/a', to: 'b', source: { size: PAGE.length, etag: '"x"' }, contentType: 'text/plain' })
     .catch((error: unknown) => error);
   objects.close();
   expect(copied).toBeInstanceOf(ServiceError);

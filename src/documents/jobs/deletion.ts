@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../infra/s3/client.ts';
 export function createDeletion(objects: Pick<ObjectStore, 'remove'>) {
   return async (jobs: readonly Job[]): Promise<JobOutcome[]> => {
     const keys = jobs.map((job) => (job.payload as { key: string }).key);
-    const refused = await objects.remove(keys);
+    const refused = await objects.remove(keys.map((key) => ({ key })));
     return keys.map((key) => {
       const reason = refused.get(key);
       return reason === undefined ? 'done' : { retry: reason };

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { ListedObject, ObjectStore } from '../../infra/s3/client.ts';
+import type { ListedObject, ObjectStore, Removal } from '../../infra/s3/client.ts';
 import { classifyKey, OWNER_MARKS } from '../object-keys.ts';
 import type { DocumentStore } from '../store.ts';
 
@@ -57,7 +57,7 @@ export function createSweep({ store, objects, clock, log, retentionSeconds }: Sw
     return marks;
   }
 
-  async function orphansOf(old: readonly ListedObject[]): Promise<string[]> {
+  async function orphansOf(old: readonly ListedObject[]): Promise<Removal[]> {
     const keysById = new Map<string, string>();
     for (const { key } of old) {
       const kind = classifyKey(key);
@@ -65,9 +65,10 @@ export function createSweep({ store, objects, clock, log, retentionSeconds }: Sw
     }
     if (keysById.size === 0) return [];
     const recorded = await store.objectKeysOf([...keysById.keys()]);
-    return [...keysById].filter(([id, key]) => recorded.get(id) !== key).map(([, key]) => key);
+    return [...keysById].filter(([id, key]) => recorded.get(id) !== key).map(([, key]) => ({ key }));
   }
 }
 
-const uploadsOf = (old: readonly ListedObject[]): string[] =>
-  old.map(({ key }) => key).filter((key) => classifyKey(key).kind === 'upload');
+/** Only what was listed: the form may have been used again since. */
+const uploadsOf = (old: readonly ListedObject[]): Removal[] =>
+  old.filter(({ key }) => classifyKey(key).kind === 'upload').map(({ key, etag }) => ({ key, etag }));

@@ -1,11 +1,13 @@
 // Step 3 of an upload: the temporary object becomes a document. Safe when repeated, raced, or cut off anywhere:
-// the outcome is one record with one object, or neither once the sweeper has passed.
+// the outcome is one record with one object, or neither once the sweeper has passed. What is confirmed is the object
+// that was posted, not its key: one posted later with the same form makes another document.
 
 import type { Clock } from '../../core/clock.ts';
 import { conflict, forbidden, notFound, tooLarge, unavailable, valueError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Principal } from '../../core/principal.ts';
-import type { ObjectStore, StoredObject } from '../../infra/s3/client.ts';
+import type { ObjectStore, Removal, StoredObject } from '../../infra/s3/client.ts';
+import { contentTypeOf } from '../content-type.ts';
 import type { Document } from '../document.ts';
 import { CONFIRM_ATTEMPTS_MAX } from '../limits.ts';
 import { extensionOf, refuseUnreachableName } from '../name.ts';
@@ -17,9 +19,9 @@ import { assertMayOwn, type FindUser } from './owner.ts';
 
 export type ConfirmDeps = {
   store: Pick<DocumentStore, 'insert' | 'findByUpload'>;
-  objects: Pick<ObjectStore, 'head' | 'copy'>;
+  objects: Pick<ObjectStore, 'head' | 'copy' | 'removeUnchanged'>;
   /** Deletes objects that nobody needs any more, soon and without being waited for; what it loses is swept. */
-  discard(key: string): void;
+  discard(removal: Removal): void;
   findUser: FindUser;
   clock: Clock;
   uploadBytesMax: number;
@@ -57,30 +59,49 @@ export function createConfirm(deps: ConfirmDeps) {
       // 3. The copy is made under a key of its own, and only of what step 2 saw. Killed after it: an orphan
       //    without a record, which the sweeper removes; the temporary object is still there to confirm again.
       const document = toDocument({ upload, folder, metadata, ownerId, status, stored });
-      const outcome = await objects.copy({ from: upload.key, to: document.objectKey, source: stored });
-      if (outcome === 'missing') return confirmedBefore(principal, upload);
-      if (outcome === 'changed') continue;
+      const { objectKey, contentType, uploadObject } = document;
+      const outcome = await objects.copy({ from: upload.key, to: objectKey, source: stored, contentType });
       if (outcome === 'refused')
         throw valueError(['body', 'folder'], 'the object store refuses it', request.folder);
+      if (outcome !== 'copied') {
+        // Versity may have written a copy before it finds that the source is gone.
+        discard({ key: objectKey });
+        // A confirm of the same object may have been quicker, and another file may have been posted since.
+        const kept = await store.findByUpload({ workspaceId, uploadId: upload.uploadId, uploadObject });
+        if (kept !== undefined) return visibleTo(principal, kept);
+        if (outcome === 'missing') return confirmedBefore(principal, upload);
+        continue;
+      }
 
       // 4. The record makes it a document. Of two at once one inserts, the other gets the first one's record.
       //    When the answer is lost the copy stays: it may be the document's; the sweeper can tell.
       const kept = await store.insert(document, deadline);
       if (kept === undefined) {
-        discard(document.objectKey);
+        discard({ key: objectKey });
         throw unavailable('The upload could not be confirmed in time');
       }
-      if (kept.id !== document.id) discard(document.objectKey);
+      const first = kept.id === document.id;
+      if (!first) discard({ key: objectKey });
 
       // 5. The temporary object has served. Killed before it is gone: the sweeper removes it.
-      discard(upload.key);
+      await retire(upload, stored, first);
       return visibleTo(principal, kept);
     }
     throw conflict('The upload is being replaced while it is confirmed; try again');
   };
 
+  /**
+   * Deletes the temporary object, and nothing that was posted after it. A version names it exactly, so that nobody has
+   * to wait; without one it is gone before the answer, because after it the form may be used again.
+   */
+  async function retire(upload: Upload, stored: StoredObject, first: boolean): Promise<void> {
+    if (stored.version !== undefined) return discard({ key: upload.key, version: stored.version });
+    // What it loses is swept.
+    if (first) await objects.removeUnchanged(upload.key, stored.etag).catch(() => undefined);
+  }
+
   async function confirmedBefore(principal: Principal, upload: Upload): Promise<Document> {
-    const document = await store.findByUpload(upload.workspaceId, upload.uploadId);
+    const document = await store.findByUpload(upload);
     if (document === undefined) throw uploadNotFound();
     return visibleTo(principal, document);
   }
@@ -124,9 +145,11 @@ function toDocument(parts: {
     id,
     workspaceId: upload.workspaceId,
     uploadId: upload.uploadId,
+    uploadObject: identityOf(stored),
     ownerId,
     name: metadata.name,
     objectKey: toObjectKey({ workspaceId: upload.workspaceId, folder, id, fileType }),
+    contentType: contentTypeOf(stored.contentType, fileType),
     fileSize: stored.size,
     fileType,
     fileHash: md5Of(stored.etag),
@@ -138,6 +161,10 @@ function toDocument(parts: {
     status,
   };
 }
+
+/** What tells an uploaded object from every other under its key. */
+const identityOf = ({ etag, modifiedAt, version }: StoredObject): string =>
+  [etag, modifiedAt.toISOString(), version ?? ''].join(' ');
 
 /** The ETag of an object that was stored in one piece is its MD5; encrypted stores answer something else. */
 const md5Of = (etag: string): string | null => /^"?([0-9a-f]{32})"?$/i.exec(etag)?.[1]?.toLowerCase() ?? null;

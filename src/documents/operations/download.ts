@@ -1,6 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
+import { valueError } from '../../core/errors.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Presigner } from '../../infra/s3/presign.ts';
+import { contentTypeOf, INLINE_TYPES, inlineTypeOf } from '../content-type.ts';
 import type { Located } from '../document.ts';
 import { canSee, documentNotFound, type Viewer } from '../policy.ts';
 
@@ -10,7 +12,12 @@ export type DocumentLookup = {
   get(id: string): Located | undefined | Promise<Located | undefined>;
 };
 
-/** A URL that downloads the document's file until it expires. Throws 404 for what the viewer can't see. */
+export type DownloadOptions = { expiresInSeconds: number; disposition: 'attachment' | 'inline' };
+
+/**
+ * A URL that downloads the document's file until it expires, or shows it in a browser. Throws 404 for what the viewer
+ * can't see, 422 for a file that is not to be shown.
+ */
 export function createDownload({
   documents,
   presigner,
@@ -20,7 +27,7 @@ export function createDownload({
   presigner: Presigner;
   clock: Clock;
 }) {
-  return async (viewer: Viewer, fileId: string, expiresInSeconds: number): Promise<string> => {
+  return async (viewer: Viewer, fileId: string, options: DownloadOptions): Promise<string> => {
     if (!isUuid(fileId)) throw documentNotFound();
     const id = fileId.toLowerCase();
     const document = documents.getNow(id) ?? (await documents.get(id));
@@ -28,8 +35,17 @@ export function createDownload({
     return presigner.downloadUrl({
       key: document.objectKey,
       fileName: document.name,
-      expiresInSeconds,
+      inline: options.disposition === 'inline' ? { contentType: shownAs(document) } : undefined,
+      expiresInSeconds: options.expiresInSeconds,
       now: clock.now(),
     });
   };
+}
+
+function shownAs({ contentType, fileType }: Located): string {
+  const type = contentTypeOf(contentType ?? '', fileType);
+  const shown = inlineTypeOf(type);
+  if (shown !== undefined) return shown;
+  const reason = `a file of the type ${type} is not shown, only downloaded; shown are ${INLINE_TYPES.join(', ')}`;
+  throw valueError(['query', 'disposition'], reason, 'inline');
 }

@@ -27,9 +27,10 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
         path: '/v1/{workspace_id}/presigned/url',
         summary: 'Get a pre-signed upload descriptor',
         description:
-          'Post the file as multipart form data to `url`, with every entry of `fields`, the file last.',
+          'Post the file as multipart form data to `url`, with every entry of `fields`, the file last. Until it expires ' +
+          'the form may be used again, once the file before is confirmed: each makes a document of its own.',
         parameters: schema.InWorkspace,
-        query: schema.ExpiresIn,
+        query: schema.PresignQuery,
         responses: withErrors(
           {
             201: { description: 'Descriptor', schema: schema.UploadDescriptor, example: DESCRIPTOR_EXAMPLE },
@@ -37,7 +38,14 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
           [401, 403, 422, 503],
         ),
       },
-      ({ path, query }) => reply(201, presign(path.workspace_id, query.expires_in)),
+      ({ path, query }) =>
+        reply(
+          201,
+          presign(path.workspace_id, {
+            expiresInSeconds: query.expires_in,
+            ...(query.content_type === undefined ? {} : { contentType: query.content_type }),
+          }),
+        ),
     ),
     route(
       {
@@ -46,7 +54,9 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
         method: 'POST',
         path: '/v1/{workspace_id}/upload/confirm',
         summary: 'Confirm an upload: save its metadata and move the file to its final key',
-        description: 'Repeating a confirm answers the same record.',
+        description:
+          'Repeating a confirm answers the same record, whatever the repetition says, until another file is posted with ' +
+          'the form: the next confirm makes a document of that one.',
         parameters: schema.InWorkspace,
         query: schema.NoQuery,
         body: schema.DocumentMetadataConfirm,
@@ -70,14 +80,20 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
         path: '/v1/{workspace_id}/file/{file_id}/download/url',
         summary: 'Get a pre-signed download URL',
         parameters: schema.ByFileId,
-        query: schema.ExpiresIn,
+        query: schema.DownloadQuery,
         responses: withErrors(
           { 200: { description: 'The URL', schema: Type.String(), example: DOWNLOAD_URL_EXAMPLE } },
           [401, 403, 404, 422, 503],
         ),
       },
       async ({ principal, path, query }) =>
-        reply(200, await download(toViewer(principal), path.file_id, query.expires_in)),
+        reply(
+          200,
+          await download(toViewer(principal), path.file_id, {
+            expiresInSeconds: query.expires_in,
+            disposition: query.disposition,
+          }),
+        ),
     ),
   ];
 }

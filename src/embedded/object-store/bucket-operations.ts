@@ -2,6 +2,7 @@
 import type { Authentication } from './authentication.ts';
 import { parseDeleteDocument } from './delete-document.ts';
 import { readDocument } from './document-body.ts';
+import { S3Error } from './errors.ts';
 import { parseListQuery, renderListing } from './list-document.ts';
 import type { Objects } from './objects.ts';
 import type { Reply } from './reply.ts';
@@ -38,10 +39,19 @@ export function createBucketOperations({ objects, signer, region }: BucketOperat
 
     deleteObjects: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
       objects.assertBucket(request.bucket);
-      const { keys, isQuiet } = parseDeleteDocument(await readDocument(request, authentication, signer));
-      await objects.remove(request.bucket, keys);
-      const deleted = isQuiet ? [] : keys.map((key) => element('Deleted', [element('Key', key)]));
-      return { status: 200, document: renderDocument('DeleteResult', deleted, S3_NAMESPACE) };
+      const { removals, isQuiet } = parseDeleteDocument(await readDocument(request, authentication, signer));
+      const refused = new Set(await objects.remove(request.bucket, removals));
+      const entries = removals.flatMap(({ key, version }) => {
+        if (refused.has(key)) return [renderRefusal(key)];
+        const names = version === undefined ? [] : [element('VersionId', version)];
+        return isQuiet ? [] : [element('Deleted', [element('Key', key), ...names])];
+      });
+      return { status: 200, document: renderDocument('DeleteResult', entries, S3_NAMESPACE) };
     },
   };
+}
+
+function renderRefusal(key: string) {
+  const { code, message } = new S3Error('PreconditionFailed');
+  return element('Error', [element('Key', key), element('Code', code), element('Message', message)]);
 }

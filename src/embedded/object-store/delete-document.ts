@@ -3,6 +3,7 @@ import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import { assertKey } from './names.ts';
+import type { Removal } from './objects.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
@@ -16,33 +17,39 @@ const parser = new XMLParser({
 });
 
 interface DeleteDocument {
-  readonly keys: readonly string[];
+  readonly removals: readonly Removal[];
   readonly isQuiet: boolean;
 }
 
-/** Throws MalformedXML, also for a DOCTYPE or over 1000 keys; NotImplemented for versions and conditions. */
+/** Throws MalformedXML, also for a DOCTYPE or over 1000 keys. */
 export function parseDeleteDocument(document: string): DeleteDocument {
   if (/<!doctype/i.test(document) || XMLValidator.validate(document) !== true)
     throw new S3Error('MalformedXML');
   const root = childOf(parser.parse(document), 'Delete');
   const objects = childOf(root, 'Object');
   if (!Array.isArray(objects) || objects.length > limits.deleteKeysMax) throw new S3Error('MalformedXML');
-  const keys = objects.map((object: unknown) => {
-    if (childOf(object, 'VersionId') !== undefined || childOf(object, 'ETag') !== undefined) {
-      throw new S3Error('NotImplemented');
-    }
-    const text = childOf(object, 'Key');
-    if (typeof text !== 'string') throw new S3Error('MalformedXML');
-    const key = decodeEntities(text);
+  const removals = objects.map((object: unknown): Removal => {
+    const key = textOf(object, 'Key');
+    if (key === undefined) throw new S3Error('MalformedXML');
     assertKey(key);
-    return key;
+    const version = textOf(object, 'VersionId');
+    const etag = textOf(object, 'ETag')?.replaceAll('"', '');
+    return { key, ...(version === undefined ? {} : { version }), ...(etag === undefined ? {} : { etag }) };
   });
   const quiet = childOf(root, 'Quiet');
-  return { keys, isQuiet: typeof quiet === 'string' && quiet.trim() === 'true' };
+  return { removals, isQuiet: typeof quiet === 'string' && quiet.trim() === 'true' };
 }
 
 function childOf(node: unknown, name: string): unknown {
   return typeof node === 'object' && node !== null ? Reflect.get(node, name) : undefined;
+}
+
+/** Undefined where there is no such element. Throws MalformedXML where it holds anything but text. */
+function textOf(node: unknown, name: string): string | undefined {
+  const text = childOf(node, name);
+  if (text === undefined) return undefined;
+  if (typeof text !== 'string') throw new S3Error('MalformedXML');
+  return decodeEntities(text);
 }
 
 /** The five entities of XML and character references; anything else is not well-formed without a DTD. */

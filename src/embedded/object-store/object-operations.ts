@@ -22,14 +22,14 @@ interface ObjectOperationsOptions {
 export function createObjectOperations({ objects, signer }: ObjectOperationsOptions) {
   return {
     getObject: (request: StoreRequest): Reply => {
-      const object = objects.get(request);
+      const object = objects.get(request, request.parameter('versionId'));
       const { reply, range } = renderRead(request, object);
       if (range === undefined) return reply;
       return { ...reply, file: { ...range, descriptor: objects.openContent(object) } };
     },
 
     headObject: (request: StoreRequest): Reply => {
-      const { reply, range } = renderRead(request, objects.get(request));
+      const { reply, range } = renderRead(request, objects.get(request, request.parameter('versionId')));
       if (range === undefined) return reply;
       return { ...reply, headers: { ...reply.headers, 'content-length': String(range.length) } };
     },
@@ -52,7 +52,8 @@ export function createObjectOperations({ objects, signer }: ObjectOperationsOpti
       });
       const described = checksum === undefined ? attributes : { ...attributes, checksum };
       const object = await objects.put(request, blob, described, writeCondition(request));
-      return { status: 200, headers: { etag: `"${object.etag}"`, ...renderChecksum(checksum) } };
+      const headers = { etag: `"${object.etag}"`, ...renderVersion(object), ...renderChecksum(checksum) };
+      return { status: 200, headers };
     },
 
     copyObject: async (request: StoreRequest): Promise<Reply> => {
@@ -81,12 +82,14 @@ export function createObjectOperations({ objects, signer }: ObjectOperationsOpti
         [element('LastModified', new Date(copy.modifiedMs).toISOString()), element('ETag', `"${copy.etag}"`)],
         S3_NAMESPACE,
       );
-      return { status: 200, document };
+      return { status: 200, headers: renderVersion(copy), document };
     },
 
     deleteObject: async (request: StoreRequest): Promise<Reply> => {
-      await objects.remove(request.bucket, [request.key], writeCondition(request));
-      return { status: 204 };
+      const version = request.parameter('versionId');
+      const removal = { key: request.key, ...(version === undefined ? {} : { version }) };
+      await objects.remove(request.bucket, [removal], writeCondition(request));
+      return { status: 204, headers: renderVersion({ version }) };
     },
   };
 }
@@ -112,6 +115,7 @@ function renderRead(request: StoreRequest, object: StoredObject) {
   const headers = {
     ...renderAttributes(object.attributes, parseOverrides(request.parameter)),
     ...validators,
+    ...renderVersion(object),
     'accept-ranges': 'bytes',
     ...(range === undefined
       ? renderReadChecksum(request, object)
@@ -124,6 +128,9 @@ function renderReadChecksum(request: StoreRequest, object: StoredObject): Record
   const isWanted = request.setting('x-amz-checksum-mode')?.toUpperCase() === 'ENABLED';
   return isWanted ? renderChecksum(object.attributes.checksum) : {};
 }
+
+export const renderVersion = ({ version }: Pick<StoredObject, 'version'>): Record<string, string> =>
+  version === undefined ? {} : { 'x-amz-version-id': version };
 
 function renderChecksum(checksum: Checksum | undefined): Record<string, string> {
   if (checksum === undefined) return {};

@@ -15,7 +15,16 @@ export interface StoredObject {
   /** MD5 of the content in hex, without quotes. */
   readonly etag: string;
   readonly modifiedMs: number;
+  /** Of this write of the name and of no other; undefined for what was written before there were versions. */
+  readonly version: string | undefined;
   readonly attributes: ObjectAttributes;
+}
+
+/** What to delete: whatever the name holds, or only that version, or only what has that ETag (without quotes). */
+export interface Removal {
+  readonly key: string;
+  readonly version?: string;
+  readonly etag?: string;
 }
 
 export interface ObjectName {
@@ -38,8 +47,8 @@ export interface Objects {
   createBucket(bucket: string): Promise<void>;
   /** Throws NoSuchBucket. */
   assertBucket(bucket: string): void;
-  /** Throws NoSuchBucket and NoSuchKey. */
-  get(name: ObjectName): StoredObject;
+  /** Throws NoSuchBucket, NoSuchKey, and NoSuchVersion for another version than the one that the name holds. */
+  get(name: ObjectName, version?: string): StoredObject;
   /**
    * A descriptor of the bytes, which the caller closes; they stay as they are when the object is replaced.
    * To be called in the same turn of the event loop as get, before a replacement can remove them.
@@ -60,8 +69,11 @@ export interface Objects {
     derive: (source: StoredObject) => ObjectAttributes,
     precondition?: Precondition,
   ): Promise<StoredObject>;
-  /** Names that hold nothing are no error. */
-  remove(bucket: string, keys: readonly string[], precondition?: Precondition): Promise<void>;
+  /**
+   * Names that hold nothing, or another version, are no error. Returns the keys that hold something with another ETag,
+   * which stay.
+   */
+  remove(bucket: string, removals: readonly Removal[], precondition?: Precondition): Promise<string[]>;
   list(options: ListObjectsOptions): ListPage;
   close(): Promise<void>;
 }
@@ -92,10 +104,13 @@ function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     if (!catalogue.hasBucket(bucket)) throw new S3Error('NoSuchBucket', { details: { BucketName: bucket } });
   }
 
-  function get(name: ObjectName): StoredObject {
+  function get(name: ObjectName, version?: string): StoredObject {
     assertBucket(name.bucket);
     const object = find(name);
     if (object === undefined) throw new S3Error('NoSuchKey', { details: { Key: name.key } });
+    if (version !== undefined && version !== object.version) {
+      throw new S3Error('NoSuchVersion', { details: { Key: name.key, VersionId: version } });
+    }
     return object;
   }
 
@@ -129,6 +144,7 @@ function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
         sizeBytes: blob.sizeBytes,
         etag: (blob.digests.get('md5') ?? Buffer.alloc(0)).toString('hex'),
         modifiedMs: wholeSecond(Date.now()),
+        version: newVersion(),
         attributes,
       };
       try {
@@ -141,18 +157,26 @@ function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     },
     copy: async (source, target, derive, precondition) => {
       const original = get(source);
-      const object = { ...original, modifiedMs: wholeSecond(Date.now()), attributes: derive(original) };
+      const written = { modifiedMs: wholeSecond(Date.now()), version: newVersion() };
+      const object = { ...original, ...written, attributes: derive(original) };
       await write(target, object, precondition);
       return object;
     },
-    remove: async (bucket, keys, precondition) => {
+    remove: async (bucket, removals, precondition) => {
       assertBucket(bucket);
-      const removed = keys.map((key) => find({ bucket, key }));
-      for (const object of removed) precondition?.(object);
+      const named = removals.map((removal) => ({ ...removal, object: find({ bucket, key: removal.key }) }));
+      for (const { object } of named) precondition?.(object);
+      const meant = named.filter(
+        ({ object, version }) =>
+          object !== undefined && (version === undefined || version === object.version),
+      );
+      const refused = meant.filter(({ object, etag }) => etag !== undefined && etag !== object?.etag);
+      const removed = meant.filter((each) => !refused.includes(each));
       catalogue.atomically(() => {
-        for (const key of keys) catalogue.delete(bucket, key);
+        for (const { key } of removed) catalogue.delete(bucket, key);
       });
-      await release(removed);
+      await release(removed.map(({ object }) => object));
+      return refused.map(({ key }) => key);
     },
     list: ({ bucket, ...options }) => {
       assertBucket(bucket);
@@ -172,25 +196,28 @@ function wholeSecond(timeMs: number): number {
 
 function toStoredObject(row: ObjectRow): StoredObject {
   // Written by toRow only.
-  const attributes: ObjectAttributes = JSON.parse(row.attributes);
+  const { version, ...attributes }: ObjectAttributes & { version?: string } = JSON.parse(row.attributes);
   return {
     blob: row.blob,
     sizeBytes: row.size,
     etag: row.etag,
     modifiedMs: row.modified_ms,
+    version,
     attributes,
   };
 }
 
-function toRow(object: StoredObject): ObjectRow {
+function toRow({ version, attributes, ...object }: StoredObject): ObjectRow {
   return {
     blob: object.blob,
     size: object.sizeBytes,
     etag: object.etag,
     modified_ms: object.modifiedMs,
-    attributes: JSON.stringify(object.attributes),
+    attributes: JSON.stringify({ ...attributes, version }),
   };
 }
+
+const newVersion = (): string => crypto.randomUUID().replaceAll('-', '');
 
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');

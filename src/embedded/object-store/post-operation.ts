@@ -5,6 +5,7 @@ import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import { assertKey } from './names.ts';
 import { type ObjectAttributes, parseAttributes } from './object-attributes.ts';
+import { renderVersion } from './object-operations.ts';
 import type { Objects, StoredObject } from './objects.ts';
 import { type FormFields, readPostForm } from './post-form.ts';
 import { assertPolicyAllows, parsePolicy, type SizeRange } from './post-policy.ts';
@@ -71,6 +72,7 @@ function assertLargeEnough(sizeBytes: number, sizeBytesMin: number): void {
 
 function renderSuccess(request: StoreRequest, { key, fields }: Grant, object: StoredObject): Reply {
   const etag = `"${object.etag}"`;
+  const version = renderVersion(object);
   const host = request.headers.get('host') ?? '';
   const location = `http://${host}/${request.bucket}/${encodeUriPath(key)}`;
   const redirect = parseRedirect(fields.values.get('success_action_redirect'));
@@ -78,9 +80,9 @@ function renderSuccess(request: StoreRequest, { key, fields }: Grant, object: St
     redirect.searchParams.set('bucket', request.bucket);
     redirect.searchParams.set('key', key);
     redirect.searchParams.set('etag', etag);
-    return { status: 303, headers: { location: redirect.href, etag } };
+    return { status: 303, headers: { location: redirect.href, etag, ...version } };
   }
-  const headers = { location, etag };
+  const headers = { location, etag, ...version };
   const wanted = fields.values.get('success_action_status');
   if (wanted === '200') return { status: 200, headers };
   if (wanted !== '201') return { status: 204, headers };

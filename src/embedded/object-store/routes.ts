@@ -44,7 +44,6 @@ const OTHER_OPERATIONS: ReadonlySet<string> = new Set([
   'torrent',
   'uploadId',
   'uploads',
-  'versionId',
   'versioning',
   'versions',
   'website',
@@ -107,7 +106,7 @@ export function createRoutes({ objects, credentials, now }: RoutesOptions) {
 function assertSupported(request: StoreRequest): void {
   const names = request.query.map(({ name }) => name);
   const unsupported =
-    names.find((name) => OTHER_OPERATIONS.has(name)) ??
+    names.find((name) => OTHER_OPERATIONS.has(name) || (name === 'versionId' && request.method === 'PUT')) ??
     [...request.headers.keys()].find((name) => UNSUPPORTED_HEADERS.test(name));
   const isDelete = request.method === 'POST' && request.key === '' && names.includes('delete');
   if (unsupported === undefined && (request.method !== 'POST' || isDelete)) return;

@@ -43,7 +43,13 @@ export function createStoreServer(options: StoreServerOptions): StoreServer {
     let isWaiting = waits;
     const send = (reply: Reply) => {
       const ending = isWaiting ? { connection: 'close' } : {};
-      const shared = { 'x-amz-request-id': requestId, ...cors.headers(message.headers.origin), ...ending };
+      const shared = {
+        'x-amz-request-id': requestId,
+        // A browser shall take a file for what it is said to be, and never guess.
+        'x-content-type-options': 'nosniff',
+        ...cors.headers(message.headers.origin),
+        ...ending,
+      };
       return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } });
     };
     try {

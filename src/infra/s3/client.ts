@@ -1,6 +1,7 @@
 import {
   CopyObjectCommand,
   CreateBucketCommand,
+  DeleteObjectCommand,
   DeleteObjectsCommand,
   HeadBucketCommand,
   HeadObjectCommand,
@@ -15,16 +16,35 @@ import { createPresigner, type Presigner, type SigningIdentity } from './presign
 
 /** Most calls answer in milliseconds; a copy of gigabytes on a real store does not, so its size is added. */
 const CALL_TIMEOUT_MS = 10_000;
+/** For a deletion that a caller waits for: what it does not delete is swept. */
+const REMOVAL_TIMEOUT_MS = 3000;
 const COPY_BYTES_PER_SECOND_MIN = 10_000_000;
 
 /** What stores call a key that they cannot hold, each in its own way. */
 const REFUSED_KEY = /KeyTooLong|InvalidObjectName|InvalidKey/;
 
+/** Refusals to delete after which there is nothing left to do: it is gone, or has become something else. */
+const SETTLED: ReadonlySet<string> = new Set(['NoSuchKey', 'NoSuchVersion', 'PreconditionFailed']);
+
 /** S3's ceiling for one listing page and one multi-delete. */
 export const KEYS_PER_CALL_MAX = 1000;
 
-export type StoredObject = { size: number; etag: string };
-export type ListedObject = { key: string; lastModified: Date };
+export type StoredObject = {
+  size: number;
+  etag: string;
+  /** By whole seconds, as HTTP tells it. */
+  modifiedAt: Date;
+  contentType: string;
+  /** Of this write of the key and of no other; undefined where the store keeps no versions. */
+  version: string | undefined;
+};
+export type ListedObject = { key: string; etag: string | undefined; lastModified: Date };
+
+/**
+ * An object to delete: with a version exactly that one; with an ETag only an object that has it, where the store heeds
+ * such conditions (AWS S3 and the embedded one do, MinIO and Versity do not).
+ */
+export type Removal = { key: string; version?: string | undefined; etag?: string | undefined };
 
 /**
  * The bucket. Calls that fail because the store is down, slow or refuses us throw `unavailable`; a missing
@@ -36,16 +56,25 @@ export type ObjectStore = Presigner & {
   /** Throws when the bucket can't be reached. */
   check(): Promise<void>;
   head(key: string): Promise<StoredObject | undefined>;
-  /** Copies inside the bucket, provided that the source still is `source`; `refused`: the store has no such keys. */
+  /**
+   * Copies inside the bucket, provided that the source still has the ETag of `source`, and says what the copy is;
+   * `refused`: the store has no such keys.
+   */
   copy(options: {
     from: string;
     to: string;
-    source: StoredObject;
+    source: Pick<StoredObject, 'etag' | 'size'>;
+    contentType: string;
   }): Promise<'copied' | 'changed' | 'missing' | 'refused'>;
   /** Stores an object without content. */
   putEmpty(key: string): Promise<void>;
-  /** Deletes up to 1,000 keys; absent ones count as deleted. Returns the keys that could not be, with the reason. */
-  remove(keys: readonly string[]): Promise<Map<string, string>>;
+  /**
+   * Deletes up to 1,000 objects; absent ones, and those that fail their condition, count as deleted. Returns the keys
+   * that could not be, with the reason.
+   */
+  remove(removals: readonly Removal[]): Promise<Map<string, string>>;
+  /** Deletes one object at once, provided that it still has the ETag, where the store heeds that (not MinIO). */
+  removeUnchanged(key: string, etag: string): Promise<void>;
   /** All keys below the prefix, in pages of up to 1,000. */
   list(prefix: string): AsyncGenerator<ListedObject[]>;
   close(): void;
@@ -93,19 +122,29 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
           new HeadObjectCommand({ Bucket: bucket, Key: key }),
           within(CALL_TIMEOUT_MS),
         );
-        return { size: found.ContentLength ?? 0, etag: found.ETag ?? '' };
+        const { VersionId: version } = found;
+        return {
+          size: found.ContentLength ?? 0,
+          etag: found.ETag ?? '',
+          modifiedAt: found.LastModified ?? new Date(0),
+          contentType: found.ContentType ?? '',
+          // `null` is whatever was written while versions were off.
+          version: version === 'null' ? undefined : version,
+        };
       } catch (error) {
         if (statusOf(error) === 404) return undefined;
         throw failure(error);
       }
     },
 
-    async copy({ from, to, source }) {
+    async copy({ from, to, source, contentType }) {
       const command = new CopyObjectCommand({
         Bucket: bucket,
         Key: to,
         CopySource: `${bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
         CopySourceIfMatch: source.etag,
+        MetadataDirective: 'REPLACE',
+        ContentType: contentType,
       });
       try {
         const answer = await client.send(
@@ -133,15 +172,25 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       await client.send(command, within(CALL_TIMEOUT_MS)).catch(fail);
     },
 
-    async remove(keys) {
-      if (keys.length === 0) return new Map();
+    async remove(removals) {
+      if (removals.length === 0) return new Map();
       const command = new DeleteObjectsCommand({
         Bucket: bucket,
-        Delete: { Objects: keys.map((key) => ({ Key: key })), Quiet: true },
+        Delete: {
+          Objects: removals.map(({ key, version, etag }) => ({ Key: key, VersionId: version, ETag: etag })),
+          Quiet: true,
+        },
       });
       const answer = await client.send(command, within(CALL_TIMEOUT_MS)).catch(fail);
-      const refused = (answer.Errors ?? []).filter((entry) => entry.Code !== 'NoSuchKey');
+      const refused = (answer.Errors ?? []).filter(({ Code }) => !SETTLED.has(Code ?? ''));
       return new Map(refused.map((entry) => [entry.Key ?? '', entry.Code ?? 'unknown']));
+    },
+
+    async removeUnchanged(key, etag) {
+      const command = new DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: etag });
+      await client.send(command, within(REMOVAL_TIMEOUT_MS)).catch((error: unknown) => {
+        if (statusOf(error) !== 404 && statusOf(error) !== 412) throw failure(error);
+      });
     },
 
     async *list(prefix) {
@@ -155,6 +204,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
         const page = await client.send(command, within(CALL_TIMEOUT_MS)).catch(fail);
         yield (page.Contents ?? []).map((item) => ({
           key: item.Key ?? '',
+          etag: item.ETag,
           lastModified: item.LastModified ?? new Date(),
         }));
         continuation = page.IsTruncated === true ? page.NextContinuationToken : undefined;

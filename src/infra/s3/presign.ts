@@ -18,10 +18,25 @@ export type SigningIdentity = {
 export type SignedForm = { url: string; fields: Record<string, string> };
 
 export type Presigner = {
-  /** A form that uploads one object of 0…`bytesMax` bytes to `key` until it expires. */
-  form(options: { key: string; expiresInSeconds: number; bytesMax: number; now: Date }): SignedForm;
-  /** A URL that downloads `key` as a file called `fileName` until it expires. */
-  downloadUrl(options: { key: string; fileName: string; expiresInSeconds: number; now: Date }): string;
+  /** A form that uploads one object of 0…`bytesMax` bytes to `key`, as `contentType`, until it expires. */
+  form(options: {
+    key: string;
+    contentType: string;
+    expiresInSeconds: number;
+    bytesMax: number;
+    now: Date;
+  }): SignedForm;
+  /**
+   * A URL that gives `key` until it expires: to be saved as a file called `fileName`, or, with `inline`, to be shown
+   * as that type.
+   */
+  downloadUrl(options: {
+    key: string;
+    fileName: string;
+    inline?: { contentType: string } | undefined;
+    expiresInSeconds: number;
+    now: Date;
+  }): string;
 };
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
@@ -34,7 +49,7 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
   const rules = FORM_RULES[profile];
 
   return {
-    form({ key, expiresInSeconds, bytesMax, now }) {
+    form({ key, contentType, expiresInSeconds, bytesMax, now }) {
       const stamp = amzDate(now);
       const v4 = {
         'x-amz-algorithm': ALGORITHM,
@@ -45,7 +60,8 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
         StorageAccessKeyId: accessKeyId,
         ...(rules.awsAccessKeyField ? { AWSAccessKeyId: accessKeyId } : {}),
       };
-      const conditions: unknown[] = [{ bucket }, { key }, ['content-length-range', 0, bytesMax]];
+      const type = { 'Content-Type': contentType };
+      const conditions: unknown[] = [{ bucket }, { key }, type, ['content-length-range', 0, bytesMax]];
       for (const [name, value] of Object.entries(rules.signatureV4 ? v4 : {}))
         conditions.push({ [name]: value });
       if (rules.coverEveryField) {
@@ -57,6 +73,7 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
       const fields = {
         key,
         bucket,
+        ...type,
         ...accessKeys,
         policy,
         signature: createHmac('sha1', identity.secretAccessKey).update(policy).digest('base64'),
@@ -65,14 +82,15 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
       return { url: bucketUrl, fields };
     },
 
-    downloadUrl({ key, fileName, expiresInSeconds, now }) {
+    downloadUrl({ key, fileName, inline, expiresInSeconds, now }) {
       const stamp = amzDate(now);
       const path = `/${bucket}/${key.split('/').map(encodeRfc3986).join('/')}`;
       const scope = signer.scope(stamp);
       const query =
         `X-Amz-Algorithm=${ALGORITHM}&X-Amz-Content-Sha256=UNSIGNED-PAYLOAD` +
         `&X-Amz-Credential=${encodeRfc3986(`${accessKeyId}/${scope}`)}&X-Amz-Date=${stamp}&X-Amz-Expires=${expiresInSeconds}&X-Amz-SignedHeaders=host` +
-        `&response-content-disposition=${encodeRfc3986(contentDisposition(fileName))}`;
+        `&response-content-disposition=${encodeRfc3986(contentDisposition(inline === undefined ? 'attachment' : 'inline', fileName))}` +
+        (inline === undefined ? '' : `&response-content-type=${encodeRfc3986(inline.contentType)}`);
       const canonicalRequest = `GET\n${path}\n${query}\nhost:${host}\n\nhost\nUNSIGNED-PAYLOAD`;
       const digest = createHash('sha256').update(canonicalRequest).digest('hex');
       const signature = signer.sign(stamp, `${ALGORITHM}\n${stamp}\n${scope}\n${digest}`);
@@ -110,7 +128,7 @@ const encodeRfc3986 = (text: string): string =>
   );
 
 /** RFC 6266: an ASCII name for old clients, the exact one in UTF-8 for the others. */
-function contentDisposition(fileName: string): string {
+function contentDisposition(kind: 'attachment' | 'inline', fileName: string): string {
   const plain = fileName.replaceAll(/[^\x20-\x7e]|["\\%/]/g, '_');
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encodeRfc3986(fileName)}`;
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeRfc3986(fileName)}`;
 }

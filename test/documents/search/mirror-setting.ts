@@ -117,7 +117,7 @@ export function createLibrary(sql: Sql) {
       ...{ id, workspaceId: VIEWER.workspaceId, uploadId: crypto.randomUUID(), ownerId: VIEWER.userId },
       ...{ name: `document ${id}`, objectKey: `documents/${id}`, fileSize: 1, fileType: 'text/plain' },
       ...{ fileHash: null, tags: ['a'], categories: null, summary: null, access: null, slots: null },
-      ...{ status: 'public' as const },
+      ...{ status: 'public' as const, uploadObject: '', contentType: 'text/plain' },
       ...fields,
     };
     await store.insert(document, FAR);

@@ -9,6 +9,10 @@ export type State = { phase: 'absent' } | { phase: 'live' | 'binned'; archived: 
 
 export type Entry = {
   readonly form: Descriptor;
+  /** The one whose form it was posted with, where the form had been used before. */
+  readonly earlier: Entry | undefined;
+  /** Another file was posted with the form, or may have been: a confirm would be about that one. */
+  superseded: boolean;
   readonly md5: string;
   readonly sizeBytes: number;
   /** Its name until it is patched: unique, so that it finds the document whose id never arrived. */
@@ -27,6 +31,10 @@ export type Entry = {
 };
 
 export const tempKeyOf = (entry: Entry): string => entry.form.fields['key'] ?? '';
+
+/** The document that the form made before, and that a confirm answers where nothing new was posted. */
+export const isEarlier = (entry: Entry, id: string): boolean =>
+  entry.earlier !== undefined && (entry.earlier.id === id || isEarlier(entry.earlier, id));
 
 /** Whether a confirm may find no upload: it never arrived, or is old enough for the sweeper (by whole seconds). */
 export const mayBeMissing = (entry: Entry, retentionMs: number): boolean =>

@@ -5,7 +5,16 @@ import type { Answer } from '../../acceptance/support/caller.ts';
 import { type DocumentRecord, type Library, md5 } from '../../acceptance/support/library.ts';
 import { type Content, postFile } from '../../acceptance/support/uploads.ts';
 import { answered, LostAnswer } from './caller.ts';
-import { describeEntry, type Entry, isSame, mayBeMissing, type State, tempKeyOf, toState } from './ledger.ts';
+import {
+  describeEntry,
+  type Entry,
+  isEarlier,
+  isSame,
+  mayBeMissing,
+  type State,
+  tempKeyOf,
+  toState,
+} from './ledger.ts';
 import type { Random } from './random.ts';
 
 export type LoadClient = {
@@ -37,7 +46,7 @@ export async function runLoad(load: Load, ended: () => boolean): Promise<void> {
 const WEIGHTS = {
   upload: 8,
   confirm: 8,
-  repost: 1,
+  repost: 3,
   patch: 4,
   archive: 2,
   bin: 4,
@@ -74,13 +83,18 @@ function actions(load: Load): Record<Action, () => Promise<void>> {
   return {
     upload: () => upload(load),
     async confirm() {
-      const entry = random.pick(client.entries.filter((each) => each.upload === 'stored')) ?? oneIn('live');
+      const current = client.entries.filter(({ superseded }) => !superseded);
+      const entry =
+        random.pick(current.filter((each) => each.upload === 'stored')) ??
+        random.pick(current.filter(({ state }) => state.phase === 'live'));
       if (entry !== undefined) await confirm(load, entry);
     },
-    /** A signed form may be used again: neither the record nor its bytes may follow. */
+    /** A signed form may be used again: that makes another document, and leaves the one before as it is. */
     async repost() {
       const entry = oneIn('live');
-      if (entry !== undefined) await post(entry, 'something else');
+      if (entry === undefined || entry.superseded) return;
+      entry.superseded = true;
+      await upload(load, entry);
     },
     patch: () =>
       change(
@@ -123,11 +137,13 @@ function acknowledge(entry: Entry, state: State): void {
   entry.possible = [];
 }
 
-async function upload({ client, library, random }: Load): Promise<void> {
+async function upload({ client, library, random }: Load, earlier?: Entry): Promise<void> {
   const content = makeContent(random);
-  const form = await library.descriptor();
+  const form = earlier?.form ?? (await library.descriptor());
   const entry: Entry = {
     form,
+    earlier,
+    superseded: false,
     md5: md5(content),
     sizeBytes: content.length,
     firstName: `${crypto.randomUUID()} ä.bin`,
@@ -181,11 +197,14 @@ export async function confirm({ library, random, retentionMs }: Load, entry: Ent
     ),
   );
   const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-  const records = answers.filter(({ status }) => status === 201).map(({ text }) => JSON.parse(text));
+  const all = answers.filter(({ status }) => status === 201).map(({ text }) => JSON.parse(text));
+  const records = all.filter(({ id }) => !isEarlier(entry, id));
   for (const record of records) checkRecord(entry, record);
   const mayMiss = records.length === 0 && !exists && mayBeMissing(entry, retentionMs);
   for (const { status, text } of answers) {
-    if (status === 404 && mayMiss) entry.upload = 'gone';
+    const earlier = status === 201 && isEarlier(entry, JSON.parse(text).id);
+    if ((status === 404 || earlier) && mayMiss) entry.upload = 'gone';
+    else if (earlier) throw new Error(`a file is lost, and the one before it confirmed again: ${text}`);
     else if (status !== 201 && status !== 503) {
       throw new Error(`the confirm of ${describeEntry(entry)}: ${status} ${text}`);
     }

@@ -29,8 +29,8 @@ export async function verify(load: Load): Promise<void> {
 }
 
 /** Also what has its record: then the answer is that record. */
-const isWorthConfirming = ({ upload, state }: Entry): boolean =>
-  upload === 'sent' || upload === 'stored' || state.phase !== 'absent';
+const isWorthConfirming = ({ upload, state, superseded }: Entry): boolean =>
+  !superseded && (upload === 'sent' || upload === 'stored' || state.phase !== 'absent');
 
 async function findRecord(library: Library, entry: Entry): Promise<DocumentRecord | undefined> {
   const answer = await library.detail(entry.id ?? entry.firstName);
