@@ -101,6 +101,19 @@ test('streams count as whole answers do, though the client does not ask for the 
   });
 });
 
+test('a built-in model counts its own tokens, streamed or not, asked for them or not', async () => {
+  const { id, key } = await client.newKey({});
+  const told = await usageOf(await client.ask('echo', { key }));
+  for (const body of [{ stream: true }, { stream: true, stream_options: { include_usage: true } }]) {
+    const text = await (await client.ask('echo', { key, body })).text();
+    expect(text.includes('prompt_tokens')).toBe('stream_options' in body);
+  }
+  expect(await accountsOf(id, 3)).toMatchObject({
+    ...{ requests: 3, estimated: 0, prompt_tokens: 3 * told.prompt_tokens },
+    completion_tokens: 3 * told.completion_tokens,
+  });
+});
+
 test('an upstream that does not stream counts once', async () => {
   const { id, key } = await client.newKey({});
   const text = await (await client.ask('unstreamed', { key, body: { stream: true } })).text();
