@@ -41,15 +41,18 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
           return answer(request);
         }
       : ({ request }: Asked) => answer(request);
-    app.route(each.operation.method, toRouterPath(each.operation), handler, { parse: 'none' });
+    for (const path of toRouterPaths(each.operation))
+      app.route(each.operation.method, path, handler, { parse: 'none' });
   }
   return app;
 }
 
 type Answer = (request: Request) => Promise<Response>;
 
-function toRouterPath({ path, lastTakesRest }: Operation): string {
-  return (lastTakesRest ? path.replace(/\{\w+\}$/, '*') : path).replaceAll(/\{(\w+)\}/g, ':$1');
+/** A rest of one segment has a path of its own: the server finds it by itself, which it does not do with a `*`. */
+function toRouterPaths({ path, lastTakesRest }: Operation): string[] {
+  const plain = path.replaceAll(/\{(\w+)\}/g, ':$1');
+  return lastTakesRest ? [plain, plain.replace(/:\w+$/, '*')] : [plain];
 }
 
 /**

@@ -90,8 +90,6 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     log,
   });
 
-  const anonymous = createAnonymous(config.bootstrap.workspace ?? 'default', access.requireWorkspace);
-
   const bots = createBots({
     sql,
     invalidation,
@@ -113,7 +111,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     ],
     authenticators: {
       ...access.authenticators,
-      anonymous: config.gateway.anonymous ? anonymous : undefined,
+      anonymous: config.gateway.anonymous ? anonymousIn(config.bootstrap.workspace ?? 'default') : undefined,
     },
     reload: gateway.reload,
     bootstrap: access.bootstrap,
@@ -176,15 +174,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   };
 }
 
-/** Whoever asks a model without a key: in the path's workspace (404 without it), else in the first one; without limits. */
-function createAnonymous(first: string, requireWorkspace: (id: string) => Promise<void>) {
-  const inFirst = anonymousIn(first);
-  return (workspaceId: string | undefined): Principal | Promise<Principal> =>
-    workspaceId === undefined || workspaceId === first
-      ? inFirst
-      : requireWorkspace(workspaceId).then(() => anonymousIn(workspaceId));
-}
-
+/** Whoever asks a model without a key; without limits. */
 const anonymousIn = (workspaceId: string): Principal => ({
   ...{ keyId: '', workspaceId, userId: '', email: '' },
   scopes: new Set(['models'] as const),

@@ -1,6 +1,7 @@
 // The settings of what the service stands on: stores, queues, models. config.ts puts them together.
 
 import { resolve } from 'node:path';
+import { isLoopback } from './core/origin.ts';
 import { SettingsError, type SettingsReader } from './core/settings-reader.ts';
 
 export type S3Settings = {
@@ -24,7 +25,7 @@ export type GatewaySettings = {
   /** Path of the models file; undefined: `openai`, or the models that are built in. */
   modelsFile: string | undefined;
   openai: { baseUrl: string; apiKey: string | undefined } | undefined;
-  /** Whether models answer without a key. */
+  /** Whether models answer requests of this machine without a key. */
   anonymous: boolean;
   /** What the models file may name as `${VAR}`. */
   variable: (name: string) => string | undefined;
@@ -73,8 +74,10 @@ export function readGateway(
       'MODELS_CONFIG and OPENAI_BASE_URL are both set: the models come from one of them',
     );
   }
-  const onLoopback = /^(?:127(?:\.\d+){3}|::1|\[::1\]|localhost)$/.test(read.text('HOST') ?? '127.0.0.1');
-  const anonymous = read.choice('GATEWAY_ANONYMOUS', ['true', 'false'] as const) ?? String(onLoopback);
+  const host = (read.text('HOST') ?? '127.0.0.1').replace(/^\[(.+)\]$/, '$1');
+  // A models file counts as one that names upstreams: read again, it may.
+  const harmless = isLoopback(host) && modelsFile === undefined && baseUrl === undefined;
+  const anonymous = read.choice('GATEWAY_ANONYMOUS', ['true', 'false'] as const) ?? String(harmless);
   return {
     modelsFile: modelsFile === undefined ? undefined : resolve(modelsFile),
     openai: baseUrl === undefined ? undefined : { baseUrl, apiKey: read.text('OPENAI_API_KEY') },

@@ -85,7 +85,7 @@ export async function runProcesses(config: Config, log: ProcessLog, signals: Sig
   }
 }
 
-/** What tells a child where everything is; the bootstrap is done before it starts. */
+/** What tells a child where everything is; the bootstrap is done before it starts, and changes nothing when repeated. */
 const environmentOf = (config: Config, backing: Backing): Record<string, string> => ({
   PROCESSES: '1',
   ATRIUM_PROCESS_OF_SEVERAL: '1',
@@ -96,7 +96,6 @@ const environmentOf = (config: Config, backing: Backing): Record<string, string>
   S3_SECRET_ACCESS_KEY: backing.s3.secretAccessKey,
   OBJECT_STORE_PORT: '',
   COMPUTE_THREADS: `${config.compute.threads}`,
-  BOOTSTRAP_WORKSPACE: '',
   BOOTSTRAP_API_KEY: '',
   LOG_FORMAT: config.log.format,
 });

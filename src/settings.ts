@@ -89,8 +89,8 @@ const VARIABLES: readonly Variable[] = [
   { name: 'OPENAI_API_KEY', default: 'none', meaning: 'its key', secret: true },
   {
     name: 'GATEWAY_ANONYMOUS',
-    default: 'true on loopback, else false',
-    meaning: 'whether models answer without a key',
+    default: 'true on loopback, no upstream',
+    meaning: 'whether models answer requests of this machine without a key',
   },
   { name: 'UPLOAD_BYTES_MAX', default: '5368709120', meaning: 'largest file, in bytes' },
   {

@@ -3,31 +3,36 @@
 
 import type { Config } from './config.ts';
 import type { ProcessLog } from './core/logger.ts';
+import { isLoopback } from './core/origin.ts';
 import type { FirstKey } from './first-key.ts';
 
 export type Started = FirstKey & { url: string; readyMs: number };
 
 /** A log never holds the key: it is kept longer, and read by more people, than what a terminal shows. */
 export function announceStart(config: Config, log: ProcessLog, started: Started): void {
-  const { anonymous } = config.gateway;
-  if (config.announces === 'on-terminal') process.stdout.write(renderWelcome(started, anonymous));
+  const models = describeModels(config);
+  if (config.announces === 'on-terminal') process.stdout.write(renderWelcome(started, models));
   if (config.announces !== 'in-log') return;
   const { url, workspace, newKey, keyFile, readyMs } = started;
   if (newKey !== undefined) {
     log.announce({ workspace, key_file: keyFile }, `the first key is made; it is in the file ${keyFile}`);
   }
   log.announce(
-    { url, docs: `${url}/docs`, models: describeModels(anonymous), key_file: keyFile },
+    { url, docs: `${url}/docs`, models, key_file: keyFile },
     `Atrium listens on ${url} (ready in ${readyMs} ms)`,
   );
 }
 
-const describeModels = (anonymous: boolean): string =>
-  anonymous ? 'answer without a key, too' : 'answer with a key only';
+function describeModels({ gateway, server }: Config): string {
+  if (!gateway.anonymous) return 'answer with a key only';
+  return isLoopback(server.host)
+    ? 'answer without a key to programs of this machine, to others with one'
+    : 'answer without a key to whoever reaches this port and calls it localhost';
+}
 
-function renderWelcome({ url, workspace, newKey, keyFile, readyMs }: Started, anonymous: boolean): string {
+function renderWelcome({ url, workspace, newKey, keyFile, readyMs }: Started, models: string): string {
   const lines = ['', `Atrium listens on ${url}  (ready in ${readyMs} ms)`, `  Interface  ${url}/docs`];
-  lines.push(`  Models     ${describeModels(anonymous)}`);
+  lines.push(`  Models     ${models}`);
   if (newKey !== undefined) lines.push(`  Workspace  ${workspace}`, `  Key        ${newKey}`);
   if (keyFile !== undefined)
     lines.push(`  Key file   ${keyFile}`, '', ...renderFirstSteps(url, workspace, keyFile));

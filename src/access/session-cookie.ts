@@ -1,5 +1,6 @@
 // The portal's cookie: how it is written, and when a request that carries it may be trusted.
 
+import { isSameOrigin } from '../http/provenance.ts';
 import { SESSION_SECONDS } from './limits.ts';
 
 const NAME = 'atrium_session';
@@ -28,12 +29,4 @@ export function readCookie(request: Request): string | undefined {
 function secure(request: Request): string {
   const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase();
   return forwarded === 'https' || request.url.startsWith('https:') ? '; Secure' : '';
-}
-
-/** Whether the page that sent the request, if the browser says so, was served under the request's own host. */
-function isSameOrigin(request: Request): boolean {
-  const origin = request.headers.get('origin');
-  if (origin === null) return true;
-  const host = request.headers.get('host') ?? new URL(request.url).host;
-  return URL.parse(origin)?.host === host.toLowerCase();
 }

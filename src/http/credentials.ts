@@ -3,6 +3,7 @@
 import { forbidden, unauthenticated, ValidationFailure } from '../core/errors.ts';
 import type { Principal, Scope } from '../core/principal.ts';
 import type { CredentialKind, Operation, Route } from './operation.ts';
+import { explainForeign } from './provenance.ts';
 import type { Parameters } from './request.ts';
 import { missing } from './validation.ts';
 
@@ -21,8 +22,8 @@ export type AuthenticateSession = (request: Request) => Promise<Principal | unde
 export type Authenticators = {
   key: Authenticate;
   session: AuthenticateSession;
-  /** Who calls a model without a key, where that is allowed. */
-  anonymous?: ((workspaceId: string | undefined) => Principal | Promise<Principal>) | undefined;
+  /** Who calls a model of their workspace without a key from this machine, where that is allowed. */
+  anonymous?: Principal | undefined;
 };
 
 const API_KEY_HEADER = 'APIKeyHeader';
@@ -84,12 +85,8 @@ export function identify(
   if (kind === 'metrics')
     return resolve(authenticators.key(metricsKey(request, parameters), outlastsDatabase));
   const authorization = request.headers.get('authorization');
-  if (kind === 'models' && authorization === null) {
-    const { workspace_id: workspaceId } = parameters.path;
-    const principal = authenticators.anonymous?.(typeof workspaceId === 'string' ? workspaceId : undefined);
-    if (principal === undefined) throw unauthenticated('An API key is required: Authorization: Bearer …');
-    return principal;
-  }
+  if (kind === 'models' && authorization === null)
+    return withoutKey(request, parameters, authenticators.anonymous);
   const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
   if (bearer !== undefined) return resolve(authenticators.key(bearer, outlastsDatabase));
   if (kind === 'models') throw invalidKey();
@@ -97,6 +94,22 @@ export function identify(
     if (principal === undefined) throw unauthenticated('An API key is required');
     return principal;
   });
+}
+
+/** Throws 401 for a request that does not come from this machine, and for another workspace than the caller's. */
+function withoutKey(
+  request: Request,
+  { path: { workspace_id: workspaceId } }: Parameters,
+  anonymous: Principal | undefined,
+): Principal {
+  if (anonymous === undefined || (workspaceId !== undefined && workspaceId !== anonymous.workspaceId)) {
+    throw unauthenticated('An API key is required: Authorization: Bearer …');
+  }
+  const reason = explainForeign(request);
+  if (reason === undefined) return anonymous;
+  throw unauthenticated(
+    `An API key is required: Authorization: Bearer …; without one, the request must ${reason}`,
+  );
 }
 
 /** The parameter `authorization`, else the header: the key, with or without `Bearer`. Throws 401 without either. */

@@ -3,9 +3,8 @@ import { isRawNumber, isStorableText, mayHoldUnstorableText, parseJsonWithin } f
 import { type JsonLimits, JsonMistake } from '../core/json-parser.ts';
 import { readBody } from './body.ts';
 import { JSON_BODY_BYTES_MAX, JSON_NESTING_MAX, JSON_VALUES_MAX, MISTAKES_MAX } from './limits.ts';
+import { declaresJson } from './provenance.ts';
 import { countCharacters, type Location, missing } from './validation.ts';
-
-const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 /**
  * Reads and parses a request's JSON body; `absent`, where it is given, stands for none.
@@ -35,8 +34,7 @@ export async function toJsonBody(
     if (absent !== undefined) return absent;
     throw new ValidationFailure([missing(['body'], null)]);
   }
-  const mediaType = request.headers.get('content-type');
-  if (mediaType !== null && !JSON_MEDIA_TYPE.test(mediaType)) {
+  if (request.headers.has('content-type') && !declaresJson(request)) {
     throw unsupportedMediaType('The body must be sent as application/json');
   }
   const { text, value } = await parseJsonBody(bytes, { nestingMax: JSON_NESTING_MAX, valuesMax });

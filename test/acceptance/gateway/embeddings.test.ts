@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { WORKSPACE } from '../../support/service.ts';
 import { type Answer, bodyOf } from '../support/caller.ts';
-import { expectOpenAiError, type GatewaySetting, startGatewaySetting } from './setting.ts';
+import { type GatewaySetting, startGatewaySetting } from './setting.ts';
 
 setDefaultTimeout(60_000);
 
@@ -80,12 +80,4 @@ describe('is refused with 422', () => {
 test("another workspace's path is closed", async () => {
   const { status } = await setting.post('/elsewhere/v1/embeddings', '{"input":["a"]}');
   expect([403, 404]).toContain(status);
-});
-
-test('without a key a workspace that does not exist is 404', async () => {
-  const body = new TextEncoder().encode('{"input":["a"]}');
-  const headers = { 'content-type': 'application/json' };
-  for (const workspace of ['elsewhere', 'a%2Fb'])
-    expectOpenAiError(await setting.call('POST', `/${workspace}/v1/embeddings`, { headers, body }), 404);
-  bodyOf(await setting.call('POST', PATH, { headers, body }), 200);
 });

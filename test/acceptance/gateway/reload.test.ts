@@ -130,6 +130,8 @@ test('a mistake at the start ends it, with the line', async () => {
   }
 });
 
+const AS_CALLER = { authorization: `Bearer ${BOOTSTRAP_KEY}` };
+
 describe('the short way', () => {
   test('lists what the upstream lists, and asks it', async () => {
     await using mock = await startMockUpstream();
@@ -139,7 +141,9 @@ describe('the short way', () => {
     const theirs = (await (await fetch(`${mock.url}/v1/models`)).json()) as {
       data: { id: string; owned_by: string }[];
     };
-    const ours = (await (await fetch(`${service.url}/v1/models`)).json()) as typeof theirs;
+    const ours = (await (
+      await fetch(`${service.url}/v1/models`, { headers: AS_CALLER })
+    ).json()) as typeof theirs;
     for (const { id, owned_by } of theirs.data)
       expect(ours.data).toContainEqual(expect.objectContaining({ id, owned_by }));
     const [first] = theirs.data;
@@ -156,7 +160,7 @@ describe('the short way', () => {
     });
     const client = createClient({ url: service.url, key: BOOTSTRAP_KEY });
     expect((await errorOf(await client.ask('gpt-4o-mini'))).status).toBe(503);
-    expect((await errorOf(await fetch(`${service.url}/v1/models`))).status).toBe(503);
+    expect((await errorOf(await fetch(`${service.url}/v1/models`, { headers: AS_CALLER }))).status).toBe(503);
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     const upstream = Bun.serve({
       ...{ hostname: '127.0.0.1', port },

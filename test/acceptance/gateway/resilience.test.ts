@@ -275,7 +275,7 @@ test('a client that reads nothing does not keep its place for longer than a requ
   socket.on('error', () => undefined);
   socket.pause();
   socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${gateway.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
   try {
     await eventually('it to be asked', async () => (await requestsOf('short')) === 1);
