@@ -4,7 +4,9 @@ import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { type EventBlocks, parseEvents, splitEvents } from './events.ts';
+import { ERROR_BYTES_MAX } from './limits.ts';
 import { passedHeaders } from './passed-headers.ts';
+import { redactValue } from './redaction.ts';
 import { checkAnswer, type Usage } from './usage.ts';
 
 export type WholeAnswer = {
@@ -71,11 +73,13 @@ export class AttemptFailure extends Error {
 const failed = (sentence: string, options: { cause?: unknown; code?: string } = {}): OpenAiRefusal =>
   new OpenAiRefusal('upstream-failed', sentence, options);
 
-/** An answer that makes no sense: nothing of it goes on to the caller. */
-export const nonsense = (cause?: unknown): AttemptFailure =>
-  new AttemptFailure(failed('The upstream answered with something that is no answer', { cause }), {
-    next: 'same',
-  });
+/** An answer that makes no sense: nothing of it goes on to the caller, or into the log. */
+export function nonsense(error?: unknown): AttemptFailure {
+  // A SyntaxError quotes what it could not read.
+  const cause = error instanceof SyntaxError ? new Error('the answer is not JSON') : error;
+  const refusal = failed('The upstream answered with something that is no answer', { cause });
+  return new AttemptFailure(refusal, { next: 'same' });
+}
 
 /** A stream that begins with an error has not begun: throws it as an AttemptFailure. */
 export function refuseError(block: Uint8Array, spec: UpstreamSpec): void {
@@ -98,19 +102,21 @@ export function findError(
   if (Buffer.prototype.indexOf.call(block, ERROR_NAME) === -1) return undefined;
   let before = '';
   for (const raw of splitEvents(Buffer.from(block).toString())) {
-    const error = readErrorEvent(spec === undefined ? raw : redact(raw, spec));
+    const error = readErrorEvent(raw, spec);
     if (error !== undefined) return { error, before };
     before += raw;
   }
   return undefined;
 }
 
-function readErrorEvent(raw: string): object | undefined {
+function readErrorEvent(raw: string, spec: UpstreamSpec | undefined): object | undefined {
   if (!raw.includes('"error"')) return undefined;
   try {
     const { error } = parseJson(parseEvents(raw)[0]?.data ?? '') as { error?: unknown };
-    if (typeof error === 'object' && error !== null) return { ...EMPTY_ERROR, ...error };
-    return typeof error === 'string' ? { ...EMPTY_ERROR, message: error } : undefined;
+    if (typeof error !== 'string' && (typeof error !== 'object' || error === null)) return undefined;
+    if (raw.length > ERROR_BYTES_MAX) return EMPTY_ERROR;
+    const shown = spec === undefined ? error : redactValue(error, spec);
+    return { ...EMPTY_ERROR, ...(typeof shown === 'string' ? { message: shown } : (shown as object)) };
   } catch {
     // What is no JSON is no error either.
     return undefined;
@@ -189,9 +195,10 @@ function readError(
     explain,
   }: { spec: UpstreamSpec; explain: ((status: number, answer: unknown) => object) | undefined },
 ): object | undefined {
+  if (bytes.length > ERROR_BYTES_MAX) return undefined;
   let answer: unknown;
   try {
-    answer = parseJson(redact(Buffer.from(bytes).toString(), spec));
+    answer = redactValue(parseJson(Buffer.from(bytes).toString()), spec);
   } catch {
     return undefined;
   }
@@ -200,20 +207,6 @@ function readError(
   if (typeof error === 'string') return { ...EMPTY_ERROR, message: error };
   if (typeof error !== 'object' || error === null) return undefined;
   return { ...EMPTY_ERROR, message: `The upstream answered ${status}`, ...error };
-}
-
-/** Whatever an upstream says of itself, callers see neither its key nor its host. */
-function redact(text: string, { apiKey, baseUrl, headers }: UpstreamSpec): string {
-  let shown = text;
-  for (const secret of [
-    apiKey,
-    ...Object.values(headers),
-    new URL(baseUrl).host,
-    new URL(baseUrl).hostname,
-  ]) {
-    if (secret !== undefined && secret.length >= 4) shown = shown.replaceAll(secret, '[redacted]');
-  }
-  return shown;
 }
 
 /** Milliseconds; `retry-after-ms` counts before `retry-after`, which is seconds or a date (RFC 9110, 10.2.3). */

@@ -13,6 +13,10 @@ export const SMALL_MEMBER_BYTES_MAX = 65_536;
 export const ANSWER_BYTES_MAX = 67_108_864;
 export const EVENT_BYTES_MAX = 16_777_216;
 
+/** An error of an upstream that is larger is told without its reason; values nested more deeply are left out. */
+export const ERROR_BYTES_MAX = 65_536;
+export const ERROR_NESTING_MAX = 16;
+
 /** Answers up to here are checked to be JSON throughout; larger ones at both ends. */
 export const CHECKED_BYTES_MAX = 65_536;
 
