@@ -48,6 +48,6 @@ function renderFirstSteps(url: string, workspace: string, keyFile: string): stri
     'Store a first file:',
     `  D=$(curl -s ${header} ${url}/v1/${workspace}/presigned/url)`,
     `  echo "$D" | sed -E '${toForm}' | curl -s -K - -F 'file=Hello, Atrium;filename=hello.txt' "$(echo "$D" | sed -E 's/.*"url":"([^"]*).*/\\1/')"`,
-    `  curl -s ${header} -H 'content-type: application/json' -d "${body}" ${url}/v1/${workspace}/upload/confirm`,
+    `  curl -s ${header} -H 'content-type: application/json' -d "${body}" ${url}/v1/${workspace}/upload/confirm; echo`,
   ];
 }

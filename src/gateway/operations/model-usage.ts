@@ -104,6 +104,10 @@ const render = (sums: Sums): ModelUsageSums => ({
   total_tokens: sums.promptTokens + sums.completionTokens,
   // Money is not a binary fraction.
   cost: Math.round(sums.cost * 1e9) / 1e9,
-  latency_ms: sums.requests === 0 ? null : sums.latencyMs / sums.requests,
-  first_event_ms: sums.firstEvents === 0 ? null : sums.firstEventMs / sums.firstEvents,
+  latency_ms: mean(sums.latencyMs, sums.requests),
+  first_event_ms: mean(sums.firstEventMs, sums.firstEvents),
 });
+
+/** To the microsecond. */
+const mean = (sumMs: number, count: number): number | null =>
+  count === 0 ? null : Math.round((sumMs / count) * 1000) / 1000;
