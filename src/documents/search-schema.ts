@@ -5,7 +5,7 @@ import { Parsed } from '../http/parsed.ts';
 import type { Filter } from './filter/ast.ts';
 import { ATTRIBUTES, type Attribute } from './filter/attributes.ts';
 import { parseFilter } from './filter/grammar.ts';
-import { DEFAULT_ORDER, parseOrder } from './filter/order.ts';
+import { DEFAULT_ORDER_TEXT, parseOrder } from './filter/order.ts';
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, QUERY_TEXT_LENGTH_MAX, WINDOW_LIMIT_DEFAULT } from './limits.ts';
 import { DocumentMetadataRead } from './schema.ts';
 
@@ -35,18 +35,22 @@ const filters = Object.fromEntries(
   (Object.keys(ATTRIBUTES) as Attribute[]).map((attribute) => [attribute, filterOf(attribute)]),
 ) as Record<Attribute, ReturnType<typeof filterOf>>;
 
-const whole = (description: string, limits: { minimum: number; maximum?: number }) =>
+const whole = (description: string, limits: { minimum: number; maximum?: number; impliedDefault?: number }) =>
   Type.Optional(Type.Integer({ description, ...limits }));
 
 export const SearchParameters = Type.Object(
   {
     ...filters,
     order_by: Type.Array(Parsed(parseOrder), {
-      default: DEFAULT_ORDER,
-      description: 'An attribute, optionally followed by a blank and ASC or DESC; default `created_at DESC`',
+      default: [DEFAULT_ORDER_TEXT],
+      description: 'An attribute, optionally followed by a blank and ASC or DESC.',
     }),
-    page: whole('Page index, the first is 1; default 1', { minimum: 1 }),
-    size: whole(`Page size; default ${PAGE_SIZE_DEFAULT}`, { minimum: 1, maximum: PAGE_SIZE_MAX }),
+    page: whole('The page to return; the first page is 1.', { minimum: 1, impliedDefault: 1 }),
+    size: whole('How many documents a page holds.', {
+      minimum: 1,
+      maximum: PAGE_SIZE_MAX,
+      impliedDefault: PAGE_SIZE_DEFAULT,
+    }),
     limit: whole(
       `Rows, where page and size are absent; default ${WINDOW_LIMIT_DEFAULT} where offset is given`,
       { minimum: 1, maximum: PAGE_SIZE_MAX },

@@ -98,8 +98,14 @@ function toJsonSchema(schema: TSchema, components: SchemaComponents): JsonSchema
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Keywords of ours that JSON Schema does not know. */
-const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary', 'parse']);
+/** Keywords of ours that JSON Schema does not know. `impliedDefault`: see `defaultOf`. */
+const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary', 'parse', 'default', 'impliedDefault']);
+
+/** The default that the parser sets, or the one that the operation means where it has to know what was sent. */
+function defaultOf(schema: TSchema): { default?: unknown } {
+  const value = schema.default ?? schema['impliedDefault'];
+  return value === undefined ? {} : { default: value };
+}
 
 function convert(schema: TSchema, components: SchemaComponents): JsonSchema {
   const words = literalsOf(schema);
@@ -107,6 +113,7 @@ function convert(schema: TSchema, components: SchemaComponents): JsonSchema {
     return {
       type: 'string',
       enum: words,
+      ...defaultOf(schema),
       ...(schema.description === undefined ? {} : { description: schema.description }),
     };
   }
@@ -114,7 +121,7 @@ function convert(schema: TSchema, components: SchemaComponents): JsonSchema {
   for (const [keyword, value] of Object.entries(schema)) {
     if (!PRIVATE_KEYWORDS.has(keyword)) result[keyword] = convertKeyword(keyword, value, components);
   }
-  return result;
+  return { ...result, ...defaultOf(schema) };
 }
 
 function convertKeyword(keyword: string, value: unknown, components: SchemaComponents): unknown {

@@ -125,7 +125,7 @@ function createQueryReader(schema: TObject) {
     name,
     repeated: property[Kind] === 'Array',
     required: schema.required?.includes(name) ?? false,
-    fallback: property.default as unknown,
+    fallback: fallbackOf(property, name),
     validate: createValidator(property),
   }));
   const names: ReadonlySet<string> = new Set(parameters.map(({ name }) => name));
@@ -143,6 +143,14 @@ function createQueryReader(schema: TObject) {
     }
     return values;
   };
+}
+
+/** What stands for an absent parameter: the default as it would arrive if it were sent. */
+function fallbackOf(schema: TSchema, name: string): unknown {
+  if (schema.default === undefined) return undefined;
+  const { value, entries } = createValidator(schema)(schema.default, ['query', name]);
+  if (entries.length > 0) throw new Error(`the default of ${name} is not one that could be sent`);
+  return value;
 }
 
 /**

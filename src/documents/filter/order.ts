@@ -5,6 +5,8 @@ import { ATTRIBUTES, type ScalarAttribute } from './attributes.ts';
 const UNORDERED: ReadonlySet<string> = new Set(['access', 'slots', 'tags', 'categories']);
 const ORDERED = Object.keys(ATTRIBUTES).filter((name) => !UNORDERED.has(name)) as ScalarAttribute[];
 
+/** As it would be sent. */
+export const DEFAULT_ORDER_TEXT = 'created_at DESC';
 export const DEFAULT_ORDER: readonly Order[] = [{ attribute: 'created_at', descending: true }];
 
 /** Parses `attribute[ ASC|DESC]`. */

@@ -1,0 +1,99 @@
+// What the OpenAPI document gives as a default, an example or a choice is what the service takes: programs fill forms
+// with it, and people press Execute.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { OpenApiDocument } from './support/contract.ts';
+import { createExampleCheck } from './support/examples.ts';
+import { type Setting, startSetting } from './support/setting.ts';
+
+setDefaultTimeout(30_000);
+
+let setting: Setting;
+let document: OpenApiDocument;
+beforeAll(async () => {
+  setting = await startSetting();
+  document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
+});
+afterAll(() => setting.service[Symbol.asyncDispose]());
+
+type Node = Record<string, unknown>;
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
+
+const VALUES: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'enum']);
+const NAMED: ReadonlySet<string> = new Set(['properties', 'schemas']);
+
+/** Every object of the document below `value`, with the way to it; what examples hold is not looked into. */
+function* nodes(value: unknown, way: readonly string[] = []): Generator<{ way: string; node: Node }> {
+  if (!isNode(value)) return;
+  if (!Array.isArray(value)) yield { way: way.join(' '), node: value };
+  for (const [name, inner] of Object.entries(value)) {
+    if (VALUES.has(name)) continue;
+    // The names in there are those of members.
+    const within = NAMED.has(name) ? Object.entries(inner as Node) : [];
+    for (const [member, schema] of within) yield* nodes(schema, [...way, name, member]);
+    if (!NAMED.has(name)) yield* nodes(inner, [...way, name]);
+  }
+}
+
+/** The values that a schema, a parameter or a body gives, with the schema that they have to fit. */
+function valuesOf(node: Node): { schema: unknown; value: unknown }[] {
+  const schema = node['schema'] ?? node;
+  return [
+    ...('default' in node ? [node['default']] : []),
+    ...('example' in node ? [node['example']] : []),
+    ...(Array.isArray(node['examples']) ? node['examples'] : []),
+    ...(Array.isArray(node['enum']) ? node['enum'] : []),
+  ].map((value) => ({ schema, value }));
+}
+
+describe('the values of the OpenAPI document', () => {
+  test('fit their own schemas: each default, example and choice', () => {
+    const check = createExampleCheck(document);
+    const found = [...nodes(document.paths, ['paths']), ...nodes(document.components, ['components'])];
+    const given = found.flatMap(({ way, node }) => valuesOf(node).map((each) => ({ way, ...each })));
+    expect(given.length).toBeGreaterThan(100);
+    const wrong = given.flatMap(({ way, schema, value }) => {
+      const mistake = check(schema, value);
+      return mistake === undefined ? [] : [`${way}: ${JSON.stringify(value)} ${mistake}`];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  const schemaOf = (path: string, name: string) =>
+    document.paths[path]?.['get']?.parameters?.find((each) => each.name === name)?.schema;
+
+  test('are the defaults of the interface', () => {
+    const filter = '/v1/filter/{workspace_id}';
+    expect(schemaOf(filter, 'order_by')).toMatchObject({
+      type: 'array',
+      items: { type: 'string' },
+      default: ['created_at DESC'],
+    });
+    expect(schemaOf(filter, 'page')).toMatchObject({ type: 'integer', minimum: 1, default: 1 });
+    expect(schemaOf(filter, 'size')).toMatchObject({ type: 'integer', maximum: 100, default: 50 });
+    expect(schemaOf('/compute', 'n')).toMatchObject({ type: 'integer', default: 42 });
+    expect(schemaOf('/v1/{workspace_id}/presigned/url', 'expires_in')).toMatchObject({ default: 3600 });
+  });
+
+  test('are taken as they stand: a search with every default sent is the search with none', async () => {
+    const path = '/v1/filter/{workspace_id}';
+    const query = new URLSearchParams();
+    for (const { name, schema } of document.paths[path]?.['get']?.parameters ?? []) {
+      const fallback = (schema as { default?: unknown }).default;
+      if (fallback !== undefined) query.append(name, String(fallback));
+    }
+    expect(query.has('order_by')).toBe(true);
+    const { call, workspace, adminKey } = setting;
+    await setting.admin.stored();
+    await setting.admin.stored();
+    const plain = await call('GET', `/v1/filter/${workspace}`, { key: adminKey });
+    const full = await call('GET', `/v1/filter/${workspace}`, {
+      key: adminKey,
+      query: Object.fromEntries(query),
+    });
+    expect({ status: full.status, body: JSON.parse(full.text) }).toEqual({
+      status: 200,
+      body: JSON.parse(plain.text),
+    });
+  });
+});
