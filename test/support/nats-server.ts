@@ -110,3 +110,34 @@ export async function startNats(options: NatsServerOptions = {}): Promise<NatsSe
     [Symbol.asyncDispose]: stop,
   };
 }
+
+/** Three servers that keep three copies: any one of them may be away. */
+export type NatsCluster = AsyncDisposable & {
+  /** Of all servers, comma-separated. */
+  url: string;
+  servers: readonly NatsServer[];
+  stop(): Promise<void>;
+};
+
+export async function startNatsCluster(): Promise<NatsCluster> {
+  const ports = [freePort(), freePort(), freePort()];
+  const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(', ');
+  const starting = ports.map((port, index) =>
+    startNats({
+      configuration: `
+        server_name: server-${index}
+        cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}] }`,
+    }),
+  );
+  const settled = await Promise.allSettled(starting);
+  const servers = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.stop()));
+  };
+  const failed = settled.find((each) => each.status === 'rejected');
+  if (failed !== undefined) {
+    await stop();
+    throw failed.reason;
+  }
+  return { url: servers.map(({ url }) => url).join(','), servers, stop, [Symbol.asyncDispose]: stop };
+}

@@ -1,13 +1,14 @@
 // What every event buffer promises, held against each of them.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../src/core/errors.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { eventually } from '../support/child.ts';
-import { BUFFERS } from './event-buffers.ts';
+import { BUFFERS, endCluster } from './event-buffers.ts';
 
 setDefaultTimeout(60_000);
+afterAll(endCluster);
 
 const packOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = ({ pack }: Delivery): string => new TextDecoder().decode(pack);
@@ -100,7 +101,8 @@ for (const { name, missing, prepare } of BUFFERS) {
       expect(full).toMatchObject({ packs: 5, bytesMax: 2 ** 24 });
       expect(full.bytes).toBeGreaterThanOrEqual(50_000);
       await buffer.acknowledge(await take(buffer, 5));
-      expect((await buffer.figures()).packs).toBe(0);
+      // Servers that keep copies remove what is acknowledged once all have heard of it.
+      await eventually('none to wait', async () => (await buffer.figures()).packs === 0);
     });
 
     test('delivers what was released again', async () => {

@@ -7,7 +7,8 @@ import type { Logger } from '../../src/core/logger.ts';
 import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { createJetStreamBuffer } from '../../src/usage/buffer/jetstream/index.ts';
 import { createJournal } from '../../src/usage/buffer/journal/index.ts';
-import { missingNats, startNats } from '../support/nats-server.ts';
+import { eventually } from '../support/child.ts';
+import { missingNats, type NatsCluster, startNats, startNatsCluster } from '../support/nats-server.ts';
 
 export type BufferSetting = AsyncDisposable & {
   /** Another buffer over the same store, started. */
@@ -47,6 +48,15 @@ function opener(make: () => EventBuffer) {
   };
 }
 
+/** One cluster for all settings of a file, each with a stream of its own. */
+let cluster: Promise<NatsCluster> | undefined;
+let streams = 0;
+
+export async function endCluster(): Promise<void> {
+  await (await cluster)?.stop();
+  cluster = undefined;
+}
+
 export const BUFFERS: readonly BufferUnderTest[] = [
   {
     name: 'journal',
@@ -79,6 +89,34 @@ export const BUFFERS: readonly BufferUnderTest[] = [
           await close();
           await server.stop();
         },
+      };
+    },
+  },
+  {
+    name: 'JetStream on three servers',
+    missing: missingNats(),
+    async prepare(bytesMax = BYTES_MAX) {
+      cluster ??= startNatsCluster();
+      const { url, servers } = await cluster;
+      const { log, lines } = collectingLog();
+      const settings = {
+        ...{ url, monitorUrl: servers[0]?.monitorUrl, creds: undefined },
+        ...{ streamPrefix: `TEST_${++streams}`, replicas: 3, bytesMax },
+      };
+      const { open, close } = opener(() => createJetStreamBuffer({ settings, log }));
+      return {
+        open: async () => {
+          const buffer = await open();
+          await eventually('the stream to be ready', () =>
+            buffer.figures().then(
+              () => true,
+              () => false,
+            ),
+          );
+          return buffer;
+        },
+        lines,
+        [Symbol.asyncDispose]: close,
       };
     },
   },

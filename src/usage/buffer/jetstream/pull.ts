@@ -33,6 +33,8 @@ export async function pull(connection: NatsConnection, request: Pull): Promise<M
     subscription.unsubscribe();
   }, waitMs + GRACE_MS);
   const messages: Msg[] = [];
+  /** How many the server sends before it forgets the pull; known from its closing status. */
+  let expected = batch;
   let failure: NatsError | undefined;
   try {
     const asked = {
@@ -46,10 +48,9 @@ export async function pull(connection: NatsConnection, request: Pull): Promise<M
     for await (const message of subscription) {
       if (isStatus(message)) {
         failure = toFailure(message);
-        break;
-      }
-      messages.push(message);
-      if (messages.length === batch) break;
+        expected = batch - unsentOf(message, batch - messages.length);
+      } else messages.push(message);
+      if (messages.length >= expected) break;
       timer.refresh();
     }
   } finally {
@@ -65,10 +66,20 @@ export async function pull(connection: NatsConnection, request: Pull): Promise<M
 const isStatus = ({ headers, reply }: Msg): boolean =>
   headers?.hasError === true || reply === undefined || reply === '';
 
+/**
+ * How many messages of the batch the server has not sent when it closes a pull. The status of a replicated consumer
+ * overtakes messages that it has sent, which wait for their quorum; servers that do not tell send none behind it.
+ */
+function unsentOf({ headers }: Msg, absent: number): number {
+  const told = headers?.get('Nats-Pending-Messages') ?? '';
+  return told === '' ? absent : Number(told);
+}
+
 /** Some statuses only say that there is no more: no message, none in time, or none that is small enough. */
 function toFailure({ headers }: Msg): NatsError | undefined {
   const code = headers?.code ?? 0;
   const description = headers?.description ?? '';
-  if (code === NO_MESSAGES || code === TIMED_OUT || /max ?bytes/i.test(description)) return undefined;
+  if (code === NO_MESSAGES || code === TIMED_OUT || /max ?bytes|batch completed/i.test(description))
+    return undefined;
   return new NatsError(`NATS ended a pull: ${code} ${description}`.trimEnd(), `${code}`);
 }

@@ -4,6 +4,7 @@ import {
   AckPolicy,
   type ConsumerConfig,
   DiscardPolicy,
+  ErrorCode,
   type JetStreamManager,
   type NatsConnection,
   NatsError,
@@ -100,10 +101,7 @@ async function openManager(connection: NatsConnection): Promise<JetStreamManager
   try {
     return await connection.jetstreamManager({ timeout: API_TIMEOUT_MS });
   } catch (error) {
-    if (
-      error instanceof NatsError &&
-      /no responders|503|10039|10076/i.test(`${error.code} ${error.message}`)
-    ) {
+    if (error instanceof NatsError && hasNoJetStream(error)) {
       throw new ServerRefused(
         'NATS_URL: the server has no JetStream for this account: enable jetstream there',
         {
@@ -114,6 +112,11 @@ async function openManager(connection: NatsConnection): Promise<JetStreamManager
     throw error;
   }
 }
+
+/** Not for this account (10039), or not at all (10076, or nobody answers); a cluster that has no leader yet comes later. */
+const NO_JETSTREAM = [10_039, 10_076];
+const hasNoJetStream = ({ code, api_error: told }: NatsError): boolean =>
+  told === undefined ? code === ErrorCode.NoResponders : NO_JETSTREAM.includes(told.err_code ?? 0);
 
 /** A work queue: what a sink has acknowledged is gone, so that the stream's size is what waits. */
 const wantedStream = ({ streamPrefix, replicas, bytesMax }: StreamSettings) => ({
