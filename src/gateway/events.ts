@@ -1,6 +1,7 @@
 // Server-sent events as blocks of whole events: what comes in between is never seen half.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
+import { nextTimeSlice } from '../core/time-slices.ts';
 import { EVENT_BYTES_MAX, STREAM_BLOCK_UNITS } from './limits.ts';
 
 export type EventBlocks = {
@@ -85,15 +86,15 @@ export function startingWith(coming: Promise<Uint8Array | undefined>, blocks: Ev
 }
 
 /**
- * Events that are made as they are read: some at a time, and between two blocks everything else has its turn, so that a
- * long stream holds nobody up. Who cancels ends the making.
+ * Events that are made as they are read, a block in each time slice, so that a long stream does not delay other requests.
+ * Cancelling ends the iteration.
  */
 export function blocksOf(events: Iterable<string>): EventBlocks {
   const left = events[Symbol.iterator]();
   let begun = false;
   return {
     async next() {
-      if (begun) await new Promise((resolve) => setImmediate(resolve));
+      if (begun) await nextTimeSlice();
       begun = true;
       let text = '';
       while (text.length < STREAM_BLOCK_UNITS) {

@@ -1,9 +1,9 @@
-// Which URLs are OpenAI's API, so that what there is none of is said in its shape. The documents' paths begin with /v1
-// too, there followed by a workspace, whose name is never the first segment of an operation of ours.
+// Which URLs belong to OpenAI's API, so that an operation of it that we lack is refused in OpenAI's error shape. The documents'
+// paths also begin with /v1, followed by a workspace; no workspace may be named as a first segment of the gateway's operations.
 
 import type { Operation } from './operation.ts';
 
-/** First segments of OpenAI's API, and of those that follow it, which no operation of ours has. */
+/** First segments of paths of OpenAI's API, and of its imitators, that no operation of ours has. */
 const OTHERS = [
   ...[
     'assistants',
@@ -30,9 +30,9 @@ const OTHERS = [
 ];
 
 export type OpenAiPaths = {
-  /** It begins as operations of ours do that answer in OpenAI's shape: no other operation is meant. */
+  /** The path begins as one of our operations in OpenAI's shape does: it cannot be an operation of another area. */
   own(url: string): boolean;
-  /** As `own`, or of a part of OpenAI's API that there is not: another operation may be meant. */
+  /** As `own`, or the path begins as a part of OpenAI's API that we lack: it may still be an operation of another area. */
   any(url: string): boolean;
 };
 

@@ -1,5 +1,5 @@
-// `local-echo`: says what it was told, word by word. It honours what a client of a real model relies on, so that wiring
-// and load tests find what they would find there, and refuses the rest by its name.
+// `local-echo` repeats what it is told, word by word. It honours what clients of a real model rely on, so that wiring and
+// load tests find what they would find there, and refuses other options by their names.
 
 import type { Answer } from '../answer.ts';
 import type { Call } from '../attempt.ts';
@@ -23,7 +23,7 @@ import { COMPLETION_WIRE, render, type Said } from './wire.ts';
 type EchoCall = Pick<Call, 'stream' | 'includeUsage'>;
 
 /** Throws 400 for `messages` that are none, and for what the model cannot do. */
-export function echoChat(body: JsonObject, { stream, includeUsage }: EchoCall): Answer {
+export async function echoChat(body: JsonObject, { stream, includeUsage }: EchoCall): Promise<Answer> {
   const { messages } = body;
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid("'messages' must be a list with an entry", 'messages');
@@ -37,12 +37,12 @@ export function echoChat(body: JsonObject, { stream, includeUsage }: EchoCall): 
   const tokensMax = Math.min(share, readTokensMax(body, 1) ?? share);
   const cut = cutText(text, { tokensMax, stops: stoppable ? stops : [] });
   const said = cut.finishReason === 'stop' ? { ...cut, finishReason } : cut;
-  const promptTokens = texts.reduce((sum, each) => sum + countTokens(each), 0);
+  const promptTokens = await countTokens(texts);
   return render(Array<Said>(choices).fill(said), { wire, promptTokens, stream, includeUsage });
 }
 
 /** Throws 400 for a `prompt` that is neither a text nor a list of texts, and for what the model cannot do. */
-export function echoCompletion(body: JsonObject, { stream, includeUsage }: EchoCall): Answer {
+export async function echoCompletion(body: JsonObject, { stream, includeUsage }: EchoCall): Promise<Answer> {
   const prompts = typeof body['prompt'] === 'string' ? [body['prompt']] : body['prompt'];
   if (!isTexts(prompts) || prompts.length === 0)
     throw invalid("'prompt' must be a text or a list of texts", 'prompt');
@@ -56,10 +56,7 @@ export function echoCompletion(body: JsonObject, { stream, includeUsage }: EchoC
     repeats: readFlag(body, 'echo'),
   };
   const said = prompts.flatMap((prompt) => Array<Said>(choices).fill(continuePrompt(prompt, options)));
-  const promptTokens = [...prompts, readText(body, 'suffix')].reduce(
-    (sum, each) => sum + countTokens(each),
-    0,
-  );
+  const promptTokens = await countTokens([...prompts, readText(body, 'suffix')]);
   return render(said, { wire: COMPLETION_WIRE, promptTokens, stream, includeUsage });
 }
 
@@ -77,7 +74,7 @@ function continuePrompt(
   return { ...rest, text: head.text + rest.text };
 }
 
-/** Up to the first stop sequence, or the token that there may not be, whichever comes first. */
+/** The text up to its first stop sequence or its last allowed token, whichever comes first. */
 function cutText(text: string, { tokensMax, stops }: { tokensMax: number; stops: readonly string[] }): Said {
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
   const stopped = found.length === 0 ? text : text.slice(0, Math.min(...found));

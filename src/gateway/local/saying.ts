@@ -53,6 +53,9 @@ function sample(schema: Json, { told, param }: { told: string; param: string }):
   }
 }
 
+/** As OpenAI's API has it; each choice of the answer names it. */
+const FUNCTION_NAME = /^[\w-]{1,64}$/;
+
 type Tool = { name: string; schema: Json | undefined; param: string };
 
 /** The tool that has to be called; undefined where none has to be: then the answer is a text. */
@@ -85,8 +88,10 @@ function readTools(body: JsonObject): Tool[] {
   return tools.map((tool, index) => {
     const about = isObject(tool) && tool['type'] === 'function' ? tool['function'] : undefined;
     const name = isObject(about) ? about['name'] : undefined;
-    if (!isObject(about) || typeof name !== 'string' || name === '')
-      throw invalid(`'tools[${index}]' must be a function with a name`, `tools[${index}]`);
+    if (!isObject(about) || typeof name !== 'string' || !FUNCTION_NAME.test(name)) {
+      const sentence = `'tools[${index}]' must be a function with a name of 1 to 64 letters, digits, _ and -`;
+      throw invalid(sentence, `tools[${index}]`);
+    }
     return { name, schema: given(about['parameters']), param: `tools[${index}].function.parameters` };
   });
 }

@@ -1,5 +1,7 @@
 // Tokens as `local-echo` counts them: a word with the blanks behind it, long words in pieces.
 
+import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
+
 /** UTF-16 units of the longest token. */
 const TOKEN_LENGTH_MAX = 16;
 
@@ -30,13 +32,23 @@ export function* tokensOf(text: string): Generator<string> {
   }
 }
 
-export function countTokens(text: string): number {
+/** Tokens between two looks at the clock. */
+const LOOK_EVERY = 4096;
+
+/** Of all texts together; long ones are counted in time slices. */
+export async function countTokens(texts: readonly string[]): Promise<number> {
   let count = 0;
-  for (let at = 0; at < text.length; count++) at = endOfToken(text, at);
+  let sliceEndsAt = performance.now() + SLICE_MS;
+  for (const text of texts) {
+    for (let at = 0; at < text.length; count++) {
+      at = endOfToken(text, at);
+      if (count % LOOK_EVERY === 0 && performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
+    }
+  }
   return count;
 }
 
-/** So many of a text's first units hold as many tokens as are wanted, where the text has them. */
+/** A text's first units of this number hold at least so many tokens, if the whole text does. */
 export const unitsOf = (tokens: number): number => tokens * (TOKEN_LENGTH_MAX + 1);
 
 /** The first tokens of a text: as many as there may be. */

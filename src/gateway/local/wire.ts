@@ -88,7 +88,7 @@ export function render(
   };
 }
 
-/** The usage is always told: who did not ask for it does not get to see it, but it is accounted for. */
+/** The usage always ends a stream: it is accounted for, and clients that did not ask for it are not shown it. */
 function* eventsOf(
   said: readonly Said[],
   options: { wire: Wire; usage: Usage; base: JsonObject; includeUsage: boolean },

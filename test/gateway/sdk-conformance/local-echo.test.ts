@@ -205,6 +205,13 @@ describe('a call of a tool', () => {
     expect((await refusalOf(chat({ tools: TOOLS, tool_choice: named }))).param).toBe('tool_choice');
   });
 
+  test('of a tool without a fit name is refused', async () => {
+    for (const name of ['', 'a b', 'x'.repeat(65), 5 as unknown as string]) {
+      const tools: OpenAI.ChatCompletionTool[] = [{ type: 'function', function: { name } }];
+      expect((await refusalOf(chat({ tools, tool_choice: 'required' }))).param).toBe('tools[0]');
+    }
+  });
+
   test('whose arguments cannot be made up is refused', async () => {
     const parameters = {
       type: 'object',
