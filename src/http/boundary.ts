@@ -6,7 +6,7 @@ import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
 import { bodyMemory } from './body-memory.ts';
 import type { Cors } from './cors.ts';
-import { type Authenticators, authorize, identify } from './credentials.ts';
+import { type Authenticators, authorize, challengeOf, identify } from './credentials.ts';
 import type { RequestMetrics } from './metrics.ts';
 import {
   INTERNAL_OPENAI_ERROR,
@@ -133,20 +133,20 @@ function renderFailure(
   if (OF_OTHERS.has(refusal.kind)) {
     deps.log.warn({ ...context, err: refusal.cause ?? error }, refusal.message);
   }
-  return renderRefusal(refusal, errorShape);
+  return renderRefusal(refusal, operation);
 }
 
 /** Refusals that are no fault of the caller's: an operator wants to know why. */
 const OF_OTHERS: ReadonlySet<ErrorKind> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
 
-function renderRefusal(refusal: ServiceError, errorShape: Operation['errorShape']): Response {
+function renderRefusal(refusal: ServiceError, { errorShape, credential }: Operation): Response {
   const body = errorShape === undefined ? { detail: refusal.message } : toOpenAiError(refusal);
   const response = reply(STATUS[refusal.kind], body);
   if (refusal instanceof OpenAiRefusal) {
     for (const [name, value] of Object.entries(refusal.details.headers ?? {}))
       response.headers.set(name, value);
   }
-  if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', 'Bearer realm="atrium"');
+  if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', challengeOf(credential));
   if (refusal.kind === 'request-timeout') response.headers.set('connection', 'close');
   if (refusal.retryAfterSeconds !== undefined) {
     response.headers.set('retry-after', String(refusal.retryAfterSeconds));
@@ -154,8 +154,8 @@ function renderRefusal(refusal: ServiceError, errorShape: Operation['errorShape'
   return response;
 }
 
-function shuttingDown({ errorShape }: Operation): Response {
-  const response = renderRefusal(unavailable('The service is shutting down'), errorShape);
+function shuttingDown(operation: Operation): Response {
+  const response = renderRefusal(unavailable('The service is shutting down'), operation);
   response.headers.set('connection', 'close');
   return response;
 }

@@ -31,7 +31,7 @@ const SERVICE_KEY_HEADER = 'svc-key';
 
 export type CredentialSpec = {
   /** OpenAPI security requirement: any one of these schemes. */
-  schemes: readonly string[];
+  schemes: readonly (keyof typeof SECURITY_SCHEMES)[];
   /** The OpenAPI header parameter that the interface declares for it, if it does. */
   header?: string;
 };
@@ -55,7 +55,33 @@ export const SECURITY_SCHEMES = {
   PortalCookie: { type: 'apiKey', in: 'cookie', name: 'atrium_session' },
 } as const;
 
-const invalidKey = () => unauthenticated('The API key is unknown, expired or revoked');
+/**
+ * What a 401 asks for (RFC 9110, 11.6.1): a challenge for each header that the operation takes a key in. There is no registered
+ * scheme for a key in a header of its own; `ApiKey` names that header. Sign-in takes its key in the body: Bearer will do after it.
+ */
+const CHALLENGES = Object.fromEntries(
+  Object.entries(CREDENTIALS).map(([kind, { schemes }]) => [kind, toChallenge(schemes)]),
+) as Record<CredentialKind, string>;
+
+export const challengeOf = (kind: CredentialKind): string => CHALLENGES[kind];
+
+function toChallenge(schemes: CredentialSpec['schemes']): string {
+  const known = schemes.map((name) => SECURITY_SCHEMES[name]);
+  const headers = known.flatMap((scheme) =>
+    scheme.type === 'apiKey' && scheme.in === 'header' ? [scheme.name] : [],
+  );
+  const takesBearer = headers.length === 0 || known.some(({ type }) => type === 'http');
+  return [
+    ...(takesBearer ? ['Bearer realm="atrium"'] : []),
+    ...headers.map((name) => `ApiKey realm="atrium", header="${name}"`),
+  ].join(', ');
+}
+
+const invalidKey = (place: string) =>
+  unauthenticated(`The API key in the ${place} is unknown, expired or revoked`);
+
+const bearerRequired = (more = '') =>
+  unauthenticated(`An API key is required: Authorization: Bearer …${more}`);
 
 /**
  * The principal of a request.
@@ -72,26 +98,31 @@ export function identify(
 ): Principal | Promise<Principal> {
   if (kind === 'key-or-token') {
     const text = requireAuthorization(request, parameters);
-    if (verifyToken === undefined || !SIGNED_TOKEN.test(text)) return resolve(authenticators.key(text));
+    if (verifyToken === undefined || !SIGNED_TOKEN.test(text))
+      return resolve(authenticators.key(text), 'header authorization');
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
     return verifyToken(text, parameters.path);
   }
   const required = CREDENTIALS[kind].header;
-  const header = request.headers.get(required ?? API_KEY_HEADER);
-  if (header !== null) return resolve(authenticators.key(header, outlastsDatabase));
+  const name = required ?? API_KEY_HEADER;
+  const header = request.headers.get(name);
+  if (header !== null) return resolve(authenticators.key(header, outlastsDatabase), `header ${name}`);
   if (required !== undefined) {
     throw new ValidationFailure([...parameters.entries, missing(['header', required], null)]);
   }
-  if (kind === 'metrics')
-    return resolve(authenticators.key(metricsKey(request, parameters), outlastsDatabase));
+  if (kind === 'metrics') {
+    const { key, place } = metricsKey(request, parameters);
+    return resolve(authenticators.key(key, outlastsDatabase), place);
+  }
   const authorization = request.headers.get('authorization');
   if (kind === 'models' && authorization === null)
     return withoutKey(request, parameters, authenticators.anonymous);
   const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
-  if (bearer !== undefined) return resolve(authenticators.key(bearer, outlastsDatabase));
-  if (kind === 'models') throw invalidKey();
+  if (bearer !== undefined)
+    return resolve(authenticators.key(bearer, outlastsDatabase), 'header Authorization');
+  if (kind === 'models') throw bearerRequired();
   return authenticators.session(request).then((principal) => {
-    if (principal === undefined) throw unauthenticated('An API key is required');
+    if (principal === undefined) throw bearerRequired(`, or ${API_KEY_HEADER}: …`);
     return principal;
   });
 }
@@ -103,21 +134,20 @@ function withoutKey(
   anonymous: Principal | undefined,
 ): Principal {
   if (anonymous === undefined || (workspaceId !== undefined && workspaceId !== anonymous.workspaceId)) {
-    throw unauthenticated('An API key is required: Authorization: Bearer …');
+    throw bearerRequired();
   }
   const reason = explainForeign(request);
   if (reason === undefined) return anonymous;
-  throw unauthenticated(
-    `An API key is required: Authorization: Bearer …; without one, the request must ${reason}`,
-  );
+  throw bearerRequired(`; without one, the request must ${reason}`);
 }
 
 /** The parameter `authorization`, else the header: the key, with or without `Bearer`. Throws 401 without either. */
-function metricsKey(request: Request, { query }: Parameters): string {
-  const given = query['authorization'] ?? request.headers.get('authorization');
+function metricsKey(request: Request, { query }: Parameters): { key: string; place: string } {
+  const parameter = query['authorization'];
+  const given = parameter ?? request.headers.get('authorization');
   const key = typeof given === 'string' ? given.trim().replace(/^Bearer +/i, '') : '';
-  if (key === '') throw unauthenticated('An API key is required');
-  return key;
+  if (key === '') throw bearerRequired(', or the parameter authorization');
+  return { key, place: `${parameter === undefined ? 'header' : 'parameter'} authorization` };
 }
 
 /** A JSON object and two more parts in base64url (RFC 7515, 3.1), the last of which may be absent; keys do not look so. */
@@ -130,13 +160,14 @@ function requireAuthorization(request: Request, parameters: Parameters): string 
   throw new ValidationFailure([...parameters.entries, missing(['header', 'authorization'], null)]);
 }
 
-function resolve(found: ReturnType<Authenticate>): Principal | Promise<Principal> {
-  if (found instanceof Promise) return found.then(accepted);
-  return accepted(found);
+/** `place`: where the key came in, for the refusal. */
+function resolve(found: ReturnType<Authenticate>, place: string): Principal | Promise<Principal> {
+  if (found instanceof Promise) return found.then((principal) => accepted(principal, place));
+  return accepted(found, place);
 }
 
-function accepted(principal: Principal | undefined): Principal {
-  if (principal === undefined) throw invalidKey();
+function accepted(principal: Principal | undefined, place: string): Principal {
+  if (principal === undefined) throw invalidKey(place);
   return principal;
 }
 

@@ -381,7 +381,7 @@ describe('who may', () => {
     for (const key of ['', 'nonsense']) {
       for (const answer of await Promise.all(everything(as(key)))) {
         expectRefusal(answer, 401);
-        expect(answer.headers.get('www-authenticate')).toStartWith('Bearer');
+        expect(answer.headers.get('www-authenticate')).toBe('ApiKey realm="atrium", header="svc-key"');
       }
     }
     for (const { key } of [stranger, unscoped])
