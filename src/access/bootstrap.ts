@@ -33,7 +33,11 @@ export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; l
     const text = given ?? createKeyText();
     const created = await sql.begin(async (transaction) => {
       const createdAt = clock.now();
-      const made = await createWorkspaceStore(transaction).insert({
+      const workspaces = createWorkspaceStore(transaction);
+      if (isReservedWorkspaceName(workspace) && !(await workspaces.exists(workspace))) {
+        throw new Error(`The workspace name ${workspace} is reserved`);
+      }
+      const made = await workspaces.insert({
         id: workspace,
         name: workspace,
         createdAt,
@@ -80,7 +84,6 @@ function refuseImpossible({ workspace, key }: BootstrapRequest): void {
       `The workspace name ${JSON.stringify(workspace)} is not 2 to 63 of a-z, 0-9 and - (not first)`,
     );
   }
-  if (isReservedWorkspaceName(workspace)) throw new Error(`The workspace name ${workspace} is reserved`);
   if (key !== undefined && !isKeyText(key)) {
     throw new Error(
       'The bootstrap key is shorter than 32 characters, or starts with atr_ and its checksum is wrong',

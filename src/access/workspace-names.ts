@@ -8,20 +8,25 @@ const PATTERN = new RegExp(WORKSPACE_NAME_PATTERN);
 
 export const isWorkspaceName = (text: string): boolean => PATTERN.test(text);
 
-/** First segments of the service's own paths, which a workspace's name must not hide. */
-const RESERVED = new Set(
+/** First segments of the service's own paths, which a workspace's name must not hide. No workspace has such a name. */
+const RESERVED_EVER = new Set(
   (
     'filter metadata chat models completions images embeddings admin api v1 docs temp chatapp compute ' +
     'healthz readyz metrics file upload trash restore'
   ).split(' '),
 );
 
-export const isReservedWorkspaceName = (name: string): boolean => RESERVED.has(name);
+/** Reserved later: a workspace that has had such a name since before goes on. */
+const RESERVED_SINCE = new Set('uploads me mcp responses messages audio rerank moderations'.split(' '));
 
-/** What is expected of a workspace's name, where the text can't be one. */
+/** Whether no new workspace may have the name. */
+export const isReservedWorkspaceName = (name: string): boolean =>
+  RESERVED_EVER.has(name) || RESERVED_SINCE.has(name);
+
+/** What is expected of a workspace's name, where the text can't be that of any. */
 export function explainWorkspaceName(text: string): string | undefined {
   if (!isWorkspaceName(text)) return WORKSPACE_NAME_FORM;
-  return isReservedWorkspaceName(text) ? 'a name that is not reserved' : undefined;
+  return RESERVED_EVER.has(text) ? 'a name that is not reserved' : undefined;
 }
 
 /** The e-mail of the administrator that a workspace has from the start: an address that no mail reaches. */

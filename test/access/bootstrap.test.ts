@@ -84,6 +84,16 @@ test.each([
   expect(await countsOf(request.workspace)).toEqual({ workspaces: 0, users: 0, keys: 0 });
 });
 
+test('a workspace that has had a name since before it was reserved goes on', async () => {
+  await database.sql`INSERT INTO workspaces (id, name, created_at) VALUES ('rerank', 'rerank', now())`;
+  const key = 'a-key-of-an-old-workspace-0123456789';
+  await onAll({ workspace: 'rerank', key });
+  expect(await principalOf(key)).toMatchObject({ workspaceId: 'rerank' });
+  const [instance] = instances;
+  const fresh = instance?.access.bootstrap({ workspace: 'mcp' }).catch((error: Error) => error.message);
+  expect(await fresh).toBe('The workspace name mcp is reserved');
+});
+
 test("another workspace's key is refused", async () => {
   const key = 'a-key-of-one-workspace-0123456789-a';
   const [instance] = instances;
