@@ -43,7 +43,7 @@ test('of several creations of one name at once, one succeeds', async () => {
 
 const RESERVED =
   'filter metadata chat models completions images embeddings admin api v1 docs temp chatapp compute healthz readyz ' +
-  'metrics file upload trash restore';
+  'metrics file upload uploads trash restore me mcp responses messages audio rerank moderations';
 
 test.each(RESERVED.split(' '))('the name %s is reserved', async (id) => {
   const refused = await administration.ask('POST', WORKSPACES, { key, body: { id } });
