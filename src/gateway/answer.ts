@@ -23,8 +23,8 @@ export type StreamAnswer = {
   /** What came first, so that an upstream that dies before it says anything can be replaced; absent: still silent. */
   first: Uint8Array | undefined;
   blocks: EventBlocks;
-  /** Ends the attempt: gives back its place and tells how it went. Once. */
-  settle(outcome: 'ok' | 'failed' | 'left'): void;
+  /** Ends the attempt: gives back its place and tells how it went, and in our own words why it failed. Once. */
+  settle(outcome: 'ok' | 'failed' | 'left', failure?: OpenAiRefusal): void;
   /** The time-out between two events, and of the whole: `expired` says which one it was that cancelled. */
   touch(): void;
   /** An event has come: until the client has taken it, the upstream is not the one who is silent. */
@@ -49,6 +49,8 @@ export class AttemptFailure extends Error {
   readonly sent: boolean;
   /** Whether the target is less well for it. */
   readonly unwell: boolean;
+  /** The upstream's, where that is what failed. */
+  readonly status: number | undefined;
 
   constructor(
     refusal: OpenAiRefusal,
@@ -58,6 +60,7 @@ export class AttemptFailure extends Error {
       retryAfterMs?: number | undefined;
       sent?: boolean;
       unwell?: boolean;
+      status?: number;
     },
   ) {
     super(refusal.message, { cause: refusal.cause });
@@ -67,6 +70,7 @@ export class AttemptFailure extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.sent = options.sent ?? true;
     this.unwell = options.unwell ?? true;
+    this.status = options.status;
   }
 }
 
@@ -152,13 +156,13 @@ export function toRefusal(
     const code = 'upstream_misconfigured';
     return new AttemptFailure(
       failed('The upstream redirected the request; its base_url is wrong', { code }),
-      { next: 'none' },
+      { next: 'none', status },
     );
   }
   if (status === 401 || status === 403) {
     const code = 'upstream_credentials';
     return new AttemptFailure(failed("The upstream refused the service's own credentials", { code }), {
-      next: 'none',
+      ...{ next: 'none', status },
     });
   }
   const error = readError(bytes, status, { spec, explain });
@@ -166,7 +170,7 @@ export function toRefusal(
   if (error === undefined && !RETRIED.has(status)) {
     const refusal = failed(`The upstream failed with ${status} and without a reason`);
     return new AttemptFailure(refusal, {
-      next: retried ? 'same' : 'none',
+      ...{ next: retried ? 'same' : 'none', status },
       retryAfterMs: readRetryAfter(response.headers),
     });
   }
@@ -181,7 +185,7 @@ export function toRefusal(
   };
   if (!retried) return answer;
   return new AttemptFailure(failed(`The upstream answered ${status}`), {
-    ...{ next: 'same', answer, retryAfterMs: readRetryAfter(response.headers) },
+    ...{ next: 'same', answer, status, retryAfterMs: readRetryAfter(response.headers) },
     unwell: status >= 500,
   });
 }

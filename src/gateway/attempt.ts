@@ -32,6 +32,8 @@ export type Call = {
   bodyFor(target: Target): Uint8Array | Promise<Uint8Array>;
   /** Headers of the caller that upstreams know. */
   headers: Record<string, string> | undefined;
+  /** As the access log has it; absent for requests of other areas. */
+  requestId: string | undefined;
   /** Aborts when the caller has gone. */
   signal: AbortSignal;
 };

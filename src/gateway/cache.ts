@@ -6,7 +6,7 @@ import { fromChunks, toByteStream, toChunks } from './chunks.ts';
 import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX, SHARED_WAIT_MS_MAX } from './limits.ts';
 import type { ModelCall, Served } from './model-call.ts';
 import { readMember } from './request.ts';
-import type { Model } from './targets.ts';
+import { type Model, TARGET_HEADER } from './targets.ts';
 import { checkAnswer, type Usage } from './usage.ts';
 import type { JsonObject } from './wire.ts';
 
@@ -24,7 +24,7 @@ export type AnswerCache = {
 
 type Kept = { bytes: Uint8Array; expiresAtMs: number };
 
-const HIT = { 'atrium-cache': 'hit', 'content-type': 'application/json' };
+const HIT = { 'atrium-cache': 'hit', [TARGET_HEADER]: 'cache' };
 const MISS = { 'atrium-cache': 'miss' };
 
 export function createAnswerCache(now: () => number = () => performance.now()): AnswerCache {
@@ -158,9 +158,15 @@ function whenOver(body: ReadableStream<Uint8Array>, done: () => void): ReadableS
 }
 
 function toServed(bytes: Uint8Array, { request }: ModelCall, limits: Record<string, string>): Served {
-  if (!request.stream) return { kind: 'whole', status: 200, headers: { ...limits, ...HIT }, bytes };
+  if (!request.stream)
+    return {
+      kind: 'whole',
+      status: 200,
+      headers: { ...limits, ...HIT, 'content-type': 'application/json' },
+      bytes,
+    };
   const options = readMember(request, 'stream_options') as JsonObject | null | undefined;
   const answer = parseJson(Buffer.from(bytes).toString()) as JsonObject;
   const body = toByteStream(toChunks(answer, options?.['include_usage'] === true));
-  return { kind: 'stream', headers: { ...limits, 'atrium-cache': 'hit' }, body };
+  return { kind: 'stream', headers: { ...limits, ...HIT }, body };
 }

@@ -1,8 +1,9 @@
 // The only loop: attempts in order until one answers. Nothing is tried again once a byte has gone to the client.
 
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import { type Answer, AttemptFailure, type WholeAnswer } from './answer.ts';
+import { type Answer, AttemptFailure, type StreamAnswer, type WholeAnswer } from './answer.ts';
 import { type AttemptDeps, attempt, type Call } from './attempt.ts';
+import type { LogFailedAttempt } from './attempt-log.ts';
 import { BACKOFF_BASE_MS, BACKOFF_MS_MAX, REST_MS_MAX, RETRY_AFTER_MS_MAX } from './limits.ts';
 import type { AnswerLocally } from './local/answer.ts';
 import { type Attempt, planAttempts } from './plan.ts';
@@ -26,6 +27,7 @@ export type ExecuteDeps = AttemptDeps & {
   answerLocally: AnswerLocally;
   /** Told of every attempt. */
   observe(target: Target, outcome: AttemptOutcome): void;
+  logFailedAttempt: LogFailedAttempt;
   random?: () => number;
 };
 
@@ -33,6 +35,7 @@ export type ExecuteDeps = AttemptDeps & {
 export function createExecute({
   answerLocally,
   observe,
+  logFailedAttempt,
   random = Math.random,
   ...deps
 }: ExecuteDeps): Execute {
@@ -48,6 +51,7 @@ export function createExecute({
     const attempts = planAttempts(catalogue, model, { nowMs: performance.now(), random });
     let failure: AttemptFailure | OpenAiRefusal | undefined;
     let last: Attempt | undefined;
+    let number = 0;
     const failed = new Map<Target, Failed>();
     const spent = new Set<Target>();
     for (const next of attempts) {
@@ -58,14 +62,19 @@ export function createExecute({
         continue;
       }
       last = next;
+      number += 1;
       onAttempt(next);
+      const startedAtMs = performance.now();
       try {
         const answer = await ask(next, call);
         observe(next.target, 'ok');
-        return { ...next, answer };
+        const fail = (failed: OpenAiRefusal): void =>
+          logFailedAttempt({ target: next.target, call, number, failure: failed, startedAtMs });
+        return { ...next, answer: answer.kind === 'stream' ? reporting(answer, fail) : answer };
       } catch (error) {
         observe(next.target, outcomeOf(error));
         failure = toFailure(error);
+        logFailedAttempt({ target: next.target, call, number, failure, startedAtMs });
         // A full queue is no shorter for whoever comes again at once.
         if (!(failure instanceof AttemptFailure) || failure.next === 'others') spent.add(next.target);
         if (!(failure instanceof AttemptFailure)) continue;
@@ -83,6 +92,15 @@ export function createExecute({
     return giveUp(last, failure);
   };
 }
+
+/** The same stream; `fail` is told why it has failed in the middle. */
+const reporting = (answer: StreamAnswer, fail: (failure: OpenAiRefusal) => void): StreamAnswer => ({
+  ...answer,
+  settle(outcome, failure) {
+    answer.settle(outcome);
+    if (failure !== undefined) fail(failure);
+  },
+});
 
 /** How a target failed this request. */
 type Failed = { failure: AttemptFailure; atMs: number; times: number };

@@ -12,6 +12,7 @@ import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createLedger } from './accounting/ledger.ts';
 import { createAllowances } from './allowances.ts';
+import { createAttemptLog } from './attempt-log.ts';
 import { createAnswerCache } from './cache.ts';
 import { type CatalogueSource, createCatalogue } from './catalogue/reload.ts';
 import type { StreamChat } from './chat-call.ts';
@@ -75,7 +76,7 @@ export function createGateway(deps: GatewayDeps): {
   const deadlines = createDeadlines();
   const execute = createExecute({
     ...{ deadlines, reach: createReach(deps.connectsDirectly), observe: health.observe },
-    answerLocally: createLocalModels(embed),
+    ...{ answerLocally: createLocalModels(embed), logFailedAttempt: createAttemptLog(log) },
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
   const ledger = createLedger({ directory, record, clock, log });

@@ -44,6 +44,10 @@ export const CIRCUIT_FAILURES = 5;
 export const CIRCUIT_OPEN_MS = 5000;
 export const CIRCUIT_OPEN_MS_MAX = 60_000;
 
+/** Lines that the log has at once about attempts of a target that failed, and then one in this time. */
+export const ATTEMPT_LOG_BURST = 10;
+export const ATTEMPT_LOG_INTERVAL_MS = 2000;
+
 /** How quickly a target's latency is forgotten (peak EWMA). */
 export const LATENCY_DECAY_MS = 10_000;
 /** What a failure counts as, where it came sooner. */

@@ -16,6 +16,8 @@ export type ModelCall = {
   continues: boolean;
   /** Of a part: what was reserved for the whole. Absent: the call reserves what it may use. */
   reservation?: Reservation;
+  /** As the access log has it; absent for requests of other areas. */
+  requestId?: string;
   signal: AbortSignal;
 };
 

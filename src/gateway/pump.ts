@@ -74,12 +74,12 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
     controller.close();
   };
 
-  const end = (outcome: StreamOutcome): void => {
+  const end = (outcome: StreamOutcome, failure?: OpenAiRefusal): void => {
     if (ended) return;
     ended = true;
     silence.drop();
     signal.removeEventListener('abort', onAbort);
-    answer.settle(outcome === 'ok' ? 'ok' : outcome === 'failed' ? 'failed' : 'left');
+    answer.settle(outcome === 'cancelled' ? 'left' : outcome, failure);
     const told = usage ?? {
       promptTokens: options.estimatePrompt(),
       completionTokens: events,
@@ -110,8 +110,8 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
   };
 
   /** The account is written before the last byte is sent. */
-  const sendLast = (block: Uint8Array, outcome: StreamOutcome): void => {
-    end(outcome);
+  const sendLast = (block: Uint8Array, outcome: StreamOutcome, failure?: OpenAiRefusal): void => {
+    end(outcome, failure);
     if (block.length > 0) controller.enqueue(block);
     controller.close();
   };
@@ -132,7 +132,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
       silence.set(KEEP_ALIVE_MS);
       if (shown.length > 0) controller.enqueue(shown);
     } else {
-      sendLast(shown, outcome);
+      sendLast(shown, outcome, outcome === 'failed' ? toldError() : undefined);
       if (outcome === 'failed') answer.blocks.cancel();
       else void drain();
     }
@@ -145,7 +145,10 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
     else if (cause === undefined && last.some(hasFinishReason)) {
       options.onBlock?.(DONE);
       sendLast(DONE, 'ok');
-    } else sendLast(toErrorEvent(toOpenAiError(answer.expired() ?? brokeOff()).error), 'failed');
+    } else {
+      const failure = answer.expired() ?? brokeOff(cause);
+      sendLast(toErrorEvent(toOpenAiError(failure).error), 'failed', failure);
+    }
   };
 
   return new ReadableStream<Uint8Array>({
@@ -183,8 +186,12 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
   });
 }
 
-const brokeOff = () =>
-  new OpenAiRefusal('upstream-failed', 'The upstream broke off its answer', { code: 'upstream_broke_off' });
+const brokeOff = (cause: unknown) =>
+  new OpenAiRefusal('upstream-failed', 'The upstream broke off its answer', {
+    ...{ code: 'upstream_broke_off', cause },
+  });
+
+const toldError = () => new OpenAiRefusal('upstream-failed', 'The upstream told an error within its answer');
 
 function countEvents(block: Uint8Array): number {
   let count = 0;

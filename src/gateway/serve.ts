@@ -1,7 +1,7 @@
 // A model call, over HTTP or from another area: cache → limits → attempts → answer → account.
 
 import type { Deadlines } from '../core/deadlines.ts';
-import { OpenAiRefusal } from '../http/openai-error.ts';
+import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
 import { type Account, NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { Endpoint } from './adapters/adapter.ts';
@@ -19,7 +19,7 @@ import type { ModelCall, Served } from './model-call.ts';
 import type { Attempt } from './plan.ts';
 import { pumpStream } from './pump.ts';
 import { type GatewayRequest, parseWhole, readMember } from './request.ts';
-import type { Catalogue, Model } from './targets.ts';
+import { type Catalogue, type Model, TARGET_HEADER } from './targets.ts';
 import { estimatePrompt, estimateTokens, type Usage } from './usage.ts';
 import type { JsonObject } from './wire.ts';
 
@@ -76,7 +76,9 @@ export function createServe(deps: ServeDeps): Serve {
           : NO_USAGE;
         const outcome = left ? 'cancelled' : failureOf(error);
         reservation.settle(account(last, { outcome, usage, firstEventMs: undefined }));
-        throw error;
+        throw error instanceof OpenAiRefusal && last !== undefined
+          ? withHeaders(error, targetHeader(last))
+          : error;
       }
     };
     const serveFresh = async (onBlock?: (block: Uint8Array) => void): Promise<Served> => {
@@ -87,12 +89,13 @@ export function createServe(deps: ServeDeps): Serve {
       const { answer } = executed;
       if (answer.kind === 'whole') {
         settle(executed, toEnded(answer, call));
-        const headers = Object.assign(answer.headers, reservation.headers());
+        const headers = Object.assign(answer.headers, reservation.headers(), targetHeader(executed));
         if (answer.status === 200 && streamsText(call)) return await asStream(answer, call);
         return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
       }
       const body = pump(executed, answer, { call, startedAtMs, deadlines, account: settle, onBlock });
-      return { kind: 'stream', headers: { ...answer.headers, ...reservation.headers() }, body };
+      const headers = { ...answer.headers, ...reservation.headers(), ...targetHeader(executed) };
+      return { kind: 'stream', headers, body };
     };
     if (model.cacheTtlSeconds === 0) return serveFresh();
     const onHit = async (usage: Usage): Promise<Record<string, string>> => {
@@ -104,6 +107,10 @@ export function createServe(deps: ServeDeps): Serve {
     return cache.serve({ call, model, serveFresh, onHit });
   };
 }
+
+const targetHeader = ({ target }: Attempt): Record<string, string> => ({
+  [TARGET_HEADER]: target.headerName,
+});
 
 const failureOf = (error: unknown): Outcome =>
   error instanceof OpenAiRefusal && error.kind === 'malformed' ? 'refused' : 'failed';
@@ -177,10 +184,11 @@ function toEnded(answer: WholeAnswer, { request, endpoint }: ModelCall): Ended {
 }
 
 const toCall = (call: ModelCall, model: Model): Call => {
-  const { endpoint, request, headers, signal } = call;
+  const { endpoint, request, headers, requestId, signal } = call;
   const includeUsage = request.stream && asksForUsage(request);
   const bodyFor = createBodies(request, { endpoint, includeUsage });
-  return { endpoint, modelId: model.id, stream: request.stream, includeUsage, bodyFor, headers, signal };
+  const { stream } = request;
+  return { endpoint, modelId: model.id, stream, includeUsage, bodyFor, headers, requestId, signal };
 };
 
 function asksForUsage(request: GatewayRequest): boolean {

@@ -7,6 +7,9 @@ import { type Circuit, createCircuit } from './circuit.ts';
 import { LATENCY_DECAY_MS } from './limits.ts';
 import { createPlaces, type Places } from './places.ts';
 
+/** The header that names who has answered, or failed to: `upstream/model`, `local/…` for what is built in, or `cache`. */
+export const TARGET_HEADER = 'atrium-model-target';
+
 export type Upstream = {
   spec: UpstreamSpec;
   adapter: Adapter;
@@ -18,6 +21,8 @@ export type Upstream = {
 export type Target = {
   /** `upstream/model`, for accounts, figures and logs. */
   name: string;
+  /** The name as a header may hold it. */
+  headerName: string;
   model: string;
   /** Undefined for what is built in. */
   upstream: Upstream | undefined;
@@ -93,7 +98,7 @@ function createTarget(
   now: () => number,
 ): Target {
   return {
-    ...{ name, model, upstream },
+    ...{ name, model, upstream, headerName: toHeaderValue(name) },
     circuit: createCircuit(now),
     restsUntilMs: Number.NEGATIVE_INFINITY,
     running: 0,
@@ -115,3 +120,13 @@ export function noteLatency(target: Target, latencyMs: number, nowMs: number): v
     latencyMs > target.latencyMs ? latencyMs : target.latencyMs * kept + latencyMs * (1 - kept);
   target.latencyAtMs = nowMs;
 }
+
+/** What is no visible ASCII, percent-encoded. */
+const toHeaderValue = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[^\x21-\x7e]/gu, (character) =>
+      [...Buffer.from(character)]
+        .map((byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`)
+        .join(''),
+    );

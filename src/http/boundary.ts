@@ -106,6 +106,7 @@ function createAnswer(route: Route, authenticators: Authenticators) {
       query: parameters.query,
       body: operation.body === undefined ? undefined : await parser.body(request),
       request,
+      requestId: exchange.requestId,
       get principal(): Principal {
         if (exchange.principal === undefined) throw new Error(`${operation.id} asks for no credential`);
         return exchange.principal;

@@ -29,6 +29,15 @@ export class OpenAiRefusal extends ServiceError {
   }
 }
 
+/** The same refusal, with these headers beside its own. */
+export function withHeaders(refusal: OpenAiRefusal, headers: Record<string, string>): OpenAiRefusal {
+  const { kind, message, cause, retryAfterSeconds, details } = refusal;
+  return new OpenAiRefusal(kind, message, {
+    ...{ ...details, headers: { ...headers, ...details.headers }, cause },
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+}
+
 const TYPES: Record<ErrorKind, { type: string; code: string | null }> = {
   malformed: { type: 'invalid_request_error', code: null },
   unauthenticated: { type: 'invalid_request_error', code: 'invalid_api_key' },

@@ -74,6 +74,8 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   /** The caller; reading it throws when the operation asks for no credential. */
   principal: Principal;
   request: Request;
+  /** As the logs have it: the caller's own where it is fit for them. */
+  requestId: string;
 };
 
 /**

@@ -97,6 +97,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
     },
     execute: createExecute({
       ...{ deadlines, reach: createReach(), observe: () => undefined },
+      logFailedAttempt: () => undefined,
       answerLocally: createLocalModels(async (texts) => new Float32Array(texts.length * 384)),
       random: () => 0,
     }),

@@ -10,7 +10,7 @@ import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
 import { parseWhole, readLargeMember, readRequest, splice } from '../request.ts';
 import type { Serve } from '../serve.ts';
-import type { Catalogue } from '../targets.ts';
+import { type Catalogue, TARGET_HEADER } from '../targets.ts';
 import type { Json, JsonObject } from '../wire.ts';
 
 export type ServeEmbeddings = (call: ModelCall) => Promise<Served>;
@@ -133,8 +133,9 @@ function putTogether(parts: readonly Part[]): Served {
     usage.total_tokens += told?.total_tokens ?? 0;
   }
   const data = parts.flatMap(({ rows }) => rows);
+  const answerers = [...new Set(parts.map(({ headers }) => headers[TARGET_HEADER]))].join(', ');
   return {
-    ...{ kind: 'whole', status: 200, headers: parts[0]?.headers ?? {} },
+    ...{ kind: 'whole', status: 200, headers: { ...parts[0]?.headers, [TARGET_HEADER]: answerers } },
     bytes: Buffer.from(JSON.stringify({ ...parts[0]?.answer, data, usage })),
   };
 }

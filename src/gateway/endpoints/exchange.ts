@@ -10,7 +10,12 @@ export const AT_MOST_ONCE_HEADER = 'atrium-at-most-once';
 
 export function toModelCall(
   endpoint: Endpoint,
-  { request, principal, body }: { request: Request; principal: Caller; body: GatewayRequest },
+  {
+    request,
+    requestId,
+    principal,
+    body,
+  }: { request: Request; requestId: string; principal: Caller; body: GatewayRequest },
 ): ModelCall {
   return {
     endpoint,
@@ -19,6 +24,7 @@ export function toModelCall(
     headers: readCallersHeaders(request.headers),
     atMostOnce: request.headers.get(AT_MOST_ONCE_HEADER) === 'true',
     continues: false,
+    requestId,
     signal: request.signal,
   };
 }

@@ -11,15 +11,15 @@ import { gone, toModelCall, toResponse } from './exchange.ts';
 
 export type Forward = (
   endpoint: Endpoint,
-  input: { request: Request; principal: Caller },
+  input: { request: Request; requestId: string; principal: Caller },
 ) => Promise<Response>;
 
 /** Throws OpenAiRefusal, and what `readDecodedBody` throws. A caller that has gone gets an answer that nobody reads. */
 export function createForward({ serve, embeddings }: { serve: Serve; embeddings: ServeEmbeddings }): Forward {
-  return async (endpoint, { request, principal }) => {
+  return async (endpoint, { request, requestId, principal }) => {
     try {
       const body = readRequest(await readDecodedBody(request, REQUEST_BYTES_MAX));
-      const call = toModelCall(endpoint, { request, principal, body });
+      const call = toModelCall(endpoint, { request, requestId, principal, body });
       return toResponse(await (endpoint === 'embeddings' ? embeddings(call) : serve(call)));
     } catch (error) {
       if (request.signal.aborted) return gone();

@@ -22,7 +22,15 @@ export function createWorkspaceEmbeddings(deps: {
   catalogue: () => Catalogue | Promise<Catalogue>;
 }) {
   const validate = createValidator(EmbeddingInSchema);
-  return async ({ request, principal }: { request: Request; principal: Caller }): Promise<Response> => {
+  return async ({
+    request,
+    requestId,
+    principal,
+  }: {
+    request: Request;
+    requestId: string;
+    principal: Caller;
+  }): Promise<Response> => {
     const bytes = await readDecodedBody(request, REQUEST_BYTES_MAX);
     const sent = await toJsonBody(request, bytes, { valuesMax: REQUEST_LIMITS.valuesMax, storable: false });
     const { value, entries } = validate(withList(sent), ['body']);
@@ -35,8 +43,7 @@ export function createWorkspaceEmbeddings(deps: {
       model: (model as string | undefined) ?? catalogue.defaults.embeddings,
     };
     const call = toModelCall('embeddings', {
-      request,
-      principal,
+      ...{ request, requestId, principal },
       body: readRequest(Buffer.from(JSON.stringify(body))),
     });
     try {

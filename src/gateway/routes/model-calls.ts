@@ -32,6 +32,7 @@ import {
   NoParameters,
   WorkspacePath,
 } from '../schema.ts';
+import { TARGET_HEADER } from '../targets.ts';
 
 export type ModelCallRoutesDeps = {
   forward: Forward;
@@ -98,7 +99,9 @@ const CALLS: readonly Spec[] = [
 
 const DESCRIPTION =
   'As in the API of OpenAI; members that are not shown go on to the upstream as they are. ' +
-  `With the header \`${AT_MOST_ONCE_HEADER}: true\` an upstream is asked once, whatever comes of it.`;
+  `With the header \`${AT_MOST_ONCE_HEADER}: true\` an upstream is asked once, whatever comes of it. ` +
+  `The answer's header \`${TARGET_HEADER}\` names the target that has answered, or failed last: \`upstream/model\`, ` +
+  '`local/…` for a model that is built in, `cache` for an answer that was kept.';
 
 /** Each operation stands below `/v1` and at the root. */
 export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelCallRoutesDeps): Route[] {

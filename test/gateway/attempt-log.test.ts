@@ -1,0 +1,190 @@
+// Attempts that failed are told in the log: one line each, no more than can be read, and no secret.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { AttemptFailure } from '../../src/gateway/answer.ts';
+import { createAttemptLog } from '../../src/gateway/attempt-log.ts';
+import type { CatalogueSpec } from '../../src/gateway/catalogue/model.ts';
+import { BUILT_IN_CATALOGUE } from '../../src/gateway/catalogue/model.ts';
+import { ATTEMPT_LOG_BURST, ATTEMPT_LOG_INTERVAL_MS } from '../../src/gateway/limits.ts';
+import { createTargets, type Target } from '../../src/gateway/targets.ts';
+import { OpenAiRefusal } from '../../src/http/openai-error.ts';
+import { createClient } from '../acceptance/gateway/client.ts';
+import { eventually } from '../support/child.ts';
+import { type ModelsFile, type RunningGateway, startGateway, UPSTREAM_KEY } from '../support/gateway.ts';
+import { SECRET } from '../support/mock-upstream/play.ts';
+
+setDefaultTimeout(60_000);
+
+type Line = {
+  level: string;
+  msg: string;
+  target: string;
+  model: string;
+  attempt: number;
+  kind: string;
+  code?: string;
+  cause?: string;
+  status?: number;
+  ms: number;
+  request_id?: string;
+  omitted?: number;
+};
+
+describe('under an outage', () => {
+  const targetOf = (): Target => {
+    const catalogue: CatalogueSpec = BUILT_IN_CATALOGUE;
+    const [weighted] = createTargets().build(catalogue).models[0]?.targets ?? [];
+    if (weighted === undefined) throw new Error('no target');
+    return weighted.target;
+  };
+  function setting() {
+    let nowMs = 0;
+    const lines: Partial<Line>[] = [];
+    const logFailed = createAttemptLog({ warn: (fields) => void lines.push(fields) }, () => nowMs);
+    const failure = new AttemptFailure(new OpenAiRefusal('upstream-failed', 'It failed'), {
+      ...{ next: 'same', status: 503 },
+    });
+    return {
+      lines,
+      advance: (ms: number) => {
+        nowMs += ms;
+      },
+      fail: (target: Target) =>
+        logFailed({
+          target,
+          call: { modelId: 'm', requestId: 'r' },
+          number: 2,
+          failure,
+          startedAtMs: nowMs - 7,
+        }),
+    };
+  }
+
+  test('a few lines at once and then few, which say how many were left out', () => {
+    const { lines, advance, fail } = setting();
+    const target = targetOf();
+    for (let index = 0; index < 1000; index++) fail(target);
+    expect(lines).toHaveLength(ATTEMPT_LOG_BURST);
+    advance(ATTEMPT_LOG_INTERVAL_MS);
+    for (let index = 0; index < 1000; index++) fail(target);
+    expect(lines).toHaveLength(ATTEMPT_LOG_BURST + 1);
+    expect(lines.at(-1)).toMatchObject({
+      ...{ model: 'm', attempt: 2, kind: 'upstream-failed', status: 503, ms: 7, request_id: 'r' },
+      omitted: 1000 - ATTEMPT_LOG_BURST,
+    });
+    for (let second = 0; second < 600; second++) {
+      advance(1000);
+      for (let index = 0; index < 100; index++) fail(target);
+    }
+    expect(lines.length).toBeLessThanOrEqual(ATTEMPT_LOG_BURST + 2 + 600_000 / ATTEMPT_LOG_INTERVAL_MS);
+  });
+
+  test('of one target, others are told all the same', () => {
+    const { lines, fail } = setting();
+    const [one, other] = [targetOf(), targetOf()];
+    for (let index = 0; index < 100; index++) fail(one);
+    fail(other);
+    expect(lines).toHaveLength(ATTEMPT_LOG_BURST + 1);
+    expect(lines.at(-1)?.omitted).toBeUndefined();
+  });
+});
+
+describe('of the running service', () => {
+  const modelsFile = (mockUrl: string): ModelsFile => {
+    const to = (model: string) => ({ targets: [{ upstream: 'main', model }] });
+    return {
+      upstreams: {
+        main: {
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: the service puts the variable in.
+          ...{ base_url: `${mockUrl}/v1`, api_key: '${UPSTREAM_KEY}', retries: 1 },
+          timeout_ms: { first_byte: 300, idle: 300 },
+        },
+        dead: { base_url: 'http://127.0.0.1:1/v1', retries: 0 },
+      },
+      models: {
+        ok: to('ok'),
+        unavailable: { ...to('status-503'), fallbacks: ['ok'] },
+        misconfigured: to('status-401'),
+        refusing: to('status-400'),
+        silent: to('hang'),
+        html: to('html'),
+        'broken-off': to('die-mid'),
+        'silent-later': to('hang-mid'),
+        'error-later': to('error-mid'),
+        dead: { targets: [{ upstream: 'dead', model: 'x' }] },
+      },
+    };
+  };
+  let gateway: RunningGateway;
+  beforeAll(async () => {
+    gateway = await startGateway(modelsFile);
+  });
+  afterAll(() => gateway[Symbol.asyncDispose]());
+
+  const linesOf = (model: string): Line[] =>
+    gateway.service.child
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('an attempt at a model failed'))
+      .map((line) => JSON.parse(line) as Line)
+      .filter((line) => line.model === model);
+
+  async function ask(model: string, stream = false): Promise<string> {
+    const headers = { 'x-request-id': `of-${model}` };
+    const body = { stream, messages: [{ role: 'user', content: 'what nobody may read' }] };
+    return (await createClient(gateway).ask(model, { headers, body })).text();
+  }
+
+  const CASES: [model: string, stream: boolean, lines: Partial<Line>[]][] = [
+    [
+      'unavailable',
+      false,
+      [1, 2].map((attempt) => ({ target: 'main/status-503', attempt, kind: 'upstream-failed', status: 503 })),
+    ],
+    ['misconfigured', false, [{ attempt: 1, code: 'upstream_credentials', status: 401 }]],
+    ['silent', false, [{ attempt: 1, kind: 'upstream-timeout', code: 'upstream_first_byte_timeout' }]],
+    ['html', false, [1, 2].map((attempt) => ({ attempt, kind: 'upstream-failed' }))],
+    [
+      'dead',
+      false,
+      [{ target: 'dead/x', kind: 'upstream-failed', cause: expect.stringMatching(/refused/i) as string }],
+    ],
+    ['broken-off', true, [{ attempt: 1, code: 'upstream_broke_off' }]],
+    ['silent-later', true, [{ attempt: 1, code: 'upstream_idle_timeout' }]],
+    ['error-later', true, [{ attempt: 1, kind: 'upstream-failed' }]],
+  ];
+  for (const [model, stream, expected] of CASES) {
+    test(`${model}: a line with target, attempt, reason, time and request id`, async () => {
+      await ask(model, stream);
+      const lines = await eventually('the lines', () => {
+        const found = linesOf(model);
+        return found.length >= expected.length && found;
+      });
+      expect(lines).toHaveLength(expected.length);
+      for (const [index, line] of lines.entries()) {
+        expect(line).toMatchObject({ level: 'warn', request_id: `of-${model}`, ...expected[index] });
+        expect(line.ms).toBeGreaterThanOrEqual(0);
+      }
+    });
+  }
+
+  test('what answers, and what is the caller’s own mistake or leaving, is no failure; no secret is told', async () => {
+    await ask('ok');
+    await ask('ok', true);
+    await ask('refusing');
+    const leaving = new AbortController();
+    const left = createClient(gateway).ask('silent', { body: { stream: true }, signal: leaving.signal });
+    await Bun.sleep(100);
+    leaving.abort();
+    await left.catch(() => undefined);
+    // A line that comes later than all of theirs.
+    const before = linesOf('dead').length;
+    await ask('dead');
+    await eventually('a later line', () => linesOf('dead').length > before);
+    expect(linesOf('ok')).toEqual([]);
+    expect(linesOf('refusing')).toEqual([]);
+    expect(linesOf('silent')).toHaveLength(1);
+    const log = gateway.service.child.output();
+    for (const secret of [UPSTREAM_KEY, SECRET, 'what nobody may read']) expect(log).not.toContain(secret);
+  });
+});
