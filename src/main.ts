@@ -51,7 +51,7 @@ async function runAlone(config: Config, log: ProcessLog, { ending, onReload }: S
       const running = service.running();
       const requests = running === 1 ? 'one request is' : `${running} requests are`;
       const work = running === 0 ? undefined : `${requests} finished first`;
-      log.info({ signal }, renderEnding(signal, work, config.server.shutdownTimeoutMs));
+      log.info({ signal }, renderEnding(signal, { work, ...config.server }));
     } finally {
       await service.stop();
     }

@@ -1,6 +1,8 @@
 // What would keep a start from serving, found before anything is started.
 
+import { accessSync, constants } from 'node:fs';
 import type { Config } from './config.ts';
+import { explain } from './core/errors.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { checkModels, toSource } from './gateway/index.ts';
 
@@ -16,12 +18,22 @@ export function refuseArguments(given: readonly string[]): void {
 /** Throws one line that names the setting: SettingsError, or Error for a port that cannot be had. */
 export async function checkStart(config: Config): Promise<void> {
   await checkModels(toSource(config.gateway));
+  checkFile('NATS_CREDS', config.usage.nats?.creds);
   const { host, port, sharesPort } = config.server;
   // One of several processes shares the port that their owner has looked at.
   if (sharesPort) return;
   checkPort('PORT', host, port);
   if (config.objects.external === undefined)
     checkPort('OBJECT_STORE_PORT', host, config.objects.embeddedPort);
+}
+
+function checkFile(setting: string, path: string | undefined): void {
+  if (path === undefined) return;
+  try {
+    accessSync(path, constants.R_OK);
+  } catch (error) {
+    throw new SettingsError(`${setting}: ${path}: ${explain(error)}`);
+  }
 }
 
 /** Listens there for a moment. */

@@ -74,7 +74,7 @@ export async function runProcesses(config: Config, log: ProcessLog, signals: Sig
     });
     const signal = await ending;
     const work = `${config.processes} processes finish their requests first`;
-    log.info({ signal }, renderEnding(signal, work, config.server.shutdownTimeoutMs));
+    log.info({ signal }, renderEnding(signal, { work, ...config.server }));
   } finally {
     stopping = true;
     for (const child of children) child.kill('SIGTERM');

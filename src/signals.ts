@@ -41,11 +41,15 @@ export function createSignals(oneOfSeveral: boolean): Signals {
   };
 }
 
-/** Says what an end waits for, if anything, and how it is cut short. */
-export function renderEnding(signal: string, work: string | undefined, timeoutMs: number): string {
-  const again = signal === 'SIGINT' ? 'Ctrl-C' : signal;
-  const waiting = work === undefined ? '' : `: ${work}, for ${timeoutMs / 1000} s at most`;
-  return `ending${waiting}; ${again} again ends at once`;
+/** Says what an end waits for, if anything, and how it is cut short; one of several processes is by its owner. */
+export function renderEnding(
+  signal: string,
+  end: { work: string | undefined; shutdownTimeoutMs: number; sharesPort: boolean },
+): string {
+  const waiting =
+    end.work === undefined ? '' : `: ${end.work}, for ${end.shutdownTimeoutMs / 1000} s at most`;
+  const again = `; ${signal === 'SIGINT' ? 'Ctrl-C' : signal} again ends at once`;
+  return `ending${waiting}${end.sharesPort ? '' : again}`;
 }
 
 function hasTerminal(): boolean {

@@ -144,9 +144,10 @@ function withReason(fields: unknown): unknown {
   return err === undefined || isOurMistake(err) ? fields : { ...others, reason: explain(err) };
 }
 
-/** What no state of anything outside brings about. */
+/** What no state of anything outside brings about; of `fetch` such errors have a code. */
 const isOurMistake = (error: unknown): boolean =>
-  error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) &&
+  !('code' in error);
 
 const announceBy = (log: pino.Logger): Logger['info'] => {
   const announcing = log.child({}, { level: 'info' });

@@ -140,7 +140,9 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
         if (stopping) return;
         figures.failures += 1;
         eventsMax = isTimeout(error) ? Math.max(SINK_EVENTS_MIN, Math.floor(eventsMax / 2)) : eventsMax;
-        log.warn({ err: error }, 'usage events cannot be stored now; they wait in the buffer');
+        // Once an outage.
+        if (failures === 0)
+          log.warn({ err: error }, 'usage events cannot be stored now; they wait in the buffer');
         await pause(Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** failures++));
       }
     }

@@ -38,6 +38,11 @@ describe('nothing is started', () => {
     expect(await refusal({ MODELS_CONFIG: file })).toMatch(/^atrium: MODELS_CONFIG: .*line 2: .*ABSENT/);
   });
 
+  test('with credentials that cannot be read', async () => {
+    const environment = { NATS_URL: 'nats://127.0.0.1:4222', NATS_CREDS: '/no/such/file' };
+    expect(await refusal(environment)).toStartWith('atrium: NATS_CREDS: /no/such/file: ENOENT');
+  });
+
   test('on a port that somebody has, with one process and with several, nor with such a port of the store', async () => {
     const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
     const port = String(listener.port);

@@ -21,7 +21,11 @@ export function createBucketJob(objects: Pick<ObjectStore, 'ensureBucket'>, log:
       await objects.ensureBucket();
     } catch (error) {
       // Once an outage.
-      if (!warned) log.warn({ err: error }, 'the bucket is not reachable yet');
+      if (!warned)
+        log.warn(
+          { err: error },
+          'the object store is not reachable yet: uploads wait for it, the rest works',
+        );
       warned = true;
       if (!stopped) timer = setTimeout(start, RETRY_MS);
     }

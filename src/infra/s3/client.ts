@@ -103,6 +103,9 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       try {
         await client.send(new HeadBucketCommand({ Bucket: bucket }), within(CALL_TIMEOUT_MS));
       } catch (error) {
+        // The answer to HEAD has no body that would say why.
+        if (statusOf(error) === 403)
+          throw failure(new Error('it refuses the credentials, or the bucket (403)'));
         if (statusOf(error) !== 404) throw failure(error);
         await client
           .send(new CreateBucketCommand({ Bucket: bucket }), within(CALL_TIMEOUT_MS))
