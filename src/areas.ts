@@ -174,7 +174,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   };
 }
 
-/** Whoever asks a model without a key; without limits. */
+/** The caller of a model without a key, in this workspace; without limits. */
 const anonymousIn = (workspaceId: string): Principal => ({
   ...{ keyId: '', workspaceId, userId: '', email: '' },
   scopes: new Set(['models'] as const),

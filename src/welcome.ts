@@ -27,7 +27,7 @@ function describeModels({ gateway, server }: Config): string {
   if (!gateway.anonymous) return 'answer with a key only';
   return isLoopback(server.host)
     ? 'answer without a key to programs of this machine, to others with one'
-    : 'answer without a key to whoever reaches this port and calls it localhost';
+    : 'answer without a key to every client that reaches this port and calls it localhost';
 }
 
 function renderWelcome({ url, workspace, newKey, keyFile, readyMs }: Started, models: string): string {

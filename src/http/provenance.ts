@@ -1,5 +1,5 @@
 // Where a request comes from, as far as its head tells. A program can write any head, a browser's page cannot: what is
-// told here keeps other sites' pages and proxies out, not somebody who can connect by themselves.
+// told here keeps other sites' pages and proxies out, not a program that can connect by itself.
 
 /** Whether the page that sent the request, if the browser says so, was served under the request's own host. */
 export function isSameOrigin(request: Request): boolean {
@@ -36,6 +36,6 @@ export function explainForeign(request: Request): string | undefined {
   const site = headers.get('sec-fetch-site');
   if (!isSameOrigin(request) || (site !== null && !OWN_SITES.has(site)))
     return "not be sent by another site's page";
-  if (method !== 'GET' && !declaresJson(request)) return 'be sent as application/json';
+  if (method !== 'GET' && method !== 'HEAD' && !declaresJson(request)) return 'be sent as application/json';
   return undefined;
 }

@@ -21,7 +21,7 @@ export function createUserStore(sql: Sql) {
   const hashesOfKeys = sql`ARRAY(
     SELECT encode(hash, 'hex') FROM keys WHERE user_id = users.id AND revoked_at IS NULL) AS "keyHashes"`;
 
-  /** Nobody can become an operator between the look and the change: whoever is given a key is locked for that. */
+  /** The user cannot become an operator between the look and the change: the creation of a key locks its user, too. */
   const changeUnlessOperator = <T>(
     { workspaceId, userId }: UserReference,
     change: (tx: Transaction) => Promise<T>,

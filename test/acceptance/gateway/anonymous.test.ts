@@ -21,6 +21,7 @@ const CALLS: Call[] = [
   ['POST', `/${WORKSPACE}/v1/embeddings`, EMBEDDING],
   ['GET', '/v1/models', undefined],
   ['GET', '/models', undefined],
+  ['HEAD', '/v1/models', undefined],
   ['GET', '/v1/models/local-echo', undefined],
 ];
 const JSON_TYPE = 'content-type: application/json';
@@ -71,7 +72,7 @@ describe('without a key', () => {
   test.each([
     ...['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '128.0.0.1', 'y', '', '[::2]'],
     ...['127.0.0.1:80@evil.example', 'localhost.', '0.0.0.0', '127.0.0.1,evil.example', 'http://localhost'],
-  ])('one that calls it %j is refused: a name of somebody else may lead here', async (host) => {
+  ])('one that calls it %j is refused: a foreign name may lead here', async (host) => {
     expect(await statusesOf({ host })).toEqual([401]);
   });
 
