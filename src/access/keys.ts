@@ -64,9 +64,13 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
       return { ...render(key), key: text };
     },
 
-    /** Throws 404; 403 when others than operators change a key with the scope `operator`. */
+    /**
+     * Throws 404; 403 when others than operators change a key with the scope `operator`, or enable one of another user who
+     * is an operator.
+     */
     async update(principal: Principal, reference: KeyReference, changes: KeyPatch): Promise<KeyRead> {
-      await findWithinReach(principal, reference);
+      const key = await findWithinReach(principal, reference);
+      refuseUnlessOperator(principal, changes.disabled === false && actsForOtherOperator(key, principal));
       const changed = await store.update(reference, changes);
       if (changed === undefined) throw keyNotFound();
       forget([changed.hash]);
@@ -80,7 +84,7 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
      */
     async rotate(principal: Principal, reference: KeyReference, wanted: KeyRotate): Promise<KeyCreated> {
       const old = await findWithinReach(principal, reference);
-      refuseUnlessOperator(principal, old.ofOperator && old.userId !== principal.userId);
+      refuseUnlessOperator(principal, actsForOtherOperator(old, principal));
       const now = clock.now();
       const expiresAt = wanted.expires_at === undefined ? old.expiresAt : toExpiry(wanted.expires_at, now);
       if (expiresAt !== null && expiresAt <= now)
@@ -105,6 +109,9 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
     },
   };
 }
+
+const actsForOtherOperator = ({ ofOperator, userId }: FoundKey, principal: Principal): boolean =>
+  ofOperator && userId !== principal.userId;
 
 const keyNotFound = () => notFound('Key not found');
 

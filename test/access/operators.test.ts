@@ -92,6 +92,9 @@ const OPERATIONS: Record<string, (target: Target) => Call> = {
   'disable-plain-key': ({ plainKey: { id } }) => ({
     ...{ operation: 'access.update-key', method: 'PATCH', path: `/keys/${id}`, body: { disabled: true } },
   }),
+  'enable-plain-key': ({ plainKey: { id } }) => ({
+    ...{ operation: 'access.update-key', method: 'PATCH', path: `/keys/${id}`, body: { disabled: false } },
+  }),
   'revoke-plain-key': ({ plainKey: { id } }) => ({
     ...{ operation: 'access.revoke-key', method: 'DELETE', path: `/keys/${id}` },
   }),
@@ -112,6 +115,7 @@ const TABLE = `
   key-in-their-name   403   403      201        403           201      201        201
   rotate-plain-key    403   403      201        403           201      201        201
   disable-plain-key   200   200      200        403           200      200        200
+  enable-plain-key    403   403      200        403           200      200        200
   revoke-plain-key    204   204      204        403           204      204        204
 `;
 
