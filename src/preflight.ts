@@ -22,9 +22,9 @@ export async function checkStart(config: Config): Promise<void> {
   const { host, port, sharesPort } = config.server;
   // One of several processes shares the port that their owner has looked at.
   if (sharesPort) return;
-  checkPort('PORT', host, port);
+  await checkPort('PORT', host, port);
   if (config.objects.external === undefined)
-    checkPort('OBJECT_STORE_PORT', host, config.objects.embeddedPort);
+    await checkPort('OBJECT_STORE_PORT', host, config.objects.embeddedPort);
 }
 
 function checkFile(setting: string, path: string | undefined): void {
@@ -36,21 +36,40 @@ function checkFile(setting: string, path: string | undefined): void {
   }
 }
 
+/** A process that was killed a moment ago may still have the port. */
+const PORT_WAIT_MS = 1000;
+const PORT_RETRY_MS = 50;
+
 /** Listens there for a moment. */
-function checkPort(setting: string, hostname: string, port: number): void {
-  try {
-    Bun.listen({ hostname, port, socket: { data: () => undefined } }).stop(true);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EADDRINUSE') {
-      throw new Error(
-        `${setting}: ${port} is in use on ${hostname} (is the service running already?); set another, or 0 for a free one`,
-      );
-    }
-    if (code === 'EACCES')
-      throw new Error(`${setting}: ${port} needs privileges that this process does not have; set another`);
-    throw new SettingsError(
-      `HOST: ${JSON.stringify(hostname)} is no address of this machine; set 127.0.0.1, or 0.0.0.0 for all of them`,
+async function checkPort(setting: string, hostname: string, port: number): Promise<void> {
+  const deadline = performance.now() + PORT_WAIT_MS;
+  let error = listenOnce(hostname, port);
+  while (codeOf(error) === 'EADDRINUSE' && performance.now() < deadline) {
+    await Bun.sleep(PORT_RETRY_MS);
+    error = listenOnce(hostname, port);
+  }
+  if (error === undefined) return;
+  if (codeOf(error) === 'EADDRINUSE') {
+    throw new Error(
+      `${setting}: ${port} is in use on ${hostname} (is the service running already?); set another, or 0 for a free one`,
     );
   }
+  if (codeOf(error) === 'EACCES')
+    throw new Error(`${setting}: ${port} needs privileges that this process does not have; set another`);
+  throw new SettingsError(
+    `HOST: ${JSON.stringify(hostname)} is no address of this machine; set 127.0.0.1, or 0.0.0.0 for all of them`,
+  );
 }
+
+/** What keeps it from listening. */
+function listenOnce(hostname: string, port: number): unknown {
+  try {
+    Bun.listen({ hostname, port, socket: { data: () => undefined } }).stop(true);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined;
