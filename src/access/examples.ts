@@ -31,3 +31,11 @@ export const KEY_CREATE_EXAMPLE = {
   expires_at: KEY_EXAMPLE.expires_at,
   limits: KEY_EXAMPLE.limits,
 };
+
+export const SESSION_EXAMPLE = {
+  workspace_id: WORKSPACE_EXAMPLE.id,
+  user_id: USER_EXAMPLE.id,
+  user_email: USER_EXAMPLE.email,
+  key_id: KEY_EXAMPLE.id,
+  scopes: KEY_EXAMPLE.scopes,
+};

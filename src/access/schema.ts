@@ -139,3 +139,14 @@ export const SessionCreate = Type.Object(
   { $id: 'SessionCreate' },
 );
 export type SessionCreate = Static<typeof SessionCreate>;
+
+export const SessionRead = Type.Object(
+  {
+    workspace_id: Type.String({ description: 'The workspace that the key belongs to.' }),
+    user_id: { ...Id, description: 'The person that the key acts for.' },
+    user_email: Type.String({ description: 'The e-mail address of this person.' }),
+    key_id: { ...Id, description: 'The key itself.' },
+    scopes: Type.Array(ScopeEnum, { description: 'What the key may be used for.' }),
+  },
+  { $id: 'SessionRead', description: 'For whom a key speaks.' },
+);

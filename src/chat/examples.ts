@@ -6,7 +6,7 @@ export const SESSION_CREATE_EXAMPLE = {
   channel_session_id: 'widget-4711',
 };
 
-const SESSION_KEYS = {
+export const SESSION_KEYS_EXAMPLE = {
   chat_session_id: 17,
   channel_session_id: SESSION_CREATE_EXAMPLE.channel_session_id,
   persona_id: SESSION_CREATE_EXAMPLE.persona_id,
@@ -17,14 +17,14 @@ const SESSION_KEYS = {
 };
 
 export const SESSION_CREATED_EXAMPLE = {
-  ...SESSION_KEYS,
+  ...SESSION_KEYS_EXAMPLE,
   workspace_id: 'acme',
   created: true,
   created_at: '2026-11-20T23:38:56.123Z',
 };
 
 export const SESSION_EXAMPLE = {
-  ...SESSION_KEYS,
+  ...SESSION_KEYS_EXAMPLE,
   title: 'Opening hours',
   user: 'widget@example.com',
   message_count: 2,

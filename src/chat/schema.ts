@@ -2,23 +2,37 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
+import { SESSION_KEYS_EXAMPLE } from './examples.ts';
 import { FEEDBACK_LENGTH_MAX, ID_LENGTH_MAX, TITLE_LENGTH_MAX } from './limits.ts';
 
 const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 const Moment = Type.String({ format: 'date-time' });
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-const opaque = (description: string) => Type.String({ minLength: 1, maxLength: ID_LENGTH_MAX, description });
+/** What the channel calls something; `example` as in the examples of the bodies, so that they fit together. */
+const opaque = (description: string, example?: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: ID_LENGTH_MAX,
+    description,
+    ...(example === undefined ? {} : { examples: [example] }),
+  });
 
 export const InWorkspace = Type.Object({ workspace_id: Type.String() });
 export const ChannelPath = Type.Object({
   ...InWorkspace.properties,
-  channel: opaque('Communication channel'),
-  channel_plugin: opaque('Plugin to use'),
-  channel_id: opaque("Identifier of the configuration in the channel's own system"),
+  channel: opaque('The communication channel.', SESSION_KEYS_EXAMPLE.channel),
+  channel_plugin: opaque('The plugin to use.', SESSION_KEYS_EXAMPLE.channel_plugin),
+  channel_id: opaque(
+    "The identifier of the configuration in the channel's own system.",
+    SESSION_KEYS_EXAMPLE.channel_id,
+  ),
 });
 export const ChannelSessionPath = Type.Object({
   ...ChannelPath.properties,
-  channel_session_id: opaque('What the channel calls the session'),
+  channel_session_id: opaque(
+    'The identifier that the channel has given the session.',
+    SESSION_KEYS_EXAMPLE.channel_session_id,
+  ),
 });
 export const SessionPath = Type.Object({ ...InWorkspace.properties, chat_session_id: Id });
 export const MessagePath = Type.Object({ ...InWorkspace.properties, message_id: Id });

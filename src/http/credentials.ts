@@ -34,15 +34,38 @@ export type CredentialSpec = {
   schemes: readonly (keyof typeof SECURITY_SCHEMES)[];
   /** The OpenAPI header parameter that the interface declares for it, if it does. */
   header?: string;
+  /** Where the key is sent, behind “Needs a key …, ”; absent where none is needed. */
+  place?: string;
 };
 
 export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
-  'api-key-header': { schemes: [API_KEY_HEADER], header: API_KEY_HEADER },
-  'svc-key': { schemes: ['ServiceKey'], header: SERVICE_KEY_HEADER },
-  administration: { schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'] },
-  metrics: { schemes: ['AuthorizationParameter', 'Bearer', API_KEY_HEADER] },
-  models: { schemes: ['Bearer', API_KEY_HEADER] },
-  'key-or-token': { schemes: ['Bearer'], header: 'authorization' },
+  'api-key-header': {
+    schemes: [API_KEY_HEADER],
+    header: API_KEY_HEADER,
+    place: `in the header \`${API_KEY_HEADER}\``,
+  },
+  'svc-key': {
+    schemes: ['ServiceKey'],
+    header: SERVICE_KEY_HEADER,
+    place: `in the header \`${SERVICE_KEY_HEADER}\``,
+  },
+  administration: {
+    schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'],
+    place: `in the header \`${API_KEY_HEADER}\` or as \`Authorization: Bearer …\`, or the cookie of the portal`,
+  },
+  metrics: {
+    schemes: ['AuthorizationParameter', 'Bearer', API_KEY_HEADER],
+    place: `in the query parameter \`authorization\`, as \`Authorization: Bearer …\` or in the header \`${API_KEY_HEADER}\``,
+  },
+  models: {
+    schemes: ['Bearer', API_KEY_HEADER],
+    place: `as \`Authorization: Bearer …\` or in the header \`${API_KEY_HEADER}\`; a service that is tried out on its own machine may ask for none`,
+  },
+  'key-or-token': {
+    schemes: ['Bearer'],
+    header: 'authorization',
+    place: 'or a signed token of the chat platform, in the header `authorization`, with or without `Bearer `',
+  },
   none: { schemes: [] },
 };
 

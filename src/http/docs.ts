@@ -1,41 +1,43 @@
-// /docs: the page and the OpenAPI document that @elysiajs/swagger makes of the operations. The plugin's page
-// loads Swagger UI from a CDN; here the same files come from the swagger-ui-dist package, so that it works
-// without internet.
+// /docs: the OpenAPI document of the operations, and a page that shows and runs them. The page is Swagger UI from a
+// package, with a script of ours (docs-page/): it works without internet.
 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { swagger } from '@elysiajs/swagger';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { Type } from '@sinclair/typebox';
-import { Elysia } from 'elysia';
 import { notFound } from '../core/errors.ts';
-import { SECURITY_SCHEMES } from './credentials.ts';
-import { type SchemaComponents, toOpenApiOperation } from './openapi.ts';
-import { type Operation, type Route, route } from './operation.ts';
+import { renderOpenApiDocument } from './openapi-document.ts';
+import { type Route, route } from './operation.ts';
 import { ErrorDetail } from './schemas.ts';
 
+const compress = promisify(gzip);
+
+const PAGE_FILES = join(import.meta.dir, 'docs-page');
+const SWAGGER_UI_FILES = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+const SCRIPT = 'text/javascript; charset=utf-8';
+const STYLE = 'text/css; charset=utf-8';
+
+/** What the page loads. Our own files are few bytes and change with the service; the package's are large and do not. */
 const ASSETS = new Map([
-  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
-  ['swagger-ui.css', 'text/css; charset=utf-8'],
+  ['page.js', { folder: PAGE_FILES, mediaType: SCRIPT, caching: 'no-cache' }],
+  ['page.css', { folder: PAGE_FILES, mediaType: STYLE, caching: 'no-cache' }],
+  ['swagger-ui-bundle.js', { folder: SWAGGER_UI_FILES, mediaType: SCRIPT, caching: 'public, max-age=3600' }],
+  ['swagger-ui.css', { folder: SWAGGER_UI_FILES, mediaType: STYLE, caching: 'public, max-age=3600' }],
 ]);
-const CDN = /https:\/\/unpkg\.com\/swagger-ui-dist@[\w.]+\//g;
-/** Browsers would otherwise ask for /favicon.ico. */
-const NO_ICON = '<link rel="icon" href="data:,">';
-/** The page runs the one inline script that the plugin writes, and talks to this service and the object store. */
+
+/** The page runs no other scripts than its own files, and talks to this service and the object store. */
 const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src *; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const DESCRIPTION =
-  'Documents and the other capabilities that an organisation’s AI applications need, in one self-hosted service.';
+/** The document is made anew at most so often: what is configured may change. */
+const DOCUMENT_TTL_MS = 1000;
 
 export function docsRoutes(routes: readonly Route[], version: string): Route[] {
-  const describe = once(() =>
-    describeOperations(
-      routes.map(({ operation }) => operation),
-      version,
-    ),
-  );
-  const files = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const operations = routes.map(({ operation }) => operation);
+  const describe = createKept(() => renderOpenApiDocument(operations, version));
+  const readAsset = createAssets();
   const open = { area: 'docs', method: 'GET', credential: 'none', query: Type.Object({}) } as const;
   return [
     route(
@@ -47,8 +49,8 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
         parameters: Type.Object({}),
         responses: { 200: { description: 'The page', mediaType: 'text/html' } },
       },
-      async () =>
-        new Response((await describe()).page, {
+      () =>
+        new Response(Bun.file(join(PAGE_FILES, 'page.html')), {
           headers: {
             'content-type': 'text/html; charset=utf-8',
             'content-security-policy': CONTENT_SECURITY_POLICY,
@@ -64,8 +66,7 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
         parameters: Type.Object({}),
         responses: { 200: { description: 'OpenAPI 3.1', schema: Type.Unknown() } },
       },
-      async () =>
-        new Response((await describe()).document, { headers: { 'content-type': 'application/json' } }),
+      () => new Response(describe(), { headers: { 'content-type': 'application/json' } }),
     ),
     route(
       {
@@ -79,54 +80,38 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
           404: { description: 'No such file', schema: ErrorDetail },
         },
       },
-      ({ path }) => {
-        const mediaType = ASSETS.get(path.file);
-        if (mediaType === undefined) throw notFound('Not Found');
-        const headers = { 'content-type': mediaType, 'cache-control': 'public, max-age=3600' };
-        return new Response(Bun.file(join(files, path.file)), { headers });
-      },
+      ({ path, request }) => readAsset(path.file, request),
     ),
   ];
 }
 
-/** Lets the plugin describe routes that carry nothing but their `detail`. */
-async function describeOperations(operations: readonly Operation[], version: string) {
-  const components: SchemaComponents = {};
-  const described = new Elysia();
-  for (const operation of operations) {
-    const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    described.route(operation.method, path, () => '', {
-      detail: toOpenApiOperation(operation, components) as object,
-    });
-  }
-  const areas = [...new Set(operations.map((operation) => operation.area))];
-  described.use(
-    swagger({
-      provider: 'swagger-ui',
-      path: '/docs',
-      theme: '/docs/assets/swagger-ui.css',
-      autoDarkMode: false,
-      excludeStaticFile: false,
-      swaggerOptions: { persistAuthorization: true, displayRequestDuration: true },
-      documentation: {
-        // 3.1, because the schemas are JSON Schema 2020-12.
-        ...({ openapi: '3.1.0' } as object),
-        info: { title: 'Atrium', version, description: DESCRIPTION },
-        tags: areas.map((name) => ({ name })),
-        components: { securitySchemes: SECURITY_SCHEMES, schemas: components as never },
-      },
-    }),
-  );
-  const read = async (path: string) =>
-    (await described.handle(new Request(`http://localhost${path}`))).text();
-  const page = (await read('/docs')).replaceAll(CDN, '/docs/assets/').replace('</head>', `${NO_ICON}</head>`);
-  return { page, document: await read('/docs/json') };
+/** Compressed once, where the browser takes it: Swagger UI is 1.7 MB. Throws 404 for other names. */
+function createAssets() {
+  const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+  return async (name: string, request: Request): Promise<Response> => {
+    const asset = ASSETS.get(name);
+    if (asset === undefined) throw notFound('Not Found');
+    const headers = {
+      'content-type': asset.mediaType,
+      'cache-control': asset.caching,
+      vary: 'accept-encoding',
+    };
+    const file = Bun.file(join(asset.folder, name));
+    if (!/\bgzip\b/.test(request.headers.get('accept-encoding') ?? ''))
+      return new Response(file, { headers });
+    const body = compressed.get(name) ?? file.bytes().then((bytes) => compress(bytes));
+    compressed.set(name, body);
+    return new Response(await body, { headers: { ...headers, 'content-encoding': 'gzip' } });
+  };
 }
 
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
+function createKept(make: () => string): () => string {
+  let kept = '';
+  let madeAtMs = Number.NEGATIVE_INFINITY;
   return () => {
-    made ??= make();
-    return made;
+    if (performance.now() - madeAtMs < DOCUMENT_TTL_MS) return kept;
+    kept = make();
+    madeAtMs = performance.now();
+    return kept;
   };
 }

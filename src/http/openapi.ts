@@ -1,5 +1,4 @@
-// Operations → the `detail` that @elysiajs/swagger makes its OpenAPI 3.1 document from. Schemas with an $id
-// become components, so that clients generated from the document get the interface's names.
+// Operations → operation objects of OpenAPI 3.1. Schemas with an $id become components, so that clients generated from the document get the interface's names.
 
 import { Kind, OptionalKind, type TObject, type TSchema } from '@sinclair/typebox';
 import { CREDENTIALS } from './credentials.ts';
@@ -14,18 +13,19 @@ export type SchemaComponents = Record<string, JsonSchema>;
 export function toOpenApiOperation(operation: Operation, components: SchemaComponents) {
   const { id, area, summary, description, credential, scope, body, bodyExample, bodyOptional, events } =
     operation;
-  const { schemes, header } = CREDENTIALS[credential];
-  const scoped = scope === undefined ? undefined : `Needs a key with the scope \`${scope}\`.`;
-  const text = [description, scoped].filter((part) => part !== undefined).join('\n\n');
+  const { schemes, header, place } = CREDENTIALS[credential];
+  const scoped = scope === undefined ? '' : ` with the scope \`${scope}\``;
+  const keyed = place === undefined ? 'Needs no key.' : `Needs a key${scoped}, ${place}.`;
+  const text = [description, keyed].filter((part) => part !== undefined).join('\n\n');
   return {
     operationId: id,
     tags: [area],
     summary,
-    ...(text === '' ? {} : { description: text }),
+    description: text,
     parameters: [
       ...(header === undefined
         ? []
-        : [{ in: 'header', name: header, required: true, schema: { type: 'string' } }]),
+        : [{ in: 'header', name: header, required: true, description: HEADER, schema: { type: 'string' } }]),
       ...toParameters('path', operation.parameters, components),
       ...toParameters('query', operation.query, components),
     ],
@@ -48,14 +48,18 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
   };
 }
 
+const HEADER = 'An API key of the workspace.';
+
 function toParameters(place: 'path' | 'query', schema: TObject, components: SchemaComponents) {
   return Object.entries(schema.properties).map(([name, property]) => {
-    const { description, ...rest } = toJsonSchema(property, components);
+    const { description, examples, ...rest } = toJsonSchema(property, components);
+    const [example] = Array.isArray(examples) ? examples : [];
     return {
       in: place,
       name,
       required: place === 'path' || (property[OptionalKind] === undefined && property.default === undefined),
       ...(description === undefined ? {} : { description }),
+      ...(example === undefined ? {} : { example }),
       schema: rest,
     };
   });

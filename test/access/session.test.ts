@@ -152,3 +152,17 @@ test('neither the cookie nor the key is kept as it is', async () => {
   expect(JSON.stringify(rows)).not.toContain(value);
   expect(JSON.stringify(rows)).toContain(new Bun.CryptoHasher('sha256').update(value).digest('hex'));
 });
+
+test('any key, and any sign-in, may ask for whom it speaks', async () => {
+  const powerless = await administration.makeKey(['chat'], { user_email: 'widget@example.com' });
+  const asked = await administration.ask('GET', SESSION, { key: powerless.key });
+  expect(JSON.parse(asked.text)).toEqual({
+    ...{ workspace_id: WORKSPACE, user_email: 'widget@example.com', scopes: ['chat'] },
+    ...{ user_id: expect.any(String), key_id: powerless.id },
+  });
+  const cookie = await openSession();
+  const signedIn = await administration.ask('GET', SESSION, { headers: { cookie } });
+  expect(JSON.parse(signedIn.text)).toMatchObject({ workspace_id: WORKSPACE });
+  expect((await administration.ask('GET', SESSION, { key: 'nobody-has-this-key' })).status).toBe(401);
+  expect((await administration.ask('GET', SESSION, { headers: { cookie: '' } })).status).toBe(401);
+});

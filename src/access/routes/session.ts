@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { noContent, type Route, route } from '../../http/operation.ts';
+import { noContent, type Route, reply, route } from '../../http/operation.ts';
 import { withErrors } from '../../http/schemas.ts';
+import { SESSION_EXAMPLE } from '../examples.ts';
 import { SESSION_BODY_BYTES_MAX } from '../limits.ts';
-import { SessionCreate } from '../schema.ts';
+import { SessionCreate, SessionRead } from '../schema.ts';
 import { renderCookie, renderCookieRemoval } from '../session-cookie.ts';
 import type { Sessions } from '../sessions.ts';
 
@@ -35,6 +36,25 @@ export function sessionRoutes(sessions: Sessions): Route[] {
       },
       async ({ body, request }) =>
         noContent({ 'set-cookie': renderCookie(request, await sessions.open(body.key)) }),
+    ),
+    route(
+      {
+        ...SESSION,
+        credential: 'administration',
+        id: 'access.read-session',
+        method: 'GET',
+        summary: 'For whom a key, or a sign-in, speaks',
+        description: 'Any key may ask this of itself, whatever its scopes.',
+        responses: withErrors(
+          { 200: { description: 'The caller', schema: SessionRead, example: SESSION_EXAMPLE } },
+          [401, 503],
+        ),
+      },
+      ({ principal: { workspaceId, userId, email, keyId, scopes } }) =>
+        reply(200, {
+          ...{ workspace_id: workspaceId, user_id: userId, user_email: email, key_id: keyId },
+          scopes: [...scopes],
+        }),
     ),
     route(
       {

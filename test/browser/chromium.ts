@@ -1,0 +1,60 @@
+// A browser as people have one, for the tests of this folder.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type Page } from 'playwright-core';
+
+export const CHROMIUM = Bun.which('chromium') ?? Bun.which('google-chrome');
+if (CHROMIUM === null && process.env['REQUIRE_SERVERS'] === '1') throw new Error('chromium is required');
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export type OpenPage = {
+  page: Page;
+  /** Those that it asked for anything. */
+  hosts: ReadonlySet<string>;
+  /** What its console says went wrong, and what was thrown. */
+  errors: readonly string[];
+};
+
+export type OpenBrowser = AsyncDisposable & {
+  open(url: string, options?: { width?: number; colorScheme?: 'light' | 'dark' }): Promise<OpenPage>;
+};
+
+export async function launchBrowser(): Promise<OpenBrowser> {
+  const home = mkdtempSync(join(tmpdir(), 'atrium-browser-'));
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM ?? '',
+    args: FLAGS,
+    env: { HOME: home, PATH: process.env['PATH'] ?? '' },
+  });
+  return {
+    async open(url, { width = 1280, colorScheme = 'light' } = {}) {
+      const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+      const hosts = new Set<string>();
+      const errors: string[] = [];
+      page.on('request', (request) => {
+        if (!request.url().startsWith('data:')) hosts.add(new URL(request.url()).host);
+      });
+      page.on('console', (message) => {
+        if (message.type() === 'error') errors.push(message.text());
+      });
+      page.on('pageerror', (error) => errors.push(error.message));
+      await page.goto(url);
+      return { page, hosts, errors };
+    },
+    async [Symbol.asyncDispose]() {
+      await browser.close();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,197 @@
+// As a person who opens /docs for the first time: one key is pasted once, and operations of every area run with what
+// the page has filled in.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Locator, Page } from 'playwright-core';
+import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { CHROMIUM, launchBrowser, type OpenBrowser, type OpenPage } from './chromium.ts';
+
+type Parameter = { in: string; name: string; required?: boolean };
+type Described = { operationId: string; tags: string[]; parameters: Parameter[] };
+type OpenApiDocument = { paths: Record<string, Record<string, Described>> };
+
+describe.skipIf(CHROMIUM === null)(
+  `the page /docs in a browser${CHROMIUM === null ? ' (chromium is not installed)' : ''}`,
+  () => {
+    let service: RunningService;
+    let browser: OpenBrowser;
+    let document: OpenApiDocument;
+
+    beforeAll(async () => {
+      service = await startService();
+      browser = await launchBrowser();
+      document = (await (await fetch(`${service.url}/docs/json`)).json()) as OpenApiDocument;
+    }, 60_000);
+    afterAll(async () => {
+      await browser?.[Symbol.asyncDispose]();
+      await service?.[Symbol.asyncDispose]();
+    }, 30_000);
+
+    const operations = () =>
+      Object.entries(document.paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, described]) => ({ method, path, ...described })),
+      );
+
+    async function openDocs(options?: Parameters<OpenBrowser['open']>[1]): Promise<OpenPage> {
+      const opened = await browser.open(`${service.url}/docs`, options);
+      await opened.page.locator('.opblock').first().waitFor();
+      return opened;
+    }
+
+    /** Presses Authorize and pastes a key into the one box there is. */
+    async function authorize(page: Page, key: string): Promise<Locator> {
+      await page.getByRole('button', { name: 'Authorize' }).first().click();
+      const dialog = page.locator('.dialog-ux');
+      expect(await dialog.locator('input').count()).toBe(1);
+      await dialog.locator('input').fill(key);
+      await dialog.locator('button.authorize').click();
+      return dialog;
+    }
+
+    async function openAuthorized(): Promise<OpenPage> {
+      const opened = await openDocs();
+      const told = opened.page.waitForResponse((response) => response.url().endsWith('/admin/api/session'));
+      const dialog = await authorize(opened.page, BOOTSTRAP_KEY);
+      await told;
+      await dialog.getByRole('button', { name: 'Close' }).first().click();
+      return opened;
+    }
+
+    const blockOf = (page: Page, operationId: string): Locator => {
+      const described = operations().find((each) => each.operationId === operationId);
+      if (described === undefined) throw new Error(`there is no ${operationId}`);
+      const { method, path } = described;
+      return page
+        .locator(`.opblock-${method}`)
+        .filter({ has: page.locator(`[data-path="${path}"]`) })
+        .first();
+    };
+
+    /** Opens an operation, presses “Try it out” and “Execute”, and touches nothing else. */
+    async function execute(page: Page, operationId: string): Promise<string> {
+      const operation = blockOf(page, operationId);
+      await operation.locator('.opblock-summary-control').click();
+      await operation.getByRole('button', { name: 'Try it out' }).click();
+      await operation.getByRole('button', { name: 'Execute' }).click();
+      const status = operation.locator('.live-responses-table tbody .response-col_status').first();
+      const unsent = operation.locator('.parameters .invalid').first();
+      await status.or(unsent).first().waitFor();
+      const text = (await status.count()) > 0 ? await status.textContent() : 'not sent: a field is empty';
+      await operation.locator('.opblock-summary-control').click();
+      return text?.trim().slice(0, 3) === 'not' ? text : (text ?? '').trim().slice(0, 3);
+    }
+
+    test('one key, pasted once, serves what writes and what asks models, with the examples as they are', async () => {
+      const { page, hosts, errors } = await openAuthorized();
+      const expected: [string, string][] = [
+        ['documents.presign', '201'],
+        ['models.chat', '200'],
+        ['models.completions', '200'],
+        ['models.embeddings', '200'],
+        ['models.embed-for-workspace', '200'],
+        ['chat.create-session', '200'],
+        ['chat.send-message', '200'],
+        ['metrics.ingest', '202'],
+      ];
+      const statuses: [string, string][] = [];
+      for (const [operationId] of expected) statuses.push([operationId, await execute(page, operationId)]);
+      expect(statuses).toEqual(expected);
+      expect([...hosts]).toEqual([new URL(service.url).host]);
+      expect(errors).toEqual([]);
+      // Its example is of an upload that there was not.
+      expect(await execute(page, 'documents.confirm')).toBe('404');
+      await page.close();
+    }, 180_000);
+
+    test('every operation that only reads, and reads no single thing, runs untouched', async () => {
+      const { page, hosts, errors } = await openAuthorized();
+      const readable = operations().filter(
+        ({ method, parameters }) =>
+          method === 'get' &&
+          parameters.every(
+            (each) => each.in === 'header' || each.name === 'workspace_id' || each.required !== true,
+          ),
+      );
+      expect(readable.length).toBeGreaterThan(15);
+      const areas = new Set(readable.flatMap(({ tags }) => tags));
+      expect([...areas].toSorted()).toEqual([
+        'access',
+        'administration',
+        'bots',
+        'chat',
+        'compute',
+        'documents',
+        'health',
+        'metrics',
+        'models',
+      ]);
+      const failed: string[] = [];
+      for (const { operationId } of readable) {
+        const status = await execute(page, operationId);
+        if (!status.startsWith('20')) failed.push(`${operationId}: ${status}`);
+      }
+      expect(failed).toEqual([]);
+      expect([...hosts]).toEqual([new URL(service.url).host]);
+      expect(errors).toEqual([]);
+      await page.close();
+    }, 180_000);
+
+    test('no operation asks for the key again, and none sends it in a URL', async () => {
+      const { page } = await openAuthorized();
+      const urls: string[] = [];
+      page.on('request', (request) => urls.push(request.url()));
+      await execute(page, 'metrics.retrieve');
+      expect(urls.filter((url) => url.includes(WORKSPACE)).length).toBeGreaterThan(0);
+      expect(urls.filter((url) => url.includes(BOOTSTRAP_KEY))).toEqual([]);
+      for (const operationId of ['documents.search', 'chat.list-sessions', 'bots.answer']) {
+        const operation = blockOf(page, operationId);
+        await operation.locator('.opblock-summary-control').click();
+        await operation.getByRole('button', { name: 'Try it out' }).click();
+        const asked = operation.locator('tr[data-param-in="header"]');
+        expect([operationId, await asked.count()]).toEqual([operationId, 0]);
+      }
+      await page.close();
+    }, 120_000);
+
+    test('the key is remembered when the page is loaded again, and its workspace with it', async () => {
+      const { page } = await openAuthorized();
+      const told = page.waitForResponse((response) => response.url().endsWith('/admin/api/session'));
+      await page.reload();
+      await told;
+      await page.locator('.opblock').first().waitFor();
+      expect(await execute(page, 'documents.search')).toBe('200');
+      await page.close();
+    }, 60_000);
+
+    test('a key that is not good is said to be none, and is not kept', async () => {
+      const { page } = await openDocs();
+      const dialog = await authorize(page, 'nobody-has-this-key-0123456789-abcdef');
+      await dialog.locator('.errors').waitFor();
+      expect(await dialog.textContent()).toContain('unknown, expired or revoked');
+      expect(await dialog.locator('input').count()).toBe(1);
+      const kept = await page.evaluate(() => JSON.stringify(Object.values({ ...localStorage })));
+      expect(kept).not.toContain('nobody-has-this-key');
+      await page.close();
+    }, 60_000);
+
+    test.each([1280, 768, 390])(
+      'nothing is wider than a window of %d pixels',
+      async (width) => {
+        const { page } = await openDocs({ width });
+        const widest = await page.evaluate(() => globalThis.document.documentElement.scrollWidth);
+        expect(widest).toBeLessThanOrEqual(width);
+        await page.close();
+      },
+      60_000,
+    );
+
+    test('it is dark for those whose system is', async () => {
+      const { page } = await openDocs({ colorScheme: 'dark' });
+      const shade = () =>
+        page.evaluate(() => getComputedStyle(globalThis.document.documentElement).backgroundColor);
+      const channels = ((await shade()).match(/\d+/g) ?? []).map(Number);
+      expect(Math.max(...channels.slice(0, 3))).toBeLessThan(80);
+      await page.close();
+    }, 60_000);
+  },
+);
