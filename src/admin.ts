@@ -19,7 +19,7 @@ import { systemClock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDatabase } from './database.ts';
-import { createSearchMaintenance } from './documents/index.ts';
+import { createSearchMaintenance, readIdentity } from './documents/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
@@ -49,6 +49,7 @@ async function main(words: readonly string[]): Promise<void> {
     if (typed.command.words.startsWith('search ')) return await maintainSearch(typed, sql, config);
     const usage = createUsage({
       ...{ sql, clock: systemClock, log },
+      identity: () => readIdentity(sql),
       directory: join(config.dataDir, 'events'),
       settings: config.usage,
       projections: [MODEL_USAGE_PROJECTION],

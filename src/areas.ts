@@ -10,7 +10,7 @@ import { systemClock } from './core/clock.ts';
 import type { Job } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
-import { createDocuments } from './documents/index.ts';
+import { createDocuments, readIdentity } from './documents/index.ts';
 import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
 import type { Authenticators } from './http/credentials.ts';
 import type { ReadinessCheck } from './http/health.ts';
@@ -52,6 +52,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   const invalidation = createInvalidation({ sql, log });
   const usage = createUsage({
     sql,
+    identity: () => readIdentity(sql),
     directory: join(config.dataDir, 'events'),
     settings: config.usage,
     projections: [MODEL_USAGE_PROJECTION],

@@ -43,6 +43,7 @@ import type { MirrorSettings } from './search/meilisearch/mirror.ts';
 import { createSearchEntries } from './search/postgres/entries.ts';
 import { createDocumentStore, OBJECT_DELETION } from './store.ts';
 
+export { readIdentity } from './identity.ts';
 export { createSearchMaintenance } from './search/maintenance.ts';
 
 export type DocumentsDeps = {

@@ -5,6 +5,7 @@ import { enqueue } from '../infra/postgres/job-queue.ts';
 import { documentColumns } from './columns.ts';
 import { createConditions, type Preference } from './conditions.ts';
 import { curatorsOf, type Document, type DocumentChanges, type Located } from './document.ts';
+import { readIdentity } from './identity.ts';
 import { type ListedDocuments, type ListPage, readList } from './listed.ts';
 import type { Viewer } from './policy.ts';
 import type { SearchEntries } from './search/postgres/entries.ts';
@@ -201,12 +202,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
         AND deleted_at IS NULL AND ${visible(viewer)}`,
       ),
 
-    /** What tells these records from those of any other database, a restored copy apart. */
-    async identity(): Promise<string> {
-      const [row] = await sql<{ id: string }[]>`SELECT id FROM documents_identity`;
-      if (row === undefined) throw new Error('the database has no identity');
-      return row.id;
-    },
+    identity: (): Promise<string> => readIdentity(sql),
 
     /** Of the given documents, those that exist, with the key that their object has. */
     async objectKeysOf(ids: readonly string[]): Promise<Map<string, string>> {

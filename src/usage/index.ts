@@ -36,6 +36,8 @@ import { createEventWriter } from './store/writer.ts';
 
 export type UsageDeps = {
   sql: Sql;
+  /** What tells the database from every other, as of a message queue that several services use. */
+  identity(): Promise<string>;
   /** Of the journal and of the service's own events. */
   directory: string;
   settings: {
@@ -111,8 +113,8 @@ export function createUsage(deps: UsageDeps): {
   };
 }
 
-function createBuffer({ directory, settings, log }: UsageDeps): EventBuffer {
+function createBuffer({ directory, settings, identity, log }: UsageDeps): EventBuffer {
   const { nats, bufferBytesMax: bytesMax } = settings;
   if (nats === undefined) return createJournal({ directory, bytesMax, log });
-  return createJetStreamBuffer({ settings: { ...nats, bytesMax }, log });
+  return createJetStreamBuffer({ settings: { ...nats, bytesMax }, identity, log });
 }

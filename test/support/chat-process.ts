@@ -11,6 +11,7 @@ import { unavailable } from '../../src/core/errors.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { connectDatabase } from '../../src/database.ts';
+import { readIdentity } from '../../src/documents/index.ts';
 import { createBoundary } from '../../src/http/boundary.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
@@ -26,6 +27,7 @@ const invalidation = createInvalidation({ sql, log });
 const usage = createUsage({
   projections: [],
   sql,
+  identity: () => readIdentity(sql),
   directory: join(config.dataDir, 'events'),
   settings: config.usage,
   clock: systemClock,

@@ -82,7 +82,9 @@ export const BUFFERS: readonly BufferUnderTest[] = [
       const { log, lines } = collectingLog();
       const { url, monitorUrl } = server;
       const settings = { url, monitorUrl, creds: undefined, streamPrefix: 'TEST', replicas: 1, bytesMax };
-      const { open, close } = opener(() => createJetStreamBuffer({ settings, log }));
+      const { open, close } = opener(() =>
+        createJetStreamBuffer({ settings, identity: async () => 'test', log }),
+      );
       return {
         ...{ open, lines },
         async [Symbol.asyncDispose]() {
@@ -103,7 +105,9 @@ export const BUFFERS: readonly BufferUnderTest[] = [
         ...{ url, monitorUrl: servers[0]?.monitorUrl, creds: undefined },
         ...{ streamPrefix: `TEST_${++streams}`, replicas: 3, bytesMax },
       };
-      const { open, close } = opener(() => createJetStreamBuffer({ settings, log }));
+      const { open, close } = opener(() =>
+        createJetStreamBuffer({ settings, identity: async () => 'test', log }),
+      );
       return {
         open: async () => {
           const buffer = await open();

@@ -27,7 +27,7 @@ async function openBuffer({ url, servers }: NatsCluster): Promise<EventBuffer> {
     replicas: 3,
     bytesMax: 2 ** 28,
   };
-  const buffer = createJetStreamBuffer({ settings, log });
+  const buffer = createJetStreamBuffer({ settings, identity: async () => 'test', log });
   await buffer.start();
   return buffer;
 }

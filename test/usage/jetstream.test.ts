@@ -2,7 +2,7 @@
 
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { connect, nanos } from 'nats';
+import { connect, DiscardPolicy, nanos } from 'nats';
 import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { createJetStreamBuffer, type JetStreamSettings } from '../../src/usage/buffer/jetstream/index.ts';
 import { eventually, freePort } from '../support/child.ts';
@@ -18,14 +18,14 @@ const settingsOf = (server: Pick<NatsServer, 'url' | 'monitorUrl'>): JetStreamSe
   ...{ streamPrefix: 'TEST', replicas: 1, bytesMax: BYTES_MAX },
 });
 
-function open(settings: JetStreamSettings) {
+function open(settings: JetStreamSettings, identity = async () => 'one') {
   const { log, lines } = collectingLog();
-  const buffer = createJetStreamBuffer({ settings, log });
+  const buffer = createJetStreamBuffer({ settings, identity, log });
   return { buffer, lines, [Symbol.asyncDispose]: () => buffer.close() };
 }
 
-const starting = (settings: JetStreamSettings) => {
-  const opened = open(settings);
+const starting = (settings: JetStreamSettings, identity?: () => Promise<string>) => {
+  const opened = open(settings, identity);
   const refused = opened.buffer.start().then(
     () => '',
     (error: Error) => error.message,
@@ -201,6 +201,100 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     const { config } = await manager.consumers.info('TEST_EVENTS', 'sink');
     expect(config).toMatchObject({ ack_wait: nanos(15_000), max_deliver: -1 });
     expect((await manager.streams.info('TEST_EVENTS')).config.max_bytes).toBe(2 * BYTES_MAX);
+    await connection.close();
+  });
+
+  test('refuses the stream of another database, at the start and at reconnecting, and keeps their events apart', async () => {
+    await using server = await startNats();
+    await using first = open(settingsOf(server));
+    await first.buffer.start();
+    await first.buffer.append(new Uint8Array(10));
+    await using second = starting(settingsOf(server), async () => 'two');
+    expect(await second.refused).toMatch(
+      /^NATS_STREAM_PREFIX: the stream TEST_EVENTS .*another database.*prefix/,
+    );
+    await using apart = open({ ...settingsOf(server), streamPrefix: 'APART' }, async () => 'two');
+    await apart.buffer.start();
+    expect((await apart.buffer.figures()).packs).toBe(0);
+
+    // While the first is not looking, somebody gives its stream to the other.
+    await server.kill();
+    await server.start();
+    await eventually('the first to be back', () => works(first.buffer));
+    const connection = await connect({ servers: server.url });
+    const { streams } = await connection.jetstreamManager();
+    await streams.delete('TEST_EVENTS');
+    await using heir = open(settingsOf(server), async () => 'two');
+    await heir.buffer.start();
+    await first.buffer.figures().catch(() => undefined);
+    const refusals = () => first.lines.filter(({ message }) => message.includes('NATS_STREAM_PREFIX'));
+    await eventually('the refusal', () => refusals().length > 0);
+    expect(await works(first.buffer)).toBeFalse();
+    await server.kill();
+    await server.start();
+    await eventually('the other to be back', () => works(heir.buffer));
+    expect(await works(first.buffer)).toBeFalse();
+    expect((await heir.buffer.figures()).packs).toBeGreaterThan(0);
+    expect(refusals().length).toBe(1);
+    await connection.close();
+  });
+
+  test('adopts a stream that names no database, once, and finds out who was quicker', async () => {
+    await using server = await startNats();
+    const connection = await connect({ servers: server.url });
+    const { streams } = await connection.jetstreamManager();
+    {
+      await using earlier = open(settingsOf(server));
+      await earlier.buffer.start();
+      await earlier.buffer.append(new Uint8Array(10));
+    }
+    await streams.update('TEST_EVENTS', { metadata: { team: 'search' } });
+    await using adopting = open(settingsOf(server));
+    await adopting.buffer.start();
+    expect((await adopting.buffer.figures()).packs).toBe(1);
+    const { metadata } = (await streams.info('TEST_EVENTS')).config;
+    expect(metadata).toMatchObject({ team: 'search', atrium_database: 'one' });
+    await using late = starting(settingsOf(server), async () => 'two');
+    expect(await late.refused).toContain('another database');
+    // As when another service had read the stream before, and wrote its own mark after.
+    await streams.update('TEST_EVENTS', { metadata: { atrium_database: 'two' } });
+    await expect(adopting.buffer.figures()).rejects.toThrow();
+    await eventually('the refusal', () => shown(adopting.lines).includes('another database'));
+    expect(await works(adopting.buffer)).toBeFalse();
+    await connection.close();
+  });
+
+  test('takes no event before it knows its database, and asks for that until it does', async () => {
+    await using server = await startNats();
+    let away = true;
+    await using opened = open(settingsOf(server), async () => {
+      if (away) throw new Error('the database is away');
+      return 'one';
+    });
+    await opened.buffer.start();
+    await expect(opened.buffer.append(new Uint8Array(10))).rejects.toMatchObject({ kind: 'unavailable' });
+    away = false;
+    await eventually('an append', () => works(opened.buffer), 5000);
+  });
+
+  test('keeps a stream that refuses what it has no room for, and never drops what it has, also where it was changed', async () => {
+    await using server = await startNats();
+    const connection = await connect({ servers: server.url });
+    const { streams } = await connection.jetstreamManager();
+    const keeps = {
+      retention: 'workqueue',
+      storage: 'file',
+      discard: 'new',
+      max_bytes: BYTES_MAX,
+      max_age: 0,
+    };
+    const unlimited = { max_msgs: -1, max_msgs_per_subject: -1 };
+    for (let round = 0; round < 2; round++) {
+      await using opened = open(settingsOf(server));
+      await opened.buffer.start();
+      expect((await streams.info('TEST_EVENTS')).config).toMatchObject({ ...keeps, ...unlimited });
+      await streams.update('TEST_EVENTS', { discard: DiscardPolicy.Old, max_age: nanos(3_600_000) });
+    }
     await connection.close();
   });
 

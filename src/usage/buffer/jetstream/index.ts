@@ -3,11 +3,10 @@
 import { ErrorCode, type Msg, type NatsConnection, NatsError } from 'nats';
 import { tooLarge, unavailable } from '../../../core/errors.ts';
 import { endsWithin } from '../../../core/lifecycle.ts';
-import type { Logger } from '../../../core/logger.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../event-buffer.ts';
 import { type Pull, pull } from './pull.ts';
-import { createSession, type JetStreamSettings, type Prepared } from './session.ts';
-import { CONSUMER, streamOf, subjectOf } from './stream.ts';
+import { createSession, type JetStreamSettings, type Prepared, type SessionDeps } from './session.ts';
+import { CONSUMER, databaseOf, streamOf, subjectOf } from './stream.ts';
 
 export type { JetStreamSettings };
 
@@ -15,7 +14,7 @@ const ACK_TIMEOUT_MS = 5000;
 const RELEASE_DELAY_MS = 500;
 const FIGURES_TIMEOUT_MS = 1000;
 
-export function createJetStreamBuffer(deps: { settings: JetStreamSettings; log: Logger }): EventBuffer {
+export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
   const { settings } = deps;
   const stream = streamOf(settings.streamPrefix);
   const subject = subjectOf(settings.streamPrefix);
@@ -83,10 +82,15 @@ export function createJetStreamBuffer(deps: { settings: JetStreamSettings; log: 
       for (const delivery of deliveries) held.delete(receiptOf(delivery));
     },
     async figures() {
-      const { manager } = require();
+      const { manager, database } = require();
       const asked = manager.streams.info(stream);
       if (!(await endsWithin(asked, FIGURES_TIMEOUT_MS))) throw away();
       const { state, config } = await asked;
+      // Of two services that adopt a stream of an earlier version at once, the first finds the other's mark here.
+      if (databaseOf(config) !== database) {
+        session.taken();
+        throw away();
+      }
       return { packs: state.messages, bytes: state.bytes, bytesMax: config.max_bytes };
     },
     durability: () => session.durability() ?? { synced: false, warning: 'NATS has not been reached yet' },

@@ -14,7 +14,23 @@ export type JetStreamSettings = StreamSettings & {
   monitorUrl: string | undefined;
 };
 
-export type Prepared = { connection: NatsConnection; client: JetStreamClient; manager: JetStreamManager };
+export type Prepared = {
+  connection: NatsConnection;
+  client: JetStreamClient;
+  manager: JetStreamManager;
+  /** Whose events the stream holds. */
+  database: string;
+};
+
+export type SessionDeps = {
+  settings: JetStreamSettings;
+  /**
+   * The identity of the database, asked for once. Before it is known no event is taken: the stream of the name could
+   * be another database's.
+   */
+  identity(): Promise<string>;
+  log: Logger;
+};
 
 export type Session = {
   /** Waits a moment for the server. Throws `ServerRefused` for one that can't serve; one that is away comes later. */
@@ -29,13 +45,15 @@ export type Session = {
   durability(): Durability | undefined;
   /** To be told of every failure: a stream that somebody has deleted is made anew. */
   failed(error: unknown): void;
+  /** To be told that the stream is another's now: it is looked after again. */
+  taken(): void;
   close(): Promise<void>;
 };
 
 const START_WAIT_MS = 2500;
 const PREPARE_RETRY_MS = 500;
 
-export function createSession({ settings, log }: { settings: JetStreamSettings; log: Logger }): Session {
+export function createSession({ settings, identity, log }: SessionDeps): Session {
   let link: NatsLink | undefined;
   let prepared: Prepared | undefined;
   let preparing = false;
@@ -44,6 +62,7 @@ export function createSession({ settings, log }: { settings: JetStreamSettings; 
   let refusal: ServerRefused | undefined;
   let durability: Durability | undefined;
   let told = '';
+  let database: string | undefined;
 
   const askDurability = async (connection: NatsConnection): Promise<void> => {
     const found = await readDurability(connection, settings);
@@ -70,9 +89,10 @@ export function createSession({ settings, log }: { settings: JetStreamSettings; 
     ) {
       const current = generation;
       try {
-        const manager = await prepareStream(there, settings);
+        database ??= await identity();
+        const manager = await prepareStream(there, settings, database);
         if (current !== generation) continue;
-        prepared = { connection: there, client: there.jetstream(), manager };
+        prepared = { connection: there, client: there.jetstream(), manager, database };
         refusal = undefined;
         told = '';
         void askDurability(there);
@@ -105,6 +125,7 @@ export function createSession({ settings, log }: { settings: JetStreamSettings; 
       const connection = link?.connected();
       if (connection !== undefined && isMissing(error)) begin();
     },
+    taken: begin,
     async close() {
       const closing = link?.close();
       link = undefined;

@@ -33,17 +33,19 @@ const OLDEST = { major: 2, minor: 10 };
 
 /**
  * Throws `ServerRefused` for a server that is too old, has no JetStream, refuses the stream, or keeps it otherwise
- * than it was asked to; what may be better at the next attempt throws the client's error.
+ * than it was asked to, and for a stream of another database than the one named; what may be better at the next
+ * attempt throws the client's error.
  */
 export async function prepareStream(
   connection: NatsConnection,
   settings: StreamSettings,
+  database: string,
 ): Promise<JetStreamManager> {
   refuseOld(connection.info?.version ?? '0');
   const manager = await openManager(connection);
   const name = streamOf(settings.streamPrefix);
   try {
-    await makeStream(manager, name, wantedStream(settings));
+    await makeStream(manager, name, { wanted: wantedStream(settings), database });
     await prepareConsumer(manager, name);
   } catch (error) {
     throw toRefusal(name, error);
@@ -51,16 +53,25 @@ export async function prepareStream(
   return manager;
 }
 
-async function makeStream(manager: JetStreamManager, name: string, wanted: Wanted): Promise<void> {
+async function makeStream(
+  manager: JetStreamManager,
+  name: string,
+  { wanted, database }: { wanted: Wanted; database: string },
+): Promise<void> {
   const found = await manager.streams.info(name).catch(absent);
-  if (found === undefined) await manager.streams.add({ ...wanted, name });
-  else if (differences(wanted, found.config).length > 0) {
-    refuseForeign(name, found.config);
-    await manager.streams.update(name, wanted);
+  const metadata = { ...found?.config.metadata, [DATABASE]: database };
+  if (found === undefined) await manager.streams.add({ ...wanted, name, metadata });
+  else {
+    refuseForeign(name, found.config, database);
+    // A stream of an earlier version says nothing of its database: the first that asks for it has it.
+    if (databaseOf(found.config) === undefined || differences(wanted, found.config).length > 0)
+      await manager.streams.update(name, { ...wanted, metadata });
   }
-  // Servers leave out options that they do not know, in silence.
-  const kept = await manager.streams.info(name);
-  refuseIgnored(`the stream ${name}`, differences(wanted, kept.config));
+  // Servers leave out options that they do not know, in silence; and another service may have been at work.
+  const { config: kept } = await manager.streams.info(name);
+  refuseForeign(name, kept, database);
+  const ignored = databaseOf(kept) === undefined ? ['metadata'] : [];
+  refuseIgnored(`the stream ${name}`, [...differences(wanted, kept), ...ignored]);
 }
 
 function refuseIgnored(what: string, ignored: readonly string[]): void {
@@ -143,10 +154,25 @@ const differences = (wanted: Wanted | WantedConsumer, found: StreamConfig | Cons
     .map(([option]) => option);
 };
 
-/** What can't be changed later tells a stream of somebody else's. */
-function refuseForeign(name: string, { retention, storage }: StreamConfig): void {
-  if (retention === RetentionPolicy.Workqueue && storage === StorageType.File) return;
-  throw new ServerRefused(`NATS has a stream ${name} that is not ours: set NATS_STREAM_PREFIX`);
+/** In the stream's metadata: the identity of the database that its events are stored in. */
+const DATABASE = 'atrium_database';
+
+/** Undefined for a stream that was made before it was kept. */
+export const databaseOf = ({ metadata }: StreamConfig): string | undefined => metadata?.[DATABASE];
+
+/**
+ * What can't be changed later tells a stream of somebody else's; of two services with a stream, each would store
+ * events of the other.
+ */
+function refuseForeign(name: string, config: StreamConfig, database: string): void {
+  if (config.retention !== RetentionPolicy.Workqueue || config.storage !== StorageType.File)
+    throw new ServerRefused(`NATS has a stream ${name} that is not ours: set NATS_STREAM_PREFIX`);
+  const owner = databaseOf(config);
+  if (owner === undefined || owner === database) return;
+  throw new ServerRefused(
+    `NATS_STREAM_PREFIX: the stream ${name} holds the events of another database (${owner}; this one is ` +
+      `${database}); set another prefix, or delete the stream if that database is gone`,
+  );
 }
 
 const WANTED_CONSUMER = {
