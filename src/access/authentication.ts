@@ -59,7 +59,7 @@ export function createAuthentication({
     entriesMax: PRINCIPALS_MAX,
     usable: informed,
   });
-  const vouched = createVouched(cache);
+  const vouched = createVouched({ cache, informed });
 
   const accept = (known: Known | undefined): Principal | undefined => {
     const nowMs = clock.now().getTime();
@@ -77,10 +77,11 @@ export function createAuthentication({
   let probing = false;
 
   const load = async (hash: string, loading: Promise<Known | undefined>): Promise<Principal | undefined> => {
+    const askedAt = vouched.now();
     try {
       const known = await loading;
       away = false;
-      vouched.update(hash, known);
+      vouched.update(hash, known, askedAt);
       return accept(known);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
@@ -127,19 +128,32 @@ export function createAuthentication({
       cache.drop(hash);
       vouched.forget(hash);
     },
-    reset: cache.reset,
+    reset() {
+      cache.reset();
+      vouched.reset();
+      if (!informed()) return;
+      // Whoever can listen can be asked.
+      away = false;
+      awayUntil = Number.NEGATIVE_INFINITY;
+    },
   };
 }
 
 /**
- * What the cache has held, for the time after the database was lost: then nobody tells of changes, and the cache
- * is emptied. Values that the cache did not keep, because they may have been outdated, are not kept here either.
+ * What the database has answered, for the time in which it is away: then the cache is emptied, because nobody tells of
+ * changes. Once somebody tells of them again, nothing from before counts: notices were lost in between. An answer that
+ * may be older than a notice, or than the loss of the notices, is not kept here either.
  */
-function createVouched(cache: CachedLookup<Known>) {
+function createVouched({ cache, informed }: { cache: CachedLookup<Known>; informed(): boolean }) {
   const entries = new Map<string, { known: Known; until: number }>();
+  /** Notices and gaps so far. */
+  let changes = 0;
   return {
-    update(hash: string, known: Known | undefined): void {
-      if (known !== undefined && cache.getNow(hash) !== known) return;
+    now: () => changes,
+    /** `askedAt`: what `now` was before the database was asked. */
+    update(hash: string, known: Known | undefined, askedAt: number): void {
+      const current = informed() ? cache.getNow(hash) === known : changes === askedAt;
+      if (known !== undefined && !current) return;
       entries.delete(hash);
       if (known === undefined) return;
       entries.set(hash, { known, until: performance.now() + PRINCIPAL_TTL_MS });
@@ -152,7 +166,13 @@ function createVouched(cache: CachedLookup<Known>) {
       return entry !== undefined && entry.until + graceMs > performance.now() ? entry.known : undefined;
     },
     forget(hash: string): void {
+      changes += 1;
       entries.delete(hash);
+    },
+    /** At the loss of the notices, and at their return. */
+    reset(): void {
+      changes += 1;
+      if (informed()) entries.clear();
     },
   };
 }

@@ -75,7 +75,8 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   const log: Logger = { debug: keepLine, info: keepLine, warn: keepLine, error: keepLine };
   const sql = connectPostgres({ url, applicationName: 'test', log });
   const lookups = watchLookups(sql);
-  const invalidation = createInvalidation({ sql, log });
+  const listener = watchListener(sql);
+  const invalidation = createInvalidation({ sql: listener.sql, log });
   const events: ServiceEvent[] = [];
   const record = (event: ServiceEvent): void => {
     events.push(event);
@@ -132,6 +133,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
     clock,
     sql,
     lookups,
+    cutListener: listener.cut,
     notices,
     invalidation,
     lifecycle,
@@ -194,6 +196,27 @@ function watchLookups(sql: Sql) {
       const gate = Promise.withResolvers<void>();
       held = { read: read.resolve, released: gate.promise };
       return { read: read.promise, release: gate.resolve };
+    },
+  };
+}
+
+/** A pool that knows its listening connection, whatever that connection was last asked. */
+function watchListener(sql: Sql) {
+  let pid: Promise<number> | undefined;
+  return {
+    sql: {
+      reserve(...options: Parameters<Sql['reserve']>) {
+        const connection = sql.reserve(...options);
+        pid = connection.unsafe('SELECT pg_backend_pid() AS pid').then(([row]) => Number(row?.['pid']));
+        // Where there is no connection, the listener says so itself.
+        pid.catch(() => undefined);
+        return connection;
+      },
+    },
+    /** Ends exactly the connection that listens at present. */
+    async cut(): Promise<void> {
+      const [ended] = await sql`SELECT pg_terminate_backend(${(await pid) ?? 0}) AS done`;
+      if (ended?.['done'] !== true) throw new Error('there is no listening connection to cut');
     },
   };
 }

@@ -3,7 +3,9 @@ import { eventually } from '../support/child.ts';
 import {
   type Administration,
   cacheKey,
+  hashOf,
   type Instance,
+  OPERATOR_KEY,
   START_TIMEOUT_MS,
   startAdministration,
   startInstance,
@@ -98,6 +100,75 @@ test(
       return found === undefined;
     });
     expect(await cutOff.access.authenticators.key(known.key)).toMatchObject({ keyId: known.id });
+  },
+  TIMEOUT_MS,
+);
+
+/** Without its listening connection, and without a new one; look-ups go on over the connections that there are. */
+async function loseNotices(): Promise<void> {
+  relay.refuseNew();
+  await cutOff.cutListener();
+  await eventually('the loss to be seen', () => !cutOff.invalidation.connected());
+}
+
+/** Without the database, as usage events see it: known keys will do. */
+async function loseDatabase(): Promise<void> {
+  relay.cut();
+  await eventually('the loss to be seen', () => !cutOff.invalidation.connected());
+  await Promise.resolve(cutOff.access.authenticators.key(OPERATOR_KEY)).catch(() => undefined);
+}
+
+const tolerated = (key: string): Promise<unknown> =>
+  Promise.resolve(cutOff.access.authenticators.key(key, true)).catch((error: unknown) => error);
+
+test(
+  'a key that was revoked while notices were lost does not live again in an outage that comes later',
+  async () => {
+    await reconnect();
+    const revoked = await administration.makeKey(['metrics']);
+    await cacheKey(cutOff, revoked.key);
+    await loseNotices();
+    await administration.sql`UPDATE keys SET revoked_at = now() WHERE id = ${revoked.id}`;
+    await reconnect();
+    await loseDatabase();
+    expect(await tolerated(revoked.key)).toMatchObject({ kind: 'unavailable' });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'an answer from the time without notices replaces what was known before, in an outage that follows',
+  async () => {
+    await reconnect();
+    const changed = await administration.makeKey(['metrics', 'admin']);
+    const revoked = await administration.makeKey(['metrics']);
+    for (const { key } of [changed, revoked]) await cacheKey(cutOff, key);
+    await loseNotices();
+    await administration.sql`UPDATE keys SET scopes = '{metrics}' WHERE id = ${changed.id}`;
+    await administration.sql`UPDATE keys SET revoked_at = now() WHERE id = ${revoked.id}`;
+    for (const { key } of [changed, revoked]) await cutOff.access.authenticators.key(key);
+    await loseDatabase();
+    expect(await tolerated(changed.key)).toMatchObject({ scopes: new Set(['metrics']) });
+    expect(await tolerated(revoked.key)).toMatchObject({ kind: 'unavailable' });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'an answer that was asked for before notices were lost is not kept, neither for then nor for later',
+  async () => {
+    await reconnect();
+    const revoked = await administration.makeKey(['metrics']);
+    await eventually('the notice of the key', () => cutOff.notices.includes(hashOf(revoked.key)));
+    const held = cutOff.lookups.holdNext();
+    const early = cutOff.access.authenticators.key(revoked.key);
+    await held.read;
+    await loseNotices();
+    await administration.sql`UPDATE keys SET revoked_at = now() WHERE id = ${revoked.id}`;
+    held.release();
+    await early;
+    await loseDatabase();
+    expect(await tolerated(revoked.key)).toMatchObject({ kind: 'unavailable' });
   },
   TIMEOUT_MS,
 );

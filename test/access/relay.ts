@@ -8,6 +8,8 @@ export type Relay = {
   url: string;
   /** Closes every connection, and each new one, until `restore`. */
   cut(): void;
+  /** Closes each new connection, until `restore`; those that are open go on. */
+  refuseNew(): void;
   restore(): void;
   close(): void;
 };
@@ -41,6 +43,9 @@ export async function startRelay(target: string): Promise<Relay> {
   return {
     url: url.href,
     cut,
+    refuseNew: () => {
+      connected = false;
+    },
     restore: () => {
       connected = true;
     },

@@ -134,9 +134,7 @@ test('while the listening connection is lost, nothing is served from the cache; 
     await administration.makeKey(['chat']),
   ];
   for (const made of [kept, revoked, later]) await cacheInOther(made.key);
-  await administration.sql`
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND query ILIKE 'listen%' AND pid <> pg_backend_pid()`;
+  await other.cutListener();
   await eventually('the loss to be seen', () => !other.invalidation.connected(), AT_ONCE_MS);
   await administration.sql`UPDATE keys SET revoked_at = now() WHERE id = ${revoked.id}`;
   expect(await isRefusedByOther(revoked.key)).toBe(true);
