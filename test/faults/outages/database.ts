@@ -104,6 +104,49 @@ export function describeDatabaseOutages(setting: () => Setting): void {
     });
   }
 
+  test('a database that has become read-only still answers reads, and is 503 for what would write', async () => {
+    const { client, service, postgres: server } = setting();
+    await becomesReady(client);
+    const { key } = await client.people.newKey({ scopes: EVERY_SCOPE });
+    const kept = await client.library.stored({ name: 'kept when read-only.txt' });
+    const fresh = createClient(service, key);
+    const pending = await client.library.uploaded('pending');
+    // As a failover does it: connections are lost, and who comes back finds a standby.
+    const sql = postgres(server.url, { max: 1, onnotice: () => undefined });
+    const setReadOnly = async (state: 'on' | 'off'): Promise<void> => {
+      await sql`set default_transaction_read_only = off`;
+      const name = new URL(server.url).pathname.slice(1);
+      await sql.unsafe(`alter database ${name} set default_transaction_read_only = ${state}`);
+      await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`;
+    };
+    try {
+      await setReadOnly('on');
+      await eventually('reads', async () => (await fresh.library.detail(kept.id)).status === 200);
+      const parameters = { workspace_id: WORKSPACE, file_id: kept.id, document: kept.id };
+      const visits = await endpoints.visitAll({ key, parameters, withinMs: ANSWER_MS_MAX });
+      for (const visit of visits)
+        if (isRefusal(visit) && visit.operationId !== 'health.ready') expectRefusal(visit, 'database');
+      const failed = visits.filter(({ status }) => status >= 500 && status !== 501 && status !== 503);
+      expect(failed.map(({ operationId, text }) => `${operationId} ${text}`)).toEqual([]);
+      const confirm = { temp_key: pending, document_metadata: { name: 'p.txt' } };
+      for (const refused of [
+        await fresh.library.confirm(confirm),
+        await fresh.library.patch(kept.id, { tags: ['x'] }),
+        await fresh.library.bin(kept.id),
+      ])
+        expectRefusal(refused, 'database');
+      expect((await fresh.library.detail(kept.id)).status).toBe(200);
+    } finally {
+      await setReadOnly('off');
+      await sql.end({ timeout: 1 });
+    }
+    await becomesReady(client);
+    expect(await client.library.read(kept.id)).toEqual(kept);
+    await confirmPatiently(client, pending);
+  });
+
   test('a key is refused at once after its revocation, also while no news of changes comes through', async () => {
     const { client, service, environment, postgres: server } = setting();
     await using other = await startService({ environment });
