@@ -6,7 +6,20 @@ export type Cors = {
   mark(request: Request, response: Response): void;
 };
 
-const EXPOSED = 'x-request-id, retry-after, www-authenticate';
+/** Headers of answers that mean something to a page: our own, and those of the APIs that we speak. */
+const EXPOSED = [
+  ...['x-request-id', 'retry-after', 'retry-after-ms', 'www-authenticate', 'idempotent-replayed'],
+  ...[
+    'atrium-search-engine',
+    'atrium-cache',
+    'atrium-model-target',
+    'openai-processing-ms',
+    'x-should-retry',
+  ],
+  ...['requests', 'tokens'].flatMap((kind) =>
+    ['limit', 'remaining', 'reset'].map((figure) => `x-ratelimit-${figure}-${kind}`),
+  ),
+].join(', ');
 
 export function createCors(origins: readonly string[]): Cors {
   const everyOrigin = origins.includes('*');

@@ -107,6 +107,15 @@ describe('settings', () => {
 
     const answer = await setting.call('GET', path, { key: setting.adminKey, headers: { origin } });
     expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
+    const exposed = answer.headers.get('access-control-expose-headers') ?? '';
+    for (const name of [
+      'retry-after',
+      'idempotent-replayed',
+      'atrium-model-target',
+      'x-ratelimit-remaining-tokens',
+    ]) {
+      expect(exposed).toContain(name);
+    }
     const { url } = bodyOf<{ url: string }>(answer, 201);
     const upload = await fetch(url, {
       method: 'OPTIONS',
