@@ -19,7 +19,7 @@ import { systemClock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDatabase } from './database.ts';
-import { createSearchMaintenance, readIdentity } from './documents/index.ts';
+import { createBucketMaintenance, createSearchMaintenance, readIdentity } from './documents/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
@@ -47,6 +47,7 @@ async function main(words: readonly string[]): Promise<void> {
   try {
     const { sql } = database;
     if (typed.command.words.startsWith('search ')) return await maintainSearch(typed, sql, config);
+    if (typed.command.words.startsWith('bucket ')) return await maintainBucket(typed, sql);
     const usage = createUsage({
       ...{ sql, clock: systemClock, log },
       identity: () => readIdentity(sql),
@@ -99,6 +100,12 @@ async function maintainSearch({ command, body, json }: Invocation, sql: Sql, con
       : await search.reindex();
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
   if (drift !== undefined) throw new Refused(drift);
+}
+
+async function maintainBucket({ command, json }: Invocation, sql: Sql): Promise<void> {
+  const bucket = createBucketMaintenance(sql);
+  const report = await (command.operation === 'bucket.adopt' ? bucket.adopt() : bucket.show());
+  await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
 }
 
 /** Resolves when everything is written: a pipe may take its time. */

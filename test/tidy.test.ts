@@ -115,12 +115,12 @@ test('files of the server are short enough to read at once', () => {
 test('the server stays within its alarm lengths', () => {
   const linesOf = (folder: string): number =>
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(6300);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(6600);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3450);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4000);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7400);
-  expect(linesOf('src/')).toBeLessThanOrEqual(38_000);
+  expect(linesOf('src/')).toBeLessThanOrEqual(38_800);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2000);
 });

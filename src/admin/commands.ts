@@ -1,5 +1,5 @@
 // The commands: operations of the interface, where what an option may hold is the operation's to say, and work on
-// search that only the command line offers.
+// search and the bucket that only the command line offers.
 
 import { WORKSPACE_NAME_FORM } from '../access/index.ts';
 import type { OptionName, Place } from './options.ts';
@@ -7,7 +7,7 @@ import type { OptionName, Place } from './options.ts';
 export type Command = {
   /** What is typed, e.g. `keys create`. */
   words: string;
-  /** The operation's name, or that of the work on search. */
+  /** The operation's name, or that of the work that only the command line offers. */
   operation: string;
   meaning: string;
   /** The one argument without a name; `form`: how it is written, in words. */
@@ -202,6 +202,21 @@ export const COMMANDS: readonly Command[] = [
     meaning: 'delete all of them for good, or the ones named',
     required: WORKSPACE,
     optional: ['ids'],
+  },
+  {
+    words: 'bucket show',
+    operation: 'bucket.show',
+    meaning: 'show whether the bucket is swept, and why not',
+    required: [],
+    optional: [],
+  },
+  {
+    words: 'bucket adopt',
+    operation: 'bucket.adopt',
+    meaning:
+      "make the bucket this database's as it is; objects without a record in it are swept from then on",
+    required: [],
+    optional: [],
   },
   {
     words: 'search reindex',

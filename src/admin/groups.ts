@@ -28,5 +28,9 @@ export const GROUPS: Readonly<Record<string, { meaning: string; example: string 
     meaning: 'usage events that were accepted and that the database refused',
     example: 'dead-letters replay --workspace acme',
   },
+  bucket: {
+    meaning: 'whose objects the bucket holds, after a restored backup or a mistake',
+    example: 'bucket show',
+  },
   search: { meaning: 'what searches are answered from', example: 'search verify --repair' },
 };

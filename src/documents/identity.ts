@@ -1,10 +1,59 @@
-// What tells a database from every other, a restored copy apart: for what is kept outside of it on its behalf.
+// What tells a database from every other, a restored copy apart, and how far it has come: for what is kept outside of it
+// on its behalf.
 
 import type { Sql } from '../infra/postgres/client.ts';
 
-/** Made with the schema; never changes. */
+export type Custody = {
+  /** Made with the schema; never changes. */
+  identity: string;
+  /** Goes up only; a copy that was restored has the number of its time. */
+  reached: number;
+  /** Why nothing is swept from the bucket, as the last look at it found. */
+  problem: string | null;
+  /** An operator has decided that the bucket is this database's, as it is; not carried out yet. */
+  adopting: boolean;
+};
+
+export type CustodyStore = ReturnType<typeof createCustodyStore>;
+
 export async function readIdentity(sql: Sql): Promise<string> {
-  const [row] = await sql<{ id: string }[]>`SELECT id FROM documents_identity`;
-  if (row === undefined) throw new Error('the database has no identity');
-  return row.id;
+  return (await createCustodyStore(sql).read()).identity;
+}
+
+export function createCustodyStore(sql: Sql) {
+  return {
+    async read(): Promise<Custody> {
+      const [row] = await sql<Custody[]>`
+        SELECT id AS identity, reached, bucket_problem AS problem, adopts_bucket AS adopting
+        FROM documents_identity`;
+      if (row === undefined) throw new Error('the database has no identity');
+      return row;
+    },
+
+    /** One further; returns it. */
+    async advance(): Promise<number> {
+      const [row] = await sql<{ reached: number }[]>`
+        UPDATE documents_identity SET reached = reached + 1 RETURNING reached`;
+      if (row === undefined) throw new Error('the database has no identity');
+      return row.reached;
+    },
+
+    /** Writes only what has changed. */
+    async keepProblem(problem: string | null): Promise<void> {
+      await sql`
+        UPDATE documents_identity SET bucket_problem = ${problem}
+        WHERE bucket_problem IS DISTINCT FROM ${problem}`;
+    },
+
+    async decide(): Promise<void> {
+      await sql`UPDATE documents_identity SET adopts_bucket = true`;
+    },
+
+    /** The decision has been carried out: the database has come as far as the bucket at least. */
+    async adopted(reached: number): Promise<void> {
+      await sql`
+        UPDATE documents_identity
+        SET adopts_bucket = false, reached = greatest(reached, ${reached}::integer)`;
+    },
+  };
 }

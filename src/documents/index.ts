@@ -15,6 +15,8 @@ import { exclusively } from '../infra/postgres/exclusive.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createJobWorker } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
+import { createCustodyStore } from './identity.ts';
+import { createBucketCustody } from './jobs/custody.ts';
 import { createDeletion } from './jobs/deletion.ts';
 import { createRetention } from './jobs/retention.ts';
 import { createSweep } from './jobs/sweep.ts';
@@ -44,6 +46,7 @@ import { createSearchEntries } from './search/postgres/entries.ts';
 import { createDocumentStore, OBJECT_DELETION } from './store.ts';
 
 export { readIdentity } from './identity.ts';
+export { createBucketMaintenance } from './jobs/custody-maintenance.ts';
 export { createSearchMaintenance } from './search/maintenance.ts';
 
 export type DocumentsDeps = {
@@ -116,6 +119,7 @@ export function createDocuments(deps: DocumentsDeps): {
   });
 
   const { bucket } = objects;
+  const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
   const find = createSearch({ search: search.search });
   const answer = createAnswer(bucket);
   const routes = [
@@ -124,6 +128,7 @@ export function createDocuments(deps: DocumentsDeps): {
       confirm: createConfirm({
         store,
         objects,
+        recorded: custody.recorded,
         discard: discarded.add,
         findUser: deps.findUser,
         clock,
@@ -167,6 +172,7 @@ export function createDocuments(deps: DocumentsDeps): {
   const sweep = createSweep({
     store,
     objects,
+    custody,
     clock,
     log,
     retentionSeconds: settings.uploadRetentionSeconds,
@@ -178,12 +184,13 @@ export function createDocuments(deps: DocumentsDeps): {
     visibleTo: async (principal, ids) =>
       new Set((await store.visibleAmong(toViewer(principal), ids)).map(({ id }) => id)),
     searchAsPerson: createSearchAsPerson({ search: find, findUserByEmail: deps.findUserByEmail }),
-    checks: search.checks,
+    checks: [custody.check, ...search.checks],
     figures: search.figures,
     jobs: [
       ...search.jobs,
       { name: 'documents.deletion', start: deletion.start, stop: deletion.stop, settle: deletion.drain },
       { name: 'documents.discard', start: () => undefined, stop: discarded.flush, settle: discarded.flush },
+      custody.job,
       periodic('documents.sweep', sweep),
       ...(retentionDays > 0 ? [periodic('documents.retention', retention)] : []),
     ],

@@ -27,6 +27,9 @@ export const PURGE_BATCH = 5000;
 /** A confirm gives up after this long (or half the retention of uploads, where that is shorter). */
 export const CONFIRM_WITHIN_MS_MAX = 600_000;
 
+/** How soon after a confirm the bucket is told that the database has come further; a backup is older than this, or unnoticed. */
+export const CUSTODY_INTERVAL_MS = 60_000;
+
 /** How often a confirm starts again because the upload was replaced under it. */
 export const CONFIRM_ATTEMPTS_MAX = 3;
 

@@ -6,8 +6,8 @@ import { FOLDER_BYTES_MAX } from './limits.ts';
 
 const TEMPORARY = 'temp/';
 
-/** Below it stand the marks of the databases whose objects the bucket holds. */
-export const OWNER_MARKS = '.atrium/owner-';
+/** Below it stand the marks of the databases that use the bucket; see jobs/bucket-marks.ts. */
+export const MARKS = '.atrium/';
 
 /** The key under which an upload lands. */
 export const toTemporaryKey = (workspaceId: string, uploadId: string): string =>

@@ -5,7 +5,6 @@ import { enqueue } from '../infra/postgres/job-queue.ts';
 import { documentColumns } from './columns.ts';
 import { createConditions, type Preference } from './conditions.ts';
 import { curatorsOf, type Document, type DocumentChanges, type Located } from './document.ts';
-import { readIdentity } from './identity.ts';
 import { type ListedDocuments, type ListPage, readList } from './listed.ts';
 import type { Viewer } from './policy.ts';
 import type { SearchEntries } from './search/postgres/entries.ts';
@@ -201,8 +200,6 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
         sql`workspace_id = ${viewer.workspaceId} AND archived_at IS NOT NULL
         AND deleted_at IS NULL AND ${visible(viewer)}`,
       ),
-
-    identity: (): Promise<string> => readIdentity(sql),
 
     /** Of the given documents, those that exist, with the key that their object has. */
     async objectKeysOf(ids: readonly string[]): Promise<Map<string, string>> {

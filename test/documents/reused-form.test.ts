@@ -92,6 +92,7 @@ function createSite(
       ...replaced,
     },
     discard: (removal) => void discarded.push(removal),
+    recorded: () => undefined,
     findUser: async () => undefined,
     clock: systemClock,
     uploadBytesMax: 1000,

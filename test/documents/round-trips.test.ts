@@ -78,6 +78,7 @@ test.each([
       store: createDocumentStore(counted, createSearchEntries()),
       objects: versions ? objects : { ...objects, head: untold },
       discard: (removal) => void discarded.push(removal),
+      recorded: () => undefined,
       findUser: async () => undefined,
       clock: systemClock,
       uploadBytesMax: 100,

@@ -4,12 +4,14 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ListedObject, ObjectStore, Removal } from '../../infra/s3/client.ts';
-import { classifyKey, OWNER_MARKS } from '../object-keys.ts';
+import { classifyKey } from '../object-keys.ts';
 import type { DocumentStore } from '../store.ts';
+import type { BucketCustody } from './custody.ts';
 
 export type SweepDeps = {
-  store: Pick<DocumentStore, 'objectKeysOf' | 'identity'>;
-  objects: Pick<ObjectStore, 'list' | 'remove' | 'putEmpty'>;
+  store: Pick<DocumentStore, 'objectKeysOf'>;
+  objects: Pick<ObjectStore, 'list' | 'remove'>;
+  custody: Pick<BucketCustody, 'advance'>;
   clock: Clock;
   log: Logger;
   /** Younger objects are left alone: an upload may still be confirmed, a confirm may still write its record. */
@@ -17,15 +19,12 @@ export type SweepDeps = {
 };
 
 /**
- * One pass over the bucket, a page at a time. Keys that are not of our making are never touched, and nothing is while
- * the bucket bears another database's mark: to a fresh or wrong database every document there would be an orphan.
+ * One pass over the bucket, a page at a time. Keys that are not of our making are never touched, and nothing is unless
+ * the bucket is this database's as it is now: to a fresh, wrong or older one, documents there would be orphans.
  */
-export function createSweep({ store, objects, clock, log, retentionSeconds }: SweepDeps) {
+export function createSweep({ store, objects, custody, clock, log, retentionSeconds }: SweepDeps) {
   return async (signal: AbortSignal): Promise<void> => {
-    if (!(await ownsBucket())) {
-      log.error({}, 'the bucket belongs to another database: nothing is swept from it');
-      return;
-    }
+    if (!(await custody.advance())) return;
     const before = clock.now().getTime() - retentionSeconds * 1000;
     let removed = 0;
     for await (const page of objects.list('')) {
@@ -39,23 +38,6 @@ export function createSweep({ store, objects, clock, log, retentionSeconds }: Sw
     }
     if (removed > 0) log.info({ removed }, 'abandoned uploads and orphaned objects were swept');
   };
-
-  /** Two that mark a bucket at once both find the other's mark, and neither sweeps. */
-  async function ownsBucket(): Promise<boolean> {
-    const mark = `${OWNER_MARKS}${await store.identity()}`;
-    let marks = await marksInBucket();
-    if (marks.length === 0) {
-      await objects.putEmpty(mark);
-      marks = await marksInBucket();
-    }
-    return marks.length === 1 && marks[0] === mark;
-  }
-
-  async function marksInBucket(): Promise<string[]> {
-    const marks: string[] = [];
-    for await (const page of objects.list(OWNER_MARKS)) marks.push(...page.map(({ key }) => key));
-    return marks;
-  }
 
   async function orphansOf(old: readonly ListedObject[]): Promise<Removal[]> {
     const keysById = new Map<string, string>();

@@ -22,6 +22,8 @@ export type ConfirmDeps = {
   objects: Pick<ObjectStore, 'head' | 'copy' | 'removeUnchanged'>;
   /** Deletes objects that nobody needs any more, soon and without being waited for; what it loses is swept. */
   discard(removal: Removal): void;
+  /** Is told of every record. */
+  recorded(): void;
   findUser: FindUser;
   clock: Clock;
   uploadBytesMax: number;
@@ -80,6 +82,7 @@ export function createConfirm(deps: ConfirmDeps) {
         discard({ key: objectKey });
         throw unavailable('The upload could not be confirmed in time');
       }
+      deps.recorded();
       const first = kept.id === document.id;
       if (!first) discard({ key: objectKey });
 

@@ -1,0 +1,133 @@
+// Whether the bucket is this database's to sweep. To a fresh database, one named by mistake, or one that was restored
+// from a backup, objects that are documents elsewhere or were documents later would be orphans.
+
+import { ServiceError } from '../../core/errors.ts';
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { createPeriodic } from '../../core/periodic.ts';
+import type { ReadinessCheck } from '../../http/health.ts';
+import { isUnavailable } from '../../infra/postgres/client.ts';
+import type { ObjectStore } from '../../infra/s3/client.ts';
+import type { Custody, CustodyStore } from '../identity.ts';
+import { CUSTODY_INTERVAL_MS } from '../limits.ts';
+import { behindMark, type Marks, ownerMark, reachedMark, readMarks } from './bucket-marks.ts';
+
+const FOREIGN = 'the bucket belongs to another database: nothing is swept from it';
+const BEHIND =
+  'the database is older than the bucket, as after restoring a backup: nothing is swept, since objects of newer documents would be lost';
+const DIVERGED =
+  'a copy of this database that is older has been used with the bucket: nothing is swept, since documents of the one may be unknown to the other';
+const DECIDE = 'bun run admin bucket adopt';
+
+export type BucketCustody = {
+  /**
+   * Whether objects may be swept. If so, the bucket says by now that the database had come further than any earlier
+   * copy of it; if not, the reason is logged, once.
+   */
+  advance(): Promise<boolean>;
+  /** Documents have been confirmed: the bucket is soon told that the database has come further. */
+  recorded(): void;
+  job: Job;
+  check: ReadinessCheck;
+};
+
+export function createBucketCustody(deps: {
+  store: CustodyStore;
+  objects: Pick<ObjectStore, 'list' | 'remove' | 'putEmpty'>;
+  log: Logger;
+}): BucketCustody {
+  const { store, objects, log } = deps;
+  /** What was confirmed by a process before this one is to be told of as well. */
+  let moved = true;
+  let told: string | null = null;
+
+  /** The marks are read before the database: a process that advances meanwhile never makes it look behind. */
+  async function look(): Promise<{ marks: Marks; custody: Custody }> {
+    const marks = await readMarks(objects);
+    return { marks, custody: await store.read() };
+  }
+
+  /** Two databases that mark a bucket at once both find the other's mark, and neither sweeps. */
+  async function claim(identity: string): ReturnType<typeof look> {
+    await objects.putEmpty(ownerMark(identity));
+    return look();
+  }
+
+  /** Cut off anywhere it is carried out again: the decision goes last. */
+  async function adopt({
+    marks,
+    custody: { identity },
+  }: Awaited<ReturnType<typeof look>>): ReturnType<typeof look> {
+    await objects.putEmpty(ownerMark(identity));
+    const others = marks.keys.filter((key) => key !== ownerMark(identity));
+    const failed = await objects.remove(others.map((key) => ({ key })));
+    if (failed.size > 0) throw new Error(`marks in the bucket stay: ${[...failed.values()].join(', ')}`);
+    await store.adopted(marks.reachedBy(identity));
+    log.warn({}, "the bucket is this database's, as an operator has decided: what it does not know is swept");
+    return look();
+  }
+
+  async function advance(): Promise<boolean> {
+    let seen = await look();
+    if (seen.custody.adopting) seen = await adopt(seen);
+    else if (seen.marks.owners.length === 0) seen = await claim(seen.custody.identity);
+    const { marks, custody } = seen;
+    const { identity } = custody;
+    const problem = problemOf(marks, custody);
+    // Who is ahead learns of it too: the documents of both are in the bucket.
+    if (problem === BEHIND && !marks.behind.includes(identity)) await objects.putEmpty(behindMark(identity));
+    await store.keepProblem(problem);
+    tell(problem);
+    if (problem !== null) return false;
+    const reached = await store.advance();
+    await objects.putEmpty(reachedMark(identity, reached));
+    // One that stays is removed the next time.
+    await objects.remove(marks.reached.map((key) => ({ key })));
+    return true;
+  }
+
+  function tell(problem: string | null): void {
+    if (problem === told) return;
+    told = problem;
+    if (problem === null) log.info({}, 'the bucket is swept again');
+    else log.error({ decide: DECIDE }, problem);
+  }
+
+  return {
+    advance,
+    recorded() {
+      moved = true;
+    },
+    job: createPeriodic({
+      name: 'documents.custody',
+      intervalMs: CUSTODY_INTERVAL_MS,
+      async run() {
+        const due = moved;
+        moved = false;
+        try {
+          if (due || (await store.read()).adopting) await advance();
+        } catch (error) {
+          moved ||= due;
+          // Others tell of servers that are away.
+          if (!(error instanceof ServiceError) && !isUnavailable(error)) throw error;
+        }
+      },
+      log,
+    }),
+    check: {
+      name: 'bucket',
+      essential: false,
+      async check() {
+        const { problem } = await store.read();
+        if (problem === null) return { state: 'ready' };
+        return { state: 'degraded', detail: `${problem}; decide with ${DECIDE}` };
+      },
+    },
+  };
+}
+
+function problemOf(marks: Marks, { identity, reached }: Custody): string | null {
+  if (marks.owners.length !== 1 || marks.owners[0] !== identity) return FOREIGN;
+  if (marks.reachedBy(identity) > reached) return BEHIND;
+  return marks.behind.length > 0 ? DIVERGED : null;
+}
