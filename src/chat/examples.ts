@@ -56,6 +56,16 @@ export const ANSWER_EXAMPLE = {
   created_at: '2026-11-20T23:39:01.456Z',
 };
 
+export const ANSWER_STREAM_EXAMPLE = [
+  { type: 'start', message_id: ANSWER_EXAMPLE.message_id, user_message_id: ANSWER_EXAMPLE.user_message_id },
+  { type: 'delta', text: 'From nine ' },
+  { type: 'delta', text: 'to five.' },
+  { type: 'citations', citations: ANSWER_EXAMPLE.citations },
+  { type: 'end', ...ANSWER_EXAMPLE },
+]
+  .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+  .join('');
+
 export const MESSAGE_EXAMPLE = {
   message_id: 42,
   parent_message_id: 41,

@@ -21,6 +21,16 @@ export const CHAT_EXAMPLE = {
   ],
   usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 },
 };
+const eventsOf = (chunks: readonly object[]): string =>
+  [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join('');
+const CHAT_CHUNK = {
+  ...{ id: CHAT_EXAMPLE.id, object: 'chat.completion.chunk', created, model: CHAT_EXAMPLE.model },
+};
+export const CHAT_STREAM_EXAMPLE = eventsOf([
+  { ...CHAT_CHUNK, choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] },
+  { ...CHAT_CHUNK, choices: [{ index: 0, delta: { content: 'Echo: Good morning' }, finish_reason: null }] },
+  { ...CHAT_CHUNK, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+]);
 export const COMPLETION_REQUEST_EXAMPLE = { model: 'local-echo', prompt: 'Good morning' };
 export const COMPLETION_EXAMPLE = {
   id: 'cmpl-9c7f0a34-6b57-4d5e-8b0f-0f3f3a1b2c4d',
@@ -30,6 +40,10 @@ export const COMPLETION_EXAMPLE = {
   choices: [{ index: 0, text: 'Echo: Good morning', logprobs: null, finish_reason: 'stop' }],
   usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 },
 };
+export const COMPLETION_STREAM_EXAMPLE = eventsOf([
+  { ...COMPLETION_EXAMPLE, choices: [{ index: 0, text: 'Echo: Good morning', finish_reason: null }] },
+  { ...COMPLETION_EXAMPLE, choices: [{ index: 0, text: '', finish_reason: 'stop' }] },
+]);
 export const IMAGE_REQUEST_EXAMPLE = { model: 'gpt-image-1', prompt: 'A lighthouse at dusk' };
 export const IMAGE_EXAMPLE = { created, data: [{ url: 'https://images.example/1.png' }] };
 export const EMBEDDING_REQUEST_EXAMPLE = { model: 'local-multilingual-e1', input: ['Good morning'] };

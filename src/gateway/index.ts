@@ -32,7 +32,7 @@ import { createServe } from './serve.ts';
 import { createAllowanceStore } from './store/allowances.ts';
 import { createModelUsageStore } from './store/model-usage.ts';
 import { createStreamChat } from './stream-chat.ts';
-import { createTargets, idsOf } from './targets.ts';
+import { createTargets, idsOf, toChoices } from './targets.ts';
 
 export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
 export { checkModels } from './catalogue/reload.ts';
@@ -91,6 +91,7 @@ export function createGateway(deps: GatewayDeps): {
         forward: createForward({ serve, embeddings }),
         workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current }),
         models: createModels(current),
+        choices: toChoices(catalogue.known),
       }),
       ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
     ],

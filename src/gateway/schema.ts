@@ -1,13 +1,15 @@
 // What the gateway's operations take and answer, as far as it is ours to say: the rest is OpenAI's.
 
-import { type Static, Type } from '@sinclair/typebox';
+import { Kind, type Static, type TSchema, Type } from '@sinclair/typebox';
 import { EMBEDDING_INPUTS_MAX } from './limits.ts';
 import { GROUPINGS } from './store/model-usage.ts';
 
 export const NoParameters = Type.Object({});
-export const ModelPath = Type.Object({ model_id: Type.String({ description: 'Its name.' }) });
+export const ModelPath = Type.Object({
+  model_id: Type.String({ description: 'The name of the model, slashes included.' }),
+});
 export const WorkspacePath = Type.Object({
-  workspace_id: Type.String({ description: 'Workspace that asks.' }),
+  workspace_id: Type.String({ description: 'The workspace of the key.' }),
 });
 
 const Open = { additionalProperties: true };
@@ -15,88 +17,112 @@ const Open = { additionalProperties: true };
 const model = Type.Optional(
   Type.String({ description: "A model of the catalogue; absent: the models file's default." }),
 );
+const stream = Type.Optional(
+  Type.Boolean({ description: 'Whether the answer comes as server-sent events, as it is made.' }),
+);
 
 export const ChatRequest = Type.Object(
   {
     model,
-    messages: Type.Array(Type.Object({ role: Type.String() }, Open)),
-    stream: Type.Optional(Type.Boolean()),
+    messages: Type.Array(
+      Type.Object(
+        { role: Type.String({ description: 'Who speaks: `system`, `user`, `assistant` or `tool`.' }) },
+        Open,
+      ),
+      { description: 'The conversation so far, the oldest message first.' },
+    ),
+    stream,
   },
-  { ...Open, $id: 'ChatCompletionRequest' },
+  { ...Open, $id: 'ChatCompletionRequest', description: 'A conversation that a model is to answer.' },
 );
 export const CompletionRequest = Type.Object(
-  { model, prompt: Type.Unknown(), stream: Type.Optional(Type.Boolean()) },
-  { ...Open, $id: 'CompletionRequest' },
+  {
+    model,
+    prompt: Type.Unknown({ description: 'A text, a list of texts, or tokens, to be continued.' }),
+    stream,
+  },
+  { ...Open, $id: 'CompletionRequest', description: 'A text that a model is to continue.' },
 );
-export const ImageRequest = Type.Object({ model, prompt: Type.String() }, { ...Open, $id: 'ImageRequest' });
+export const ImageRequest = Type.Object(
+  { model, prompt: Type.String({ description: 'What the images show.' }) },
+  { ...Open, $id: 'ImageRequest', description: 'Images that a model is to make.' },
+);
 export const EmbeddingRequest = Type.Object(
   {
     model,
-    input: Type.Union([Type.String(), Type.Array(Type.Unknown())]),
-    encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')])),
-  },
-  { ...Open, $id: 'EmbeddingRequest' },
-);
-
-export const EmbeddingInSchema = Type.Object(
-  {
-    input: Type.Array(Type.String(), { minItems: 1, maxItems: EMBEDDING_INPUTS_MAX }),
-    model: Type.Optional(
-      Type.Unknown({ description: 'An embedding model of the catalogue; absent: its default.' }),
-    ),
+    input: Type.Union([Type.String(), Type.Array(Type.Unknown())], {
+      description: 'A text, a list of texts, or tokens.',
+    }),
     encoding_format: Type.Optional(
-      Type.Union([Type.Literal('float'), Type.Literal('base64'), Type.Null()], {
+      Type.Union([Type.Literal('float'), Type.Literal('base64')], {
         description: '`base64`: float32, little-endian.',
       }),
     ),
-    dimensions: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-        description: 'Length of the vectors, of models that have several.',
+  },
+  { ...Open, $id: 'EmbeddingRequest', description: 'Texts that a model is to turn into vectors.' },
+);
+
+/** The models that can do something at present, and which of them is asked where a request names none. */
+export type Choice = { ids: readonly string[]; fallback: string | undefined };
+
+/** The interface's ModelEnum: the embedding models that there are when the document is asked for. */
+export const modelEnum = (present: () => Choice) =>
+  Type.Unsafe<unknown>({
+    [Kind]: 'Unknown',
+    $id: 'ModelEnum',
+    type: 'string',
+    description: 'An embedding model of the catalogue; absent: its default.',
+    present: () => {
+      const { ids, fallback } = present();
+      return {
+        ...(ids.length === 0 ? {} : { enum: ids }),
+        ...(fallback === undefined ? {} : { default: fallback }),
+      };
+    },
+  });
+
+/** `model` as the document has it; the operation looks at it by itself, for the catalogue changes. */
+export const embeddingIn = (model: TSchema) =>
+  Type.Object(
+    {
+      input: Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: EMBEDDING_INPUTS_MAX,
+        description: 'The texts to turn into vectors.',
       }),
-    ),
-  },
-  { ...Open, $id: 'EmbeddingInSchema' },
-);
-
-const EmbeddingDataOutSchema = Type.Object(
-  {
-    object: Type.String(),
-    index: Type.Integer(),
-    embedding: Type.Union([
-      Type.Array(Type.Number()),
-      Type.String({ description: 'float32, little-endian, base64' }),
-    ]),
-  },
-  { ...Open, $id: 'EmbeddingDataOutSchema' },
-);
-export const EmbeddingOutSchema = Type.Object(
-  {
-    object: Type.String(),
-    model: Type.String(),
-    data: Type.Array(EmbeddingDataOutSchema),
-    usage: Type.Unknown(),
-  },
-  { ...Open, $id: 'EmbeddingOutSchema' },
-);
-
-/** An answer of a model, as OpenAI's own documentation describes it. */
-export const ModelAnswer = Type.Object({}, { ...Open, $id: 'ModelAnswer' });
+      model: Type.Optional(model),
+      encoding_format: Type.Optional(
+        Type.Union([Type.Literal('float'), Type.Literal('base64'), Type.Null()], {
+          description: '`base64`: float32, little-endian.',
+        }),
+      ),
+      dimensions: Type.Optional(
+        Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+          description: 'Length of the vectors, of models that have several.',
+        }),
+      ),
+    },
+    { ...Open, $id: 'EmbeddingInSchema', description: 'Texts to turn into vectors.' },
+  );
 
 export const ModelRead = Type.Object(
   {
-    id: Type.String(),
-    object: Type.String(),
-    created: Type.Integer(),
-    owned_by: Type.String(),
+    id: Type.String({ description: 'What requests name the model by.' }),
+    object: Type.String({ description: '`model`.' }),
+    created: Type.Integer({ description: 'When it was made, in seconds since 1970; 0 where nobody knows.' }),
+    owned_by: Type.String({ description: 'Whose model it is.' }),
     endpoints: Type.Array(Type.String(), { description: 'What it can do.' }),
-    description: Type.Optional(Type.String()),
+    description: Type.Optional(Type.String({ description: 'What the models file says about it.' })),
   },
-  { $id: 'Model' },
+  { $id: 'Model', description: 'A model that can be asked.' },
 );
 export type ModelRead = Static<typeof ModelRead>;
 export const ModelList = Type.Object(
-  { object: Type.String(), data: Type.Array(ModelRead) },
-  { $id: 'ModelList' },
+  {
+    object: Type.String({ description: '`list`.' }),
+    data: Type.Array(ModelRead, { description: 'The models, in the order of the models file.' }),
+  },
+  { $id: 'ModelList', description: 'The models that can be asked.' },
 );
 
 export const ModelUsageQuery = Type.Object({
@@ -113,37 +139,40 @@ export const ModelUsageQuery = Type.Object({
 });
 
 const sums = {
-  requests: Type.Integer(),
+  requests: Type.Integer({ description: 'How many requests there were.' }),
   estimated: Type.Integer({
     description: 'Requests whose tokens are estimates: the upstream did not tell them.',
   }),
-  prompt_tokens: Type.Integer(),
-  completion_tokens: Type.Integer(),
-  total_tokens: Type.Integer(),
+  prompt_tokens: Type.Integer({ description: 'Tokens of the requests.' }),
+  completion_tokens: Type.Integer({ description: 'Tokens of the answers.' }),
+  total_tokens: Type.Integer({ description: 'Tokens of both.' }),
   cost: Type.Number({ description: 'By the price table of the models file.' }),
   latency_ms: Type.Union([Type.Number(), Type.Null()], { description: 'Mean, to the last byte.' }),
   first_event_ms: Type.Union([Type.Number(), Type.Null()], { description: 'Mean, of those that streamed.' }),
 };
 const UsedKey = Type.Object(
   {
-    name: Type.String(),
-    prefix: Type.String(),
+    name: Type.String({ description: 'The name of the key.' }),
+    prefix: Type.String({ description: 'The first characters of the key.' }),
     user_email: Type.Union([Type.String(), Type.Null()], {
       description: 'Null where the person was deleted.',
     }),
   },
-  { $id: 'UsedKey' },
+  { $id: 'UsedKey', description: 'What people know a key by.' },
 );
-const ModelUsageSums = Type.Object(sums, { $id: 'ModelUsageSums' });
+const ModelUsageSums = Type.Object(sums, {
+  $id: 'ModelUsageSums',
+  description: 'Sums over requests.',
+});
 export type ModelUsageSums = Static<typeof ModelUsageSums>;
 export const ModelUsageRead = Type.Object(
   {
-    from: Type.String({ format: 'date-time' }),
-    to: Type.String({ format: 'date-time' }),
-    group_by: Type.String(),
+    from: Type.String({ format: 'date-time', description: 'The start of what is summed.' }),
+    to: Type.String({ format: 'date-time', description: 'The end of what is summed.' }),
+    group_by: Type.String({ description: 'What is told apart.' }),
     items: Type.Array(
       Type.Object({
-        group: Type.String(),
+        group: Type.String({ description: 'The model, key or person that these sums are of.' }),
         key: Type.Optional(
           Type.Union([UsedKey, Type.Null()], {
             description: 'With `group_by=key`: what people know the key by; null where nobody sent one.',
@@ -151,9 +180,10 @@ export const ModelUsageRead = Type.Object(
         ),
         ...sums,
       }),
+      { description: 'The sums of each group.' },
     ),
     total: ModelUsageSums,
   },
-  { $id: 'ModelUsage' },
+  { $id: 'ModelUsage', description: 'What models were used for.' },
 );
 export type ModelUsageRead = Static<typeof ModelUsageRead>;

@@ -52,6 +52,25 @@ export type Catalogue = {
 export const idsOf = ({ models }: Catalogue, endpoint: Endpoint): string[] =>
   models.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ id }) => id);
 
+/** For the documentation: what each endpoint has to choose from; nothing where nothing is known yet. */
+export function toChoices(
+  known: () => Catalogue | undefined,
+): Record<Endpoint, () => { ids: readonly string[]; fallback: string | undefined }> {
+  const choice = (endpoint: Endpoint) => () => {
+    const catalogue = known();
+    if (catalogue === undefined) return { ids: [], fallback: undefined };
+    const { defaults, statedDefaults } = catalogue;
+    const fallback = endpoint === 'embeddings' ? defaults.embeddings : statedDefaults[endpoint];
+    return { ids: idsOf(catalogue, endpoint), fallback };
+  };
+  return {
+    chat: choice('chat'),
+    completions: choice('completions'),
+    embeddings: choice('embeddings'),
+    images: choice('images'),
+  };
+}
+
 /** Turns specifications into a catalogue, with the state of every target and upstream that was there before. */
 export function createTargets(now: () => number = () => performance.now()) {
   let upstreams = new Map<string, Upstream>();

@@ -105,43 +105,44 @@ export function unknownUrlOpenAiError(method: string, path: string): OpenAiError
   };
 }
 
-const nullableText = Type.Union([Type.String(), Type.Null()]);
+const nullableText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 const OpenAiError = Type.Object(
   {
-    error: Type.Object({
-      message: Type.String(),
-      type: Type.String(),
-      param: nullableText,
-      code: nullableText,
-    }),
+    error: Type.Object(
+      {
+        message: Type.String({ description: 'What was refused and why.' }),
+        type: Type.String({ description: 'The kind of the mistake.' }),
+        param: nullableText('The member of the body that it is about.'),
+        code: nullableText('What programs tell the mistake by.'),
+      },
+      { description: 'What went wrong.' },
+    ),
   },
-  { $id: 'OpenAiError' },
+  { $id: 'OpenAiError', description: 'A refusal in the shape of the API of OpenAI.' },
 );
 
-const MEANINGS: Record<number, string> = {
+const MEANINGS = {
   400: 'The request is malformed, or the model cannot do this.',
   401: 'The API key is absent, unknown, expired or revoked.',
   403: 'The API key lacks the scope, or belongs to another workspace.',
   404: 'There is no such model; the message names those there are.',
   408: 'The body did not arrive in time.',
   413: 'The body is too large.',
+  415: 'The body is of another media type.',
   429: 'A limit of the key or of the upstream is reached.',
   500: 'The upstream failed and said so.',
   501: 'No model for this is configured.',
   502: 'The upstream refused, hung up, or answered nonsense.',
   503: 'Too much waits for the upstream, or a backing service is not available.',
   504: 'The upstream did not answer in time.',
-};
+} as const;
 
 /** An operation's own answers, and refusals in OpenAI's shape. */
 export function withOpenAiErrors(
   own: Record<number, ResponseSpec>,
   statuses: readonly (keyof typeof MEANINGS)[],
 ): Record<number, ResponseSpec> {
-  const refusals = statuses.map((status) => [
-    status,
-    { description: MEANINGS[status] ?? '', schema: OpenAiError },
-  ]);
+  const refusals = statuses.map((status) => [status, { description: MEANINGS[status], schema: OpenAiError }]);
   return { ...(Object.fromEntries(refusals) as Record<number, ResponseSpec>), ...own };
 }

@@ -37,7 +37,7 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
       : {
           requestBody: {
             required: bodyOptional !== true,
-            content: toContent({ schema: body, example: bodyExample }, components),
+            content: { 'application/json': toMedia({ schema: body, example: bodyExample }, components) },
           },
         }),
     responses: Object.fromEntries(
@@ -66,28 +66,29 @@ function toParameters(place: 'path' | 'query', schema: TObject, components: Sche
 }
 
 function toResponse(spec: ResponseSpec, components: SchemaComponents) {
-  const { description, schema, mediaType } = spec;
-  const text = mediaType === undefined ? {} : { [mediaType]: { schema: { type: 'string' } } };
-  if (schema !== undefined)
-    return { description, content: { ...toContent({ ...spec, schema }, components), ...text } };
-  return mediaType === undefined ? { description } : { description, content: text };
+  const { description, schema, example, mediaType, stream } = spec;
+  const content = {
+    ...(schema === undefined ? {} : { 'application/json': toMedia({ schema, example }, components) }),
+    ...(mediaType === undefined ? {} : { [mediaType]: { schema: { type: 'string' } } }),
+    ...(stream === undefined
+      ? {}
+      : { 'text/event-stream': { schema: { type: 'string', description: EVENTS }, example: stream } }),
+  };
+  return Object.keys(content).length === 0 ? { description } : { description, content };
 }
+
+const EVENTS = 'Server-sent events: each has one line `data:`; lines that begin with a colon are comments.';
 
 const toContents = (content: NonNullable<Operation['bodyContent']>, components: SchemaComponents) =>
   Object.fromEntries(
-    Object.entries(content).map(([mediaType, { schema, example }]) => [
-      mediaType,
-      { schema: toJsonSchema(schema, components), example },
-    ]),
+    Object.entries(content).map(([mediaType, media]) => [mediaType, toMedia(media, components)]),
   );
 
-function toContent(spec: { schema: TSchema; example?: unknown }, components: SchemaComponents) {
-  const { schema, example } = spec;
+function toMedia({ schema, example }: { schema: TSchema; example?: unknown }, components: SchemaComponents) {
+  const present = typeof example === 'function' ? example() : example;
   return {
-    'application/json': {
-      schema: toJsonSchema(schema, components),
-      ...(example === undefined ? {} : { example }),
-    },
+    schema: toJsonSchema(schema, components),
+    ...(present === undefined ? {} : { example: present }),
   };
 }
 
@@ -102,8 +103,11 @@ function toJsonSchema(schema: TSchema, components: SchemaComponents): JsonSchema
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Keywords of ours that JSON Schema does not know. `impliedDefault`: see `defaultOf`. */
-const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary', 'parse', 'default', 'impliedDefault']);
+/**
+ * Keywords of ours that JSON Schema does not know. `impliedDefault`: see `defaultOf`. `present`: a function that gives
+ * more keywords, which depend on what is configured.
+ */
+const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary', 'parse', 'default', 'impliedDefault', 'present']);
 
 /** The default that the parser sets, or the one that the operation means where it has to know what was sent. */
 function defaultOf(schema: TSchema): { default?: unknown } {
@@ -125,7 +129,8 @@ function convert(schema: TSchema, components: SchemaComponents): JsonSchema {
   for (const [keyword, value] of Object.entries(schema)) {
     if (!PRIVATE_KEYWORDS.has(keyword)) result[keyword] = convertKeyword(keyword, value, components);
   }
-  return { ...result, ...defaultOf(schema) };
+  const present = schema['present'] as (() => JsonSchema) | undefined;
+  return { ...result, ...defaultOf(schema), ...present?.() };
 }
 
 function convertKeyword(keyword: string, value: unknown, components: SchemaComponents): unknown {

@@ -17,9 +17,12 @@ export type CredentialKind =
 export type ResponseSpec = {
   description: string;
   schema?: TSchema;
+  /** A function where it depends on what is configured; it is called whenever the document is made. */
   example?: unknown;
-  /** Without a schema: of the body. Beside one: what the body may be instead, where the caller asks for it. */
+  /** Without a schema: of the body. */
   mediaType?: string;
+  /** An example of the server-sent events that the body is where the caller asks for them. */
+  stream?: string;
 };
 
 /**

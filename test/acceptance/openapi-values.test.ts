@@ -2,6 +2,11 @@
 // with it, and people press Execute.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../support/child.ts';
+import { startService } from '../support/service.ts';
 import type { OpenApiDocument } from './support/contract.ts';
 import { createExampleCheck } from './support/examples.ts';
 import { type Setting, startSetting } from './support/setting.ts';
@@ -95,5 +100,88 @@ describe('the values of the OpenAPI document', () => {
       status: 200,
       body: JSON.parse(plain.text),
     });
+  });
+});
+
+describe('the models in the OpenAPI document', () => {
+  const ModelEnum = { $ref: '#/components/schemas/ModelEnum' };
+  const propertiesOf = (name: string, of = document) =>
+    (of.components.schemas[name] as { properties: Record<string, unknown> }).properties;
+
+  test('ModelEnum lists those that make embeddings, and its default is what answers a request without one', async () => {
+    expect(document.components.schemas['ModelEnum']).toMatchObject({
+      type: 'string',
+      enum: ['local-multilingual-e1'],
+      default: 'local-multilingual-e1',
+    });
+    expect(propertiesOf('EmbeddingInSchema')['model']).toEqual(ModelEnum);
+    expect(propertiesOf('EmbeddingOutSchema')['model']).toEqual(ModelEnum);
+    const answer = await setting.call('POST', `/${setting.workspace}/v1/embeddings`, {
+      key: setting.adminKey,
+      json: { input: ['Good morning'] },
+    });
+    expect(JSON.parse(answer.text)).toMatchObject({ model: 'local-multilingual-e1' });
+  });
+
+  test('ModelEnum, and the models of the examples, follow the models file while the service runs', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'atrium-models-'));
+    const file = join(directory, 'models.yaml');
+    const catalogue = (name: string) =>
+      `models:\n  ${name}:\n    endpoints: [embeddings]\n    targets: [{ model: local-multilingual-e1 }]\n`;
+    writeFileSync(file, catalogue('ours-1'));
+    await using service = await startService({ environment: { MODELS_CONFIG: file } });
+    const embeddingModels = async () => {
+      const present = (await (await fetch(`${service.url}/docs/json`)).json()) as OpenApiDocument;
+      const { requestBody } = present.paths['/{workspace_id}/v1/embeddings']?.['post'] ?? {};
+      const example = requestBody?.content['application/json']?.example as { model: string };
+      return {
+        example: example.model,
+        words: (present.components.schemas['ModelEnum'] as { enum: string[] }).enum,
+      };
+    };
+    expect((await embeddingModels()).words).toContain('ours-1');
+    writeFileSync(file, catalogue('ours-2'));
+    process.kill(service.child.pid, 'SIGHUP');
+    await eventually('the new model to be described', async () => {
+      const { words } = await embeddingModels();
+      return words.includes('ours-2') && !words.includes('ours-1') ? true : undefined;
+    });
+    const { example, words } = await embeddingModels();
+    expect(words).toContain(example);
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  test('answers of models are described member by member, and may hold others', () => {
+    const answerOf = (path: string) =>
+      document.paths[path]?.['post']?.responses['200']?.content?.['application/json']?.schema;
+    const expected = {
+      '/v1/chat/completions': ['ChatCompletion', ['id', 'object', 'created', 'model', 'choices', 'usage']],
+      '/v1/completions': ['Completion', ['id', 'object', 'created', 'model', 'choices', 'usage']],
+      '/v1/images/generations': ['ImageList', ['created', 'data']],
+      '/v1/embeddings': ['EmbeddingList', ['object', 'model', 'data', 'usage']],
+    } as const;
+    for (const [path, [name, members]] of Object.entries(expected)) {
+      expect([path, answerOf(path)]).toEqual([path, { $ref: `#/components/schemas/${name}` }]);
+      expect([path, answerOf(path.replace('/v1', ''))]).toEqual([path, answerOf(path)]);
+      expect(Object.keys(propertiesOf(name))).toEqual(expect.arrayContaining([...members]));
+      expect(document.components.schemas[name]).toMatchObject({ additionalProperties: true });
+    }
+  });
+
+  test('answers that can come as a stream have it beside the JSON, with an example that a client can read', () => {
+    const channel = '{workspace_id}/{channel}/{channel_plugin}/{channel_id}';
+    const paths = [
+      ...['/v1/chat/completions', '/chat/completions', '/v1/completions', '/completions'],
+      `/api/v1/chat/messages/send-message/${channel}/bychannelsession/{channel_session_id}`,
+    ];
+    for (const path of paths) {
+      const content = document.paths[path]?.['post']?.responses['200']?.content ?? {};
+      expect(Object.keys(content)).toEqual(['application/json', 'text/event-stream']);
+      const events = String(content['text/event-stream']?.example).split('\n\n');
+      expect(events.pop()).toBe('');
+      const data = events.map((event) => event.replace(/^data: /, ''));
+      expect(data.length).toBeGreaterThan(2);
+      for (const each of data.filter((text) => text !== '[DONE]')) expect(JSON.parse(each)).toBeObject();
+    }
   });
 });

@@ -1,5 +1,5 @@
 import { type ResponseSpec, reply } from '../../http/operation.ts';
-import { ANSWER_EXAMPLE } from '../examples.ts';
+import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
 import { renderAnswer, streamAnswer } from '../replay.ts';
 import { ChatAnswer } from '../schema.ts';
 import { answerInTime, type Taken } from '../take.ts';
@@ -18,12 +18,11 @@ const EVENT_STREAM = 'text/event-stream';
 
 export const ANSWERED: ResponseSpec = {
   description:
-    'The answer; with `Idempotent-Replayed: true` for every caller but the first. With `Accept: text/event-stream` as it ' +
-    'comes: `data:` lines of JSON, `{type: "start", message_id, user_message_id}`, `{type: "delta", text}`, ' +
-    '`{type: "citations", citations}`, then `{type: "end", …}` with this body, or `{type: "error", error_msg, status}`.',
+    'The answer; with `Idempotent-Replayed: true` for every caller but the first. With `Accept: text/event-stream` it comes ' +
+    'as it is made: events `start`, `delta` and `citations`, then `end` with this body, or `error` with a status.',
   schema: ChatAnswer,
   example: ANSWER_EXAMPLE,
-  mediaType: EVENT_STREAM,
+  stream: ANSWER_STREAM_EXAMPLE,
 };
 
 /** The answer whole, or as a stream where that is asked for. Throws what kept it from being made. */

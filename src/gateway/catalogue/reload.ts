@@ -21,6 +21,8 @@ export type CatalogueSource =
 export type CatalogueKeeper = {
   /** At once, but for an upstream's list that was never had: then it is asked for. Throws 503 where it is not given. */
   current(): Catalogue | Promise<Catalogue>;
+  /** What is known without asking anyone. */
+  known(): Catalogue | undefined;
   /** Reads the source again; a mistake is logged, and what held goes on to hold. */
   reload(): Promise<void>;
   state(): { state: 'ready' | 'degraded'; detail?: string };
@@ -85,6 +87,7 @@ export function createCatalogue(deps: {
         throw unavailable("The upstream's list of models cannot be had", { cause: error });
       });
     },
+    known: () => present,
     reload,
     state: () =>
       mistake === undefined

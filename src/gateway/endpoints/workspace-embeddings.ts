@@ -1,6 +1,7 @@
 // The interface's own operation: validated as it says, with its default model. Every mistake of the caller is a 422,
 // whoever finds it: the schema, a built-in model, or an upstream.
 
+import { Type } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure, valueError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { readDecodedBody } from '../../http/body.ts';
@@ -11,7 +12,7 @@ import { REQUEST_BYTES_MAX, REQUEST_LIMITS } from '../limits.ts';
 import type { Caller, Served } from '../model-call.ts';
 import { readRequest, splice } from '../request.ts';
 import { scanObject } from '../scan.ts';
-import { EmbeddingInSchema } from '../schema.ts';
+import { embeddingIn } from '../schema.ts';
 import { type Catalogue, idsOf } from '../targets.ts';
 import type { JsonObject } from '../wire.ts';
 import type { ServeEmbeddings } from './embeddings.ts';
@@ -21,7 +22,7 @@ export function createWorkspaceEmbeddings(deps: {
   embeddings: ServeEmbeddings;
   catalogue: () => Catalogue | Promise<Catalogue>;
 }) {
-  const validate = createValidator(EmbeddingInSchema);
+  const validate = createValidator(embeddingIn(Type.Unknown()));
   return async ({
     request,
     requestId,

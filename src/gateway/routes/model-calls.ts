@@ -3,6 +3,7 @@ import { withOpenAiErrors } from '../../http/openai-error.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
 import { HTTPValidationError } from '../../http/schemas.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
+import { ChatCompletion, Completion, EmbeddingList, embeddingOut, ImageList } from '../answer-schema.ts';
 import { AT_MOST_ONCE_HEADER } from '../endpoints/exchange.ts';
 import type { Forward } from '../endpoints/forward.ts';
 import type { createModels } from '../endpoints/models.ts';
@@ -10,8 +11,10 @@ import type { createWorkspaceEmbeddings } from '../endpoints/workspace-embedding
 import {
   CHAT_EXAMPLE,
   CHAT_REQUEST_EXAMPLE,
+  CHAT_STREAM_EXAMPLE,
   COMPLETION_EXAMPLE,
   COMPLETION_REQUEST_EXAMPLE,
+  COMPLETION_STREAM_EXAMPLE,
   EMBEDDING_EXAMPLE,
   EMBEDDING_REQUEST_EXAMPLE,
   IMAGE_EXAMPLE,
@@ -20,15 +23,15 @@ import {
 } from '../examples.ts';
 import {
   ChatRequest,
+  type Choice,
   CompletionRequest,
-  EmbeddingInSchema,
-  EmbeddingOutSchema,
   EmbeddingRequest,
+  embeddingIn,
   ImageRequest,
-  ModelAnswer,
   ModelList,
   ModelPath,
   ModelRead,
+  modelEnum,
   NoParameters,
   WorkspacePath,
 } from '../schema.ts';
@@ -38,6 +41,8 @@ export type ModelCallRoutesDeps = {
   forward: Forward;
   workspaceEmbeddings: ReturnType<typeof createWorkspaceEmbeddings>;
   models: ReturnType<typeof createModels>;
+  /** For the documentation: what there is to choose from at present. */
+  choices: Record<Endpoint, () => Choice>;
 };
 
 const MODELS = {
@@ -50,16 +55,17 @@ const MODELS = {
   query: NoParameters,
 } as const;
 
-const CALL_STATUSES = [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 502, 503, 504];
-const ASK_STATUSES = [401, 403, 503];
+const CALL_STATUSES = [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 502, 503, 504] as const;
+const ASK_STATUSES = [401, 403, 503] as const;
 
 type Spec = {
   endpoint: Endpoint;
   path: string;
   summary: string;
   schema: TSchema;
-  example: unknown;
-  answer: { schema: TSchema; example: unknown };
+  /** Of a body; its model is the default where there is one. */
+  example: object;
+  answer: { schema: TSchema; example: unknown; stream?: string };
 };
 
 const CALLS: readonly Spec[] = [
@@ -69,7 +75,7 @@ const CALLS: readonly Spec[] = [
     summary: 'Answer a conversation, at once or as a stream',
     schema: ChatRequest,
     example: CHAT_REQUEST_EXAMPLE,
-    answer: { schema: ModelAnswer, example: CHAT_EXAMPLE },
+    answer: { schema: ChatCompletion, example: CHAT_EXAMPLE, stream: CHAT_STREAM_EXAMPLE },
   },
   {
     endpoint: 'completions',
@@ -77,7 +83,7 @@ const CALLS: readonly Spec[] = [
     summary: 'Continue a text, at once or as a stream',
     schema: CompletionRequest,
     example: COMPLETION_REQUEST_EXAMPLE,
-    answer: { schema: ModelAnswer, example: COMPLETION_EXAMPLE },
+    answer: { schema: Completion, example: COMPLETION_EXAMPLE, stream: COMPLETION_STREAM_EXAMPLE },
   },
   {
     endpoint: 'images',
@@ -85,7 +91,7 @@ const CALLS: readonly Spec[] = [
     summary: 'Make images',
     schema: ImageRequest,
     example: IMAGE_REQUEST_EXAMPLE,
-    answer: { schema: ModelAnswer, example: IMAGE_EXAMPLE },
+    answer: { schema: ImageList, example: IMAGE_EXAMPLE },
   },
   {
     endpoint: 'embeddings',
@@ -93,7 +99,7 @@ const CALLS: readonly Spec[] = [
     summary: "Turn texts into vectors, in the key's workspace",
     schema: EmbeddingRequest,
     example: EMBEDDING_REQUEST_EXAMPLE,
-    answer: { schema: EmbeddingOutSchema, example: EMBEDDING_EXAMPLE },
+    answer: { schema: EmbeddingList, example: EMBEDDING_EXAMPLE },
   },
 ];
 
@@ -104,9 +110,11 @@ const DESCRIPTION =
   '`local/…` for a model that is built in, `cache` for an answer that was kept.';
 
 /** Each operation stands below `/v1` and at the root. */
-export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelCallRoutesDeps): Route[] {
+export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
+  const { workspaceEmbeddings, models, choices } = deps;
+  const ModelEnum = modelEnum(choices.embeddings);
   return [
-    ...CALLS.flatMap((spec) => ['/v1', ''].map((prefix) => callRoute(spec, prefix, forward))),
+    ...CALLS.flatMap((spec) => ['/v1', ''].map((prefix) => callRoute(spec, prefix, deps))),
     route(
       {
         ...MODELS,
@@ -118,14 +126,17 @@ export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelC
         path: '/{workspace_id}/v1/embeddings',
         summary: 'Turn texts into vectors',
         bodyContent: {
-          'application/json': { schema: EmbeddingInSchema, example: EMBEDDING_REQUEST_EXAMPLE },
+          'application/json': {
+            schema: embeddingIn(ModelEnum),
+            example: withModel(EMBEDDING_REQUEST_EXAMPLE, choices.embeddings),
+          },
         },
         responses: withOpenAiErrors(
           {
             200: {
-              description: 'A vector for each text',
-              schema: EmbeddingOutSchema,
-              example: EMBEDDING_EXAMPLE,
+              description: 'A vector for each text.',
+              schema: embeddingOut(ModelEnum),
+              example: withModel(EMBEDDING_EXAMPLE, choices.embeddings),
             },
             422: { description: 'Validation error.', schema: HTTPValidationError },
           },
@@ -145,7 +156,7 @@ export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelC
           responses: withOpenAiErrors(
             {
               200: {
-                description: 'All of them',
+                description: 'All of them.',
                 schema: ModelList,
                 example: { object: 'list', data: [MODEL_EXAMPLE] },
               },
@@ -166,7 +177,7 @@ export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelC
           path: `${prefix}/models/{model_id}`,
           summary: 'One model',
           responses: withOpenAiErrors(
-            { 200: { description: 'The model', schema: ModelRead, example: MODEL_EXAMPLE } },
+            { 200: { description: 'The model.', schema: ModelRead, example: MODEL_EXAMPLE } },
             [...ASK_STATUSES, 400, 404],
           ),
         },
@@ -178,10 +189,17 @@ export function modelCallRoutes({ forward, workspaceEmbeddings, models }: ModelC
 
 const suffix = (prefix: string): string => (prefix === '' ? '-at-root' : '');
 
+/** An example whose model is one that there is. */
+const withModel = (example: object, choice: () => Choice) => (): object => {
+  const { ids, fallback } = choice();
+  const model = fallback ?? ids[0];
+  return model === undefined ? example : { ...example, model };
+};
+
 const callRoute = (
   { endpoint, path, summary, schema, example, answer }: Spec,
   prefix: string,
-  forward: Forward,
+  { forward, choices }: ModelCallRoutesDeps,
 ) =>
   route(
     {
@@ -193,9 +211,17 @@ const callRoute = (
       path: `${prefix}${path}`,
       summary,
       description: DESCRIPTION,
-      bodyContent: { 'application/json': { schema, example } },
+      bodyContent: { 'application/json': { schema, example: withModel(example, choices[endpoint]) } },
       responses: withOpenAiErrors(
-        { 200: { description: 'The answer; with `stream`, as server-sent events', ...answer } },
+        {
+          200: {
+            description:
+              answer.stream === undefined
+                ? 'The answer.'
+                : 'The answer; with `stream: true` in the body it comes as server-sent events.',
+            ...answer,
+          },
+        },
         CALL_STATUSES,
       ),
     },
