@@ -31,13 +31,15 @@ type Remote = {
   fetching: Promise<boolean> | undefined;
 };
 
-/** `now`: monotonic milliseconds, for tests. */
+/** `now`: monotonic milliseconds, for tests. `keySetsMax`: key sets that are remembered. */
 export function createKeySets({
   log,
   now = () => performance.now(),
+  keySetsMax = KEY_SETS_MAX,
 }: {
   log: Logger;
   now?: () => number;
+  keySetsMax?: number;
 }): KeySets {
   // What was fetched from public addresses alone is not what the same URL has given from anywhere.
   const remotes = { anywhere: new Map<string, Remote>(), publicly: new Map<string, Remote>() };
@@ -93,7 +95,7 @@ export function createKeySets({
         inline.set(source, imported);
         return imported.then((keys) => keys.get(kid));
       }
-      const remote = remoteOf(source.anywhere ? remotes.anywhere : remotes.publicly, source);
+      const remote = remoteOf(source.anywhere ? remotes.anywhere : remotes.publicly, source, keySetsMax);
       const current = remote.keys !== undefined && now() - remote.fetchedAtMs < KEY_SET_TTL_MS;
       if (!current) return renew(remote, kid);
       return remote.keys?.get(kid) ?? search(remote, kid);
@@ -101,7 +103,7 @@ export function createKeySets({
   };
 }
 
-function remoteOf(remotes: Map<string, Remote>, source: KeySetUrl): Remote {
+function remoteOf(remotes: Map<string, Remote>, source: KeySetUrl, keySetsMax: number): Remote {
   const known = remotes.get(source.url);
   if (known !== undefined) return known;
   const never = Number.NEGATIVE_INFINITY;
@@ -111,6 +113,6 @@ function remoteOf(remotes: Map<string, Remote>, source: KeySetUrl): Remote {
   };
   remotes.set(source.url, remote);
   const [oldest] = remotes.keys();
-  if (remotes.size > KEY_SETS_MAX && oldest !== undefined) remotes.delete(oldest);
+  if (remotes.size > keySetsMax && oldest !== undefined) remotes.delete(oldest);
   return remote;
 }

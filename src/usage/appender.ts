@@ -14,7 +14,11 @@ export type Appender = {
 /** Rows on their way, of one request or of several. */
 type Shared = { rows: Buffer[]; bytes: number; done: PromiseWithResolvers<void> };
 
-export function createAppender(buffer: Pick<EventBuffer, 'append'>): Appender {
+/** `waitingBytesMax`: rows that wait, or are on their way, may have so many bytes; beyond, 503. */
+export function createAppender(
+  buffer: Pick<EventBuffer, 'append'>,
+  waitingBytesMax: number = WAITING_BYTES_MAX,
+): Appender {
   const waiting: Shared[] = [];
   let running = 0;
   let waitingBytes = 0;
@@ -67,7 +71,7 @@ export function createAppender(buffer: Pick<EventBuffer, 'append'>): Appender {
 
   return {
     async append(rows) {
-      if (waitingBytes > WAITING_BYTES_MAX) throw unavailable('More usage events wait than can be taken now');
+      if (waitingBytes > waitingBytesMax) throw unavailable('More usage events wait than can be taken now');
       await Promise.all(new Set(rows.map(add)));
     },
   };

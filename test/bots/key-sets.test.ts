@@ -108,6 +108,17 @@ describe('a key set at a URL', () => {
   });
 });
 
+test('only so many key sets are remembered: the one that was fetched first goes', async () => {
+  const few = createKeySets({ log: silentLog, now: () => nowMs, keySetsMax: 2 });
+  const ask = async (name: string): Promise<number> => {
+    await few.find({ url: `${url}/${name}`, anywhere: true }, 'first');
+    return asked;
+  };
+  expect([await ask('a'), await ask('b'), await ask('a'), await ask('b')]).toEqual([1, 2, 2, 2]);
+  expect([await ask('c'), await ask('b'), await ask('c')]).toEqual([3, 3, 3]);
+  expect([await ask('a'), await ask('c'), await ask('b')]).toEqual([4, 4, 5]);
+});
+
 test('a URL that may lead to public addresses alone is not asked elsewhere, nor answered for by one that may', async () => {
   await find('first');
   const stranger = () => keySets.find({ url, anywhere: false }, 'first');

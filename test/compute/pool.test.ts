@@ -1,6 +1,8 @@
 // The pool of threads: nothing that was asked stays without an answer, and short work waits for no long work.
 
+import { heapStats } from 'bun:jsc';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { getEventListeners } from 'node:events';
 import { ServiceError } from '../../src/core/errors.ts';
 import { eventually } from '../support/child.ts';
 import { startPool } from './support/pool.ts';
@@ -165,6 +167,24 @@ describe('the pool', () => {
     const ending = 'The service is shutting down';
     expect(await Promise.all(works)).toEqual([ending, ending, ending]);
     expect(await outcomeOf(under.run('echo', 1))).toBe(ending);
+  });
+
+  test('keeps nothing of work that is done: no timer, and no listener of its caller', async () => {
+    await using under = await startPool();
+    const timers = (): number => {
+      Bun.gc(true);
+      return heapStats().objectTypeCounts['Timeout'] ?? 0;
+    };
+    const { signal } = new AbortController();
+    await under.run('echo', 'warm', { signal });
+    const before = timers();
+    for (let round = 0; round < 50; round++) {
+      const works = Array.from({ length: 10 }, () => under.run('echo', round, { signal, runMsMax: 600_000 }));
+      await Promise.all(works);
+    }
+    expect(timers() - before).toBeLessThan(100);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(under.pool.figures().lanes.short).toEqual({ waiting: 0, running: 0 });
   });
 
   test('whose kernels are not there says so at once', async () => {

@@ -251,6 +251,26 @@ test('memory is bounded, and the least recently used goes first', async () => {
   expect(asked()).toBe(101);
 });
 
+test('an answer that is kept again, in the place of the same, counts once', async () => {
+  const { serve, cache } = setting();
+  const failing = Promise.withResolvers<Served>();
+  const first = serve({ fresh: () => failing.promise });
+  const others = Array.from({ length: 5 }, () => serve({ fresh: async () => whole() }));
+  failing.resolve(whole(500, { error: {} }));
+  await Promise.all([first, ...others]);
+  const bytes = JSON.stringify(ANSWER).length;
+  expect(cache.figures()).toMatchObject({ answers: 1, bytes });
+});
+
+test('an answer that is too old leaves its room', async () => {
+  const { serve, cache, advance } = setting();
+  for (let round = 0; round < 3; round++) {
+    await serve();
+    advance(60_000);
+  }
+  expect(cache.figures()).toMatchObject({ answers: 1, bytes: JSON.stringify(ANSWER).length });
+});
+
 describe('streams', () => {
   const STREAMED = '{"model":"m","temperature":0,"messages":[],"stream":true}';
   const CHUNKS = [

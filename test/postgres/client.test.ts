@@ -116,6 +116,23 @@ test('nobody waits for a free connection for longer than for an answer', async (
   await narrow.end({ timeout: 1 });
 });
 
+test('only so many statements run or wait at once: one more is refused, and taken when there is room', async () => {
+  const narrow = connectPostgres({
+    ...{ url: database.url, applicationName: 'narrow', log: silentLog, connectionsMax: 1, pendingMax: 3 },
+  });
+  const holder = sql.reserve();
+  await holder`select pg_advisory_lock(17)`;
+  const taken = [1, 2, 3].map(() => narrow`select pg_advisory_xact_lock_shared(17)`.then(() => 'done'));
+  const refused = await failureOf(narrow`select 1`);
+  expect(refused).toMatchObject({ message: 'More than 3 statements wait for the database' });
+  expect(isUnavailable(refused)).toBe(true);
+  await holder`select pg_advisory_unlock(17)`;
+  expect(await Promise.all(taken)).toEqual(['done', 'done', 'done']);
+  holder.release();
+  expect(await narrow`select 1 as one`).toMatchObject([{ one: 1 }]);
+  await narrow.end({ timeout: 1 });
+});
+
 test('a reserved connection is its own session and refuses statements once it is lost', async () => {
   let lost = 0;
   const reserved = sql.reserve({ onLost: () => (lost += 1) });

@@ -116,6 +116,27 @@ test('two workers share the work: each job once, none at the same time as itself
   expect(await queued()).toBe(0);
 });
 
+test('a batch that is done, or has failed, has its lease renewed no longer', async () => {
+  for (const handle of [
+    async (jobs: Job[]) => allDone(jobs),
+    async () => Promise.reject(new Error('broken')),
+  ]) {
+    await queue(1);
+    let statements = 0;
+    const counted = new Proxy(sql, {
+      apply(target, self, words) {
+        statements += 1;
+        return Reflect.apply(target, self, words);
+      },
+    });
+    await workerOf(handle, { sql: counted, leaseMs: 30 }).drain();
+    const afterwards = statements;
+    // Nothing is to happen: ten renewals would.
+    await Bun.sleep(100);
+    expect(statements).toBe(afterwards);
+  }
+});
+
 test('wake begins at once, drain waits for the batch in hand, stop ends the loop', async () => {
   const seen: number[] = [];
   const worker = workerOf(async (jobs) => {

@@ -64,3 +64,27 @@ test('a pack that is refused for itself is nobody else’s trouble', async () =>
   buffer.appends[1]?.resolve();
   await small;
 });
+
+test('only so many bytes may wait: beyond, events are refused until there is room again', async () => {
+  const buffer = createFakeBuffer();
+  const appender = createAppender(buffer, 4);
+  const taken = [appender.append([row('aaaa')]), appender.append([row('b')])];
+  for (let round = 0; round < 3; round++)
+    await expect(appender.append([row('c')])).rejects.toMatchObject({ kind: 'unavailable' });
+  await turn();
+  buffer.appends[0]?.resolve();
+  await Promise.all(taken);
+  const away = [appender.append([row('dddd')])];
+  await turn();
+  away.push(appender.append([row('e')]));
+  await expect(appender.append([row('f')])).rejects.toMatchObject({ kind: 'unavailable' });
+  const answers = Promise.allSettled(away);
+  buffer.appends[1]?.reject(unavailable('away'));
+  await answers;
+  await turn();
+  const again = [appender.append([row('gggg')]), appender.append([row('h')])];
+  await turn();
+  buffer.appends[2]?.resolve();
+  await Promise.all(again);
+  expect(buffer.appends.map(({ rows }) => rows)).toEqual(['aaaab', 'dddd', 'ggggh']);
+});

@@ -26,6 +26,8 @@ export type ClientOptions = {
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Default 10. */
   connectionsMax?: number;
+  /** Statements that run or wait at once (default 10,000); more are refused. */
+  pendingMax?: number;
   /** How long the server lets a statement run (default 10 s); 0: no limit, neither there nor here. */
   statementTimeoutMs?: number;
   /** Codec of json and jsonb columns, if not `JSON`. */
@@ -35,6 +37,7 @@ export type ClientOptions = {
 };
 
 const CONNECTIONS_MAX = 10;
+const PENDING_MAX = 10_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Beyond the server's own limit, which a server that is well keeps. */
 const ANSWER_GRACE_MS = 1_000;
@@ -77,6 +80,7 @@ export function connectPostgres(options: ClientOptions): Sql {
     transactionsMax,
     log: options.log,
     timeoutMs,
+    pendingMax: options.pendingMax ?? PENDING_MAX,
   });
   return Object.assign(superviseSql(pool.current), {
     begin: <T>(run: (tx: Transaction) => Promise<T>) => begin(pool.current(), run, timeoutMs),

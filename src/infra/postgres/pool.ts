@@ -20,10 +20,10 @@ type Options = {
   log: Log;
   /** How long a statement may take, the wait for a connection included; 0: no limit. */
   timeoutMs: number;
+  /** Statements that run or wait at once; more are refused. */
+  pendingMax: number;
 };
 
-/** Statements that run or wait at once; more are refused. */
-const PENDING_MAX = 10_000;
 /** For the statements of a replaced pool whose connections are fine. */
 const RETIREMENT_SECONDS_MAX = 30;
 
@@ -40,7 +40,7 @@ export type Generation = {
 };
 
 export function createPool(options: Options) {
-  const { connect, connectForTransactions, transactionsMax, log, timeoutMs } = options;
+  const { connect, connectForTransactions, transactionsMax, log, timeoutMs, pendingMax } = options;
   let available = true;
   let closed = false;
   /** The replaced ones, for as long as statements of theirs may run. */
@@ -84,7 +84,7 @@ export function createPool(options: Options) {
       },
       supervision: {
         ...{ timeoutMs, pending, onAnswer, onFailure, onSilence },
-        refusal: () => (pending.size < PENDING_MAX ? undefined : tooManyPending()),
+        refusal: () => (pending.size < pendingMax ? undefined : tooManyPending(pendingMax)),
       },
       transactions: {
         ...{ onFailure, onSilence },
@@ -117,8 +117,8 @@ export function createPool(options: Options) {
   };
 }
 
-function tooManyPending(): Error {
-  return Object.assign(new Error(`More than ${PENDING_MAX} statements wait for the database`), {
+function tooManyPending(pendingMax: number): Error {
+  return Object.assign(new Error(`More than ${pendingMax} statements wait for the database`), {
     code: '53000',
   });
 }
