@@ -123,6 +123,26 @@ test('a key without documents:read has no answer from an agent with knowledge; t
   expect(await chat.converse.ask(turn())).toBeDefined();
 });
 
+test('a key that names somebody else reads its owner’s documents, not theirs; the platform reads theirs', async () => {
+  const readers: string[] = [];
+  const searching = await setting.start({
+    async searchDocuments({ email }) {
+      readers.push(email);
+      return { documents: [], total: 0 };
+    },
+  });
+  await searching.putAgent('reader', { name: 'Reader', kind: 'persona', knowledge: 'documents' });
+  const turn = () => ({ ...turnOf(freshId()), message: 'pump', agentId: 'reader', signal });
+  const scopes = new Set(['bots', 'documents:read'] as const);
+  await searching.converse.ask({
+    ...turn(),
+    key: { keyId: '', email: 'bot@example.com', limits: {}, scopes },
+  });
+  expect(new Set(readers.splice(0))).toEqual(new Set(['bot@example.com']));
+  await searching.converse.ask(turn());
+  expect(new Set(readers)).toEqual(new Set(['ada@example.com']));
+});
+
 test('who stops waiting finds the answer later', async () => {
   const session = freshId();
   const turn = { ...turnOf(session), message: '[wait 150] slow' };

@@ -145,7 +145,8 @@ describe('a process that dies', () => {
     await eventually('the outbox to be empty', async () => (await outboxRows()) === 0);
   });
 
-  test('an answer that kills whoever makes it is given up', async () => {
+  /** A session with a question whose answer was begun so often, by processes that have died. */
+  async function leftBehind(attempts: number): Promise<number> {
     const { chat_session_id } = await one.newSession();
     await setting.sql`
       INSERT INTO chat_messages (id, session_id, workspace_id, role, message, answer_id)
@@ -153,14 +154,28 @@ describe('a process that dies', () => {
     await setting.sql`
       INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message, state, place, owner, attempts,
         claimed_at, caller)
-      VALUES (900002, ${chat_session_id}, 'acme', 900001, 'assistant', '', 'pending', 1, gen_random_uuid(), 3, now(),
-        '{"email":"a@example.com"}')`;
+      VALUES (900002, ${chat_session_id}, 'acme', 900001, 'assistant', '', 'pending', 1, gen_random_uuid(),
+        ${attempts}, now(), '{"email":"a@example.com"}')`;
     await setting.sql`UPDATE chat_sessions SET pending = 1 WHERE id = ${chat_session_id}`;
+    return chat_session_id;
+  }
+
+  test('an answer that kills whoever makes it is given up', async () => {
+    const session = await leftBehind(3);
     await eventually('it to fail', async () => {
-      const rows = await one.transcript(chat_session_id);
+      const rows = await one.transcript(session);
       return rows.at(-1)?.error_msg === 'The answer could not be made';
     });
     expect(one.model.calls.length + other.model.calls.length).toBe(0);
+  });
+
+  test('an answer that was begun twice is begun a third time', async () => {
+    const session = await leftBehind(2);
+    await eventually('it to be answered', async () => {
+      const last = (await one.transcript(session)).at(-1);
+      return last?.role === 'assistant' && last.message !== '';
+    });
+    expect(one.model.calls.length + other.model.calls.length).toBe(1);
   });
 });
 

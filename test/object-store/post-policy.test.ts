@@ -132,6 +132,9 @@ describe('a size range', () => {
     expect(await errorOf(await upload(5, [2, 4]))).toEqual(['EntityTooLarge', 400]);
     expect(await errorOf(await upload(1, [2, 4]))).toEqual(['EntityTooSmall', 400]);
     expect(await errorOf(await upload(3, [0, 9], [0, 2]))).toEqual(['EntityTooLarge', 400]);
+    expect(await errorOf(await upload(3, [0, 2], [0, 9]))).toEqual(['EntityTooLarge', 400]);
+    expect(await errorOf(await upload(1, [2, 9], [0, 9]))).toEqual(['EntityTooSmall', 400]);
+    expect(await errorOf(await upload(1, [0, 9], [2, 9]))).toEqual(['EntityTooSmall', 400]);
     expect(await readText(store, 'sized')).toBe('xxx');
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createHash, createHmac } from 'node:crypto';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import {
@@ -6,6 +7,7 @@ import {
   CREDENTIALS,
   createClient,
   errorOf,
+  REGION,
   readText,
   refusal,
   startTestStore,
@@ -189,6 +191,41 @@ describe('a pre-signed URL', () => {
     expect(await errorOf(otherHost)).toEqual(['SignatureDoesNotMatch', 403]);
     const both = await fetch(url, { headers: { authorization: 'AWS4-HMAC-SHA256 x' } });
     expect(await errorOf(both)).toEqual(['InvalidArgument', 400]);
+  });
+
+  test('may say a parameter several times: its values are signed in their order, however they are sent', async () => {
+    const values = ['b', 'a', 'B', 'a/', 'ä', ''];
+    const url = new URL(
+      `${store.endpoint}/${BUCKET}/${encodeURIComponent(OBJECT.Key).replaceAll('%2F', '/')}`,
+    );
+    const timestamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+    const scope = `${timestamp.slice(0, 8)}/${REGION}/s3/aws4_request`;
+    const parameters: [string, string][] = [
+      ['X-Amz-Algorithm', 'AWS4-HMAC-SHA256'],
+      ['X-Amz-Credential', `${CREDENTIALS.accessKeyId}/${scope}`],
+      ['X-Amz-Date', timestamp],
+      ['X-Amz-Expires', '60'],
+      ['X-Amz-SignedHeaders', 'host'],
+      ...values.map((value): [string, string] => ['again', value]),
+    ];
+    const written = parameters.map((pair) => pair.map(encodeURIComponent).join('='));
+    const canonical = [
+      'GET',
+      url.pathname,
+      written.toSorted().join('&'),
+      `host:${url.host}\n`,
+      'host',
+      'UNSIGNED-PAYLOAD',
+    ];
+    const hash = createHash('sha256').update(canonical.join('\n')).digest('hex');
+    const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+    const steps = [timestamp.slice(0, 8), REGION, 's3', 'aws4_request'];
+    const key = steps.reduce<string | Buffer>(hmac, `AWS4${CREDENTIALS.secretAccessKey}`);
+    const signature = hmac(key, `AWS4-HMAC-SHA256\n${timestamp}\n${scope}\n${hash}`).toString('hex');
+    for (const sent of [written, written.toReversed(), written.toSorted()]) {
+      const response = await fetch(`${url.href}?${sent.join('&')}&X-Amz-Signature=${signature}`);
+      expect([response.status, await response.text()]).toEqual([200, 'content']);
+    }
   });
 
   test('survives a client that writes its query anew', async () => {

@@ -85,6 +85,24 @@ test('a download URL is what the official presigner makes', async () => {
   );
 });
 
+test('a file name cannot end the quotes that it stands in, and is told exactly beside them', () => {
+  const { downloadUrl } = createPresigner(identity, 'standard');
+  const disposition = (fileName: string): string | null => {
+    const url = downloadUrl({ key: 'a', fileName, expiresInSeconds: 1, now: new Date(0) });
+    return new URL(url).searchParams.get('response-content-disposition');
+  };
+  expect(disposition('a"; filename="b.exe')).toBe(
+    `attachment; filename="a_; filename=_b.exe"; filename*=UTF-8''a%22%3B%20filename%3D%22b.exe`,
+  );
+  expect(disposition('a\\')).toBe(`attachment; filename="a_"; filename*=UTF-8''a%5C`);
+  expect(disposition('../50%\r\né')).toBe(
+    `attachment; filename=".._50____"; filename*=UTF-8''..%2F50%25%0D%0A%C3%A9`,
+  );
+  expect(disposition("it's (1)*.txt")).toBe(
+    `attachment; filename="it's (1)*.txt"; filename*=UTF-8''it%27s%20%281%29%2A.txt`,
+  );
+});
+
 test('a form carries the signature that the official package makes of the same policy', async () => {
   const now = new Date('2026-03-04T05:06:07Z');
   setSystemTime(now);

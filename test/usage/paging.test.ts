@@ -131,6 +131,9 @@ test('a cursor is good for its workspace and window, and for no other', () => {
       const refused = (text: string, place: Window, key = secret) =>
         expect(() => parseCursor(key, place, text)).toThrow('Invalid cursor value');
       if (!Bun.deepEquals(own, other)) refused(cursor, other);
+      refused(cursor, { ...own, workspaceId: `${own.workspaceId}x` });
+      refused(cursor, { ...own, from: (own.from ?? -1) + 1 });
+      refused(cursor, { ...own, to: (own.to ?? -1) + 1 });
       refused(cursor, own, Buffer.from('another'));
       refused(noise, own);
       refused(cursor.slice(0, -2), own);
