@@ -1,0 +1,24 @@
+// The list of mistakes to plant fits the code as it is. `bun run test:mutants` plants them.
+
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { planted } from './planted.ts';
+
+const ROOT = resolve(import.meta.dir, '../..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+test('the text of each mistake stands in its file exactly once, and changes', () => {
+  const misfits = planted.filter(
+    ({ file, text, replacement }) => read(file).split(text).length !== 2 || text === replacement,
+  );
+  expect(misfits).toEqual([]);
+});
+
+test('the test that has to notice it exists', () => {
+  const missing = planted.filter(
+    ({ test: path, name }) =>
+      !existsSync(join(ROOT, path)) || (name !== undefined && !read(path).includes(name)),
+  );
+  expect(missing).toEqual([]);
+});

@@ -1,0 +1,86 @@
+// Plants each mistake of the list in a copy of the tree and runs the test that has to notice it.
+// `bun run test:mutants [part of a file's name or of a mistake's]`: minutes. Ends with 1 where a mistake was not noticed.
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Planted, planted } from './planted.ts';
+
+const ROOT = resolve(import.meta.dir, '../..');
+/** What the tests read, beside the packages. */
+const COPIED = [
+  'assembly',
+  'bench',
+  'build',
+  'docs',
+  'src',
+  'test',
+  'README.md',
+  'bunfig.toml',
+  'package.json',
+];
+const TEST_TIMEOUT_MS = 30_000;
+const RUN_TIMEOUT_MS = 600_000;
+
+type Outcome = 'passed' | 'failed' | 'did not run';
+
+function copyTree(): string {
+  const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
+  for (const name of [...COPIED, 'tsconfig.json'])
+    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+/** A test that could not even be read, or found, has noticed nothing. */
+function runTest(copy: string, { test, name }: Pick<Planted, 'test' | 'name'>): Outcome {
+  const filter = name === undefined ? [] : ['--test-name-pattern', RegExp.escape(name)];
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['test', `./${test}`, '--timeout', `${TEST_TIMEOUT_MS}`, ...filter],
+    { cwd: copy, encoding: 'utf8', timeout: RUN_TIMEOUT_MS, maxBuffer: 2 ** 28 },
+  );
+  const count = (what: string): number =>
+    Number(new RegExp(`^ *(\\d+) ${what}$`, 'm').exec(stderr)?.[1] ?? 0);
+  if (status === 0 && count('pass') > 0) return 'passed';
+  return count('fail') > 0 ? 'failed' : 'did not run';
+}
+
+/** Why the mistake was not noticed; undefined: it was. */
+function plant(copy: string, { file, text, replacement, ...rest }: Planted): string | undefined {
+  const path = join(copy, file);
+  const source = readFileSync(path, 'utf8');
+  if (source.split(text).length !== 2) return `the text is not found exactly once in ${file}`;
+  writeFileSync(
+    path,
+    source.replace(text, () => replacement),
+  );
+  try {
+    const outcome = runTest(copy, rest);
+    return outcome === 'failed' ? undefined : `the test ${outcome}`;
+  } finally {
+    writeFileSync(path, source);
+  }
+}
+
+const wanted = process.argv[2] ?? '';
+const chosen = planted.filter(({ mistake, file }) => mistake.includes(wanted) || file.includes(wanted));
+const copy = copyTree();
+process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
+process.on('SIGINT', () => process.exit(130));
+let unnoticed = 0;
+/** Whether the test passes without any mistake: else it notices none. */
+const sound = new Map<string, Outcome>();
+for (const each of chosen) {
+  const key = `${each.test} ${each.name ?? ''}`;
+  const outcome = sound.get(key) ?? runTest(copy, each);
+  sound.set(key, outcome);
+  const reason = outcome === 'passed' ? plant(copy, each) : `without it the test ${outcome}`;
+  if (reason !== undefined) unnoticed += 1;
+  const line =
+    reason === undefined ? `noticed      ${each.mistake}` : `NOT NOTICED  ${each.mistake}: ${reason}`;
+  process.stdout.write(`${line} (${each.test})\n`);
+}
+process.stdout.write(`${chosen.length - unnoticed} of ${chosen.length} planted mistakes were noticed\n`);
+process.exitCode = unnoticed === 0 && chosen.length > 0 ? 0 : 1;
