@@ -117,12 +117,12 @@ test('the server stays within its alarm lengths', () => {
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(6600);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
-  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3450);
+  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3550);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4000);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7600);
   expect(linesOf('src/')).toBeLessThanOrEqual(38_800);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
-  expect(linesOf('src/bots/')).toBeLessThanOrEqual(2000);
+  expect(linesOf('src/bots/')).toBeLessThanOrEqual(2050);
 });
 
 type Ban = { call: RegExp; instead: string; except: RegExp };

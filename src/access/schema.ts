@@ -3,12 +3,14 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { SCOPES } from '../core/principal.ts';
 import { pageOf } from '../http/paging.ts';
+import { described } from '../http/schemas.ts';
 import { GRACE_SECONDS_MAX } from './limits.ts';
 import { WORKSPACE_NAME_PATTERN } from './workspace-names.ts';
 
 const NAME_LENGTH_MAX = 200;
 
-const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+const nullable = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 const Id = Type.String({ format: 'uuid' });
 const Moment = Type.String({ format: 'date-time' });
 const Email = Type.String({
@@ -21,12 +23,22 @@ const Name = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX });
 export const WorkspacePath = Type.Object({
   workspace_id: Type.String({ description: 'Workspace that is administered.' }),
 });
-export const UserPath = Type.Object({ ...WorkspacePath.properties, user_id: Id });
-export const KeyPath = Type.Object({ ...WorkspacePath.properties, key_id: Id });
+export const UserPath = Type.Object({
+  ...WorkspacePath.properties,
+  user_id: described(Id, 'The identifier of the person.'),
+});
+export const KeyPath = Type.Object({
+  ...WorkspacePath.properties,
+  key_id: described(Id, 'The identifier of the key.'),
+});
 
 export const WorkspaceRead = Type.Object(
-  { id: Type.String(), name: Type.String(), created_at: Moment },
-  { $id: 'WorkspaceRead' },
+  {
+    id: Type.String({ description: 'What stands in every URL of the workspace.' }),
+    name: Type.String({ description: 'Its name.' }),
+    created_at: described(Moment, 'When it was made.'),
+  },
+  { $id: 'WorkspaceRead', description: 'A workspace.' },
 );
 export type WorkspaceRead = Static<typeof WorkspaceRead>;
 export const WorkspacePage = pageOf(WorkspaceRead, 'WorkspacePage');
@@ -37,28 +49,33 @@ export const WorkspaceCreate = Type.Object(
       pattern: WORKSPACE_NAME_PATTERN,
       description: 'Stands in every URL of the workspace.',
     }),
-    name: Type.Optional(nullable(Name)),
+    name: Type.Optional(nullable(Name, 'The name.')),
   },
-  { $id: 'WorkspaceCreate' },
+  { $id: 'WorkspaceCreate', description: 'A new workspace.' },
 );
 export type WorkspaceCreate = Static<typeof WorkspaceCreate>;
 
 export const UserRead = Type.Object(
-  { id: Id, email: Type.String(), name: nullable(Type.String()), created_at: Moment },
-  { $id: 'UserRead' },
+  {
+    id: described(Id, 'The identifier of the person.'),
+    email: Type.String({ description: 'The e-mail address, in lower case.' }),
+    name: nullable(Type.String(), 'The name.'),
+    created_at: described(Moment, 'When the person was added.'),
+  },
+  { $id: 'UserRead', description: 'A person of a workspace.' },
 );
 export type UserRead = Static<typeof UserRead>;
 export const UserPage = pageOf(UserRead, 'UserPage');
 
 export const UserCreate = Type.Object(
-  { email: Email, name: Type.Optional(nullable(Name)) },
-  { $id: 'UserCreate' },
+  { email: Email, name: Type.Optional(nullable(Name, 'The name.')) },
+  { $id: 'UserCreate', description: 'A new person.' },
 );
 export type UserCreate = Static<typeof UserCreate>;
 
 export const UserPatch = Type.Object(
-  { email: Type.Optional(Email), name: Type.Optional(nullable(Name)) },
-  { $id: 'UserPatch' },
+  { email: Type.Optional(Email), name: Type.Optional(nullable(Name, 'The name.')) },
+  { $id: 'UserPatch', description: 'Changes to a person.' },
 );
 export type UserPatch = Static<typeof UserPatch>;
 
@@ -67,8 +84,8 @@ const ScopeEnum = Type.Union(SCOPES.map((scope) => Type.Literal(scope)));
 const PerMinute = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
 const KeyLimitsSchema = Type.Object(
   {
-    requests_per_minute: Type.Optional(nullable(PerMinute)),
-    tokens_per_minute: Type.Optional(nullable(PerMinute)),
+    requests_per_minute: Type.Optional(nullable(PerMinute, 'Requests to models in a minute.')),
+    tokens_per_minute: Type.Optional(nullable(PerMinute, 'Tokens in a minute.')),
     budget_per_month: Type.Optional(
       nullable(
         Type.Number({ exclusiveMinimum: 0, maximum: 1e12, description: 'In the currency of the prices.' }),
@@ -79,42 +96,51 @@ const KeyLimitsSchema = Type.Object(
 );
 
 const keyFields = {
-  id: Id,
-  name: Type.String(),
+  id: described(Id, 'The identifier of the key.'),
+  name: Type.String({ description: 'What the key is for.' }),
   prefix: Type.String({ description: 'The first characters of the key, to recognise it by.' }),
-  scopes: Type.Array(ScopeEnum),
+  scopes: described(Type.Array(ScopeEnum), 'What the key may be used for.'),
   user_email: Type.String({ description: 'The person the key acts for.' }),
   limits: KeyLimitsSchema,
-  disabled: Type.Boolean(),
-  created_at: Moment,
-  expires_at: nullable(Moment),
-  last_used_at: nullable(Moment),
+  disabled: Type.Boolean({ description: 'Whether it is refused for the time being.' }),
+  created_at: described(Moment, 'When it was made.'),
+  expires_at: nullable(Moment, 'When it ends; null: never.'),
+  last_used_at: nullable(Moment, 'When it was last used, to the minute; null: never.'),
 };
-export const KeyRead = Type.Object(keyFields, { $id: 'KeyRead' });
+export const KeyRead = Type.Object(keyFields, {
+  $id: 'KeyRead',
+  description: 'An API key, but not its text.',
+});
 export type KeyRead = Static<typeof KeyRead>;
 export const KeyPage = pageOf(KeyRead, 'KeyPage');
 
 export const KeyCreated = Type.Object(
   { ...keyFields, key: Type.String({ description: 'The key itself: shown this once.' }) },
-  { $id: 'KeyCreated' },
+  { $id: 'KeyCreated', description: 'A new API key.' },
 );
 export type KeyCreated = Static<typeof KeyCreated>;
 
 export const KeyCreate = Type.Object(
   {
-    name: Name,
-    scopes: Type.Array(ScopeEnum, { minItems: 1, maxItems: 2 * SCOPES.length }),
-    user_email: Type.Optional(nullable(Email)),
-    expires_at: Type.Optional(nullable(Moment)),
+    name: described(Name, 'What the key is for.'),
+    scopes: described(
+      Type.Array(ScopeEnum, { minItems: 1, maxItems: 2 * SCOPES.length }),
+      'What the key may be used for.',
+    ),
+    user_email: Type.Optional(nullable(Email, 'The person that the key acts for; absent: the caller.')),
+    expires_at: Type.Optional(nullable(Moment, 'When it ends; null or absent: never.')),
     limits: Type.Optional(nullable(KeyLimitsSchema)),
   },
-  { $id: 'KeyCreate' },
+  { $id: 'KeyCreate', description: 'The API key that is to be made.' },
 );
 export type KeyCreate = Static<typeof KeyCreate>;
 
 export const KeyPatch = Type.Object(
-  { name: Type.Optional(Name), disabled: Type.Optional(Type.Boolean()) },
-  { $id: 'KeyPatch' },
+  {
+    name: Type.Optional(described(Name, 'What the key is for.')),
+    disabled: Type.Optional(Type.Boolean({ description: 'Whether it is refused for the time being.' })),
+  },
+  { $id: 'KeyPatch', description: 'Changes to an API key.' },
 );
 export type KeyPatch = Static<typeof KeyPatch>;
 
@@ -128,24 +154,24 @@ export const KeyRotate = Type.Object(
         description: 'Time for which the old key stays valid.',
       }),
     ),
-    expires_at: Type.Optional(nullable(Moment)),
+    expires_at: Type.Optional(nullable(Moment, 'When the new key ends; absent: as the old one.')),
   },
-  { $id: 'KeyRotate' },
+  { $id: 'KeyRotate', description: 'How an API key is replaced.' },
 );
 export type KeyRotate = Static<typeof KeyRotate>;
 
 export const SessionCreate = Type.Object(
   { key: Type.String({ description: 'A key with the scope `admin` or `operator`.' }) },
-  { $id: 'SessionCreate' },
+  { $id: 'SessionCreate', description: 'A sign-in to the portal.' },
 );
 export type SessionCreate = Static<typeof SessionCreate>;
 
 export const SessionRead = Type.Object(
   {
     workspace_id: Type.String({ description: 'The workspace that the key belongs to.' }),
-    user_id: { ...Id, description: 'The person that the key acts for.' },
+    user_id: described(Id, 'The person that the key acts for.'),
     user_email: Type.String({ description: 'The e-mail address of this person.' }),
-    key_id: { ...Id, description: 'The key itself.' },
+    key_id: described(Id, 'The identifier of the key.'),
     scopes: Type.Array(ScopeEnum, { description: 'What the key may be used for.' }),
   },
   { $id: 'SessionRead', description: 'For whom a key speaks.' },

@@ -1,6 +1,7 @@
 // What the platform sends where a chat app is a Google Workspace add-on, and what it takes for an answer.
 
 import { type Static, Type } from '@sinclair/typebox';
+import { described } from '../http/schemas.ts';
 import { ChatappMessage, ChatappSpace, ChatappUser, optional, Text } from './event-schema.ts';
 import { ADD_ON_EVENT_EXAMPLE } from './examples.ts';
 
@@ -8,16 +9,20 @@ const Fields = Type.Record(Type.String(), Type.Unknown());
 
 const Payload = Type.Object(
   {
-    message: optional(ChatappMessage),
-    space: optional(ChatappSpace),
-    configCompleteRedirectUri: Text,
-    appCommandMetadata: optional(Fields),
+    message: optional(ChatappMessage, 'The message that it is about.'),
+    space: optional(ChatappSpace, 'Where it happened.'),
+    configCompleteRedirectUri: described(Text, 'Where a person is sent on after a configuration.'),
+    appCommandMetadata: optional(Fields, 'The command that was called.'),
   },
-  { $id: 'ChatappAddOnPayload', additionalProperties: true },
+  { $id: 'ChatappAddOnPayload', description: 'What has happened.', additionalProperties: true },
 );
 const MessagePayload = Type.Object(
   { ...Payload.properties, message: ChatappMessage },
-  { $id: 'ChatappAddOnMessagePayload', additionalProperties: true },
+  {
+    $id: 'ChatappAddOnMessagePayload',
+    description: 'A message that was written.',
+    additionalProperties: true,
+  },
 );
 
 /** Types of events, by the payload that makes them. */
@@ -33,7 +38,7 @@ export type PayloadName = keyof typeof TYPES;
 
 export const ChatappAddOnEvent = Type.Object(
   {
-    commonEventObject: optional(Fields),
+    commonEventObject: optional(Fields, 'What the client tells of itself.'),
     chat: Type.Object(
       {
         user: ChatappUser,
@@ -54,17 +59,25 @@ export const ChatappAddOnEvent = Type.Object(
       { additionalProperties: true, description: 'It has one payload, which says what has happened.' },
     ),
   },
-  { $id: 'ChatappAddOnEvent', additionalProperties: true, examples: [ADD_ON_EVENT_EXAMPLE] },
+  {
+    $id: 'ChatappAddOnEvent',
+    description: 'An event of a Google Workspace add-on.',
+    additionalProperties: true,
+    examples: [ADD_ON_EVENT_EXAMPLE],
+  },
 );
 export type ChatappAddOnEvent = Static<typeof ChatappAddOnEvent>;
 
 export const ChatappAddOnReply = Type.Object(
   {
-    hostAppDataAction: Type.Object({
-      chatDataAction: Type.Object({
-        createMessageAction: Type.Object({ message: Type.Object({ text: Type.String() }) }),
+    hostAppDataAction: described(
+      Type.Object({
+        chatDataAction: Type.Object({
+          createMessageAction: Type.Object({ message: Type.Object({ text: Type.String() }) }),
+        }),
       }),
-    }),
+      'The action that sends the message.',
+    ),
   },
   { $id: 'ChatappAddOnReply', description: 'The answer to an event of an add-on that is told something.' },
 );

@@ -1,78 +1,89 @@
 // What the platform sends: the events of chat apps.
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { described } from '../http/schemas.ts';
 
 /** Nested fields may all be absent: real events leave out most of them. */
-export const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
+export const optional = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Optional(Type.Union([schema, Type.Null()], description === undefined ? {} : { description }));
 export const Text = optional(Type.String());
 /** Its inner structure is not laid down. */
 const Anything = Type.Optional(Type.Unknown());
 
 export const ChatappUser = Type.Object(
   {
-    name: Text,
-    displayName: Text,
-    avatarUrl: Text,
-    email: Text,
-    type: Text,
-    domainId: Text,
+    name: described(Text, 'The resource name of the user.'),
+    displayName: described(Text, 'The name that is shown.'),
+    avatarUrl: described(Text, 'Where the picture is.'),
+    email: described(Text, 'The e-mail address.'),
+    type: described(Text, '`HUMAN` or `BOT`.'),
+    domainId: described(Text, 'The organisation of the user.'),
   },
-  { $id: 'ChatappUser', additionalProperties: true },
+  { $id: 'ChatappUser', description: 'A user of the chat platform.', additionalProperties: true },
 );
 
 export const ChatappSpace = Type.Object(
   {
-    name: Text,
-    type: Text,
-    singleUserBotDm: optional(Type.Boolean()),
-    spaceThreadingState: Text,
-    spaceType: Text,
-    spaceHistoryState: Text,
-    spaceUri: Text,
+    name: described(Text, 'The resource name of the space.'),
+    type: described(Text, '`DM` or `ROOM`.'),
+    singleUserBotDm: optional(Type.Boolean(), 'Whether one person speaks with the bot alone.'),
+    spaceThreadingState: described(Text, 'Whether messages have threads.'),
+    spaceType: described(Text, 'What kind of space it is.'),
+    spaceHistoryState: described(Text, 'Whether the space keeps its messages.'),
+    spaceUri: described(Text, 'Where people open it.'),
   },
-  { $id: 'ChatappSpace', additionalProperties: true },
+  { $id: 'ChatappSpace', description: 'A conversation of the chat platform.', additionalProperties: true },
 );
 
 const ChatappThread = Type.Object(
-  { name: Text, retentionSettings: Anything },
-  { $id: 'ChatappThread', additionalProperties: true },
+  {
+    name: described(Text, 'The resource name of the thread.'),
+    retentionSettings: described(Anything, 'How long its messages are kept.'),
+  },
+  { $id: 'ChatappThread', description: 'A thread of a space.', additionalProperties: true },
 );
 
 const ChatappSlashCommand = Type.Object(
-  { commandId: Text },
-  { $id: 'ChatappSlashCommand', additionalProperties: true },
+  { commandId: described(Text, 'The number that the command has with the chat app.') },
+  { $id: 'ChatappSlashCommand', description: 'A command that a message is.', additionalProperties: true },
 );
 
 export const ChatappMessage = Type.Object(
   {
-    name: Text,
-    createTime: Text,
-    text: Text,
-    formattedText: Text,
-    messageHistoryState: Text,
-    sender: optional(ChatappUser),
-    space: optional(ChatappSpace),
-    thread: optional(ChatappThread),
-    annotations: Anything,
-    argumentText: Anything,
-    retentionSettings: Anything,
-    slashCommand: optional(ChatappSlashCommand),
+    name: described(Text, 'The resource name of the message.'),
+    createTime: described(Text, 'When it was written.'),
+    text: described(Text, 'The text as it was written, mentions included.'),
+    formattedText: described(Text, 'The text with its formatting.'),
+    messageHistoryState: described(Text, 'Whether it is kept.'),
+    sender: optional(ChatappUser, 'Who wrote it.'),
+    space: optional(ChatappSpace, 'Where it was written.'),
+    thread: optional(ChatappThread, 'The thread that it is part of.'),
+    annotations: described(Anything, 'Mentions, commands and links in the text.'),
+    argumentText: described(Anything, 'The text without the mention of the bot.'),
+    retentionSettings: described(Anything, 'How long it is kept.'),
+    slashCommand: optional(ChatappSlashCommand, 'The command that it is.'),
   },
-  { $id: 'ChatappMessage', additionalProperties: true },
+  { $id: 'ChatappMessage', description: 'A message of the chat platform.', additionalProperties: true },
 );
 
 /** Of a message, and of event types that are not known. */
 export const ChatappMessageRequest = Type.Object(
   {
-    type: Type.String(),
-    eventTime: Type.String(),
+    type: Type.String({ description: 'What has happened: `MESSAGE`, for instance.' }),
+    eventTime: Type.String({ description: 'When it happened.' }),
     message: ChatappMessage,
     user: ChatappUser,
     space: ChatappSpace,
-    configCompleteRedirectUrl: Type.String(),
-    common: Type.Record(Type.String(), Type.Unknown()),
+    configCompleteRedirectUrl: Type.String({
+      description: 'Where a person is sent on after a configuration.',
+    }),
+    common: described(Type.Record(Type.String(), Type.Unknown()), 'What the client tells of itself.'),
   },
-  { $id: 'ChatappMessageRequest', additionalProperties: true },
+  {
+    $id: 'ChatappMessageRequest',
+    description: 'An event of a chat app: a message.',
+    additionalProperties: true,
+  },
 );
 
 const { type, eventTime, message, user, space, configCompleteRedirectUrl, common } =
@@ -83,13 +94,16 @@ export const ChatappEvent = Type.Object(
   {
     type,
     eventTime,
-    message: optional(message),
+    message: optional(message, 'The message that it is about.'),
     user,
     space,
-    configCompleteRedirectUrl: optional(configCompleteRedirectUrl),
-    common: optional(common),
+    configCompleteRedirectUrl: optional(
+      configCompleteRedirectUrl,
+      'Where a person is sent on after a configuration.',
+    ),
+    common: optional(common, 'What the client tells of itself.'),
   },
-  { $id: 'ChatappEvent', additionalProperties: true },
+  { $id: 'ChatappEvent', description: 'Another event of a chat app.', additionalProperties: true },
 );
 export type ChatappEvent = Static<typeof ChatappEvent>;
 export type ChatappMessage = Static<typeof ChatappMessage>;

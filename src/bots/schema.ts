@@ -2,9 +2,11 @@
 
 import { Kind, type Static, type TSchema, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
+import { described } from '../http/schemas.ts';
 import { AUDIENCE_LENGTH_MAX, COMMANDS_MAX, NAME_LENGTH_MAX, REPLY_LENGTH_MAX } from './limits.ts';
 
-const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+const nullable = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 const Moment = Type.String({ format: 'date-time' });
 
 const BOT_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
@@ -12,7 +14,10 @@ const BOT_ID = new RegExp(BOT_ID_PATTERN);
 
 export const isBotId = (text: string): boolean => BOT_ID.test(text);
 
-export const WebhookPath = Type.Object({ workspace_id: Type.String(), bot_id: Type.String() });
+export const WebhookPath = Type.Object({
+  workspace_id: Type.String({ description: 'The workspace of the bot.' }),
+  bot_id: Type.String({ description: 'The identifier under which the bot is registered.' }),
+});
 
 export const InWorkspace = Type.Object({
   workspace_id: Type.String({ description: 'Workspace that is administered.' }),
@@ -50,7 +55,7 @@ const KeySetSource = Type.Unsafe<unknown>({
   [Kind]: 'Unknown',
   anyOf: [
     Type.String({
-      description: 'https to a public address; from an operator to any, and http to this machine',
+      description: 'https to a public address; from an operator to any, and http to this machine.',
     }),
     Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }),
     Type.Null(),
@@ -72,62 +77,73 @@ export const BotPut = Type.Object(
         jwks: Type.Optional(KeySetSource),
         service_account_email: Type.Optional(nullable(ServiceAccount)),
       },
-      { $id: 'BotVerificationPut' },
+      { $id: 'BotVerificationPut', description: 'How events prove where they come from.' },
     ),
-    agent_id: Type.Optional(nullable(AgentId)),
-    welcome_text: Type.Optional(nullable(Said)),
+    agent_id: Type.Optional(
+      nullable(AgentId, 'The agent that answers; absent: the default of the workspace.'),
+    ),
+    welcome_text: Type.Optional(nullable(Said, 'What the bot says where it is added.')),
     commands: Type.Optional(
       nullable(
         Type.Array(
           Type.Object(
             {
-              id: CommandId,
-              name: CommandName,
-              reply: Type.Optional(nullable(Said)),
-              agent_id: Type.Optional(nullable(AgentId)),
+              id: described(CommandId, 'The number that the command has with the chat app.'),
+              name: described(CommandName, 'Its name.'),
+              reply: Type.Optional(nullable(Said, 'What the bot says to it.')),
+              agent_id: Type.Optional(nullable(AgentId, 'The agent that answers it.')),
             },
-            { $id: 'BotCommandPut' },
+            { $id: 'BotCommandPut', description: 'A command of a bot.' },
           ),
           { maxItems: COMMANDS_MAX },
         ),
+        'Commands that have a reply or an agent of their own.',
       ),
     ),
   },
-  { $id: 'BotPut' },
+  { $id: 'BotPut', description: 'A bot as it is to be.' },
 );
 export type BotPut = Static<typeof BotPut>;
 
 const text = nullable(Type.String());
 export const BotRead = Type.Object(
   {
-    id: Type.String(),
+    id: Type.String({ description: 'The identifier of the bot.' }),
     verification: Type.Object(
       {
-        ...{ mode: Mode, audience: text, jwks: KeySetSource },
+        ...{ mode: Mode, audience: described(text, AUDIENCE), jwks: KeySetSource },
         service_account_email: Type.Optional(ServiceAccount),
       },
-      { $id: 'BotVerification' },
+      { $id: 'BotVerification', description: 'How events prove where they come from.' },
     ),
-    agent_id: text,
-    welcome_text: text,
+    agent_id: described(text, 'The agent that answers; null: the default of the workspace.'),
+    welcome_text: described(text, 'What the bot says where it is added.'),
     commands: Type.Array(
       Type.Object(
-        { id: Type.Integer(), name: Type.String(), reply: text, agent_id: text },
-        { $id: 'BotCommand' },
+        {
+          id: Type.Integer({ description: 'The number that the command has with the chat app.' }),
+          name: Type.String({ description: 'Its name.' }),
+          reply: described(text, 'What the bot says to it.'),
+          agent_id: described(text, 'The agent that answers it.'),
+        },
+        { $id: 'BotCommand', description: 'A command of a bot.' },
       ),
+      { description: 'Commands that have a reply or an agent of their own.' },
     ),
-    created_at: Moment,
-    updated_at: Moment,
+    created_at: described(Moment, 'When it was registered.'),
+    updated_at: described(Moment, 'When it was last changed.'),
   },
-  { $id: 'BotRead' },
+  { $id: 'BotRead', description: 'A registered bot.' },
 );
 export type BotRead = Static<typeof BotRead>;
 export const BotPage = pageOf(BotRead, 'BotPage');
 
 export const ChatappReply = Type.Object(
   {
-    text: Type.Optional(Type.String()),
-    actionResponse: Type.Optional(Type.Object({ type: Type.String() })),
+    text: Type.Optional(Type.String({ description: 'What is said.' })),
+    actionResponse: Type.Optional(
+      described(Type.Object({ type: Type.String() }), 'How the chat app is to treat the message.'),
+    ),
   },
   { $id: 'ChatappReply', description: 'A message of the chat app; `{}` says nothing, in either format.' },
 );

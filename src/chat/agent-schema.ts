@@ -2,6 +2,7 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
+import { described } from '../http/schemas.ts';
 import {
   AGENT_ID_LENGTH_MAX,
   AGENT_NAME_LENGTH_MAX,
@@ -46,18 +47,25 @@ const Reply = Type.Object(
       maxLength: REPLY_MATCH_LENGTH_MAX,
       description: 'Part of the text, in any case; `*` matches all. The first that matches counts.',
     }),
-    reply: Type.String({ minLength: 1, maxLength: REPLY_LENGTH_MAX }),
+    reply: Type.String({ minLength: 1, maxLength: REPLY_LENGTH_MAX, description: 'What the bot says then.' }),
   },
-  { $id: 'AgentReply' },
+  { $id: 'AgentReply', description: 'What a bot says to a text.' },
 );
 
 export const AgentWrite = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: AGENT_NAME_LENGTH_MAX }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: AGENT_NAME_LENGTH_MAX,
+      description: 'The name of the agent.',
+    }),
     kind: Kind,
     model: optional(Model, "Of the catalogue; absent: the catalogue's default."),
-    instructions: optional(Type.String({ maxLength: INSTRUCTIONS_LENGTH_MAX })),
-    temperature: optional(Temperature),
+    instructions: optional(
+      Type.String({ maxLength: INSTRUCTIONS_LENGTH_MAX }),
+      'What the model is told before the conversation.',
+    ),
+    temperature: optional(Temperature, 'How freely the model answers; absent: as it does by itself.'),
     history_messages: optional(
       Type.Integer({ minimum: 0, maximum: HISTORY_MESSAGES_MAX }),
       `Messages before the question that the model is shown; default ${HISTORY_MESSAGES_DEFAULT}.`,
@@ -75,27 +83,29 @@ export const AgentWrite = Type.Object(
     replies: optional(Type.Array(Reply, { maxItems: REPLIES_MAX }), 'Of a bot.'),
     default: optional(Type.Boolean(), "Whether it is the workspace's default; then no other is any more."),
   },
-  { $id: 'AgentWrite' },
+  { $id: 'AgentWrite', description: 'An agent as it is to be.' },
 );
 export type AgentWrite = Static<typeof AgentWrite>;
 
 export const AgentRead = Type.Object(
   {
-    id: Type.String(),
-    name: Type.String(),
+    id: Type.String({ description: 'What selects the agent.' }),
+    name: Type.String({ description: 'The name of the agent.' }),
     kind: Kind,
-    model: nullable(Type.String()),
-    instructions: Type.String(),
-    temperature: nullable(Type.Number()),
-    history_messages: Type.Integer(),
-    history_tokens: Type.Integer(),
-    knowledge: Knowledge,
-    replies: Type.Array(Reply),
-    default: Type.Boolean(),
-    created_at: Type.String({ format: 'date-time' }),
-    updated_at: Type.String({ format: 'date-time' }),
+    model: nullable(Type.String(), "The model that answers; null: the catalogue's default."),
+    instructions: Type.String({ description: 'What the model is told before the conversation.' }),
+    temperature: nullable(Type.Number(), 'How freely the model answers; null: as it does by itself.'),
+    history_messages: Type.Integer({
+      description: 'How many messages before the question the model is shown.',
+    }),
+    history_tokens: Type.Integer({ description: 'How many tokens they may have together, about.' }),
+    knowledge: described(Knowledge, 'What the answers may rest on.'),
+    replies: described(Type.Array(Reply), 'What it says, if it is a bot.'),
+    default: Type.Boolean({ description: "Whether it is the workspace's default." }),
+    created_at: Type.String({ format: 'date-time', description: 'When it was made.' }),
+    updated_at: Type.String({ format: 'date-time', description: 'When it was last changed.' }),
   },
-  { $id: 'AgentRead' },
+  { $id: 'AgentRead', description: 'An agent that answers in chat sessions.' },
 );
 export type AgentRead = Static<typeof AgentRead>;
 export const AgentPage = pageOf(AgentRead, 'AgentPage');

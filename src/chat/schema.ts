@@ -2,10 +2,12 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
+import { described } from '../http/schemas.ts';
 import { SESSION_KEYS_EXAMPLE } from './examples.ts';
 import { FEEDBACK_LENGTH_MAX, ID_LENGTH_MAX, TITLE_LENGTH_MAX } from './limits.ts';
 
-const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+const nullable = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 const Moment = Type.String({ format: 'date-time' });
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 /** What the channel calls something; `example` as in the examples of the bodies, so that they fit together. */
@@ -17,7 +19,9 @@ const opaque = (description: string, example?: string) =>
     ...(example === undefined ? {} : { examples: [example] }),
   });
 
-export const InWorkspace = Type.Object({ workspace_id: Type.String() });
+export const InWorkspace = Type.Object({
+  workspace_id: Type.String({ description: 'The workspace of the key.' }),
+});
 export const ChannelPath = Type.Object({
   ...InWorkspace.properties,
   channel: opaque('The communication channel.', SESSION_KEYS_EXAMPLE.channel),
@@ -34,144 +38,185 @@ export const ChannelSessionPath = Type.Object({
     SESSION_KEYS_EXAMPLE.channel_session_id,
   ),
 });
-export const SessionPath = Type.Object({ ...InWorkspace.properties, chat_session_id: Id });
-export const MessagePath = Type.Object({ ...InWorkspace.properties, message_id: Id });
+export const SessionPath = Type.Object({
+  ...InWorkspace.properties,
+  chat_session_id: described(Id, 'The identifier of the session.'),
+});
+export const MessagePath = Type.Object({
+  ...InWorkspace.properties,
+  message_id: described(Id, 'The identifier of the message.'),
+});
 
 export const CreateChatSessionRequest = Type.Object(
   {
-    persona_id: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
-    agi_id: opaque('The agent that answers, by its id; another one: the default of the workspace'),
-    channel_session_id: opaque('Chat identifier assigned by the channel'),
+    persona_id: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        default: 0,
+        description: 'The persona that the channel asks for; as text it selects the agent of this id.',
+      }),
+    ),
+    agi_id: opaque('The agent that answers, by its id; another one: the default of the workspace.'),
+    channel_session_id: opaque('Chat identifier assigned by the channel.'),
   },
-  { $id: 'CreateChatSessionRequest' },
+  {
+    $id: 'CreateChatSessionRequest',
+    description: 'The chat session that a channel begins, or goes on with.',
+  },
 );
 
 const sessionKeys = {
-  chat_session_id: Type.Integer(),
-  channel_session_id: Type.String(),
-  persona_id: Type.Integer(),
-  agi_id: Type.String(),
-  channel: Type.String(),
-  channel_plugin: Type.String(),
-  channel_id: Type.String(),
+  chat_session_id: Type.Integer({ description: 'The identifier of the session.' }),
+  channel_session_id: Type.String({ description: 'The identifier that the channel has given the session.' }),
+  persona_id: Type.Integer({ description: 'The persona that was asked for.' }),
+  agi_id: Type.String({ description: 'The agent that was asked for.' }),
+  channel: Type.String({ description: 'The communication channel.' }),
+  channel_plugin: Type.String({ description: 'The plugin of the channel.' }),
+  channel_id: Type.String({
+    description: "The identifier of the configuration in the channel's own system.",
+  }),
 };
 
 export const ChatSessionCreated = Type.Object(
   {
     ...sessionKeys,
-    workspace_id: Type.String(),
-    created: Type.Boolean({ description: 'False: it was there' }),
-    created_at: Moment,
+    workspace_id: Type.String({ description: 'The workspace of the session.' }),
+    created: Type.Boolean({ description: 'False: it was there.' }),
+    created_at: described(Moment, 'When it was made.'),
   },
-  { $id: 'ChatSessionCreated' },
+  { $id: 'ChatSessionCreated', description: 'A chat session, and whether it is new.' },
 );
 export type ChatSessionCreated = Static<typeof ChatSessionCreated>;
 
 export const ChatSession = Type.Object(
   {
     ...sessionKeys,
-    title: nullable(Type.String()),
-    user: Type.String({ description: "The person's e-mail, else that of the key's owner" }),
-    message_count: Type.Integer({ minimum: 0 }),
-    created_at: Moment,
-    updated_at: Moment,
+    title: nullable(Type.String(), 'The title that somebody gave it.'),
+    user: Type.String({ description: "The person's e-mail, else that of the key's owner." }),
+    message_count: Type.Integer({ minimum: 0, description: 'How many messages it has.' }),
+    created_at: described(Moment, 'When it was made.'),
+    updated_at: described(Moment, 'When something was last said or changed in it.'),
   },
-  { $id: 'ChatSession' },
+  { $id: 'ChatSession', description: 'A chat session.' },
 );
 export type ChatSession = Static<typeof ChatSession>;
 export const ChatSessionPage = pageOf(ChatSession, 'ChatSessionPage');
 
 export const SendMessageRequest = Type.Object(
   {
-    message: Type.String({ minLength: 1, description: 'Text sent to the AI' }),
-    channel_user_message_id: opaque('The same again gives the same answer'),
-    channel_assistant_message_id: opaque('Assistant message identifier assigned by the channel'),
+    message: Type.String({ minLength: 1, description: 'Text sent to the AI.' }),
+    channel_user_message_id: opaque('The same again gives the same answer.'),
+    channel_assistant_message_id: opaque('Assistant message identifier assigned by the channel.'),
   },
-  { $id: 'SendMessageRequestSchema' },
+  { $id: 'SendMessageRequestSchema', description: 'A message of a person.' },
 );
 
 const Citation = Type.Object(
-  { document_id: Type.String(), name: Type.String(), score: Type.Number({ minimum: 0, maximum: 1 }) },
-  { $id: 'Citation' },
+  {
+    document_id: Type.String({ description: 'The document that the answer rests on.' }),
+    name: Type.String({ description: 'Its name.' }),
+    score: Type.Number({ minimum: 0, maximum: 1, description: 'How well it fits the question.' }),
+  },
+  { $id: 'Citation', description: 'A document that an answer rests on.' },
 );
 
 export const ChatAnswer = Type.Object(
   {
-    chat_session_id: Type.Integer(),
-    channel_session_id: Type.String(),
-    message_id: Type.Integer({ description: 'Of the answer' }),
-    user_message_id: Type.Integer(),
-    channel_user_message_id: nullable(Type.String()),
-    channel_assistant_message_id: nullable(Type.String()),
-    answer: Type.String(),
-    citations: Type.Array(Citation),
-    model: nullable(Type.String({ description: 'Null where no model was asked' })),
-    finish_reason: Type.String(),
-    usage: Type.Object({
-      prompt_tokens: Type.Integer({ minimum: 0 }),
-      completion_tokens: Type.Integer({ minimum: 0 }),
-      total_tokens: Type.Integer({ minimum: 0 }),
+    chat_session_id: Type.Integer({ description: 'The identifier of the session.' }),
+    channel_session_id: Type.String({
+      description: 'The identifier that the channel has given the session.',
     }),
-    error_msg: nullable(Type.String()),
-    created_at: Moment,
+    message_id: Type.Integer({ description: 'Of the answer.' }),
+    user_message_id: Type.Integer({ description: 'The message that is answered.' }),
+    channel_user_message_id: nullable(
+      Type.String(),
+      'The identifier that the channel has given that message.',
+    ),
+    channel_assistant_message_id: nullable(
+      Type.String(),
+      'The identifier that the channel has given the answer.',
+    ),
+    answer: Type.String({ description: 'The text of the answer.' }),
+    citations: described(Type.Array(Citation), 'The documents that it rests on.'),
+    model: nullable(Type.String({ description: 'Null where no model was asked.' })),
+    finish_reason: Type.String({ description: 'Why the answer ends.' }),
+    usage: described(
+      Type.Object({
+        prompt_tokens: Type.Integer({ minimum: 0 }),
+        completion_tokens: Type.Integer({ minimum: 0 }),
+        total_tokens: Type.Integer({ minimum: 0 }),
+      }),
+      'The tokens that it has used.',
+    ),
+    error_msg: nullable(Type.String(), 'Why there is no answer; null where there is one.'),
+    created_at: described(Moment, 'When the answer was made.'),
   },
-  { $id: 'ChatAnswer' },
+  { $id: 'ChatAnswer', description: 'The answer to a message.' },
 );
 export type ChatAnswer = Static<typeof ChatAnswer>;
 
 export const TitlePatch = Type.Object(
-  { title: Type.String({ minLength: 1, maxLength: TITLE_LENGTH_MAX }) },
-  { $id: 'ChatSessionPatch' },
+  { title: Type.String({ minLength: 1, maxLength: TITLE_LENGTH_MAX, description: 'The new title.' }) },
+  { $id: 'ChatSessionPatch', description: 'A new title of a chat session.' },
 );
 
 export const MessagePut = Type.Object(
-  { message: Type.String({ minLength: 1, description: 'Replaces the question, and is answered anew' }) },
-  { $id: 'ChatMessagePut' },
+  { message: Type.String({ minLength: 1, description: 'Replaces the question, and is answered anew.' }) },
+  { $id: 'ChatMessagePut', description: 'A message that replaces another.' },
 );
 
 export const FeedbackCreate = Type.Object(
   {
-    is_positive: Type.Boolean(),
-    feedback_text: Type.Optional(nullable(Type.String({ maxLength: FEEDBACK_LENGTH_MAX }))),
+    is_positive: Type.Boolean({ description: 'Whether the answer was good.' }),
+    feedback_text: Type.Optional(
+      nullable(Type.String({ maxLength: FEEDBACK_LENGTH_MAX }), 'What there is to say about it.'),
+    ),
   },
-  { $id: 'FeedbackCreate' },
+  { $id: 'FeedbackCreate', description: 'What a person thinks of an answer.' },
 );
-const feedbackFields = { is_positive: Type.Boolean(), feedback_text: Type.String() };
+const feedbackFields = {
+  is_positive: Type.Boolean({ description: 'Whether the answer was good.' }),
+  feedback_text: Type.String({ description: 'What was said about it.' }),
+};
 export const FeedbackRead = Type.Object(
-  { message_id: Type.Integer(), ...feedbackFields },
-  { $id: 'FeedbackRead' },
+  { message_id: Type.Integer({ description: 'The answer.' }), ...feedbackFields },
+  { $id: 'FeedbackRead', description: 'What was said of an answer.' },
 );
 
 export const AgentMessageCreate = Type.Object(
   {
-    message: Type.String({ minLength: 1 }),
+    message: Type.String({ minLength: 1, description: 'The text of the message.' }),
     agent_id: Type.String({
       format: 'email',
       maxLength: 320,
-      description: 'E-mail of the person who answers',
+      description: 'E-mail of the person who answers.',
     }),
   },
-  { $id: 'AgentMessageCreate' },
+  { $id: 'AgentMessageCreate', description: 'A message of a person of the company.' },
 );
 
 export const ChatMessage = Type.Object(
   {
-    message_id: Type.Integer(),
-    parent_message_id: nullable(Type.Integer()),
-    role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('agent')]),
-    message: Type.String(),
-    channel_message_id: nullable(Type.String()),
+    message_id: Type.Integer({ description: 'The identifier of the message.' }),
+    parent_message_id: nullable(Type.Integer(), 'The message that it follows; null for the first.'),
+    role: described(
+      Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('agent')]),
+      'Who speaks: the user, the assistant, or a person of the company (`agent`).',
+    ),
+    message: Type.String({ description: 'The text.' }),
+    channel_message_id: nullable(Type.String(), 'The identifier that the channel has given it.'),
     agent_id: nullable(
-      Type.String({ description: 'The agent that answered, or the e-mail of the person who did' }),
+      Type.String({ description: 'The agent that answered, or the e-mail of the person who did.' }),
     ),
-    citations: Type.Array(Citation),
-    feedback: nullable(Type.Object(feedbackFields)),
+    citations: described(Type.Array(Citation), 'The documents that it rests on.'),
+    feedback: nullable(Type.Object(feedbackFields), 'What was said of it.'),
     error_msg: nullable(
-      Type.String({ description: 'Why there is no answer; the same question again asks anew' }),
+      Type.String({ description: 'Why there is no answer; the same question again asks anew.' }),
     ),
-    created_at: Moment,
+    created_at: described(Moment, 'When it was made.'),
   },
-  { $id: 'ChatMessage' },
+  { $id: 'ChatMessage', description: 'A message of a chat session.' },
 );
 export type ChatMessage = Static<typeof ChatMessage>;
 export const ChatMessagePage = pageOf(ChatMessage, 'ChatMessagePage');

@@ -26,7 +26,7 @@ export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof crea
         responses: withErrors(
           {
             200: {
-              description: 'The number',
+              description: 'The number.',
               schema: ComputeResult,
               example: { n: 42, result: '267914296', duration_ms: 512.6 },
             },

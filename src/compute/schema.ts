@@ -7,9 +7,9 @@ export const ComputeQuery = Type.Object({
 
 export const ComputeResult = Type.Object(
   {
-    n: Type.Integer(),
+    n: Type.Integer({ description: 'Which Fibonacci number it is.' }),
     result: Type.String({ description: 'The number, in decimal digits.' }),
     duration_ms: Type.Number({ description: 'What it took on its thread.' }),
   },
-  { $id: 'ComputeResult' },
+  { $id: 'ComputeResult', description: 'A Fibonacci number.' },
 );

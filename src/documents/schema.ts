@@ -11,47 +11,54 @@ import {
   TAG_LENGTH_MAX,
 } from './limits.ts';
 
-const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+const nullable = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
 const STATUS_WORDS = [Type.Literal('public'), Type.Literal('private'), Type.Literal('deleted')];
-const StatusEnum = Type.Union(STATUS_WORDS, { description: 'Visibility status' });
+const StatusEnum = Type.Union(STATUS_WORDS, {
+  $id: 'StatusEnum',
+  description: 'The visibility of a document; `deleted`: it is in the bin.',
+});
 
 const Name = Type.String({
   minLength: 1,
   maxLength: NAME_LENGTH_MAX,
-  description: 'File name including extension',
+  description: 'File name including extension.',
 });
 const Labels = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: TAG_LENGTH_MAX }), { description });
-const Slots = Type.Record(Type.String(), Type.Unknown(), { description: 'Free-form extra metadata' });
+const Slots = Type.Record(Type.String(), Type.Unknown(), { description: 'Free-form extra metadata.' });
 const AccessRules = Type.Object(
   { curators: Type.Optional(Type.Array(Type.String({ format: 'email' }))) },
   {
     dictionary: true,
     additionalProperties: true,
-    description: 'Who may edit the document besides its owner',
+    description: 'Who may edit the document besides its owner.',
   },
 );
-const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Size in bytes' });
+const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Size in bytes.' });
 
 export const DocumentMetadataRead = Type.Object(
   {
-    id: Type.String({ format: 'uuid', description: 'Unique identifier of the file' }),
-    owner_id: Type.String({ description: 'Identifier of the user who uploaded the file' }),
-    name: Type.String({ description: 'File name including extension' }),
-    storage_url: Type.String({ description: 'Object-store location of the file' }),
-    created_at: Type.String({ format: 'date-time' }),
+    id: Type.String({ format: 'uuid', description: 'Unique identifier of the file.' }),
+    owner_id: Type.String({ description: 'Identifier of the user who uploaded the file.' }),
+    name: Type.String({ description: 'File name including extension.' }),
+    storage_url: Type.String({ description: 'Object-store location of the file.' }),
+    created_at: Type.String({ format: 'date-time', description: 'When the upload was confirmed.' }),
     file_size: nullable(Size),
-    file_type: nullable(Type.String({ description: 'File extension' })),
-    tags: nullable(Type.Array(Type.String())),
-    categories: nullable(Type.Array(Type.String())),
+    file_type: nullable(Type.String({ description: 'File extension.' })),
+    tags: nullable(Type.Array(Type.String()), 'Tags of the file.'),
+    categories: nullable(Type.Array(Type.String()), 'Categories of the file.'),
     status: StatusEnum,
-    file_hash: nullable(Type.String({ description: 'MD5 hash of the content' })),
-    summary: nullable(Type.String()),
-    access: nullable(Type.Record(Type.String(), Type.Unknown())),
-    slots: nullable(Type.Record(Type.String(), Type.Unknown())),
+    file_hash: nullable(Type.String({ description: 'MD5 hash of the content.' })),
+    summary: nullable(Type.String(), 'Summary of the content.'),
+    access: nullable(
+      Type.Record(Type.String(), Type.Unknown()),
+      'Who may read and edit the document besides its owner: `curators` lists their e-mail addresses.',
+    ),
+    slots: nullable(Type.Record(Type.String(), Type.Unknown()), 'Free-form extra metadata.'),
   },
-  { $id: 'DocumentMetadataRead' },
+  { $id: 'DocumentMetadataRead', description: 'The metadata of a document.' },
 );
 
 const DocumentMetadataCreate = Type.Object(
@@ -59,30 +66,30 @@ const DocumentMetadataCreate = Type.Object(
     name: Name,
     tags: Type.Optional(nullable(Labels('Tags of the file'))),
     categories: Type.Optional(nullable(Labels('Categories of the file'))),
-    summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content' }))),
+    summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content.' }))),
     slots: Type.Optional(nullable(Slots)),
     access: Type.Optional(nullable(AccessRules)),
     owner_id: Type.Optional(
-      nullable(Type.String({ format: 'uuid', description: "Another user's, from administrators only" })),
+      nullable(Type.String({ format: 'uuid', description: "Another user's, from administrators only." })),
     ),
     status: Type.Optional(nullable(StatusEnum)),
-    storage_url: Type.Optional(nullable(Type.String({ description: 'Ignored: the store decides' }))),
-    created_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'Ignored' }))),
-    file_size: Type.Optional(nullable(Type.Integer({ description: 'Ignored: the store decides' }))),
-    file_type: Type.Optional(nullable(Type.String({ description: 'Ignored: the name decides' }))),
-    file_hash: Type.Optional(nullable(Type.String({ description: 'Ignored: the store decides' }))),
+    storage_url: Type.Optional(nullable(Type.String({ description: 'Ignored: the store decides.' }))),
+    created_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'Ignored.' }))),
+    file_size: Type.Optional(nullable(Type.Integer({ description: 'Ignored: the store decides.' }))),
+    file_type: Type.Optional(nullable(Type.String({ description: 'Ignored: the name decides.' }))),
+    file_hash: Type.Optional(nullable(Type.String({ description: 'Ignored: the store decides.' }))),
   },
-  { $id: 'DocumentMetadataCreate' },
+  { $id: 'DocumentMetadataCreate', description: 'The metadata of a new document.' },
 );
 export type DocumentMetadataCreate = Static<typeof DocumentMetadataCreate>;
 
 export const DocumentMetadataConfirm = Type.Object(
   {
-    temp_key: Type.String({ description: 'Temporary object key from the upload step' }),
-    folder: Type.Optional(nullable(Type.String({ description: 'Folder for the file' }))),
+    temp_key: Type.String({ description: 'Temporary object key from the upload step.' }),
+    folder: Type.Optional(nullable(Type.String({ description: 'Folder for the file.' }))),
     document_metadata: DocumentMetadataCreate,
   },
-  { $id: 'DocumentMetadataConfirm' },
+  { $id: 'DocumentMetadataConfirm', description: 'An upload that is to become a document.' },
 );
 export type DocumentMetadataConfirm = Static<typeof DocumentMetadataConfirm>;
 
@@ -93,9 +100,9 @@ export const DocumentMetadataPatch = Type.Object(
     categories: Type.Optional(nullable(Labels('Categories of the file'))),
     access: Type.Optional(nullable(AccessRules)),
     slots: Type.Optional(nullable(Slots)),
-    file_hash: Type.Optional(nullable(Type.String({ description: 'MD5 hash of the content' }))),
+    file_hash: Type.Optional(nullable(Type.String({ description: 'MD5 hash of the content.' }))),
     file_size: Type.Optional(nullable(Size)),
-    summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content' }))),
+    summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content.' }))),
     status: Type.Optional(
       Type.Union(STATUS_WORDS, {
         description:
@@ -103,64 +110,75 @@ export const DocumentMetadataPatch = Type.Object(
       }),
     ),
     owner_id: Type.Optional(
-      Type.String({ format: 'uuid', description: "Another user's, from administrators only" }),
+      Type.String({ format: 'uuid', description: "Another user's, from administrators only." }),
     ),
   },
-  { $id: 'DocumentMetadataPatch' },
+  { $id: 'DocumentMetadataPatch', description: 'Changes to the metadata of a document.' },
 );
 export type DocumentMetadataPatch = Static<typeof DocumentMetadataPatch>;
 
 export const UploadDescriptor = Type.Object(
   {
-    url: Type.String({ description: 'Object-store bucket URL to post the file to' }),
+    url: Type.String({ description: 'Object-store bucket URL to post the file to.' }),
     fields: Type.Object(
       {
-        key: Type.String({ description: 'The temporary key where the upload lands' }),
-        StorageAccessKeyId: Type.String(),
-        policy: Type.String(),
-        signature: Type.String(),
+        key: Type.String({ description: 'The temporary key where the upload lands.' }),
+        StorageAccessKeyId: Type.String({ description: 'Whose signature it is.' }),
+        policy: Type.String({ description: 'What may be uploaded, in base64.' }),
+        signature: Type.String({ description: 'The signature of the policy.' }),
       },
-      { additionalProperties: Type.String(), description: 'Send every entry as a form field, then the file' },
+      {
+        additionalProperties: Type.String(),
+        description: 'Send every entry as a form field, then the file.',
+      },
     ),
   },
-  { $id: 'UploadDescriptor' },
+  { $id: 'UploadDescriptor', description: 'How to post a file to the object store.' },
 );
 
-const moment = Type.String({ format: 'date-time' });
-const listOf = (item: TSchema, $id: string) =>
+const moment = (description: string) => Type.String({ format: 'date-time', description });
+const listOf = (item: TSchema, $id: string, description: string) =>
   Type.Object(
     {
-      items: Type.Array(item),
-      count: Type.Integer({ minimum: 0, description: 'Rows in all, on this page or not' }),
-      next_cursor: Type.Optional(Type.String({ description: 'Present when there are more rows' })),
+      items: Type.Array(item, { description: 'The documents of this page.' }),
+      count: Type.Integer({ minimum: 0, description: 'Rows in all, on this page or not.' }),
+      next_cursor: Type.Optional(Type.String({ description: 'Present when there are more rows.' })),
     },
-    { $id },
+    { $id, description },
   );
 
 export const TrashList = listOf(
-  Type.Composite([DocumentMetadataRead, Type.Object({ deleted_at: moment })], { $id: 'BinnedDocument' }),
+  Type.Composite(
+    [DocumentMetadataRead, Type.Object({ deleted_at: moment('When it was put into the bin.') })],
+    { $id: 'BinnedDocument', description: 'A document in the bin.' },
+  ),
   'TrashList',
+  'Documents in the bin.',
 );
 export const ArchiveList = listOf(
-  Type.Composite([DocumentMetadataRead, Type.Object({ archived_at: moment })], { $id: 'ArchivedDocument' }),
+  Type.Composite([DocumentMetadataRead, Type.Object({ archived_at: moment('When it was archived.') })], {
+    $id: 'ArchivedDocument',
+    description: 'A document in the archive.',
+  }),
   'ArchiveList',
+  'Documents in the archive.',
 );
 
-const Workspace = { workspace_id: Type.String({ description: "The workspace of the caller's API key" }) };
+const Workspace = { workspace_id: Type.String({ description: "The workspace of the caller's API key." }) };
 export const InWorkspace = Type.Object(Workspace);
 export const ByFileId = Type.Object({
   ...Workspace,
-  file_id: Type.String({ description: 'Unique identifier of the file' }),
+  file_id: Type.String({ description: 'Unique identifier of the file.' }),
 });
 export const ByDocument = Type.Object({
   ...Workspace,
-  document: Type.String({ description: 'Id or name of the document' }),
+  document: Type.String({ description: 'Id or name of the document.' }),
 });
 export const ByFileName = Type.Object({
   ...Workspace,
-  file_name: Type.String({ description: 'Name of the file' }),
+  file_name: Type.String({ description: 'Name of the file.' }),
 });
-export const ByFile = Type.Object({ ...Workspace, file: Type.String({ description: 'Name of the file' }) });
+export const ByFile = Type.Object({ ...Workspace, file: Type.String({ description: 'Name of the file.' }) });
 
 export const NoQuery = Type.Object({});
 const expiresIn = {
@@ -168,14 +186,14 @@ const expiresIn = {
     minimum: 1,
     maximum: EXPIRES_IN_SECONDS_MAX,
     default: EXPIRES_IN_SECONDS_DEFAULT,
-    description: 'Lifetime in seconds',
+    description: 'Lifetime in seconds.',
   }),
 };
 export const PresignQuery = Type.Object({
   ...expiresIn,
   content_type: Type.Optional(
     Parsed(parseContentType, {
-      description: 'Content type that the file is kept with; without it the extension of its name decides',
+      description: 'Content type that the file is kept with; without it the extension of its name decides.',
     }),
   ),
 });
@@ -183,7 +201,7 @@ export const DownloadQuery = Type.Object({
   ...expiresIn,
   disposition: Type.Union([Type.Literal('attachment'), Type.Literal('inline')], {
     default: 'attachment',
-    description: `attachment: browsers save it under its name; inline: they show it, for ${INLINE_TYPES.join(', ')}`,
+    description: `attachment: browsers save it under its name; inline: they show it, for ${INLINE_TYPES.join(', ')}.`,
   }),
 });
 const listQuery = {
@@ -191,12 +209,12 @@ const listQuery = {
     minimum: 1,
     maximum: LIST_LIMIT_MAX,
     default: LIST_LIMIT_MAX,
-    description: 'Rows a page',
+    description: 'Rows a page.',
   }),
-  cursor: Type.Optional(Type.String({ description: '`next_cursor` of the page before' })),
+  cursor: Type.Optional(Type.String({ description: '`next_cursor` of the page before.' })),
 };
 export const ArchiveQuery = Type.Object(listQuery);
 export const TrashQuery = Type.Object({
   ...listQuery,
-  all: Type.Boolean({ default: false, description: "The whole workspace's bin; administrators only" }),
+  all: Type.Boolean({ default: false, description: "The whole workspace's bin; administrators only." }),
 });

@@ -58,7 +58,7 @@ export const SearchParameters = Type.Object(
     offset: whole('Rows to skip, where page and size are absent', { minimum: 0 }),
     archived: Type.Union([Type.Literal('false'), Type.Literal('true'), Type.Literal('any')], {
       default: 'false',
-      description: 'false: without archived documents; true: only them; any: both',
+      description: 'false: without archived documents; true: only them; any: both.',
     }),
     q: Type.Optional(
       Type.String({
@@ -74,15 +74,25 @@ export const SearchParameters = Type.Object(
 );
 export type SearchParameters = Static<typeof SearchParameters>;
 
-const nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
+const nullable = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description });
 
 export const DocumentPage = Type.Object(
   {
-    items: Type.Array(DocumentMetadataRead),
-    total: Type.Integer({ minimum: 0, description: 'Documents in all, on this page or not' }),
-    page: nullable(Type.Integer({ minimum: 1 })),
-    size: nullable(Type.Integer({ minimum: 1 })),
-    pages: nullable(Type.Integer({ minimum: 0 })),
+    items: Type.Array(DocumentMetadataRead, { description: 'The documents of this page.' }),
+    total: Type.Integer({ minimum: 0, description: 'Documents in all, on this page or not.' }),
+    page: nullable(Type.Integer({ minimum: 1 }), 'Which page this is; null with `limit` and `offset`.'),
+    size: nullable(
+      Type.Integer({ minimum: 1 }),
+      'How many documents a page holds; null with `limit` and `offset`.',
+    ),
+    pages: nullable(
+      Type.Integer({ minimum: 0 }),
+      'How many pages there are; null with `limit` and `offset`.',
+    ),
   },
-  { $id: 'Page_DocumentMetadataRead_' },
+  {
+    $id: 'Page_DocumentMetadataRead_',
+    title: 'Page[DocumentMetadataRead]',
+    description: 'A page of found documents.',
+  },
 );

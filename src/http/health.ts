@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import type { Figure, RequestMetrics } from './metrics.ts';
 import { type Operation, type Route, reply, route } from './operation.ts';
-import { withErrors } from './schemas.ts';
+import { described, withErrors } from './schemas.ts';
 
 /** How one backing service does. `detail` says what stands still while it is not ready. */
 export type ServiceState = {
@@ -17,19 +17,28 @@ export type ReadinessCheck = { name: string; essential: boolean; check(): Promis
 
 const CHECK_TIMEOUT_MS = 2500;
 
-const Liveness = Type.Object({ status: Type.Literal('ok') }, { $id: 'Liveness' });
+const Liveness = Type.Object(
+  { status: Type.Literal('ok', { description: 'The process answers.' }) },
+  { $id: 'Liveness', description: 'The process is alive.' },
+);
 const Readiness = Type.Object(
   {
-    status: Type.Union([Type.Literal('ready'), Type.Literal('degraded'), Type.Literal('unavailable')]),
-    services: Type.Record(
-      Type.String(),
-      Type.Object(
-        { state: Type.String(), detail: Type.Optional(Type.String()) },
-        { additionalProperties: true },
+    status: described(
+      Type.Union([Type.Literal('ready'), Type.Literal('degraded'), Type.Literal('unavailable')]),
+      '`unavailable`: a service is down without which nothing works. `degraded`: something works less well.',
+    ),
+    services: described(
+      Type.Record(
+        Type.String(),
+        Type.Object(
+          { state: Type.String(), detail: Type.Optional(Type.String()) },
+          { additionalProperties: true },
+        ),
       ),
+      'The backing services by their names; beside its state each may have figures.',
     ),
   },
-  { $id: 'Readiness' },
+  { $id: 'Readiness', description: 'How the service and what stands behind it do.' },
 );
 
 const READINESS_EXAMPLE = {
@@ -38,8 +47,13 @@ const READINESS_EXAMPLE = {
 };
 
 const Root = Type.Object(
-  { name: Type.String(), version: Type.String(), status: Type.String(), docs: Type.String() },
-  { $id: 'Root' },
+  {
+    name: Type.String({ description: 'The name of the service.' }),
+    version: Type.String({ description: 'Its version.' }),
+    status: Type.String({ description: '`ok`, or `ending` while it ends.' }),
+    docs: Type.String({ description: 'The path of its description.' }),
+  },
+  { $id: 'Root', description: 'What answers here.' },
 );
 
 const PROBE = {
@@ -70,7 +84,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
     path: '/admin/api/status',
     summary: 'Each backing service with its state and figures',
     responses: withErrors(
-      { 200: { description: 'States', schema: Readiness, example: READINESS_EXAMPLE } },
+      { 200: { description: 'States.', schema: Readiness, example: READINESS_EXAMPLE } },
       [401, 403, 503],
     ),
   };
@@ -84,7 +98,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
         summary: 'What this is, and where it is described',
         responses: {
           200: {
-            description: 'The service',
+            description: 'The service.',
             schema: Root,
             example: { name: 'Atrium', version: deps.version, status: 'ok', docs: '/docs' },
           },
@@ -105,7 +119,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
         method: 'GET',
         path: '/healthz',
         summary: 'Whether the process is alive',
-        responses: { 200: { description: 'Alive', schema: Liveness, example: { status: 'ok' } } },
+        responses: { 200: { description: 'Alive.', schema: Liveness, example: { status: 'ok' } } },
       },
       () => reply(200, { status: 'ok' }),
     ),
@@ -117,8 +131,8 @@ export function healthRoutes(deps: HealthDeps): Route[] {
         path: '/readyz',
         summary: 'Whether the interface can be served',
         responses: {
-          200: { description: 'It can', schema: Readiness, example: READINESS_EXAMPLE },
-          503: { description: 'It cannot, as a whole', schema: Readiness },
+          200: { description: 'It can.', schema: Readiness, example: READINESS_EXAMPLE },
+          503: { description: 'It cannot, as a whole.', schema: Readiness },
         },
       },
       async () => {
@@ -133,7 +147,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
         method: 'GET',
         path: '/metrics',
         summary: 'Figures in the Prometheus text format',
-        responses: { 200: { description: 'Figures', mediaType: 'text/plain' } },
+        responses: { 200: { description: 'Figures.', mediaType: 'text/plain' } },
       },
       () =>
         new Response(deps.metrics.render(deps.figures), {

@@ -25,8 +25,13 @@ export const PageQuery = Type.Object({
 /** The schema of a page of `item`, as the component `id`. */
 export const pageOf = <Item extends TSchema>(item: Item, id: string) =>
   Type.Object(
-    { items: Type.Array(item), next_cursor: Type.Union([Type.String(), Type.Null()]) },
-    { $id: id },
+    {
+      items: Type.Array(item, { description: 'The rows of the page.' }),
+      next_cursor: Type.Union([Type.String(), Type.Null()], {
+        description: 'The `cursor` of the next page; null on the last one.',
+      }),
+    },
+    { $id: id, description: 'A page of a list.' },
   );
 
 /** Where a row stands in the order (created_at, id). */

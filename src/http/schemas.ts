@@ -1,27 +1,38 @@
 // The answers that every area shares.
 
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import type { ResponseSpec } from './operation.ts';
+
+/** A schema that is used in several places, with what it means in this one. Not for schemas that are components. */
+export const described = <S extends TSchema>(schema: S, description: string): S => ({
+  ...schema,
+  description,
+});
 
 export const ErrorDetail = Type.Object(
   { detail: Type.String({ description: 'What was refused and why, in one sentence.' }) },
-  { $id: 'ErrorDetail' },
+  { $id: 'ErrorDetail', description: 'A refusal.' },
 );
 
 const ValidationError = Type.Object(
   {
-    type: Type.String(),
-    loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
-    msg: Type.String(),
-    input: Type.Unknown(),
-    ctx: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    type: Type.String({ description: 'What programs tell the mistake by.' }),
+    loc: described(
+      Type.Array(Type.Union([Type.String(), Type.Integer()])),
+      'Where the mistake is: `path`, `query`, `header` or `body`, and the way from there.',
+    ),
+    msg: Type.String({ description: 'The mistake, in words.' }),
+    input: Type.Unknown({ description: 'What was sent there.' }),
+    ctx: Type.Optional(
+      described(Type.Record(Type.String(), Type.Unknown()), 'What the value was held against.'),
+    ),
   },
-  { $id: 'ValidationError' },
+  { $id: 'ValidationError', description: 'One mistake of a request.' },
 );
 
 export const HTTPValidationError = Type.Object(
-  { detail: Type.Array(ValidationError) },
-  { $id: 'HTTPValidationError' },
+  { detail: Type.Array(ValidationError, { description: 'Every mistake of the request.' }) },
+  { $id: 'HTTPValidationError', description: 'A request that fails validation.' },
 );
 
 /** The refusals that mean the same wherever they are answered. */
@@ -34,7 +45,7 @@ const ERRORS = {
   409: 'Something of that name exists, or the present state does not allow it.',
   413: 'The body is too large.',
   415: 'The body is of another media type.',
-  422: 'Validation error.',
+  422: 'The request fails validation; every mistake is told.',
   429: 'Too many requests.',
   502: 'A model failed.',
   503: 'A backing service is not available; a retry makes sense after `Retry-After` seconds.',

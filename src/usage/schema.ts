@@ -4,12 +4,14 @@ import { type Static, Type } from '@sinclair/typebox';
 import { parseDateTime } from '../core/date-time.ts';
 import { pageOf } from '../http/paging.ts';
 import { Parsed, type ParseOutcome } from '../http/parsed.ts';
-import { HTTPValidationError } from '../http/schemas.ts';
+import { described, HTTPValidationError } from '../http/schemas.ts';
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SUMMARY_SIZE_DEFAULT, SUMMARY_SIZE_MAX } from './limits.ts';
 import { GROUPINGS } from './store/summaries.ts';
 import type { Bound } from './window.ts';
 
-export const InWorkspace = Type.Object({ workspace_id: Type.String() });
+export const InWorkspace = Type.Object({
+  workspace_id: Type.String({ description: 'The workspace whose events they are.' }),
+});
 
 const Authorization = Type.Optional(
   Type.String({ description: 'The API key, with or without `Bearer `; or the header of this name.' }),
@@ -20,7 +22,7 @@ export const KeyQuery = Type.Object({ authorization: Authorization });
 /** A bound of a window; without a zone it is UTC. */
 const bound = (description: string) =>
   Type.Optional(
-    Parsed<Bound>(parseBound, { description: `${description}, \`YYYY-MM-DD HH:MM:SS.mmm\`; inclusive` }),
+    Parsed<Bound>(parseBound, { description: `${description}, \`YYYY-MM-DD HH:MM:SS.mmm\`; inclusive.` }),
   );
 
 /** Of the years that have four digits. */
@@ -48,50 +50,53 @@ const Window = {
 export const MetricQuery = Type.Object({
   ...Window,
   authorization: Authorization,
-  cursor: Type.Optional(Type.String({ description: 'A page that another answer named; blank: the first' })),
+  cursor: Type.Optional(Type.String({ description: 'A page that another answer named; blank: the first.' })),
   size: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: PAGE_SIZE_MAX,
-      description: `Metrics in a page; default ${PAGE_SIZE_DEFAULT}`,
+      description: `Metrics in a page; default ${PAGE_SIZE_DEFAULT}.`,
     }),
   ),
-  include_total: Type.Optional(Type.Boolean({ description: 'Whether to count the window' })),
+  include_total: Type.Optional(Type.Boolean({ description: 'Whether to count the window.' })),
 });
 
 export const SummaryQuery = Type.Object({
   ...Window,
   authorization: Authorization,
   type: Type.Optional(
-    Type.String({ minLength: 1, description: 'Types that are this, or begin with it and a dot' }),
+    Type.String({ minLength: 1, description: 'Types that are this, or begin with it and a dot.' }),
   ),
   group_by: Type.Union(
     GROUPINGS.map((grouping) => Type.Literal(grouping)),
-    { default: 'type', description: 'What a row of the answer stands for' },
+    { default: 'type', description: 'What a row of the answer stands for.' },
   ),
   size: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: SUMMARY_SIZE_MAX,
-      description: `Groups in a page; default ${SUMMARY_SIZE_DEFAULT}`,
+      description: `Groups in a page; default ${SUMMARY_SIZE_DEFAULT}.`,
     }),
   ),
-  cursor: Type.Optional(Type.String({ description: '`next_page` of the page before; blank: the first' })),
+  cursor: Type.Optional(Type.String({ description: '`next_page` of the page before; blank: the first.' })),
 });
 
 const MetricEvent = Type.Object(
   {
-    specversion: Type.String(),
-    type: Type.String(),
-    event_id: Type.String(),
-    time: Type.String({ description: 'UTC, ISO 8601 without a zone' }),
-    source: Type.String(),
-    subject: Type.String(),
-    data: Type.Record(Type.String(), Type.Unknown()),
-    id: Type.String({ format: 'uuid' }),
-    workspace_id: Type.String(),
-    created_at: Type.String({ description: 'UTC, ISO 8601 without a zone' }),
-    updated_at: Type.String({ description: 'UTC, ISO 8601 without a zone' }),
+    specversion: Type.String({ description: 'The version of CloudEvents.' }),
+    type: Type.String({ description: 'The dotted name of what happened.' }),
+    event_id: Type.String({ description: 'The identifier that the source has given the event.' }),
+    time: Type.String({ description: 'UTC, ISO 8601 without a zone.' }),
+    source: Type.String({ description: 'The application that tells of it.' }),
+    subject: Type.String({ description: 'Who did it; empty where nobody is named.' }),
+    data: described(
+      Type.Record(Type.String(), Type.Unknown()),
+      'What belongs to the type; `value` is always there.',
+    ),
+    id: Type.String({ format: 'uuid', description: 'The identifier of the stored event.' }),
+    workspace_id: Type.String({ description: 'The workspace of the event.' }),
+    created_at: Type.String({ description: 'UTC, ISO 8601 without a zone.' }),
+    updated_at: Type.String({ description: 'UTC, ISO 8601 without a zone.' }),
   },
   {
     $id: 'MetricEvent',
@@ -104,92 +109,113 @@ const nullableText = (description: string) => Type.Union([Type.String(), Type.Nu
 
 export const MetricPage = Type.Object(
   {
-    items: Type.Array(MetricEvent),
+    items: described(Type.Array(MetricEvent), 'The events of this page, in order of storage.'),
     total: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'Metrics in the window, where it was asked for',
+      description: 'Metrics in the window, where it was asked for.',
     }),
-    current_page: Type.String({ description: 'Cursor of this page' }),
-    current_page_backwards: Type.String({ description: 'Cursor of this page, read backwards from its end' }),
-    previous_page: nullableText('Cursor of the page before; null when there is none'),
-    next_page: nullableText('Cursor of the next page; null when there is none'),
+    current_page: Type.String({ description: 'Cursor of this page.' }),
+    current_page_backwards: Type.String({ description: 'Cursor of this page, read backwards from its end.' }),
+    previous_page: nullableText('Cursor of the page before; null when there is none.'),
+    next_page: nullableText('Cursor of the next page; null when there is none.'),
   },
-  { $id: 'MetricPage' },
+  { $id: 'MetricPage', description: 'A page of usage events.' },
 );
 
 export const CloudEvent = Type.Object(
   {
-    specversion: Type.Literal('1.0'),
-    id: Type.String({ minLength: 1 }),
-    source: Type.String({ minLength: 1 }),
-    type: Type.String({ minLength: 1 }),
-    subject: Type.Optional(Type.String()),
-    time: Type.Optional(Type.String({ format: 'date-time' })),
-    data: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    specversion: described(Type.Literal('1.0'), 'The version of CloudEvents.'),
+    id: Type.String({
+      minLength: 1,
+      description: 'The identifier; the same source and id again are the same event.',
+    }),
+    source: Type.String({ minLength: 1, description: 'The application that tells of it.' }),
+    type: Type.String({ minLength: 1, description: 'The dotted name of what happened.' }),
+    subject: Type.Optional(Type.String({ description: 'Who did it.' })),
+    time: Type.Optional(Type.String({ format: 'date-time', description: 'When it happened; absent: now.' })),
+    data: Type.Optional(described(Type.Record(Type.String(), Type.Unknown()), 'What belongs to the type.')),
   },
-  { $id: 'CloudEvent', additionalProperties: true },
+  {
+    $id: 'CloudEvent',
+    description: 'A usage event as a CloudEvent 1.0; extension attributes may stand beside the rest.',
+    additionalProperties: true,
+  },
 );
 
 export const Ingested = Type.Object(
   {
-    accepted: Type.Integer({ minimum: 0 }),
-    rejected: Type.Integer({ minimum: 0 }),
-    results: Type.Array(
-      Type.Object({
-        index: Type.Integer({ minimum: 0 }),
-        id: nullableText("The event's own id"),
-        status: Type.Union([Type.Literal('accepted'), Type.Literal('rejected')]),
-        error: Type.Optional(Type.String()),
-      }),
+    accepted: Type.Integer({ minimum: 0, description: 'How many were accepted, and are durable.' }),
+    rejected: Type.Integer({ minimum: 0, description: 'How many were refused.' }),
+    results: described(
+      Type.Array(
+        Type.Object({
+          index: Type.Integer({ minimum: 0 }),
+          id: nullableText("The event's own id."),
+          status: Type.Union([Type.Literal('accepted'), Type.Literal('rejected')]),
+          error: Type.Optional(Type.String()),
+        }),
+      ),
+      'What became of each, in the order in which they were sent.',
     ),
   },
-  { $id: 'IngestedEvents' },
+  { $id: 'IngestedEvents', description: 'What became of the events.' },
 );
 
 /** Events that are all wrong are told of as any mistake is, and each on its own besides. */
 export const NothingIngested = Type.Object(
   { ...HTTPValidationError.properties, ...Type.Partial(Ingested).properties },
-  { $id: 'NothingIngested' },
+  { $id: 'NothingIngested', description: 'Events of which none is right.' },
 );
 
 const Sums = {
-  events: Type.Integer({ minimum: 0, description: 'How many' }),
-  value: Type.Number({ description: 'Sum of `data.value`, where that is a number' }),
+  events: Type.Integer({ minimum: 0, description: 'How many.' }),
+  value: Type.Number({ description: 'Sum of `data.value`, where that is a number.' }),
 };
 
 export const Summary = Type.Object(
   {
-    group_by: Type.String(),
-    items: Type.Array(Type.Object({ key: Type.String(), ...Sums })),
-    total: Type.Object(Sums),
-    next_page: nullableText('Cursor of the next page; null when there is none'),
+    group_by: Type.String({ description: 'What a row stands for.' }),
+    items: described(Type.Array(Type.Object({ key: Type.String(), ...Sums })), 'The sums of each group.'),
+    total: described(Type.Object(Sums), 'The sums of all groups.'),
+    next_page: nullableText('Cursor of the next page; null when there is none.'),
   },
-  { $id: 'MetricSummary' },
+  { $id: 'MetricSummary', description: 'Sums of usage events.' },
 );
 
 export const DeadLetterRead = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
-    created_at: Type.String({ format: 'date-time' }),
-    reason: Type.String({ description: 'Why the database refused it' }),
-    event: Type.Object({
-      event_id: Type.String(),
-      source: Type.String(),
-      type: Type.String(),
-      subject: Type.String(),
-      time: Type.String(),
-      data: Type.String({ description: 'Its JSON text, at most the first 4,096 characters' }),
-    }),
+    id: Type.String({ format: 'uuid', description: 'The identifier of the dead letter.' }),
+    created_at: Type.String({ format: 'date-time', description: 'When the database refused it.' }),
+    reason: Type.String({ description: 'Why the database refused it.' }),
+    event: Type.Object(
+      {
+        event_id: Type.String({ description: 'The identifier that the source has given the event.' }),
+        source: Type.String({ description: 'The application that tells of it.' }),
+        type: Type.String({ description: 'The dotted name of what happened.' }),
+        subject: Type.String({ description: 'Who did it.' }),
+        time: Type.String({ description: 'When it happened.' }),
+        data: Type.String({ description: 'Its JSON text, at most the first 4,096 characters.' }),
+      },
+      { description: 'The event itself.' },
+    ),
   },
-  { $id: 'DeadLetter' },
+  { $id: 'DeadLetter', description: 'An event that was accepted, and that the database refused.' },
 );
 export type DeadLetterRead = Static<typeof DeadLetterRead>;
 export const DeadLetterPage = pageOf(DeadLetterRead, 'DeadLetterPage');
 
 export const DeadLetterSelection = Type.Object(
-  { ids: Type.Optional(Type.Array(Type.String({ format: 'uuid' }), { minItems: 1, maxItems: 1000 })) },
-  { $id: 'DeadLetterSelection' },
+  {
+    ids: Type.Optional(
+      Type.Array(Type.String({ format: 'uuid' }), {
+        minItems: 1,
+        maxItems: 1000,
+        description: 'Which ones; absent: as the operation says.',
+      }),
+    ),
+  },
+  { $id: 'DeadLetterSelection', description: 'Which dead letters are meant.' },
 );
 export const DeadLetterCount = Type.Object(
-  { count: Type.Integer({ minimum: 0 }) },
-  { $id: 'DeadLetterCount' },
+  { count: Type.Integer({ minimum: 0, description: 'How many.' }) },
+  { $id: 'DeadLetterCount', description: 'How many dead letters it were.' },
 );

@@ -196,6 +196,69 @@ describe('the OpenAPI document', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('describes each operation, parameter, answer, schema and member of a schema', () => {
+    const said = (thing: object): boolean =>
+      /\w{2}/.test((thing as { description?: string }).description ?? '');
+    const undescribed = operations().flatMap(({ name, operation }) => [
+      ...(said(operation) ? [] : [name]),
+      ...(operation.parameters ?? []).filter((each) => !said(each)).map((each) => `${name} ${each.name}`),
+      ...Object.entries(operation.responses).flatMap(([status, each]) =>
+        said(each) ? [] : [`${name} ${status}`],
+      ),
+    ]);
+    type Schema = { properties?: Record<string, object> };
+    const schemas = Object.entries(document.components.schemas as Record<string, Schema>);
+    for (const [name, schema] of schemas) {
+      if (!said(schema)) undescribed.push(name);
+      for (const [member, property] of Object.entries(schema.properties ?? {})) {
+        const members = (property as { anyOf?: object[] }).anyOf ?? [property];
+        const told = [property, ...members].some((each) => '$ref' in each || said(each));
+        if (!told) undescribed.push(`${name}.${member}`);
+      }
+    }
+    expect(undescribed).toEqual([]);
+  });
+
+  test('lists the refusals that every operation of its kind can answer', () => {
+    const listed = ({ operation }: Described, statuses: string[]) =>
+      statuses.every((status) => operation.responses[status] !== undefined);
+    const invalid = ({ operation }: Described) =>
+      operation.responses['422'] !== undefined || operation.responses['400'] !== undefined;
+    expect(
+      breaking((each) => (each.operation.security ?? []).length === 0 || listed(each, ['401', '503'])),
+    ).toEqual([]);
+    expect(
+      breaking(
+        (each) =>
+          (each.operation.security ?? []).length === 0 ||
+          !each.path.includes('{workspace_id}') ||
+          listed(each, ['403']),
+      ),
+    ).toEqual([]);
+    expect(
+      breaking((each) => each.operation.requestBody === undefined || listed(each, ['408', '413', '415'])),
+    ).toEqual([]);
+    expect(
+      breaking(
+        (each) => (each.operation.requestBody === undefined && !each.path.includes('{')) || invalid(each),
+      ),
+    ).toEqual([]);
+  });
+
+  test('labels each area with the version of the interface', () => {
+    const { tags } = document as unknown as {
+      tags: { name: string; 'x-version'?: string; description: string }[];
+    };
+    const versions = Object.fromEntries(tags.map((tag) => [tag.name, tag['x-version']]));
+    expect(versions).toMatchObject({
+      ...{ documents: '1.0.0', models: '0.0.0', chat: 'v1', bots: 'v1', compute: 'v1' },
+    });
+    expect(versions['metrics']).toBeUndefined();
+    for (const { description, 'x-version': version } of tags) expect(description).toContain(version ?? '');
+    const used = new Set(operations().flatMap(({ operation }) => operation.tags));
+    expect(tags.map(({ name }) => name).toSorted()).toEqual([...used].toSorted());
+  });
+
   test('names the schemas as the interface does', () => {
     expect(Object.keys(document.components.schemas)).toEqual(
       expect.arrayContaining([
@@ -211,6 +274,14 @@ describe('the OpenAPI document', () => {
         'ChatappSpace',
         'ChatappThread',
         'ChatappSlashCommand',
+        'StatusEnum',
+        'Page_DocumentMetadataRead_',
+        'EmbeddingInSchema',
+        'EmbeddingOutSchema',
+        'EmbeddingDataOutSchema',
+        'ModelEnum',
+        'CreateChatSessionRequest',
+        'SendMessageRequestSchema',
       ]),
     );
   });

@@ -37,7 +37,7 @@ export function keyRoutes({ keys, requireWorkspace }: KeyRoutesDeps): Route[] {
         responses: withErrors(
           {
             200: {
-              description: 'A page of keys, without the keys themselves',
+              description: 'A page of keys, without the keys themselves.',
               schema: KeyPage,
               example: { items: [KEY_EXAMPLE], next_cursor: null },
             },
@@ -68,7 +68,7 @@ export function keyRoutes({ keys, requireWorkspace }: KeyRoutesDeps): Route[] {
         body: KeyCreate,
         bodyExample: KEY_CREATE_EXAMPLE,
         responses: withErrors(
-          { 201: { description: 'The key', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
+          { 201: { description: 'The key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
           [401, 403, 404, 413, 415, 422, 503],
         ),
       },
@@ -98,7 +98,7 @@ function keyItemRoutes(keys: Keys): Route[] {
         body: KeyPatch,
         bodyExample: { disabled: true },
         responses: withErrors(
-          { 200: { description: 'The changed key', schema: KeyRead, example: KEY_EXAMPLE } },
+          { 200: { description: 'The changed key.', schema: KeyRead, example: KEY_EXAMPLE } },
           [401, 403, 404, 413, 415, 422, 503],
         ),
       },
@@ -124,7 +124,7 @@ function keyItemRoutes(keys: Keys): Route[] {
         bodyExample: { grace_seconds: 3600 },
         bodyOptional: true,
         responses: withErrors(
-          { 201: { description: 'The new key', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
+          { 201: { description: 'The new key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
           [401, 403, 404, 409, 413, 415, 422, 503],
         ),
       },
@@ -143,7 +143,7 @@ function keyItemRoutes(keys: Keys): Route[] {
         description: 'From this answer on no request with the key is accepted.',
         parameters: KeyPath,
         query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Revoked; no content' } }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 204: { description: 'Revoked; no content.' } }, [401, 403, 404, 422, 503]),
       },
       async ({ principal, path }) => {
         await keys.revoke(principal, { workspaceId: path.workspace_id, keyId: path.key_id });

@@ -30,7 +30,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         bodyBytesMax: SESSION_BODY_BYTES_MAX,
         bodyExample: { key: 'atr_…' },
         responses: withErrors(
-          { 204: { description: 'Signed in; no content' } },
+          { 204: { description: 'Signed in; no content.' } },
           [401, 403, 413, 415, 422, 503],
         ),
       },
@@ -46,7 +46,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         summary: 'For whom a key, or a sign-in, speaks',
         description: 'Any key may ask this of itself, whatever its scopes.',
         responses: withErrors(
-          { 200: { description: 'The caller', schema: SessionRead, example: SESSION_EXAMPLE } },
+          { 200: { description: 'The caller.', schema: SessionRead, example: SESSION_EXAMPLE } },
           [401, 503],
         ),
       },
@@ -63,8 +63,9 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         events: ['auth.user.logout'],
         method: 'DELETE',
         summary: 'Sign out of the portal',
+        description: 'The answer removes the cookie.',
         responses: withErrors(
-          { 204: { description: 'Signed out, or not signed in at all; no content' } },
+          { 204: { description: 'Signed out, or not signed in at all; no content.' } },
           [503],
         ),
       },

@@ -30,7 +30,7 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         responses: withErrors(
           {
             200: {
-              description: 'A page of users',
+              description: 'A page of users.',
               schema: UserPage,
               example: { items: [USER_EXAMPLE], next_cursor: null },
             },
@@ -57,7 +57,7 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         body: UserCreate,
         bodyExample: { email: USER_EXAMPLE.email, name: USER_EXAMPLE.name },
         responses: withErrors(
-          { 201: { description: 'The user', ...USER } },
+          { 201: { description: 'The user.', ...USER } },
           [401, 403, 404, 409, 413, 415, 422, 503],
         ),
       },
@@ -74,13 +74,13 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         method: 'PATCH',
         path: ITEM,
         summary: "Change a person's e-mail or name",
-        description: `Fields that the body does not name stay as they are; a name of null clears it. ${OF_OPERATORS}`,
+        description: `Fields that the body does not name stay as they are; a name of null clears it. ${OF_OPERATORS}.`,
         parameters: UserPath,
         query: Type.Object({}),
         body: UserPatch,
         bodyExample: { name: USER_EXAMPLE.name },
         responses: withErrors(
-          { 200: { description: 'The changed user', ...USER } },
+          { 200: { description: 'The changed user.', ...USER } },
           [401, 403, 404, 409, 413, 415, 422, 503],
         ),
       },
@@ -101,7 +101,7 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         description: OF_OPERATORS,
         parameters: UserPath,
         query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Deleted; no content' } }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 204: { description: 'Deleted; no content.' } }, [401, 403, 404, 422, 503]),
       },
       async ({ principal, path }) => {
         await users.delete(principal, { workspaceId: path.workspace_id, userId: path.user_id });

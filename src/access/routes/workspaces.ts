@@ -24,7 +24,7 @@ export function workspaceRoutes(workspaces: Workspaces): Route[] {
         responses: withErrors(
           {
             200: {
-              description: 'A page of workspaces',
+              description: 'A page of workspaces.',
               schema: WorkspacePage,
               example: { items: [WORKSPACE_EXAMPLE], next_cursor: null },
             },
@@ -47,7 +47,7 @@ export function workspaceRoutes(workspaces: Workspaces): Route[] {
         body: WorkspaceCreate,
         bodyExample: { id: WORKSPACE_EXAMPLE.id, name: WORKSPACE_EXAMPLE.name },
         responses: withErrors(
-          { 201: { description: 'The workspace', schema: WorkspaceRead, example: WORKSPACE_EXAMPLE } },
+          { 201: { description: 'The workspace.', schema: WorkspaceRead, example: WORKSPACE_EXAMPLE } },
           [401, 403, 409, 413, 415, 422, 503],
         ),
       },

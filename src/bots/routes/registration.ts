@@ -36,7 +36,7 @@ export function registrationRoutes(registration: Registration): Route[] {
         responses: withErrors(
           {
             200: {
-              description: 'A page of bots',
+              description: 'A page of bots.',
               schema: BotPage,
               example: { items: [BOT_EXAMPLE], next_cursor: null },
             },
@@ -53,7 +53,7 @@ export function registrationRoutes(registration: Registration): Route[] {
         id: 'bots.read',
         method: 'GET',
         summary: 'Read a bot',
-        responses: withErrors({ 200: { description: 'The bot', ...BOT } }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 200: { description: 'The bot.', ...BOT } }, [401, 403, 404, 422, 503]),
       },
       async ({ path }) => reply(200, await registration.read(toReference(path))),
     ),
@@ -70,7 +70,7 @@ export function registrationRoutes(registration: Registration): Route[] {
         body: BotPut,
         bodyExample: BOT_PUT_EXAMPLE,
         responses: withErrors(
-          { 200: { description: 'The bot', ...BOT } },
+          { 200: { description: 'The bot.', ...BOT } },
           [401, 403, 404, 413, 415, 422, 503],
         ),
       },
@@ -84,7 +84,7 @@ export function registrationRoutes(registration: Registration): Route[] {
         method: 'DELETE',
         summary: 'Remove a bot',
         description: 'Its conversations stay.',
-        responses: withErrors({ 204: { description: 'Removed; no content' } }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 204: { description: 'Removed; no content.' } }, [401, 403, 404, 422, 503]),
       },
       async ({ path }) => {
         await registration.delete(toReference(path));

@@ -50,7 +50,7 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
       responses: withErrors(
         {
           200: {
-            description: "The bot's message; `{}` for events that need none",
+            description: "The bot's message; `{}` for events that need none.",
             schema: Type.Union([ChatappReply, ChatappAddOnReply]),
             example: { text: 'It is in the folder of the board.' },
           },

@@ -30,7 +30,7 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         responses: withErrors(
           {
             200: {
-              description: 'A page of agents',
+              description: 'A page of agents.',
               schema: AgentPage,
               example: { items: [AGENT_EXAMPLE], next_cursor: null },
             },
@@ -56,7 +56,7 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         summary: 'An agent',
         parameters: AgentPath,
         query: Type.Object({}),
-        responses: withErrors({ 200: { description: 'The agent', ...AGENT } }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 200: { description: 'The agent.', ...AGENT } }, [401, 403, 404, 422, 503]),
       },
       async ({ path }) => reply(200, await agents.read(toReference(path))),
     ),
@@ -73,7 +73,7 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         body: AgentWrite,
         bodyExample: AGENT_WRITE_EXAMPLE,
         responses: withErrors(
-          { 200: { description: 'The agent', ...AGENT } },
+          { 200: { description: 'The agent.', ...AGENT } },
           [401, 403, 404, 413, 415, 422, 503],
         ),
       },
@@ -89,7 +89,7 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         description: "Its sessions go on with the workspace's default.",
         parameters: AgentPath,
         query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Deleted; no content' } }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 204: { description: 'Deleted; no content.' } }, [401, 403, 404, 422, 503]),
       },
       async ({ path }) => {
         await agents.delete(toReference(path));

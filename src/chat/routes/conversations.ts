@@ -54,7 +54,11 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
         bodyExample: SESSION_CREATE_EXAMPLE,
         responses: withErrors(
           {
-            200: { description: 'The session', schema: ChatSessionCreated, example: SESSION_CREATED_EXAMPLE },
+            200: {
+              description: 'The session.',
+              schema: ChatSessionCreated,
+              example: SESSION_CREATED_EXAMPLE,
+            },
           },
           [401, 403, 413, 415, 422, 503],
         ),

@@ -36,7 +36,7 @@ export function messageRoutes(messages: ReturnType<typeof createMessages>): Rout
         responses: withErrors(
           {
             201: {
-              description: 'What was stored',
+              description: 'What was stored.',
               schema: FeedbackRead,
               example: { message_id: MESSAGE_EXAMPLE.message_id, ...FEEDBACK_EXAMPLE },
             },
@@ -61,7 +61,7 @@ export function messageRoutes(messages: ReturnType<typeof createMessages>): Rout
         description: 'What follows them stays. The same message of the channel again is 404.',
         parameters: MessagePath,
         query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Deleted; no content' } }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 204: { description: 'Deleted; no content.' } }, [401, 403, 404, 422, 503]),
       },
       async ({ path, principal }) => {
         await messages.delete(toReference({ path, principal }), { subject: principal.email });

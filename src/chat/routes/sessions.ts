@@ -53,7 +53,7 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         responses: withErrors(
           {
             200: {
-              description: 'A page of sessions',
+              description: 'A page of sessions.',
               schema: ChatSessionPage,
               example: { items: [SESSION_EXAMPLE], next_cursor: null },
             },
@@ -79,7 +79,7 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         body: TitlePatch,
         bodyExample: { title: SESSION_EXAMPLE.title },
         responses: withErrors(
-          { 200: { description: 'The session', schema: ChatSession, example: SESSION_EXAMPLE } },
+          { 200: { description: 'The session.', schema: ChatSession, example: SESSION_EXAMPLE } },
           [401, 403, 404, 413, 415, 422, 503],
         ),
       },
@@ -103,7 +103,7 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         description: 'The same five keys make a new session.',
         parameters: SessionPath,
         query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Deleted; no content' } }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 204: { description: 'Deleted; no content.' } }, [401, 403, 404, 422, 503]),
       },
       async ({ path, principal }) => {
         await sessions.delete(toReference({ path, principal }), { subject: principal.email });
@@ -124,7 +124,7 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         responses: withErrors(
           {
             200: {
-              description: 'A page of messages',
+              description: 'A page of messages.',
               schema: ChatMessagePage,
               example: { items: [MESSAGE_EXAMPLE], next_cursor: null },
             },
@@ -151,7 +151,7 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         body: AgentMessageCreate,
         bodyExample: { message: PERSON_MESSAGE_EXAMPLE.message, agent_id: PERSON_MESSAGE_EXAMPLE.agent_id },
         responses: withErrors(
-          { 201: { description: 'The message', schema: ChatMessage, example: PERSON_MESSAGE_EXAMPLE } },
+          { 201: { description: 'The message.', schema: ChatMessage, example: PERSON_MESSAGE_EXAMPLE } },
           [401, 403, 404, 413, 415, 422, 503],
         ),
       },

@@ -15,7 +15,7 @@ export const documentAnswer = (description: string) => ({
   example: DOCUMENT_EXAMPLE,
 });
 
-export const removed = { 204: { description: 'Done; no content' } };
+export const removed = { 204: { description: 'Done; no content.' } };
 
 /** One document as an answer. */
 export type Answer = (status: number, document: Document) => Response;

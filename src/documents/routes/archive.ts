@@ -29,7 +29,7 @@ export function archiveRoutes({ archive, unarchive, lists, answer, bucket }: Arc
         parameters: schema.ByFileName,
         query: schema.NoQuery,
         responses: withErrors(
-          { 200: documentAnswer('The archived document') },
+          { 200: documentAnswer('The archived document.') },
           [401, 403, 404, 409, 422, 503],
         ),
       },
@@ -46,7 +46,7 @@ export function archiveRoutes({ archive, unarchive, lists, answer, bucket }: Arc
         query: schema.ArchiveQuery,
         responses: withErrors(
           {
-            200: { description: 'Archived documents', schema: schema.ArchiveList, example: ARCHIVE_EXAMPLE },
+            200: { description: 'Archived documents.', schema: schema.ArchiveList, example: ARCHIVE_EXAMPLE },
           },
           [401, 403, 422, 503],
         ),
@@ -66,7 +66,7 @@ export function archiveRoutes({ archive, unarchive, lists, answer, bucket }: Arc
         parameters: schema.ByFile,
         query: schema.NoQuery,
         responses: withErrors(
-          { 200: documentAnswer('The un-archived document') },
+          { 200: documentAnswer('The un-archived document.') },
           [401, 403, 404, 409, 422, 503],
         ),
       },

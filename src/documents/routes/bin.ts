@@ -49,7 +49,7 @@ export function binRoutes({ bin, restore, purge, lists, answer, bucket }: BinRou
         parameters: schema.InWorkspace,
         query: schema.TrashQuery,
         responses: withErrors(
-          { 200: { description: 'Binned documents', schema: schema.TrashList, example: TRASH_EXAMPLE } },
+          { 200: { description: 'Binned documents.', schema: schema.TrashList, example: TRASH_EXAMPLE } },
           [401, 403, 422, 503],
         ),
       },
@@ -85,7 +85,7 @@ export function binRoutes({ bin, restore, purge, lists, answer, bucket }: BinRou
         summary: 'Take a document out of the bin',
         parameters: schema.ByFileId,
         query: schema.NoQuery,
-        responses: withErrors({ 200: documentAnswer('The restored document') }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 200: documentAnswer('The restored document.') }, [401, 403, 404, 422, 503]),
       },
       async ({ principal, path }) => answer(200, await restore(toViewer(principal), path.file_id)),
     ),

@@ -25,7 +25,7 @@ export function metadataRoutes({ detail, patch, answer }: MetadataRoutesDeps): R
         summary: "Read a document's metadata, by id or name",
         parameters: schema.ByDocument,
         query: schema.NoQuery,
-        responses: withErrors({ 200: documentAnswer('The document') }, [401, 403, 404, 422, 503]),
+        responses: withErrors({ 200: documentAnswer('The document.') }, [401, 403, 404, 422, 503]),
       },
       async ({ principal, path }) => answer(200, await detail(toViewer(principal), path.document)),
     ),
@@ -45,7 +45,7 @@ export function metadataRoutes({ detail, patch, answer }: MetadataRoutesDeps): R
         body: schema.DocumentMetadataPatch,
         bodyExample: METADATA_EXAMPLE,
         responses: withErrors(
-          { 200: documentAnswer('The changed document') },
+          { 200: documentAnswer('The changed document.') },
           [401, 403, 404, 409, 413, 415, 422, 503],
         ),
       },

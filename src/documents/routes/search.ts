@@ -28,7 +28,7 @@ export function searchRoutes({ search, bucket }: SearchRoutesDeps): Route[] {
         responses: withErrors(
           {
             200: {
-              description: 'One page of what was found',
+              description: 'One page of what was found.',
               schema: DocumentPage,
               example: { items: [DOCUMENT_EXAMPLE], total: 1, page: 1, size: 50, pages: 1 },
             },

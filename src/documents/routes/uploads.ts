@@ -33,7 +33,7 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
         query: schema.PresignQuery,
         responses: withErrors(
           {
-            201: { description: 'Descriptor', schema: schema.UploadDescriptor, example: DESCRIPTOR_EXAMPLE },
+            201: { description: 'Descriptor.', schema: schema.UploadDescriptor, example: DESCRIPTOR_EXAMPLE },
           },
           [401, 403, 422, 503],
         ),
@@ -66,7 +66,7 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
           document_metadata: METADATA_EXAMPLE,
         },
         responses: withErrors(
-          { 201: documentAnswer('The document') },
+          { 201: documentAnswer('The document.') },
           [401, 403, 404, 409, 413, 415, 422, 503],
         ),
       },
@@ -82,7 +82,7 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
         parameters: schema.ByFileId,
         query: schema.DownloadQuery,
         responses: withErrors(
-          { 200: { description: 'The URL', schema: Type.String(), example: DOWNLOAD_URL_EXAMPLE } },
+          { 200: { description: 'The URL.', schema: Type.String(), example: DOWNLOAD_URL_EXAMPLE } },
           [401, 403, 404, 422, 503],
         ),
       },

@@ -21,7 +21,7 @@ export function modelUsageRoutes(summarise: ReturnType<typeof createModelUsage>)
         parameters: WorkspacePath,
         query: ModelUsageQuery,
         responses: withErrors(
-          { 200: { description: 'The sums', schema: ModelUsageRead, example: MODEL_USAGE_EXAMPLE } },
+          { 200: { description: 'The sums.', schema: ModelUsageRead, example: MODEL_USAGE_EXAMPLE } },
           [401, 403, 422, 503],
         ),
       },

@@ -39,7 +39,7 @@ export function deadLetterRoutes(deadLetters: ReturnType<typeof createDeadLetter
         responses: withErrors(
           {
             200: {
-              description: 'A page',
+              description: 'A page.',
               schema: DeadLetterPage,
               example: { items: [DEAD_LETTER_EXAMPLE], next_cursor: null },
             },
@@ -60,7 +60,7 @@ export function deadLetterRoutes(deadLetters: ReturnType<typeof createDeadLetter
         summary: 'Send dead letters to the database again',
         description:
           'Those with the ids, without ids the oldest 1,000. One that is refused again becomes a new one.',
-        responses: counted('How many were sent'),
+        responses: counted('How many were sent.'),
       },
       async ({ path, body }) => reply(200, { count: await deadLetters.replay(path.workspace_id, body.ids) }),
     ),
@@ -73,7 +73,7 @@ export function deadLetterRoutes(deadLetters: ReturnType<typeof createDeadLetter
         path: COLLECTION,
         summary: 'Delete dead letters for good',
         description: 'Those with the ids, without ids all of them.',
-        responses: counted('How many were deleted'),
+        responses: counted('How many were deleted.'),
       },
       async ({ path, body }) => reply(200, { count: await deadLetters.purge(path.workspace_id, body.ids) }),
     ),

@@ -50,7 +50,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         responses: withErrors(
           {
             200: {
-              description: 'A page',
+              description: 'A page.',
               schema: MetricPage,
               example: {
                 items: [METRIC_EXAMPLE],
@@ -103,7 +103,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         responses: withErrors(
           {
             202: {
-              description: 'Those that are accepted are durable',
+              description: 'Those that are accepted are durable.',
               schema: Ingested,
               example: {
                 accepted: 1,
@@ -111,7 +111,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
                 results: [{ index: 0, id: EVENT_EXAMPLE.id, status: 'accepted' }],
               },
             },
-            422: { description: 'None of them is right', schema: NothingIngested },
+            422: { description: 'None of them is right.', schema: NothingIngested },
           },
           [401, 403, 413, 415, 503],
         ),
@@ -140,7 +140,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         responses: withErrors(
           {
             200: {
-              description: 'Groups and their total',
+              description: 'Groups and their total.',
               schema: Summary,
               example: {
                 group_by: 'type',

@@ -22,6 +22,7 @@ type Media = { schema?: unknown; example?: unknown };
 type Response = { description: string; content?: Record<string, Media> };
 export type DescribedOperation = {
   operationId: string;
+  tags: string[];
   summary?: string;
   parameters?: { in: string; name: string; required?: boolean; schema: unknown }[];
   requestBody?: { content: Record<string, Media> };
