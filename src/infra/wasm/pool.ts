@@ -195,8 +195,12 @@ export function createPool(options: PoolOptions): Pool {
   };
 
   function laneFigures(lane: Lane): { waiting: number; running: number } {
-    const begun = [...tasks].filter((task) => task.begun && task.work.lane === lane).length;
-    return { waiting: lines[lane].length, running: begun };
+    const running =
+      lane === 'long'
+        ? // Also a thread that has not left yet what was cancelled: no other long work can begin there.
+          [...crew.members].filter(({ long }) => long !== 0).length
+        : [...tasks].filter((task) => task.begun && task.work.lane === lane).length;
+    return { waiting: lines[lane].length, running };
   }
 }
 
