@@ -1,5 +1,6 @@
 // `bun run admin …`: the operations of the administration on the command line, without HTTP.
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
@@ -20,9 +21,12 @@ import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDatabase } from './database.ts';
 import { createBucketMaintenance, createSearchMaintenance, readIdentity } from './documents/index.ts';
+import { openDataFolder } from './embedded/data-folder.ts';
+import { setAsideUnnamed } from './embedded/object-store/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
+import { objectStoreFolder } from './supervisor.ts';
 import { createUsage } from './usage/index.ts';
 
 /** Refused or failed; the message is one line. */
@@ -43,6 +47,7 @@ async function main(words: readonly string[]): Promise<void> {
     return;
   }
   const config = loadConfig(process.env);
+  if (typed.command.words.startsWith('object-store ')) return await maintainObjectStore(typed, config);
   const database = await openDatabase(config, log);
   try {
     const { sql } = database;
@@ -100,6 +105,22 @@ async function maintainSearch({ command, body, json }: Invocation, sql: Sql, con
       : await search.reindex();
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
   if (drift !== undefined) throw new Refused(drift);
+}
+
+/** The folder is this process's meanwhile: beside a running service it is refused. */
+async function maintainObjectStore({ json }: Invocation, config: Config): Promise<void> {
+  const directory = objectStoreFolder(config);
+  if (!existsSync(directory))
+    throw new SettingsError(
+      `DATA_DIR: ${JSON.stringify(config.dataDir)} holds no object store; set the folder that the service runs on`,
+    );
+  const folder = openDataFolder(config.dataDir);
+  try {
+    const report = { set_aside: await setAsideUnnamed(directory, config.documents.uploadRetentionSeconds) };
+    await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
+  } finally {
+    folder.close();
+  }
 }
 
 async function maintainBucket({ command, json }: Invocation, sql: Sql): Promise<void> {

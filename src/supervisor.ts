@@ -17,7 +17,10 @@ export type Backing = {
   stop(): Promise<void>;
 };
 
-const OBJECT_STORE = 'object-store';
+/** Where the embedded store is, or would be. */
+export const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
+  join(dataDir, 'object-store');
+
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
 const CONNECTIONS_PER_PROCESS = 36;
@@ -92,7 +95,7 @@ async function startEmbeddedObjects(
   config: Config,
   log: Logger,
 ): Promise<{ settings: S3Settings; close(): Promise<void> }> {
-  const directory = join(config.dataDir, OBJECT_STORE);
+  const directory = objectStoreFolder(config);
   const identity = readIdentity(`${directory}.json`, log) ?? { secretAccessKey: randomBase62(30), port: 0 };
   const options = {
     directory,
@@ -101,6 +104,7 @@ async function startEmbeddedObjects(
     accessKeyId: 'atrium',
     secretAccessKey: identity.secretAccessKey,
     corsOrigins: config.server.corsOrigins,
+    retentionSeconds: config.documents.uploadRetentionSeconds,
   };
   const fixedPort = config.objects.embeddedPort;
   const store =

@@ -1,5 +1,5 @@
 // The commands: operations of the interface, where what an option may hold is the operation's to say, and work on
-// search and the bucket that only the command line offers.
+// search, the bucket and the embedded store that only the command line offers.
 
 import { WORKSPACE_NAME_FORM } from '../access/index.ts';
 import type { OptionName, Place } from './options.ts';
@@ -215,6 +215,14 @@ export const COMMANDS: readonly Command[] = [
     operation: 'bucket.adopt',
     meaning:
       "make the bucket this database's as it is; objects without a record in it are swept from then on",
+    required: [],
+    optional: [],
+  },
+  {
+    words: 'object-store set-aside',
+    operation: 'object-store.set-aside',
+    meaning:
+      'of the embedded store, while the service is stopped: set aside the files that its catalogue does not name',
     required: [],
     optional: [],
   },

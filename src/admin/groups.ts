@@ -32,5 +32,9 @@ export const GROUPS: Readonly<Record<string, { meaning: string; example: string 
     meaning: 'whose objects the bucket holds, after a restored backup or a mistake',
     example: 'bucket show',
   },
+  'object-store': {
+    meaning: 'the embedded object store, after a copy that went wrong',
+    example: 'object-store set-aside',
+  },
   search: { meaning: 'what searches are answered from', example: 'search verify --repair' },
 };

@@ -176,17 +176,20 @@ test('every command is of a group, and the example of each group is understood',
   }
 });
 
-test(
-  'a folder without a database is refused in one line, and nothing is made there',
-  async () => {
+test.each([
+  ['workspaces list', 'database'],
+  ['object-store set-aside', 'object store'],
+])(
+  '%s is refused in one line in a folder without a %s, and nothing is made there',
+  async (words, what) => {
     const folder = mkdtempSync(join(tmpdir(), 'atrium-admin-'));
-    const child = Bun.spawn([process.execPath, ADMIN, 'workspaces', 'list'], {
+    const child = Bun.spawn([process.execPath, ADMIN, ...words.split(' ')], {
       env: { PATH: process.env['PATH'], DATA_DIR: folder },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     expect(await child.exited).toBe(2);
     expect(await new Response(child.stderr).text()).toMatch(
-      /^admin: DATA_DIR: ".*" holds no database; .*\n$/,
+      new RegExp(`^admin: DATA_DIR: ".*" holds no ${what}; .*\n$`),
     );
     expect(readdirSync(folder)).toEqual([]);
     rmSync(folder, { recursive: true });

@@ -28,7 +28,7 @@ let embedded: Awaited<ReturnType<typeof startObjectStore>>;
 let objects: ObjectStore;
 beforeAll(async () => {
   database = await testDatabase();
-  const place = { directory: folder, host: '127.0.0.1', port: 0, corsOrigins: [] };
+  const place = { directory: folder, host: '127.0.0.1', port: 0, corsOrigins: [], retentionSeconds: 86_400 };
   embedded = await startObjectStore({ ...place, ...credentials }, console);
   const { endpoint } = embedded;
   const bucket = { bucket: 'atrium', endpoint, publicEndpoint: endpoint, formProfile: 'standard' } as const;

@@ -39,6 +39,7 @@ beforeAll(async () => {
       accessKeyId: 'sweep',
       secretAccessKey: 'sweep-secret',
       corsOrigins: [],
+      retentionSeconds: 86_400,
     },
     console,
   );

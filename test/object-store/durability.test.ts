@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   CreateBucketCommand,
@@ -88,7 +88,7 @@ test('killed in the middle of uploads, it keeps every one it answered, no half o
   }
 }, 30_000);
 
-test('at its start it removes what no object names', async () => {
+test('at its start it removes half uploads, and sets aside what no object names', async () => {
   const own = await createDirectory();
   const first = await startStore(storeOptions(own));
   const client = createClient(first.endpoint);
@@ -100,6 +100,7 @@ test('at its start it removes what no object names', async () => {
   await writeFile(join(own, 'blobs', 'orphan'), 'whole, but never named');
   const second = await startStore(storeOptions(own));
   expect(await countFiles(own)).toEqual({ staging: 0, blobs: 1 });
+  expect(await readdir(join(own, 'aside'))).toEqual(['orphan']);
   const again = createClient(second.endpoint);
   const { Body } = await again.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'kept' }));
   expect(await Body?.transformToString()).toBe('kept');

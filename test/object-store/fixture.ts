@@ -27,11 +27,20 @@ export function createClient(endpoint: string, options: { secretAccessKey?: stri
 }
 
 export function storeOptions(directory: string) {
-  return { directory, host: '127.0.0.1', port: 0, region: REGION, corsOrigins: [], ...CREDENTIALS };
+  return {
+    directory,
+    host: '127.0.0.1',
+    port: 0,
+    region: REGION,
+    corsOrigins: [],
+    retentionSeconds: 86_400,
+    ...CREDENTIALS,
+  };
 }
 
 /** A store that reports a failure of its own fails the test. */
 const LOG = {
+  warn: () => undefined,
   error: (fields: object, message: string) => {
     throw new Error(`${message}: ${JSON.stringify(fields)}`);
   },

@@ -2,15 +2,17 @@
 //
 // A body streams into `staging/`, is flushed (fsync), moves into `blobs/` (rename) and that folder is
 // flushed in turn. A file in `blobs/` is therefore complete and on the disk, whatever happens; it becomes
-// an object only when the catalogue names it. What a crash leaves over is removed at the next start:
-// all of staging, and every blob that the catalogue does not name.
+// an object only when the catalogue names it. What a crash leaves over is dealt with at the next start: all of
+// staging is removed; a blob that the catalogue does not name moves into `aside/`, since it may be the catalogue
+// that is wrong. From there it comes back as soon as it is named again, and is removed after a while.
 import { openSync } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { createDigest, type DigestAlgorithm } from './checksums.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
+import { syncFolder, writeAll } from './snapshot.ts';
 
 export interface Content {
   readonly sizeBytes: number;
@@ -31,26 +33,49 @@ interface ReceiveOptions {
 }
 
 export interface Blobs {
-  /** Resolves when the content is on the disk. Throws EntityTooLarge, and what fill and check throw. */
-  receive(options: ReceiveOptions): Promise<Blob>;
+  /** Resolves when the content is on the disk; `announce` is told before a blob is there. Throws EntityTooLarge, and what fill and check throw. */
+  receive(options: ReceiveOptions, announce: (id: string) => void): Promise<Blob>;
   /** A file descriptor that the caller closes. It stays readable after the blob is removed. */
   open(id: string): number;
-  /** Never rejects: what can't be removed now is removed at the next start. */
-  remove(id: string): Promise<void>;
-  /** To be called before the first receive: drops what a crash left. */
-  recover(isNamed: (id: string) => boolean): Promise<void>;
+  /** Whether it is gone: never rejects, and what can't be removed now is found at the next start. */
+  remove(id: string): Promise<boolean>;
+  /** To be called before the first receive: tidies what a crash left. Throws TooManyUnnamed before it changes anything. */
+  recover(names: Names): Promise<Recovery>;
+  /** Removes what has been aside for longer. */
+  expire(retentionMs: number): Promise<void>;
   isEmpty(): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** What the catalogue says of blobs. */
+export interface Names {
+  isNamed(id: string): boolean;
+  /** Why it has no name is known: it was being written or removed. */
+  isPassing(id: string): boolean;
+  readonly unexplainedMax: number;
+}
+
+export interface Recovery {
+  readonly setAside: number;
+  readonly unexplained: number;
+  readonly returned: number;
+}
+
+export class TooManyUnnamed extends Error {
+  constructor(unnamed: number, all: number) {
+    super(`${unnamed} of ${all} files have no name in the catalogue`);
+  }
 }
 
 export async function openBlobs(directory: string): Promise<Blobs> {
   const staging = join(directory, 'staging');
   const kept = join(directory, 'blobs');
-  for (const folder of [staging, kept]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  const aside = join(directory, 'aside');
+  for (const folder of [staging, kept, aside]) await mkdir(folder, { recursive: true, mode: 0o700 });
   const keptFolder = await open(kept, 'r');
   const collectGarbage = createCollector();
 
-  async function receive(options: ReceiveOptions): Promise<Blob> {
+  async function receive(options: ReceiveOptions, announce: (id: string) => void): Promise<Blob> {
     const id = crypto.randomUUID();
     const path = join(staging, id);
     const file = await open(path, 'wx', 0o600);
@@ -59,6 +84,7 @@ export async function openBlobs(directory: string): Promise<Blobs> {
       await options.fill(writer.sink);
       const content = writer.content();
       options.check(content);
+      announce(id);
       await rename(path, join(kept, id));
       await keptFolder.sync();
       return { id, ...content };
@@ -72,13 +98,41 @@ export async function openBlobs(directory: string): Promise<Blobs> {
     }
   }
 
+  async function recover({ isNamed, isPassing, unexplainedMax }: Names): Promise<Recovery> {
+    const all = await readdir(kept);
+    const unnamed = all.filter((id) => !isNamed(id));
+    const unexplained = unnamed.filter((id) => !isPassing(id)).length;
+    if (unexplained > unexplainedMax) throw new TooManyUnnamed(unexplained, all.length);
+    for (const name of await readdir(staging)) await rm(join(staging, name), { force: true });
+    const returning = (await readdir(aside)).filter(isNamed);
+    for (const id of returning) await rename(join(aside, id), join(kept, id));
+    const now = new Date();
+    for (const id of unnamed) {
+      await utimes(join(kept, id), now, now);
+      await rename(join(kept, id), join(aside, id));
+    }
+    if (returning.length + unnamed.length > 0) {
+      await syncFolder(aside);
+      await keptFolder.sync();
+    }
+    return { setAside: unnamed.length, unexplained, returned: returning.length };
+  }
+
   return {
     receive,
     open: (id) => openSync(join(kept, id), 'r'),
-    remove: (id) => rm(join(kept, id), { force: true }).catch(() => undefined),
-    recover: async (isNamed) => {
-      for (const name of await readdir(staging)) await rm(join(staging, name), { force: true });
-      for (const name of await readdir(kept)) if (!isNamed(name)) await rm(join(kept, name), { force: true });
+    remove: (id) =>
+      rm(join(kept, id), { force: true }).then(
+        () => true,
+        () => false,
+      ),
+    recover,
+    expire: async (retentionMs) => {
+      const before = Date.now() - retentionMs;
+      for (const id of await readdir(aside)) {
+        const path = join(aside, id);
+        if ((await stat(path)).mtimeMs < before) await rm(path, { force: true });
+      }
     },
     isEmpty: async () => (await readdir(kept)).length === 0,
     close: () => keptFolder.close(),
@@ -138,15 +192,6 @@ function createWriter(
     }),
     settled: () => Promise.allSettled([writing, flush.running()]),
   };
-}
-
-/** A single write may take less than it was given. */
-async function writeAll(file: FileHandle, data: Buffer, position: number): Promise<void> {
-  let offset = 0;
-  while (offset < data.length) {
-    const { bytesWritten } = await file.write(data, offset, data.length - offset, position + offset);
-    offset += bytesWritten;
-  }
 }
 
 /** At most one flush at a time. A failed one is reported once by the kernel, so it is kept for the end. */

@@ -9,25 +9,10 @@
 // wait for the disk and a crash loses only a tail of whole commits. `durable()` then flushes the log
 // off the thread (many commits share a flush), and nobody is answered before it resolves. synchronous=FULL
 // gives the same guarantee but would stop the whole thread for each flush.
-import { Database, SQLiteError } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { limits } from './limits.ts';
-
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS buckets (name TEXT PRIMARY KEY, created_ms INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS objects (
-    bucket TEXT NOT NULL,
-    key BLOB NOT NULL,
-    blob TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    etag TEXT NOT NULL,
-    modified_ms INTEGER NOT NULL,
-    attributes TEXT NOT NULL,
-    PRIMARY KEY (bucket, key)
-  ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS objects_blob ON objects (blob);
-`;
+import type { Database } from 'bun:sqlite';
+import { type FileHandle, open } from 'node:fs/promises';
+import { openDatabase, VERSION } from './database.ts';
+import { copyAsSnapshot, isSnapshot, readVersion } from './snapshot.ts';
 
 export interface ObjectRow {
   readonly blob: string;
@@ -62,16 +47,28 @@ export interface Catalogue {
   delete(bucket: string, key: string): void;
   range(options: RangeOptions): ListedRow[];
   isNamed(blob: string): boolean;
+  /** The blob has no name yet, or will have none once what happens in the same commit is done. Survives SIGKILL. */
+  pass(blob: string): void;
+  isPassing(blob: string): boolean;
+  /** The blob has a name, or is gone. */
+  settle(blob: string): void;
+  /** To be called once nothing has been served yet and no blob is without a name: ends all passing. */
+  begin(): void;
   /** Runs several changes as one commit. */
   atomically(change: () => void): void;
   /** Resolves when every change made before the call would survive a loss of power. */
   durable(): Promise<void>;
+  /** Writes a whole copy as of this moment, unless nothing has changed since the last; `close` gives it up. */
+  snapshot(path: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens or creates the database file. Throws when another process holds it. */
+/** Opens or creates the database file. Throws when another process holds it, and for a damaged one. */
 export async function openCatalogue(path: string): Promise<Catalogue> {
-  const database = openDatabase(path);
+  const wasSnapshot = isSnapshot(path);
+  const database = openDatabase(path, wasSnapshot);
+  // Open for as long as the database is: closing any descriptor of the file would give SQLite's locks on it away.
+  const file = await open(path, 'r');
   const log = await open(`${path}-wal`, 'r+');
   const durable = createGroupFlush(() => log.datasync());
   const insertBucket = database.query<null, [string, number]>('INSERT OR IGNORE INTO buckets VALUES (?, ?)');
@@ -92,6 +89,10 @@ export async function openCatalogue(path: string): Promise<Catalogue> {
   const findBlob = database.query<{ blob: string }, [string]>(
     'SELECT blob FROM objects WHERE blob = ? LIMIT 1',
   );
+  const insertPassing = database.query<null, [string]>('INSERT OR IGNORE INTO passing VALUES (?)');
+  const findPassing = database.query<{ blob: string }, [string]>('SELECT blob FROM passing WHERE blob = ?');
+  const deletePassing = database.query<null, [string]>('DELETE FROM passing WHERE blob = ?');
+  const snapshots = createSnapshots(database, file);
   return {
     createBucket: (bucket, createdMs) => void insertBucket.run(bucket, createdMs),
     hasBucket: (bucket) => findBucket.get(bucket) !== null,
@@ -103,35 +104,69 @@ export async function openCatalogue(path: string): Promise<Catalogue> {
     delete: (bucket, key) => void deleteObject.run(bucket, Buffer.from(key)),
     range: ({ bucket, from, below, limit }) => findRange.all(bucket, from, below, limit),
     isNamed: (blob) => findBlob.get(blob) !== null,
+    pass: (blob) => void insertPassing.run(blob),
+    isPassing: (blob) => findPassing.get(blob) !== null,
+    settle: (blob) => void deletePassing.run(blob),
+    begin: () => {
+      database.run('DELETE FROM passing');
+      if (!wasSnapshot) return;
+      database.run(`PRAGMA user_version = ${VERSION}`);
+      // It is no snapshot any more once the file itself says so: a snapshot's log is not looked at.
+      database.query('PRAGMA wal_checkpoint(TRUNCATE)').get();
+      if (readVersion(file.fd) !== VERSION) throw new Error(`${path} cannot be written`);
+    },
     atomically: (change) => void database.transaction(change).immediate(),
     durable,
+    snapshot: snapshots.write,
     close: async () => {
+      await snapshots.end();
       await durable();
       await log.close();
       database.close();
+      await file.close();
     },
   };
 }
 
-/** The lock is exclusive and kept, so that two stores never share a directory. */
-function openDatabase(path: string): Database {
-  const database = new Database(path, { create: true, strict: true });
-  try {
-    database.run(`PRAGMA busy_timeout = ${limits.directoryLockMsMax}`);
-    database.run('PRAGMA locking_mode = EXCLUSIVE');
-    database.run('PRAGMA journal_mode = WAL');
-    database.run('PRAGMA synchronous = NORMAL');
-    database.run(SCHEMA);
-    database.run('PRAGMA user_version = 1');
-  } catch (error) {
-    database.close();
-    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') {
-      throw new Error(`${path} is in use by another process`, { cause: error });
+/** SQLite's own pace. */
+const CHECKPOINT_PAGES = 1000;
+
+/**
+ * Between two checkpoints the database file does not change, as commits go to the log: held back, they leave a file that
+ * can be copied beside the work, without a second connection and without stopping the thread.
+ */
+function createSnapshots(database: Database, file: FileHandle) {
+  const changes = database.query<{ changes: number }, []>('SELECT total_changes() AS changes');
+  const checkpoint = database.query<{ busy: number; log: number; checkpointed: number }, []>(
+    'PRAGMA wal_checkpoint(PASSIVE)',
+  );
+  let kept: number | undefined;
+  let ending = false;
+  let running: Promise<void> = Promise.resolve();
+  async function write(target: string): Promise<void> {
+    const current = changes.get()?.changes;
+    if (ending || current === kept) return;
+    database.run('PRAGMA wal_autocheckpoint = 0');
+    try {
+      const done = checkpoint.get();
+      if (done === null || done.busy !== 0 || done.log !== done.checkpointed) return;
+      if (await copyAsSnapshot(file, target, () => ending)) kept = current;
+    } finally {
+      database.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     }
-    throw error;
   }
-  if (!existsSync(`${path}-wal`)) throw new Error('the write-ahead log is missing');
-  return database;
+  return {
+    write(target: string): Promise<void> {
+      const written = running.then(() => write(target));
+      running = written.catch(() => undefined);
+      return written;
+    },
+    /** One that is being written is given up. */
+    end(): Promise<void> {
+      ending = true;
+      return running;
+    },
+  };
 }
 
 /** At most one flush runs and one waits; the waiting one serves all who call meanwhile. */

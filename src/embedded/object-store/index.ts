@@ -3,10 +3,13 @@
 // service knows which store it talks to.
 import { toOrigin } from '../../core/origin.ts';
 import { limits } from './limits.ts';
+import { openStore } from './store.ts';
 import type { ObjectStoreOptions, StoreMessage, ThreadMessage } from './thread-messages.ts';
 
 /** Is told of failures of the store's own, of which clients see InternalError at most. */
 interface Log {
+  /** And of what it found at its start. */
+  warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
@@ -24,6 +27,7 @@ interface ObjectStore {
 export async function startObjectStore(options: ObjectStoreOptions, log: Log): Promise<ObjectStore> {
   const worker = new Worker(new URL('./worker.ts', import.meta.url).href);
   worker.addEventListener('message', ({ data }: MessageEvent<StoreMessage>) => {
+    if (data.type === 'notice') log.warn({}, `the embedded object store: ${data.sentence}`);
     if (data.type === 'fault') log.error({ reason: data.reason }, 'the embedded object store failed');
   });
   worker.addEventListener('error', (event) =>
@@ -48,6 +52,20 @@ export async function startObjectStore(options: ObjectStoreOptions, log: Log): P
   };
 }
 
+/**
+ * For a store that does not run: sets aside every file that its catalogue does not name, however many. Returns how many;
+ * they come back when a catalogue names them, until the retention has passed. Throws where a process has the store open.
+ */
+export async function setAsideUnnamed(directory: string, retentionSeconds: number): Promise<number> {
+  const onFault = (error: unknown): never => {
+    throw error;
+  };
+  const options = { retentionMs: retentionSeconds * 1000, takesUnnamed: true, onFault };
+  const { objects, recovery } = await openStore(directory, options);
+  await objects.close();
+  return recovery.setAside;
+}
+
 /** Never rejects: a thread that dies or says nothing in time has `failed`. */
 function ask(worker: Worker, message: ThreadMessage, timeoutMs: number): Promise<StoreMessage> {
   const { promise, resolve } = Promise.withResolvers<StoreMessage>();
@@ -60,7 +78,7 @@ function ask(worker: Worker, message: ThreadMessage, timeoutMs: number): Promise
   worker.addEventListener(
     'message',
     ({ data }: MessageEvent<StoreMessage>) => {
-      if (data.type !== 'fault') resolve(data);
+      if (data.type !== 'fault' && data.type !== 'notice') resolve(data);
     },
     { signal },
   );

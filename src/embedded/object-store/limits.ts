@@ -50,6 +50,14 @@ export const limits = {
   lingerMsMax: 10_000,
   lingerBytesMax: 256 * MiB,
 
+  /** Files without a name at the start that neither an upload nor a deletion explains: more say that the catalogue is wrong. */
+  unexplainedMax: 32,
+  /** The pause between two snapshots of the catalogue, at least; and in lengths of the last one, so that large ones are rarer. */
+  snapshotEveryMs: 60_000,
+  snapshotPauseFactor: 20,
+  /** How often what was set aside is looked through. */
+  expireEveryMs: 3_600_000,
+
   /** For another process, which is just ending, to let go of the directory. */
   directoryLockMsMax: 3_000,
   startMsMax: 60_000,

@@ -1,10 +1,7 @@
 // The objects of the store: blobs and catalogue as one. A change is visible as a whole or not at all,
 // and every promise here resolves only when the change would survive a loss of power.
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, open } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type Blob, type Blobs, openBlobs } from './blobs.ts';
-import { type Catalogue, type ObjectRow, openCatalogue } from './catalogue.ts';
+import type { Blob, Blobs } from './blobs.ts';
+import type { Catalogue, ObjectRow } from './catalogue.ts';
 import { S3Error } from './errors.ts';
 import { type ListPage, listPage } from './listing.ts';
 import type { ObjectAttributes } from './object-attributes.ts';
@@ -54,7 +51,7 @@ export interface Objects {
    * To be called in the same turn of the event loop as get, before a replacement can remove them.
    */
   openContent(object: StoredObject): number;
-  readonly receive: Blobs['receive'];
+  receive(options: Parameters<Blobs['receive']>[0]): Promise<Blob>;
   /** Gives the blob a name; where that fails, the blob is removed. */
   put(
     name: ObjectName,
@@ -78,23 +75,8 @@ export interface Objects {
   close(): Promise<void>;
 }
 
-/** Opens or creates the store in `directory`, which no other process may have open, and tidies it. */
-export async function openObjects(directory: string): Promise<Objects> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  await chmod(directory, 0o700);
-  const path = join(directory, 'catalogue.sqlite');
-  const blobs = await openBlobs(directory);
-  if (!existsSync(path) && !(await blobs.isEmpty())) {
-    // Going on would remove them all, as nothing names them.
-    throw new Error(`${path} is missing, though there are objects: put it back, or move the folder away`);
-  }
-  const catalogue = await openCatalogue(path);
-  await blobs.recover(catalogue.isNamed);
-  await syncFolder(directory);
-  return createObjects(catalogue, blobs);
-}
-
-function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
+/** The store over what opening has found sound (store.ts). */
+export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
   function find({ bucket, key }: ObjectName): StoredObject | undefined {
     const row = catalogue.find(bucket, key);
     return row === undefined ? undefined : toStoredObject(row);
@@ -117,15 +99,27 @@ function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
   /** Only after the change is durable: until then a crash could bring the old name back. */
   async function release(replaced: readonly (StoredObject | undefined)[]): Promise<void> {
     await catalogue.durable();
-    const unnamed = new Set(replaced.flatMap((object) => (object === undefined ? [] : [object.blob])));
-    for (const blob of unnamed) if (!catalogue.isNamed(blob)) await blobs.remove(blob);
+    const gone: string[] = [];
+    for (const blob of blobsOf(replaced)) {
+      if (!catalogue.isNamed(blob) && (await blobs.remove(blob))) gone.push(blob);
+    }
+    if (gone.length > 0) catalogue.atomically(() => gone.forEach(catalogue.settle));
+  }
+
+  /** In the commit that takes their names: a crash before they are removed leaves files whose state is known. */
+  function pass(replaced: readonly (StoredObject | undefined)[]): void {
+    for (const blob of blobsOf(replaced)) if (!catalogue.isNamed(blob)) catalogue.pass(blob);
   }
 
   async function write(name: ObjectName, object: StoredObject, precondition?: Precondition): Promise<void> {
     assertBucket(name.bucket);
     const replaced = find(name);
     precondition?.(replaced);
-    catalogue.put(name.bucket, name.key, toRow(object));
+    catalogue.atomically(() => {
+      catalogue.put(name.bucket, name.key, toRow(object));
+      catalogue.settle(object.blob);
+      pass([replaced]);
+    });
     await release([replaced]);
   }
 
@@ -137,7 +131,7 @@ function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     assertBucket,
     get,
     openContent: (object) => blobs.open(object.blob),
-    receive: blobs.receive,
+    receive: (options) => blobs.receive(options, catalogue.pass),
     put: async (name, blob, attributes, precondition) => {
       const object = {
         blob: blob.id,
@@ -150,7 +144,7 @@ function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
       try {
         await write(name, object, precondition);
       } catch (error) {
-        if (!catalogue.isNamed(blob.id)) await blobs.remove(blob.id);
+        if (!catalogue.isNamed(blob.id) && (await blobs.remove(blob.id))) catalogue.settle(blob.id);
         throw error;
       }
       return object;
@@ -174,6 +168,7 @@ function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
       const removed = meant.filter((each) => !refused.includes(each));
       catalogue.atomically(() => {
         for (const { key } of removed) catalogue.delete(bucket, key);
+        pass(removed.map(({ object }) => object));
       });
       await release(removed.map(({ object }) => object));
       return refused.map(({ key }) => key);
@@ -188,6 +183,9 @@ function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     },
   };
 }
+
+const blobsOf = (objects: readonly (StoredObject | undefined)[]): Set<string> =>
+  new Set(objects.flatMap((object) => (object === undefined ? [] : [object.blob])));
 
 /** HTTP dates know no finer time, and an object has one date everywhere. */
 function wholeSecond(timeMs: number): number {
@@ -218,12 +216,3 @@ function toRow({ version, attributes, ...object }: StoredObject): ObjectRow {
 }
 
 const newVersion = (): string => crypto.randomUUID().replaceAll('-', '');
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}

@@ -11,6 +11,8 @@ export interface ObjectStoreOptions {
   readonly secretAccessKey: string;
   /** Exact origins, or `*`. */
   readonly corsOrigins: readonly string[];
+  /** For how long a file that the catalogue does not name is kept aside. */
+  readonly retentionSeconds: number;
 }
 
 export type ThreadMessage =
@@ -23,4 +25,6 @@ export type StoreMessage =
   | { readonly type: 'failed'; readonly reason: string }
   /** A request failed for a reason of the store's own. */
   | { readonly type: 'fault'; readonly reason: string }
+  /** Something that an operator should know, and that harms nobody. */
+  | { readonly type: 'notice'; readonly sentence: string }
   | { readonly type: 'closed' };

@@ -1,6 +1,6 @@
 // The thread of the store: opens the directory, listens, and ends when it is told to.
-import { openObjects } from './objects.ts';
 import { createStoreServer, type StoreServer } from './server.ts';
+import { openStore } from './store.ts';
 import type { StoreMessage, ThreadMessage } from './thread-messages.ts';
 
 declare const self: {
@@ -22,12 +22,19 @@ self.addEventListener('message', ({ data }) => {
 
 async function start({ options }: Extract<ThreadMessage, { type: 'start' }>): Promise<void> {
   const { accessKeyId, secretAccessKey, region, corsOrigins } = options;
-  const objects = await openObjects(options.directory);
+  const onFault = (error: unknown) => self.postMessage({ type: 'fault', reason: describe(error) });
+  const retentionMs = options.retentionSeconds * 1000;
+  const { objects, recovery } = await openStore(options.directory, { retentionMs, onFault });
+  const { unexplained, returned } = recovery;
+  if (unexplained + returned > 0) {
+    const sentence = `of the files, ${unexplained} without a name were set aside, and ${returned} that have one came back`;
+    self.postMessage({ type: 'notice', sentence });
+  }
   const server: StoreServer = createStoreServer({
     objects,
     credentials: { accessKeyId, secretAccessKey, region },
     corsOrigins,
-    onFault: (error) => self.postMessage({ type: 'fault', reason: describe(error) }),
+    onFault,
   });
   try {
     const port = await server.listen(options.host, options.port);

@@ -1,0 +1,78 @@
+// Whole copies of the catalogue, for whoever copies the store while it runs: SQLite's file and its log, copied one after
+// the other, do not fit together. A snapshot is told by a number in the file's header, so that a store that is given one
+// as its catalogue knows what that means: files without a name were written later, and an older log does not apply.
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { limits } from './limits.ts';
+
+/** Where SQLite keeps `user_version`, big-endian: https://www.sqlite.org/fileformat2.html section 1.3 */
+const VERSION_OFFSET = 60;
+const SNAPSHOT_VERSION = 2;
+
+/**
+ * Copies a database file that nobody writes to meanwhile; the target is replaced at once or not at all. False when it was
+ * given up, as `isEnding` said.
+ */
+export async function copyAsSnapshot(
+  source: FileHandle,
+  target: string,
+  isEnding: () => boolean,
+): Promise<boolean> {
+  const unfinished = `${target}.new`;
+  const file = await open(unfinished, 'w', 0o600);
+  try {
+    const buffer = Buffer.alloc(limits.readBufferBytes);
+    for (let position = 0; ; ) {
+      if (isEnding()) return false;
+      const { bytesRead } = await source.read(buffer, 0, buffer.length, position);
+      if (bytesRead === 0) break;
+      await writeAll(file, buffer.subarray(0, bytesRead), position);
+      position += bytesRead;
+    }
+    const version = Buffer.alloc(4);
+    version.writeUInt32BE(SNAPSHOT_VERSION);
+    await writeAll(file, version, VERSION_OFFSET);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(unfinished, target);
+  await syncFolder(dirname(target));
+  return true;
+}
+
+/** Not to be asked of a file that SQLite has open in this process: its locks would go with the descriptor. */
+export function isSnapshot(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const descriptor = openSync(path, 'r');
+  try {
+    return readVersion(descriptor) === SNAPSHOT_VERSION;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** `user_version` as the file has it, whatever is in the log; undefined for an empty file. */
+export function readVersion(descriptor: number): number | undefined {
+  const version = Buffer.alloc(4);
+  return readSync(descriptor, version, 0, 4, VERSION_OFFSET) === 4 ? version.readUInt32BE() : undefined;
+}
+
+/** A single write may take less than it was given. */
+export async function writeAll(file: FileHandle, data: Buffer, position: number): Promise<void> {
+  let offset = 0;
+  while (offset < data.length) {
+    const { bytesWritten } = await file.write(data, offset, data.length - offset, position + offset);
+    offset += bytesWritten;
+  }
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

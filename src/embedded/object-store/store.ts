@@ -1,0 +1,106 @@
+// Opening the store: what a crash, or somebody who copied it while it ran, has left is found before anything is served.
+// And what is done beside the requests while it is open: snapshots of the catalogue, and the end of what was set aside.
+import { existsSync, statSync } from 'node:fs';
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Blobs, openBlobs, type Recovery, TooManyUnnamed } from './blobs.ts';
+import { type Catalogue, openCatalogue } from './catalogue.ts';
+import { limits } from './limits.ts';
+import { createObjects, type Objects } from './objects.ts';
+import { isSnapshot, syncFolder } from './snapshot.ts';
+
+export interface OpenOptions {
+  /** For how long a file without a name is kept aside. */
+  readonly retentionMs: number;
+  /** However many files have no name: an operator has decided that the catalogue is right. */
+  readonly takesUnnamed?: boolean;
+  /** Is told of failures beside the requests. */
+  readonly onFault: (error: unknown) => void;
+}
+
+export interface OpenStore {
+  readonly objects: Objects;
+  readonly recovery: Recovery;
+}
+
+/** Opens or creates the store in `directory`, which no other process may have open, and tidies it. */
+export async function openStore(directory: string, options: OpenOptions): Promise<OpenStore> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+  const path = join(directory, 'catalogue.sqlite');
+  const snapshot = join(directory, 'catalogue.snapshot.sqlite');
+  const blobs = await openBlobs(directory);
+  if (!existsSync(path) && !(await blobs.isEmpty())) {
+    // Going on would take them all for leftovers, as nothing names them.
+    throw new Error(
+      `${path} is missing, though there are objects: put it back, or move the folder away${hintOf(snapshot)}`,
+    );
+  }
+  // All that was written after a snapshot has no name in it.
+  const takesUnnamed = options.takesUnnamed === true || isSnapshot(path);
+  const catalogue = await openCatalogue(path).catch((error: unknown) => {
+    throw new Error(`${describe(error)}${hintOf(snapshot)}`, { cause: error });
+  });
+  let recovery: Recovery;
+  try {
+    const unexplainedMax = takesUnnamed ? Number.POSITIVE_INFINITY : limits.unexplainedMax;
+    const { isNamed, isPassing } = catalogue;
+    recovery = await blobs.recover({ isNamed, isPassing, unexplainedMax });
+  } catch (error) {
+    await catalogue.close();
+    if (!(error instanceof TooManyUnnamed)) throw error;
+    throw new Error(
+      `${error.message}, as in a copy that was taken while the service ran; nothing was changed` +
+        `${hintOf(snapshot)}; where ${path} is right, bun run admin object-store set-aside`,
+      { cause: error },
+    );
+  }
+  catalogue.begin();
+  await catalogue.durable();
+  await syncFolder(directory);
+  const upkeep = startUpkeep({ catalogue, blobs, snapshot, ...options });
+  const objects = createObjects(catalogue, blobs);
+  const close = (): Promise<void> => {
+    upkeep.stop();
+    return objects.close();
+  };
+  return { objects: { ...objects, close }, recovery };
+}
+
+function hintOf(snapshot: string): string {
+  if (!existsSync(snapshot)) return '';
+  return `; ${snapshot} is whole, of ${statSync(snapshot).mtime.toISOString()}: copy it over catalogue.sqlite`;
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The first snapshot and the first look at what was set aside come at once. */
+function startUpkeep(parts: {
+  catalogue: Catalogue;
+  blobs: Blobs;
+  snapshot: string;
+  retentionMs: number;
+  onFault: (error: unknown) => void;
+}): { stop(): void } {
+  const { catalogue, blobs, snapshot, retentionMs, onFault } = parts;
+  let stopped = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const snap = async (): Promise<void> => {
+    const startedAt = performance.now();
+    await catalogue.snapshot(snapshot).catch(onFault);
+    const pauseMs = (performance.now() - startedAt) * limits.snapshotPauseFactor;
+    if (stopped) return;
+    timer = setTimeout(() => void snap(), Math.max(limits.snapshotEveryMs, pauseMs));
+  };
+  const expire = (): void => void blobs.expire(retentionMs).catch(onFault);
+  void snap();
+  expire();
+  const expiring = setInterval(expire, limits.expireEveryMs);
+  return {
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+      clearInterval(expiring);
+    },
+  };
+}

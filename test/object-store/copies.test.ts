@@ -1,0 +1,178 @@
+// A store that is copied while it runs, without anybody's care: the copy says what is wrong, and nothing of it is lost.
+
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, utimesSync } from 'node:fs';
+import { copyFile, cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  CreateBucketCommand,
+  DeleteObjectsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { setAsideUnnamed } from '../../src/embedded/object-store/index.ts';
+import { limits } from '../../src/embedded/object-store/limits.ts';
+import { startChildStore } from './child-store.ts';
+import {
+  BUCKET,
+  countFiles,
+  createClient,
+  createDirectory,
+  startStore,
+  storeOptions,
+  waitFor,
+} from './fixture.ts';
+
+const EARLY = 5;
+const KNOWN = 60;
+const ALL = 500;
+const RETENTION_SECONDS = 86_400;
+
+/** As it was left in the end, and a copy that was taken as it ran. */
+let original: string;
+let torn: string;
+beforeAll(async () => {
+  [original, torn] = [await createDirectory(), await createDirectory()];
+  const first = await startStore(storeOptions(original));
+  const client = createClient(first.endpoint);
+  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  await put(client, 0, EARLY);
+  await put(client, EARLY, KNOWN);
+  await first.close();
+  // The one that starts writes a snapshot of what there is.
+  const second = await startStore(storeOptions(original));
+  const snapshot = join(original, 'catalogue.snapshot.sqlite');
+  await waitFor('the snapshot', () => existsSync(snapshot));
+  await copyFile(join(original, 'catalogue.sqlite'), join(torn, 'catalogue.sqlite'));
+  await put(createClient(second.endpoint), KNOWN, ALL);
+  await copyFile(join(original, 'catalogue.sqlite-wal'), join(torn, 'catalogue.sqlite-wal'));
+  await copyFile(snapshot, join(torn, 'catalogue.snapshot.sqlite'));
+  await cp(join(original, 'blobs'), join(torn, 'blobs'), { recursive: true });
+  await second.close();
+}, 60_000);
+afterAll(async () => {
+  for (const folder of [original, torn]) await rm(folder, { recursive: true, force: true });
+});
+
+async function put(client: S3Client, from: number, to: number): Promise<void> {
+  const keys = Array.from({ length: to - from }, (_, index) => `key-${from + index}`);
+  for (let at = 0; at < keys.length; at += 20) {
+    const some = keys.slice(at, at + 20);
+    await Promise.all(
+      some.map((Key) =>
+        client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: `content of ${Key}` })),
+      ),
+    );
+  }
+}
+
+const countIn = async (folder: string, name: string): Promise<number> =>
+  (await readdir(join(folder, name))).length;
+
+async function keysIn(folder: string): Promise<number> {
+  const store = await startStore(storeOptions(folder));
+  const client = createClient(store.endpoint);
+  const { KeyCount } = await client.send(new ListObjectsV2Command({ Bucket: BUCKET }));
+  client.destroy();
+  await store.close();
+  return KeyCount ?? 0;
+}
+
+async function copyOf(folder: string): Promise<string> {
+  const copy = await createDirectory();
+  await cp(folder, copy, { recursive: true });
+  return copy;
+}
+
+test('a copy of a running store does not start on its torn catalogue, names what mends it, and loses no file', async () => {
+  const copy = await copyOf(torn);
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const refusal = String(await startStore(storeOptions(copy)).catch((error: Error) => error.message));
+    expect(refusal).toMatch(/no name in the catalogue|is damaged/);
+    expect(refusal).toContain(`${join(copy, 'catalogue.snapshot.sqlite')} is whole`);
+    expect(refusal).not.toContain('\n');
+    expect(await countFiles(copy)).toEqual({ staging: 0, blobs: ALL });
+  }
+
+  // As it says. What was written after the snapshot is kept aside.
+  await copyFile(join(copy, 'catalogue.snapshot.sqlite'), join(copy, 'catalogue.sqlite'));
+  expect(await keysIn(copy)).toBe(KNOWN);
+  expect(await countFiles(copy)).toEqual({ staging: 0, blobs: KNOWN });
+  expect(await countIn(copy, 'aside')).toBe(ALL - KNOWN);
+
+  // With a catalogue that names them they come back, and the store goes on as before.
+  await copyFile(join(original, 'catalogue.sqlite'), join(copy, 'catalogue.sqlite'));
+  expect(await keysIn(copy)).toBe(ALL);
+  expect(await countIn(copy, 'aside')).toBe(0);
+  expect(await keysIn(copy)).toBe(ALL);
+  await rm(copy, { recursive: true });
+}, 30_000);
+
+test('what was written onto a snapshot is there after a crash', async () => {
+  const copy = await copyOf(torn);
+  await copyFile(join(copy, 'catalogue.snapshot.sqlite'), join(copy, 'catalogue.sqlite'));
+  const child = await startChildStore(copy);
+  await put(createClient(child.endpoint), ALL, ALL + 10);
+  await child.kill();
+  expect(await keysIn(copy)).toBe(KNOWN + 10);
+  await rm(copy, { recursive: true });
+}, 30_000);
+
+test('an operator may set aside whatever has no name; it is removed once its time has passed', async () => {
+  const copy = await copyOf(original);
+  await copyFile(join(copy, 'blobs', (await readdir(join(copy, 'blobs')))[0] ?? ''), join(copy, 'more'));
+  for (let index = 0; index <= limits.unexplainedMax; index++)
+    await copyFile(join(copy, 'more'), join(copy, 'blobs', `unknown-${index}`));
+  expect(String(await startStore(storeOptions(copy)).catch((error: Error) => error.message))).toMatch(
+    /33 of 533 files have no name in the catalogue.*bun run admin object-store set-aside$/,
+  );
+  expect(await setAsideUnnamed(copy, RETENTION_SECONDS)).toBe(limits.unexplainedMax + 1);
+  expect(await keysIn(copy)).toBe(ALL);
+  expect(await countIn(copy, 'aside')).toBe(limits.unexplainedMax + 1);
+  const old = (Date.now() - RETENTION_SECONDS * 1000 - 1000) / 1000;
+  utimesSync(join(copy, 'aside', 'unknown-0'), old, old);
+  const store = await startStore(storeOptions(copy));
+  await waitFor('the old one to go', async () => (await countIn(copy, 'aside')) === limits.unexplainedMax);
+  await store.close();
+  await rm(copy, { recursive: true });
+}, 30_000);
+
+test('a crash amid deletions leaves nothing that stops the start, however many', async () => {
+  const copy = await copyOf(original);
+  const child = await startChildStore(copy);
+  const Objects = Array.from({ length: ALL }, (_, index) => ({ Key: `key-${index}` }));
+  const deleting = createClient(child.endpoint)
+    .send(new DeleteObjectsCommand({ Bucket: BUCKET, Delete: { Objects } }))
+    .catch(() => undefined);
+  await waitFor('the first to be gone', async () => (await countFiles(copy)).blobs < ALL);
+  await child.kill();
+  await deleting;
+  const left = (await countFiles(copy)).blobs;
+  expect(left).toBeGreaterThan(limits.unexplainedMax);
+  expect(await keysIn(copy)).toBe(0);
+  expect(await countIn(copy, 'aside')).toBe(left);
+  await rm(copy, { recursive: true });
+}, 30_000);
+
+test('a snapshot is whole at any moment, and the catalogue stays locked while it is made', async () => {
+  const own = await createDirectory();
+  const child = await startChildStore(own);
+  const client = createClient(child.endpoint);
+  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  await put(client, 0, 20);
+  await waitFor('the snapshot', () => existsSync(join(own, 'catalogue.snapshot.sqlite')));
+  expect((await stat(join(own, 'catalogue.snapshot.sqlite'))).mode & 0o777).toBe(0o600);
+  const looked = new Database(join(own, 'catalogue.sqlite'));
+  looked.run('PRAGMA busy_timeout = 100');
+  expect(() => looked.query('SELECT count(*) FROM objects').get()).toThrow('locked');
+  looked.close();
+  await child.kill();
+  await mkdir(join(own, 'apart'));
+  await copyFile(join(own, 'catalogue.snapshot.sqlite'), join(own, 'apart', 'catalogue.sqlite'));
+  const snapshot = new Database(join(own, 'apart', 'catalogue.sqlite'));
+  expect(snapshot.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+  snapshot.close();
+  await rm(own, { recursive: true });
+}, 30_000);
