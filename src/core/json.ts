@@ -116,6 +116,16 @@ export const mayBeUnstorable = (text: string, nestingMax: number): boolean =>
   mayHoldUnstorableText(text) ||
   !isWithin(text, { nestingMax, valuesMax: Number.POSITIVE_INFINITY });
 
+/** Whether arrays and objects stand in one another more than `levels` deep; looks no deeper. */
+export function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return false;
+  if (levels === 0) return true;
+  for (const key in value) {
+    if (isNestedDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
+  }
+  return false;
+}
+
 /** Why a database refuses a value, and where in it; undefined for one that it takes. */
 export function findUnstorable(
   value: unknown,

@@ -2,12 +2,12 @@
 // tells. Hand-checked: the official SDK would invent ids that are missing, and then nothing could be told twice.
 
 import { tooLarge, unsupportedMediaType, ValidationFailure, valueError } from '../core/errors.ts';
-import { mayBeUnstorable } from '../core/json.ts';
+import { isNestedDeeper, mayBeUnstorable } from '../core/json.ts';
 import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
 import type { SentEvent } from './check-event.ts';
-import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX, REQUEST_VALUES_MAX } from './limits.ts';
+import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX } from './limits.ts';
 
 const BATCH = /^application\/cloudevents-batch(?:\+json)?\s*(?:;|$)/i;
 const STRUCTURED = /^application\/cloudevents(?:\+json)?\s*(?:;|$)/i;
@@ -49,7 +49,7 @@ async function readBatch(body: Uint8Array): Promise<SentEvent[]> {
     const msg = 'List should have at least 1 item after validation, not 0';
     throw new ValidationFailure([{ type: 'too_short', loc: ['body'], msg, input: [], ctx }]);
   }
-  if (body.length > EVENT_BYTES_MAX) await refuseLarge(value);
+  if (body.length > EVENT_BYTES_MAX) await refuseLarge(value, suspect);
   return value.map((fields, index) => toSent(fields, ['body', index], suspect));
 }
 
@@ -92,27 +92,20 @@ function toSent(fields: unknown, place: (string | number)[], suspect: boolean): 
   return { fields: known as Record<string, unknown>, loc, suspect };
 }
 
-async function refuseLarge(events: readonly unknown[]): Promise<void> {
+/** An event that is nested too deeply is left to its own check: to write it would take time by the square of its depth. */
+async function refuseLarge(events: readonly unknown[], suspect: boolean): Promise<void> {
   let sliceEndsAt = performance.now() + SLICE_MS;
   for (const event of events) {
-    if (sizeOf(event) > EVENT_BYTES_MAX) throw eventTooLarge();
+    const isDeep = suspect && isNestedDeeper(event, JSON_NESTING_MAX + IN_EVENT);
+    if (!isDeep && Buffer.byteLength(JSON.stringify(event)) > EVENT_BYTES_MAX) throw eventTooLarge();
     if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
-  }
-}
-
-/** In bytes, as JSON; 0 for an event that is nested too deeply to be written, which its own check refuses. */
-function sizeOf(event: unknown): number {
-  try {
-    return Buffer.byteLength(JSON.stringify(event));
-  } catch {
-    return 0;
   }
 }
 
 const eventTooLarge = () => tooLarge(`An event takes at most ${EVENT_BYTES_MAX} bytes`);
 
-/** However deep it is nested: one event that is too deep does not spoil the others. */
-const PARSED = { nestingMax: Number.POSITIVE_INFINITY, valuesMax: REQUEST_VALUES_MAX, anyNumber: true };
+/** Deeper than an event may be: one that is too deep does not spoil the others. */
+const PARSED = { nestingMax: REQUEST_NESTING_MAX, valuesMax: REQUEST_VALUES_MAX, anyNumber: true };
 
 async function parse(body: Uint8Array, levels: number): Promise<{ value: unknown; suspect: boolean }> {
   if (body.length === 0) {

@@ -8,6 +8,9 @@ export const REQUEST_BYTES_MAX = 8_000_000;
 /** Values in the JSON of a request (members and items): each may cost a hundred bytes of memory. */
 export const REQUEST_VALUES_MAX = 262_144;
 
+/** Levels of a request: one event that is nested too deeply is told apart from the others, up to here. */
+export const REQUEST_NESTING_MAX = 32_768;
+
 /** UTF-8 bytes of the attributes. Workspace, source and id stand in one index entry, of which Postgres takes 2,704. */
 export const EVENT_ID_BYTES_MAX = 1024;
 export const SOURCE_BYTES_MAX = 1024;

@@ -330,9 +330,9 @@ describe('ingestion', () => {
     expect(await mistakes(raw('{"a":"\\ud800"}'))).toEqual(['value_error body.data']);
     expect(await mistakes(raw('{"\\udfff":1}'))).toEqual(['value_error body.data']);
     expect(await mistakes(raw('{"a":1e200000}'))).toEqual(['value_error body.data']);
-    expect(await mistakes(raw(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`))).toEqual([
-      'value_error body.data',
-    ]);
+    const nested = (levels: number) => raw(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
+    expect(await mistakes(nested(20_000))).toEqual(['value_error body.data']);
+    expect(await mistakes(nested(160_000))).toEqual([expect.stringMatching(/^json_invalid body\.\d+$/)]);
     expect(
       await mistakes(JSON.stringify(eventOf()).replace('"source":"test"', '"source":"a\\u0000"')),
     ).toEqual(['value_error body.source']);
