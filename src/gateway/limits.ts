@@ -4,10 +4,12 @@
 export const REQUEST_BYTES_MAX = 16_777_216;
 
 /** What its JSON may hold: a list of tokens is the longest that models take; each value may cost a hundred bytes. */
-export const REQUEST_LIMITS = { nestingMax: 512, valuesMax: 524_288, membersMax: 1000 };
+export const REQUEST_LIMITS = { nestingMax: 512, valuesMax: 524_288, membersMax: 1000, nameBytesMax: 65_536 };
 
-/** Largest member that the gateway goes by (`model`, `stream_options`, `n` and such). */
+/** Largest member that the gateway goes by (`stream_options`, `n` and such). */
 export const SMALL_MEMBER_BYTES_MAX = 65_536;
+/** Longest name of a model that is looked up: none is so long, but a long one is an unknown one. */
+export const MODEL_BYTES_MAX = 1_048_576;
 
 /** Largest answer that comes whole, and largest event of a stream. */
 export const ANSWER_BYTES_MAX = 67_108_864;

@@ -2,7 +2,7 @@
 
 import { NO_LIMITS, parseJson, parseJsonWithin } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import { REQUEST_LIMITS, SMALL_MEMBER_BYTES_MAX } from './limits.ts';
+import { MODEL_BYTES_MAX, REQUEST_LIMITS, SMALL_MEMBER_BYTES_MAX } from './limits.ts';
 import { decodeString, type Members, type ScanRefusal, scanObject } from './scan.ts';
 import type { Json, JsonObject } from './wire.ts';
 
@@ -22,6 +22,8 @@ const QUOTE = 0x22;
 const invalid = (sentence: string, param?: string): OpenAiRefusal =>
   new OpenAiRefusal('malformed', sentence, param === undefined ? {} : { param });
 
+const tooLargeMember = (name: string): OpenAiRefusal => invalid(`'${name}' is too large`, name);
+
 /**
  * Finds what the gateway goes by. Throws 400 (OpenAI's shape) for what is no JSON object, for a `model` or `stream`
  * of another type, and for one that is there twice: an upstream might go by the other.
@@ -39,7 +41,9 @@ export function readRequest(bytes: Uint8Array): GatewayRequest {
       seen |= 1;
       const start = members.starts[index] ?? 0;
       if (bytes[start] !== QUOTE) throw invalid("'model' must be a string", 'model');
-      const value = decodeString(bytes, start, members.ends[index] ?? 0);
+      const end = members.ends[index] ?? 0;
+      if (end - start > MODEL_BYTES_MAX) throw tooLargeMember('model');
+      const value = decodeString(bytes, start, end);
       if (value === undefined) throw invalid("'model' is not valid JSON", 'model');
       model = value;
     } else if (name === 'stream') {
@@ -58,6 +62,7 @@ const REFUSALS: Record<ScanRefusal, string> = {
   nesting: 'The body is nested too deeply',
   values: `The body holds more than ${REQUEST_LIMITS.valuesMax} values`,
   members: `The body has more than ${REQUEST_LIMITS.membersMax} members`,
+  name: `The body has a member whose name is longer than ${REQUEST_LIMITS.nameBytesMax} bytes`,
 };
 
 /** Where another value than an object begins. */
@@ -75,7 +80,7 @@ function valueAt(bytes: Uint8Array, { names, starts, ends }: Members, index: num
   if (bytes[start] === 0x74) return true;
   if (bytes[start] === 0x66) return false;
   const name = names[index] ?? '';
-  if (end - start > SMALL_MEMBER_BYTES_MAX) throw invalid(`'${name}' is too large`, name);
+  if (end - start > SMALL_MEMBER_BYTES_MAX) throw tooLargeMember(name);
   try {
     return parseJson(utf8.decode(bytes.subarray(start, end))) as Json;
   } catch {

@@ -10,16 +10,17 @@ export type Members = {
   ends: number[];
 };
 
-/** What an object may hold: values inside one another, values within its members, and members. */
-export type ScanLimits = { nestingMax: number; valuesMax: number; membersMax: number };
+/** What an object may hold: values inside one another, values within its members, members, and bytes of a member's name. */
+export type ScanLimits = { nestingMax: number; valuesMax: number; membersMax: number; nameBytesMax: number };
 
 /** Why bytes are no object, or none within the limits. */
-export type ScanRefusal = 'malformed' | 'nesting' | 'values' | 'members';
+export type ScanRefusal = 'malformed' | 'nesting' | 'values' | 'members' | 'name';
 
 const NO_LIMITS: ScanLimits = {
   nestingMax: 512,
   valuesMax: Number.POSITIVE_INFINITY,
   membersMax: Number.POSITIVE_INFINITY,
+  nameBytesMax: Number.POSITIVE_INFINITY,
 };
 
 const utf8 = new TextDecoder();
@@ -40,6 +41,7 @@ export function scanObject(bytes: Uint8Array, limits: ScanLimits = NO_LIMITS): M
     const nameEnd = skipString(bytes, at);
     if (nameEnd < 0) return 'malformed';
     if (members.names.length === limits.membersMax) return 'members';
+    if (nameEnd - at > limits.nameBytesMax) return 'name';
     const name = decodeString(bytes, at, nameEnd);
     at = skipBlank(bytes, nameEnd);
     if (name === undefined || bytes[at] !== COLON) return 'malformed';

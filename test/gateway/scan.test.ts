@@ -122,7 +122,7 @@ test('nesting is bounded, not recursed into', () => {
 });
 
 test('values and members are bounded', () => {
-  const limits = { nestingMax: 512, valuesMax: 10, membersMax: 3 };
+  const limits = { nestingMax: 512, valuesMax: 10, membersMax: 3, nameBytesMax: 100 };
   const list = (values: number): string =>
     `[${Array(values - 1)
       .fill(0)
@@ -235,6 +235,8 @@ describe('a request', () => {
     [`{"a":${'['.repeat(600)}${']'.repeat(600)}}`, /nested too deeply/],
     [`{"a":[${'1,'.repeat(600_000)}1]}`, /more than 524288 values/],
     [`{${'"a":1,'.repeat(1000)}"model":"a"}`, /more than 1000 members/],
+    [`{"${'\\"'.repeat(40_000)}":1}`, /name is longer than 65536 bytes/],
+    [`{"model":"${'\\"'.repeat(600_000)}"}`, /'model' is too large/],
   ];
   for (const [body, sentence] of refused) {
     test(`is refused: ${body.slice(0, 40)}`, () => {
