@@ -116,13 +116,16 @@ function collectFields(parser: BusboyInstance) {
     sizeBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
     const key = name.toLowerCase();
     if (valueTruncated || sizeBytes > limits.formFieldsBytesMax || values.size >= limits.formFieldsMax) {
-      parser.destroy(new S3Error('MaxPostPreDataLengthExceeded'));
+      refuse(new S3Error('MaxPostPreDataLengthExceeded'));
     } else if (values.has(key)) {
-      parser.destroy(
-        new S3Error('InvalidArgument', { message: `The form field ${key} may be given only once.` }),
-      );
+      refuse(new S3Error('InvalidArgument', { message: `The form field ${key} may be given only once.` }));
     } else values.set(key, value);
   });
+  /** The parser still goes through what it was given. */
+  function refuse(error: S3Error): void {
+    isClosed = true;
+    parser.destroy(error);
+  }
   return {
     close: (): ReadonlyMap<string, string> => {
       isClosed = true;
