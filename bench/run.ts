@@ -5,6 +5,7 @@ import { run as chat } from './chat/index.ts';
 import { run as compute } from './compute/index.ts';
 import { run as documents } from './documents/index.ts';
 import { run as gateway } from './gateway/index.ts';
+import { run as hostile } from './hostile/index.ts';
 import { run as search } from './search/index.ts';
 import { run as usage } from './usage/index.ts';
 
@@ -14,6 +15,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   compute,
   documents,
   gateway,
+  hostile,
   search,
   usage,
 };
@@ -24,4 +26,4 @@ if (run === undefined) {
   process.exit(2);
 }
 await run();
-process.exit(0);
+process.exit();
