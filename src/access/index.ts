@@ -25,7 +25,7 @@ import { createKeyStore, type KeyDescription } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createUserStore, type UserReference } from './store/users.ts';
 import { createWorkspaceStore } from './store/workspaces.ts';
-import { createTellOfUser } from './user-events.ts';
+import { createUserEvents } from './user-events.ts';
 import { createUsers } from './users.ts';
 import { administratorOf } from './workspace-names.ts';
 import { createWorkspaces } from './workspaces.ts';
@@ -78,10 +78,11 @@ export function createAccess({ sql, invalidation, record, clock, log }: AccessDe
   const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
   const workspaces = createWorkspaces({ store: stores.workspaces, clock });
   const requireWorkspace = workspaces.requireExisting;
-  const tell = createTellOfUser(record);
+  const events = createUserEvents({ record, clock, log });
+  const { tell } = events;
   const sessions = createSessions({
     ...{ store: stores.sessions, sessions: openSessions, authentication },
-    ...{ tell, clock },
+    ...{ events, clock },
   });
 
   return {
@@ -94,6 +95,7 @@ export function createAccess({ sql, invalidation, record, clock, log }: AccessDe
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },
     jobs: [
       lastUses.job,
+      events.job,
       createPeriodic({
         name: 'access.sessions',
         intervalMs: SESSION_SWEEP_MS,

@@ -8,14 +8,14 @@ import { createKeyText, hashSecret, shownPrefix } from './key-text.ts';
 import { refuseUnlessOperator } from './operators.ts';
 import type { KeyCreate, KeyCreated, KeyPatch, KeyRead, KeyRotate } from './schema.ts';
 import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
-import type { TellOfUser } from './user-events.ts';
+import type { UserEvents } from './user-events.ts';
 
 export type KeysDeps = {
   store: KeyStore;
   /** Forgets what is cached of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
   /** Tells of a person who was added for a key. */
-  tell: TellOfUser;
+  tell: UserEvents['tell'];
   clock: Clock;
 };
 

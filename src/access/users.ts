@@ -6,14 +6,14 @@ import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import { isOperator, operatorsOnly } from './operators.ts';
 import type { UserCreate, UserPatch, UserRead } from './schema.ts';
 import type { User, UserReference, UserStore } from './store/users.ts';
-import type { TellOfUser } from './user-events.ts';
+import type { UserEvents } from './user-events.ts';
 
 export type UsersDeps = {
   store: UserStore;
   /** Forgets what is cached of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
   /** Tells of a change to a person. */
-  tell: TellOfUser;
+  tell: UserEvents['tell'];
   clock: Clock;
 };
 

@@ -15,8 +15,11 @@ export type OutboxEvent = {
   created_at: string;
 };
 
-/** Records what a change has caused; nothing for a change that has caused nothing. */
-export type Tell = (events: OutboxEvent | readonly OutboxEvent[] | null) => void;
+/**
+ * Records what a change has caused; nothing for a change that has caused nothing. Returns the ids of what is recorded:
+ * the others stay in the outbox, and are tried again.
+ */
+export type Tell = (events: OutboxEvent | readonly OutboxEvent[] | null) => number[];
 
 export function createTell({
   record,
@@ -26,12 +29,13 @@ export function createTell({
   recorded: Pick<Batcher<number>, 'add'>;
 }): Tell {
   return (events) => {
-    if (events === null) return;
-    for (const event of [events].flat()) {
+    const told = [events ?? []].flat().filter((event) => {
       const { event_id: eventId, workspace_id: workspaceId, type, subject, data } = event;
-      record({ workspaceId, type, subject, data, eventId, time: new Date(event.created_at) });
-      // One that is not taken is recorded again in its time.
-      recorded.add(event.id);
-    }
+      return record({ workspaceId, type, subject, data, eventId, time: new Date(event.created_at) });
+    });
+    const ids = told.map(({ id }) => id);
+    // One that the batcher does not take is recorded again in its time.
+    for (const id of ids) recorded.add(id);
+    return ids;
   };
 }

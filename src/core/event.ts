@@ -23,7 +23,8 @@ export type ServiceEvent = {
 export type EventProjection = { type: string; statement: string };
 
 /**
- * Records an event: at once, without waiting and without ever throwing. When it returns, the event outlives the
- * process; so an operation records before it answers.
+ * Records an event: at once, without waiting and without ever throwing. When it returns true, the event outlives the
+ * process; so an operation records before it answers. False: the disk does not take it, and the caller keeps it and
+ * tries again, or does not do what it would tell of.
  */
-export type RecordEvent = (event: ServiceEvent) => void;
+export type RecordEvent = (event: ServiceEvent) => boolean;

@@ -93,6 +93,8 @@ export const COMPLETION_TOKENS_DEFAULT = 1024;
 /** Accounts are handed on to the usage events this often; a file that nobody writes to is an orphan after. */
 export const LEDGER_ROTATE_MS = 1000;
 export const LEDGER_STALE_MS = 5000;
+/** A disk that had no room for a file is asked again this long after. */
+export const LEDGER_RETRY_MS = 1000;
 export const LEDGER_ORPHAN_MS = 10_000;
 /** Accounts of one file: keys × models × outcomes of a second. */
 export const LEDGER_SLOTS = 2048;

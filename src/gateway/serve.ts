@@ -31,7 +31,7 @@ export type ServeDeps = {
   reserve: Reserve;
   cache: AnswerCache;
   execute: Execute;
-  ledger: Pick<Ledger, 'add'>;
+  ledger: Pick<Ledger, 'add' | 'requireRoom'>;
   deadlines: Deadlines;
 };
 
@@ -42,6 +42,7 @@ export function createServe(deps: ServeDeps): Serve {
     const known = catalogue();
     const present = known instanceof Promise ? await known : known;
     const model = findModel(present, call);
+    if (!call.continues) ledger.requireRoom();
 
     const account = (executed: Pick<Executed, 'model' | 'target'> | undefined, end: Ended): Settled => {
       const answering = executed?.model ?? model;

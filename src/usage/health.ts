@@ -39,10 +39,10 @@ export function createUsageHealth(parts: {
         synced_before_acknowledged: durability.synced,
       };
       if (!durability.synced) return { state: 'degraded', detail: durability.warning, ...figures };
-      if (recording.lost > 0) {
+      if (recording.failing) {
         return {
           state: 'degraded',
-          detail: "events of the service's own were lost: see the log",
+          detail: "the disk does not take the service's own events, which are kept for later: see the log",
           ...figures,
         };
       }
@@ -78,10 +78,10 @@ export function createUsageHealth(parts: {
       ),
       figure('own_events_total', "The service's own events.", 'counter', () => recording.recorded),
       figure(
-        'own_events_lost_total',
-        'Of these, lost: the disk did not take them.',
+        'own_events_refused_total',
+        'Attempts to record one that the disk did not take; they are made again.',
         'counter',
-        () => recording.lost,
+        () => recording.refused,
       ),
       figure('own_events_waiting_bytes', 'Of these, not in the buffer yet.', 'gauge', spool.waitingBytes),
     ],

@@ -6,9 +6,10 @@ import { OWN_SOURCE } from './event.ts';
 import { encodeRow } from './row.ts';
 import type { Spool } from './spool.ts';
 
-export type RecordFigures = { recorded: number; lost: number };
+/** `failing`: the last event was not taken. */
+export type RecordFigures = { recorded: number; refused: number; failing: boolean };
 
-/** What `RecordEvent` promises. An event that not even the disk takes is lost, logged and counted. */
+/** What `RecordEvent` promises. An event that the disk does not take is counted; the first one in a row is logged. */
 export function createRecord({
   spool,
   clock,
@@ -21,7 +22,7 @@ export function createRecord({
   record: RecordEvent;
   figures: RecordFigures;
 } {
-  const figures: RecordFigures = { recorded: 0, lost: 0 };
+  const figures: RecordFigures = { recorded: 0, refused: 0, failing: false };
   const record: RecordEvent = ({ workspaceId, type, subject, data, eventId, time }) => {
     try {
       spool.add(
@@ -39,9 +40,18 @@ export function createRecord({
         }),
       );
       figures.recorded += 1;
+      if (figures.failing) log.info({}, "the service's own events are taken by the disk again");
+      figures.failing = false;
+      return true;
     } catch (error) {
-      figures.lost += 1;
-      log.error({ err: error, type, workspace_id: workspaceId }, 'an event of the service is lost');
+      figures.refused += 1;
+      if (!figures.failing)
+        log.error(
+          { err: error, type },
+          "the disk does not take the service's own events; they are kept for later",
+        );
+      figures.failing = true;
+      return false;
     }
   };
   return { record, figures };

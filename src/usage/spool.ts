@@ -126,6 +126,21 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     }
     if (closed.length > 0) flushLater();
   };
+  /** Nothing is ever written behind half a row, which would hide it. */
+  const writeWhole = (file: OpenFile, row: Buffer): void => {
+    try {
+      if (writeSync(file.descriptor, row) < row.length) throw new Error('the disk is full');
+      file.bytes += row.length;
+    } catch (error) {
+      // What is refused comes again; half of it may be there.
+      try {
+        ftruncateSync(file.descriptor, file.bytes);
+      } catch {
+        close();
+      }
+      throw error;
+    }
+  };
   const adoptSafely = (): void => {
     try {
       adopt();
@@ -146,13 +161,7 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
         open = { path, descriptor: openSync(path, 'ax', 0o600), bytes: 0, openedAt: performance.now() };
         flushLater();
       }
-      const written = writeSync(open.descriptor, row);
-      if (written < row.length) {
-        // Half a row would hide those behind it.
-        ftruncateSync(open.descriptor, open.bytes);
-        throw new Error('the disk is full');
-      }
-      open.bytes += row.length;
+      writeWhole(open, row);
       if (open.bytes > SPOOL_FILE_BYTES_MAX) close();
     },
     waitingBytes: () => waitingBytes,

@@ -78,9 +78,9 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   const listener = watchListener(sql);
   const invalidation = createInvalidation({ sql: listener.sql, log });
   const events: ServiceEvent[] = [];
-  const record = (event: ServiceEvent): void => {
-    events.push(event);
-  };
+  /** What a full disk does not take. */
+  const disk = { full: false };
+  const record = (event: ServiceEvent): boolean => !disk.full && events.push(event) > 0;
   const access = createAccess({ sql: lookups.sql, invalidation, record, clock, log });
   const notices: string[] = [];
   invalidation.subscribe(
@@ -130,6 +130,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
     access,
     ask,
     events,
+    disk,
     clock,
     sql,
     lookups,

@@ -56,6 +56,34 @@ test('a bad key is 401, a key without administrative scopes 403, and neither get
   expect((await administration.ask('POST', SESSION, { body: {} })).status).toBe(422);
 });
 
+test('a sign-in that cannot be recorded is refused, and other events of people are recorded when there is room', async () => {
+  const { disk, events } = administration;
+  const cookie = await openSession();
+  const sessions = async (): Promise<number> =>
+    (await administration.sql`SELECT FROM portal_sessions`).length;
+  const before = { sessions: await sessions(), events: events.length };
+  disk.full = true;
+  try {
+    const refused = await signIn(OPERATOR_KEY);
+    expect([refused.status, refused.headers.get('set-cookie')]).toEqual([503, null]);
+    expect(refused.headers.get('retry-after')).toBe('2');
+    expect(await sessions()).toBe(before.sessions);
+    const headers = { cookie, origin: 'http://localhost' };
+    const body = { email: 'later@example.com' };
+    const users = `/admin/api/workspaces/${WORKSPACE}/users`;
+    expect((await administration.ask('POST', users, { headers, body })).status).toBe(201);
+    expect((await administration.ask('DELETE', SESSION, { headers })).status).toBe(204);
+    expect(events.length).toBe(before.events);
+  } finally {
+    disk.full = false;
+  }
+  await eventually('the events', () => events.length === before.events + 2);
+  expect(events.slice(before.events).map(({ type }) => type)).toEqual([
+    'auth.user.create',
+    'auth.user.logout',
+  ]);
+});
+
 test('a session is worth what its key is worth', async () => {
   const admin = await administration.makeKey(['admin'], { user_email: 'portal@example.com' });
   const cookie = await openSession(admin.key);

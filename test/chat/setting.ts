@@ -102,7 +102,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     requireWorkspace: async () => undefined,
     ...{ sql, invalidation, searchDocuments, visibleDocuments, log: silentLog },
     streamChat: model.streamChat,
-    record: (event) => events.push(event),
+    record: (event) => events.push(event) > 0,
   });
   const boundary = createBoundary({
     access: () => undefined,

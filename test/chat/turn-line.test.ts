@@ -40,7 +40,7 @@ async function recalledAfter(finish: () => Promise<Finished>) {
     },
     memory,
     counts: createCounts(),
-    tell: () => undefined,
+    tell: () => [],
     log: silentLog,
   });
   const outcome = await line.enter(TURN, true).outcome.catch(() => undefined);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { ServiceEvent } from '../../src/core/event.ts';
 import type { Account, Measures } from '../../src/gateway/accounting/account.ts';
 import { createLedger } from '../../src/gateway/accounting/ledger.ts';
+import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 
 const ACCOUNT: Account = {
@@ -27,15 +28,17 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 /** A process's ledger; `events` may be shared by several, as the database does it: the same one counts once. */
 function ledger(events = new Map<string, ServiceEvent>()) {
   const errors: unknown[] = [];
+  /** Events that the disk still takes. */
+  const disk = { full: false, events: Number.POSITIVE_INFINITY };
   let now = new Date('2026-11-21T10:00:00Z');
   const created = createLedger({
     directory,
-    record: (event) => void events.set(event.eventId ?? '', event),
+    record: (event) => !disk.full && disk.events-- > 0 && events.set(event.eventId ?? '', event).size > 0,
     clock: { now: () => now },
     log: { ...silentLog, error: (...given: unknown[]) => void errors.push(given) },
   });
   return {
-    ...{ events, errors, add: created.add, job: created.job },
+    ...{ events, errors, disk, add: created.add, requireRoom: created.requireRoom, job: created.job },
     handOn: async () => created.job.settle?.(),
     setNow: (next: string) => {
       now = new Date(next);
@@ -144,16 +147,75 @@ test('a file has all its room from the start: a full disk is an error that is lo
   expect(blocks * 512).toBeGreaterThanOrEqual(size);
 });
 
-test('a folder that cannot be written to fails no request', () => {
-  writeFileSync(join(directory, 'file'), '');
-  const errors: unknown[] = [];
-  const { add } = createLedger({
-    directory: join(directory, 'file'),
-    record: () => undefined,
-    clock: { now: () => new Date() },
-    log: { ...silentLog, error: (...given: unknown[]) => void errors.push(given) },
+test('while no file can be made new requests are refused, and those under way are accounted for in the end', async () => {
+  const { add, requireRoom, events, errors, handOn } = ledger();
+  rmSync(directory, { recursive: true });
+  writeFileSync(directory, 'no folder');
+  expect(requireRoom).toThrow(expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 2 }));
+  add(ACCOUNT, MEASURES);
+  add({ ...ACCOUNT, outcome: 'failed' }, MEASURES);
+  // Said once.
+  expect(errors).toHaveLength(1);
+  rmSync(directory);
+  await eventually('room', () => {
+    try {
+      return requireRoom() ?? true;
+    } catch {
+      return false;
+    }
   });
   add(ACCOUNT, MEASURES);
-  add(ACCOUNT, MEASURES);
-  expect(errors).toHaveLength(2);
+  await handOn();
+  expect(sumOf(events, 'requests')).toBe(3);
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+describe('while events are not recorded', () => {
+  test('the file stays, its sums go on, and they count once when there is room again', async () => {
+    const { add, disk, events, handOn } = ledger();
+    add(ACCOUNT, MEASURES);
+    disk.full = true;
+    for (let round = 0; round < 3; round++) {
+      await handOn();
+      add(ACCOUNT, MEASURES);
+    }
+    expect(events.size).toBe(0);
+    // However long it lasts: the file that waits, and the one that sums go on in.
+    expect(readdirSync(directory)).toHaveLength(4);
+    disk.full = false;
+    await handOn();
+    expect(sumOf(events, 'requests')).toBe(4);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('a process that ends leaves them to the next one', async () => {
+    const events = new Map<string, ServiceEvent>();
+    const ending = ledger(events);
+    ending.add(ACCOUNT, MEASURES);
+    ending.disk.full = true;
+    await ending.job.stop();
+    age();
+    const full = ledger(events);
+    full.disk.full = true;
+    await full.job.start();
+    await full.job.stop();
+    expect(events.size).toBe(0);
+    const next = ledger(events);
+    await next.job.start();
+    await next.job.stop();
+    expect(sumOf(events, 'requests')).toBe(1);
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test('an event that was recorded before the disk was full counts once', async () => {
+    const { add, disk, events, handOn } = ledger();
+    for (const keyId of ['a', 'b', 'c']) add({ ...ACCOUNT, keyId }, MEASURES);
+    disk.events = 2;
+    await handOn();
+    expect(events.size).toBe(2);
+    disk.events = Number.POSITIVE_INFINITY;
+    await handOn();
+    expect(sumOf(events, 'requests')).toBe(3);
+    expect(readdirSync(directory)).toEqual([]);
+  });
 });

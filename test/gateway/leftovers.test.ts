@@ -102,6 +102,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
       random: () => 0,
     }),
     ledger: {
+      requireRoom: () => undefined,
       add: () => {
         accounts += 1;
       },

@@ -11,6 +11,7 @@ import { decodeRow, encodeRow } from '../../src/usage/row.ts';
 import { createSpool } from '../../src/usage/spool.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
+import { mountDisk } from '../support/small-disk.ts';
 
 setDefaultTimeout(30_000);
 
@@ -39,7 +40,7 @@ function createFakeAppender() {
 const openSpool = (appender: Appender, directory = join(root, `${++folders}`)) => {
   const spool = createSpool({ directory, appender, log: silentLog });
   const { record, figures } = createRecord({ spool, clock: systemClock, log: silentLog });
-  const tell = (subject: string): void =>
+  const tell = (subject: string): boolean =>
     record({ workspaceId: 'w', type: 'chat.create', subject, data: { value: '1' } });
   return { directory, spool, tell, figures };
 };
@@ -116,13 +117,16 @@ test('finds what a killed process has left, also a last event that was cut off, 
   for (const { spool } of spools) await spool.job.stop();
 });
 
-test('a disk that takes nothing fails no request: the event is counted as lost', () => {
+test('a disk that takes nothing is told of, so that the event can be kept and recorded later', () => {
   const { appender } = createFakeAppender();
   const file = join(root, 'a-file');
   writeFileSync(file, '');
   const { tell, figures } = openSpool(appender, join(file, 'below'));
-  expect(() => tell('x')).not.toThrow();
-  expect(figures).toEqual({ recorded: 0, lost: 1 });
+  expect(tell('x')).toBeFalse();
+  expect(figures).toEqual({ recorded: 0, refused: 1, failing: true });
+  rmSync(file);
+  expect(tell('x')).toBeTrue();
+  expect(figures).toEqual({ recorded: 1, refused: 1, failing: false });
 });
 
 test('what a stopped service could not hand on is found at the next start', async () => {
@@ -140,3 +144,31 @@ test('what a stopped service could not hand on is found at the next start', asyn
   await eventually('it to be handed on', () => taken.includes('late'));
   await second.spool.job.stop();
 });
+
+const disk = mountDisk('1m');
+afterAll(() => disk?.remove());
+const unmounted = disk === undefined ? ' (no file system can be mounted here)' : '';
+test.skipIf(disk === undefined)(
+  `half an event, which a full disk left, does not hide those that come when there is room${unmounted}`,
+  async () => {
+    const { appender, taken } = createFakeAppender();
+    const { spool, tell } = openSpool(appender, join(disk?.path ?? '', 'own'));
+    const recorded = ['first'];
+    // One file is open all the time: nothing is handed on before the job starts.
+    expect(tell('first')).toBeTrue();
+    disk?.fill();
+    let refused = 0;
+    for (let index = 0; refused < 5; index++) {
+      const subject = `${index} ${'x'.repeat(1 + (index % 7) * 100)}`;
+      if (tell(subject)) recorded.push(subject);
+      else refused += 1;
+    }
+    disk?.free();
+    expect(tell('last')).toBeTrue();
+    recorded.push('last');
+    await spool.job.start();
+    await spool.job.settle?.();
+    expect(taken).toEqual(recorded);
+    await spool.job.stop();
+  },
+);

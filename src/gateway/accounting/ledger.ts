@@ -1,50 +1,36 @@
-// Accounts of answered requests, summed in a file that is mapped into memory: adding to one costs no system call, and
-// outlives the process. Once a second the sums become usage events; a file that a dead process left is handed on by
-// whoever finds it, and counts once, because its events are named after it.
+// Accounts of answered requests, summed in a file that outlives the process. Once a second the sums become usage events; a
+// file that a dead process left is handed on by whoever finds it, and counts once, because its events are named after it.
+// A file goes once its events are recorded. While the disk takes none, sums go on in the file that there is; without one
+// new requests are refused, and those that were under way are summed in memory.
 
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
+import { unavailable } from '../../core/errors.ts';
 import type { RecordEvent } from '../../core/event.ts';
 import { newRandomId } from '../../core/ids.ts';
-import { parseJson } from '../../core/json.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { LEDGER_ORPHAN_MS, LEDGER_ROTATE_MS, LEDGER_SLOTS, LEDGER_STALE_MS } from '../limits.ts';
+import { LEDGER_ORPHAN_MS, LEDGER_RETRY_MS, LEDGER_ROTATE_MS, LEDGER_STALE_MS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
+import {
+  createLedgerFile,
+  type LedgerFile,
+  measuresOf,
+  readLedgerFile,
+  removeLedgerFile,
+  type Sums,
+  toLedgerId,
+} from './ledger-file.ts';
 import { MODEL_USAGE_TYPE, toLedgerWorkspace } from './projection.ts';
 
 export type Ledger = {
-  /** Adds a request to its account. Never throws: what cannot be kept is logged. */
+  /** Throws 503 where a request could not be accounted for: the disk has no room for accounts. */
+  requireRoom(): void;
+  /** Adds a request to its account. Never throws. */
   add(account: Account, measures: Measures): void;
   job: Job;
 };
-
-type Open = { id: string; sums: Float64Array; slots: Map<string, number>; openedAtMs: number };
-
-/** Float64 each, in this order. */
-const SUMS = [
-  'requests',
-  'estimated',
-  'prompt_tokens',
-  'completion_tokens',
-  'cost',
-  'latency_ms',
-  'first_events',
-  'first_event_ms',
-] as const;
-const SLOT_SIZE = SUMS.length;
-const FILE_BYTES = LEDGER_SLOTS * SLOT_SIZE * 8;
-const EMPTY = new Uint8Array(FILE_BYTES);
 
 export function createLedger(deps: {
   directory: string;
@@ -55,74 +41,73 @@ export function createLedger(deps: {
   const { directory, record, clock, log } = deps;
   const own = newRandomId();
   let files = 0;
-  let open: Open | undefined;
+  let open: LedgerFile | undefined;
+  /** No more is added to them; their events are not recorded yet. */
+  const closed: LedgerFile[] = [];
   let timer: ReturnType<typeof setInterval> | undefined;
   let orphanTimer: ReturnType<typeof setInterval> | undefined;
+  /** Why no file could be made, and until when that is taken for granted. */
+  let failure: { error: unknown; untilMs: number } | undefined;
 
-  const begin = (): Open => {
-    const id = `${own}-${++files}`;
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const begin = (where: 'on disk' | 'in memory'): LedgerFile =>
+    createLedgerFile({
+      id: `${own}-${++files}`,
+      directory: where === 'on disk' ? directory : undefined,
+      openedAt: clock.now(),
+    });
+  const close = (): void => {
+    if (open !== undefined) closed.push(open);
+    open = undefined;
+  };
+  /** A file on disk; undefined where there is none to be had. */
+  const beginOnDisk = (): LedgerFile | undefined => {
+    if (failure !== undefined && performance.now() < failure.untilMs) return undefined;
     try {
-      // The accounts' names come first: sums without names could not be handed on.
-      appendFileSync(namesPath(id), `${clock.now().getTime()}\n`, { mode: 0o600 });
-      // Written throughout: where the disk had no room for a page, touching it would kill the process.
-      writeFileSync(sumsPath(id), EMPTY, { flag: 'ax', mode: 0o600 });
+      const file = begin('on disk');
+      if (failure !== undefined) log.info({}, 'the use of models is accounted for on disk again');
+      failure = undefined;
+      return file;
     } catch (error) {
-      remove(id);
-      throw error;
+      if (failure === undefined)
+        log.error({ err: error }, 'the use of models cannot be accounted for: new requests are refused');
+      failure = { error, untilMs: performance.now() + LEDGER_RETRY_MS };
+      return undefined;
     }
-    const mapped = Bun.mmap(sumsPath(id), { shared: true });
-    return {
-      id,
-      sums: new Float64Array(mapped.buffer, mapped.byteOffset, LEDGER_SLOTS * SLOT_SIZE),
-      slots: new Map(),
-      openedAtMs: performance.now(),
-    };
-  };
-  const namesPath = (id: string) => join(directory, `${id}.names`);
-  const sumsPath = (id: string) => join(directory, `${id}.sums`);
-
-  const slotOf = (file: Open, account: Account): number => {
-    const name = `${account.keyId} ${account.workspaceId} ${account.endpoint} ${account.model} ${account.target} ${account.outcome}`;
-    const known = file.slots.get(name);
-    if (known !== undefined) return known;
-    const slot = file.slots.size;
-    appendFileSync(namesPath(file.id), `${JSON.stringify(account)}\n`);
-    file.slots.set(name, slot);
-    return slot;
   };
 
-  /** Events of a file's sums; the file goes once they are kept elsewhere. */
-  const handOn = (id: string, sums: Float64Array): void => {
-    // Another process has found it, and handed on all of it: nothing was added since.
-    if (!existsSync(namesPath(id))) return;
-    const [openedAt = '', ...accounts] = readFileSync(namesPath(id), 'utf8').split('\n');
-    const time = new Date(Number(openedAt));
-    for (const [slot, text] of accounts.entries()) {
-      const values = sums.subarray(slot * SLOT_SIZE, (slot + 1) * SLOT_SIZE);
-      const account = text === '' ? undefined : parseAccount(text);
-      if (account === undefined || values.every((value) => value === 0)) continue;
+  /** False where not all of it is recorded; what is recorded again counts once. */
+  const recordSums = ({ id, openedAt, accounts, sums }: Sums): boolean =>
+    accounts.every((account, slot) => {
+      const measures = measuresOf(sums, slot);
+      if (account === undefined || measures === undefined) return true;
       const { workspaceId, subject, keyId, ...rest } = account;
-      const measured = Object.fromEntries(SUMS.map((name, index) => [name, values[index] ?? 0]));
-      record({
+      return record({
         workspaceId: toLedgerWorkspace(workspaceId),
         type: MODEL_USAGE_TYPE,
         subject,
-        data: { value: values[0] ?? 0, key_id: keyId, ...rest, ...measured },
+        data: { value: measures.requests, key_id: keyId, ...rest, ...measures },
         eventId: `${id}-${slot}`,
-        time,
+        time: openedAt,
       });
+    });
+  /** A file goes once its events are kept elsewhere. False where the disk does not take them. */
+  const handOn = (): boolean => {
+    for (let file = closed[0]; file !== undefined; file = closed[0]) {
+      if (!recordSums(file)) return false;
+      closed.shift();
+      if (file.onDisk) removeLedgerFile(directory, file.id);
     }
-    remove(id);
-  };
-  const remove = (id: string): void => {
-    rmSync(sumsPath(id), { force: true });
-    rmSync(namesPath(id), { force: true });
+    return true;
   };
   const rotate = (): void => {
-    const file = open;
-    open = undefined;
-    if (file !== undefined) handOn(file.id, file.sums);
+    const isTaken = handOn();
+    if (open === undefined || (isEmpty(open) && !isStale(open))) return;
+    // Each hour has sums of its own.
+    if (!isTaken && open.onDisk && hourOf(open.openedAt) === hourOf(clock.now())) open.touch();
+    else {
+      close();
+      handOn();
+    }
   };
   const safely = (what: string, work: () => void): void => {
     try {
@@ -132,40 +117,46 @@ export function createLedger(deps: {
     }
   };
   const adopt = (): void => {
-    for (const name of readdirSync(directory).filter((each) => each.endsWith('.names'))) {
-      const id = name.slice(0, -'.names'.length);
-      const found = statSync(namesPath(id), { throwIfNoEntry: false });
-      if (id.startsWith(own) || found === undefined || Date.now() - found.mtimeMs < LEDGER_ORPHAN_MS)
-        continue;
-      const bytes = readBytes(sumsPath(id));
-      if (bytes.length === FILE_BYTES)
-        handOn(id, new Float64Array(bytes.buffer, bytes.byteOffset, FILE_BYTES / 8));
-      else remove(id);
+    for (const name of readdirSync(directory)) {
+      const id = toLedgerId(name);
+      const found = statSync(join(directory, name), { throwIfNoEntry: false });
+      if (id === undefined || id.startsWith(own) || found === undefined) continue;
+      if (Date.now() - found.mtimeMs < LEDGER_ORPHAN_MS) continue;
+      safely('accounts that were left cannot be handed on', () => {
+        const left = readLedgerFile(directory, id);
+        if (left === undefined || recordSums(left)) removeLedgerFile(directory, id);
+      });
     }
   };
+  const rotateSafely = (): void => safely('the use of models cannot be handed on', rotate);
 
   return {
-    add(account, { requests, usage, cost, latencyMs, firstEventMs }) {
-      safely('the use of a model is not accounted for', () => {
-        // Others may have taken over what was not handed on for long: after a pause of the machine, too.
-        const stale = open !== undefined && performance.now() - open.openedAtMs > LEDGER_STALE_MS;
-        if (stale || open?.slots.size === LEDGER_SLOTS) rotate();
-        open ??= begin();
-        const { sums } = open;
-        const at = slotOf(open, account) * SLOT_SIZE;
-        const values = [
-          ...[requests, usage.estimated ? requests : 0, usage.promptTokens, usage.completionTokens],
-          ...[cost, requests * latencyMs],
-          ...(firstEventMs === undefined ? [0, 0] : [1, firstEventMs]),
-        ];
-        for (let index = 0; index < SLOT_SIZE; index++)
-          sums[at + index] = (sums[at + index] ?? 0) + (values[index] ?? 0);
-      });
+    requireRoom() {
+      if (open?.onDisk === true) return;
+      const file = beginOnDisk();
+      if (file === undefined)
+        throw unavailable('The use of models cannot be accounted for at the moment', {
+          cause: failure?.error,
+        });
+      close();
+      open = file;
+    },
+    add(account, measures) {
+      // Others may have taken over what was not touched for long: after a pause of the machine, too.
+      if (open !== undefined && (isStale(open) || open.isFull())) close();
+      open ??= beginOnDisk() ?? begin('in memory');
+      try {
+        open.add(account, measures);
+      } catch (error) {
+        log.warn({ err: error }, 'the use of a model is kept in memory: the disk does not take it');
+        close();
+        open = begin('in memory');
+        open.add(account, measures);
+      }
     },
     job: {
       name: 'gateway.ledger',
       start() {
-        const rotateSafely = () => safely('the use of models cannot be handed on', rotate);
         const adoptSafely = () => safely('accounts that were left cannot be looked for', adopt);
         mkdirSync(directory, { recursive: true, mode: 0o700 });
         adoptSafely();
@@ -175,27 +166,19 @@ export function createLedger(deps: {
       async stop() {
         clearInterval(timer);
         clearInterval(orphanTimer);
-        safely('the use of models cannot be handed on', rotate);
+        safely('the use of models cannot be handed on', () => {
+          close();
+          handOn();
+        });
+        // What is on disk is found at the next start.
+        const lost = closed.filter(({ onDisk }) => !onDisk);
+        if (lost.length > 0) log.error({ files: lost.length }, 'accounts of the use of models are lost');
       },
-      settle: async () => safely('the use of models cannot be handed on', rotate),
+      settle: async () => rotateSafely(),
     },
   };
 }
 
-function parseAccount(text: string): Account | undefined {
-  try {
-    return parseJson(text) as Account;
-  } catch {
-    // Half a line: its writer died before it counted anything there.
-    return undefined;
-  }
-}
-
-/** In a buffer of its own, so that numbers can be read from its start. */
-function readBytes(path: string): Uint8Array {
-  try {
-    return new Uint8Array(readFileSync(path));
-  } catch {
-    return new Uint8Array();
-  }
-}
+const isEmpty = ({ accounts }: LedgerFile): boolean => accounts.length === 0;
+const isStale = ({ touchedAtMs }: LedgerFile): boolean => performance.now() - touchedAtMs > LEDGER_STALE_MS;
+const hourOf = (time: Date): number => Math.floor(time.getTime() / 3_600_000);

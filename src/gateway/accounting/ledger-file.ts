@@ -1,0 +1,180 @@
+// One file of accounts: their names, a line each, and their sums, mapped into memory so that adding costs no system call.
+
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { parseJson } from '../../core/json.ts';
+import { LEDGER_SLOTS } from '../limits.ts';
+import type { Account, Measures } from './account.ts';
+
+/** Float64 each, in this order. */
+export const SUMS = [
+  'requests',
+  'estimated',
+  'prompt_tokens',
+  'completion_tokens',
+  'cost',
+  'latency_ms',
+  'first_events',
+  'first_event_ms',
+] as const;
+const SLOT_SIZE = SUMS.length;
+const FILE_BYTES = LEDGER_SLOTS * SLOT_SIZE * 8;
+const EMPTY = new Uint8Array(FILE_BYTES);
+
+/** What a file says, for the events that it becomes. A line that was cut off has no account, and nothing was added to it. */
+export type Sums = {
+  id: string;
+  openedAt: Date;
+  accounts: readonly (Account | undefined)[];
+  /** One after the other, in the order of the accounts. */
+  sums: Float64Array;
+};
+
+export type LedgerFile = Sums & {
+  onDisk: boolean;
+  /** Monotonic milliseconds: when others last saw that it has an owner. */
+  touchedAtMs: number;
+  isFull(): boolean;
+  /** Adds to the account. Throws where the account is new and the disk takes no further name: then nothing is added. */
+  add(account: Account, measures: Measures): void;
+  /** Shows others that it has an owner. */
+  touch(): void;
+};
+
+/** Makes a file, on disk unless `directory` is undefined. Throws what the disk says; then nothing is left. */
+export function createLedgerFile(options: {
+  id: string;
+  directory: string | undefined;
+  openedAt: Date;
+}): LedgerFile {
+  const { id, directory, openedAt } = options;
+  const accounts: Account[] = [];
+  const slots = new Map<string, number>();
+  const sums = directory === undefined ? new Float64Array(LEDGER_SLOTS * SLOT_SIZE) : mapNew(directory, id);
+  const path = directory === undefined ? undefined : namesPath(directory, id);
+  let nameBytes = 0;
+  const write = (text: string): void => {
+    if (path === undefined) return;
+    try {
+      appendFileSync(path, text, { mode: 0o600 });
+      nameBytes += Buffer.byteLength(text);
+    } catch (error) {
+      // Half a line would take the name behind it along.
+      truncateSync(path, nameBytes);
+      throw error;
+    }
+  };
+  const slotOf = (account: Account): number => {
+    const name = `${account.keyId} ${account.workspaceId} ${account.endpoint} ${account.model} ${account.target} ${account.outcome}`;
+    const known = slots.get(name);
+    if (known !== undefined) return known;
+    write(`${JSON.stringify(account)}\n`);
+    slots.set(name, accounts.length);
+    return accounts.push(account) - 1;
+  };
+  const file: LedgerFile = {
+    ...{ id, openedAt, accounts, sums, onDisk: path !== undefined, touchedAtMs: performance.now() },
+    isFull: () => accounts.length === LEDGER_SLOTS,
+    add(account, { requests, usage, cost, latencyMs, firstEventMs }) {
+      const at = slotOf(account) * SLOT_SIZE;
+      const values = [
+        ...[requests, usage.estimated ? requests : 0, usage.promptTokens, usage.completionTokens],
+        ...[cost, requests * latencyMs],
+        ...(firstEventMs === undefined ? [0, 0] : [1, firstEventMs]),
+      ];
+      for (let index = 0; index < SLOT_SIZE; index++)
+        sums[at + index] = (sums[at + index] ?? 0) + (values[index] ?? 0);
+    },
+    touch() {
+      if (path !== undefined) utimesSync(path, new Date(), new Date());
+      file.touchedAtMs = performance.now();
+    },
+  };
+  try {
+    write(`${openedAt.getTime()}\n`);
+  } catch (error) {
+    if (directory !== undefined) removeLedgerFile(directory, id);
+    throw error;
+  }
+  return file;
+}
+
+/** The names come first: sums without names could not be handed on. */
+function mapNew(directory: string, id: string): Float64Array {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(namesPath(directory, id), '', { flag: 'ax', mode: 0o600 });
+    // Written throughout: where the disk had no room for a page, touching it would kill the process.
+    writeFileSync(sumsPath(directory, id), EMPTY, { flag: 'ax', mode: 0o600 });
+  } catch (error) {
+    removeLedgerFile(directory, id);
+    throw error;
+  }
+  const mapped = Bun.mmap(sumsPath(directory, id), { shared: true });
+  return new Float64Array(mapped.buffer, mapped.byteOffset, LEDGER_SLOTS * SLOT_SIZE);
+}
+
+/** What a dead process left; undefined where it had nothing to say yet. Throws where the disk does not tell. */
+export function readLedgerFile(directory: string, id: string): Sums | undefined {
+  const bytes = readIfThere(sumsPath(directory, id));
+  const names = readIfThere(namesPath(directory, id));
+  if (bytes?.length !== FILE_BYTES || names === undefined) return undefined;
+  const [openedAt = '', ...lines] = Buffer.from(names).toString().split('\n');
+  return {
+    ...{ id, openedAt: new Date(Number(openedAt)), accounts: lines.map(parseAccount) },
+    sums: new Float64Array(bytes.buffer, bytes.byteOffset, FILE_BYTES / 8),
+  };
+}
+
+export function removeLedgerFile(directory: string, id: string): void {
+  rmSync(sumsPath(directory, id), { force: true });
+  rmSync(namesPath(directory, id), { force: true });
+}
+
+const NAMES = '.names';
+const namesPath = (directory: string, id: string): string => join(directory, `${id}${NAMES}`);
+const sumsPath = (directory: string, id: string): string => join(directory, `${id}.sums`);
+
+/** The id of the file whose names these are. */
+export const toLedgerId = (name: string): string | undefined =>
+  name.endsWith(NAMES) ? name.slice(0, -NAMES.length) : undefined;
+
+/** Measures of an account: undefined where nothing was added to it. */
+export function measuresOf(
+  sums: Float64Array,
+  slot: number,
+): Record<(typeof SUMS)[number], number> | undefined {
+  const values = sums.subarray(slot * SLOT_SIZE, (slot + 1) * SLOT_SIZE);
+  if (values.every((value) => value === 0)) return undefined;
+  return Object.fromEntries(SUMS.map((name, index) => [name, values[index] ?? 0])) as Record<
+    (typeof SUMS)[number],
+    number
+  >;
+}
+
+function parseAccount(text: string): Account | undefined {
+  try {
+    return parseJson(text) as Account;
+  } catch {
+    // Half a line: its writer died before it counted anything there.
+    return undefined;
+  }
+}
+
+/** In a buffer of its own, so that numbers can be read from its start. */
+function readIfThere(path: string): Uint8Array | undefined {
+  try {
+    return new Uint8Array(readFileSync(path));
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
