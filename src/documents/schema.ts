@@ -64,8 +64,8 @@ export const DocumentMetadataRead = Type.Object(
 const DocumentMetadataCreate = Type.Object(
   {
     name: Name,
-    tags: Type.Optional(nullable(Labels('Tags of the file'))),
-    categories: Type.Optional(nullable(Labels('Categories of the file'))),
+    tags: Type.Optional(nullable(Labels('Tags of the file.'))),
+    categories: Type.Optional(nullable(Labels('Categories of the file.'))),
     summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content.' }))),
     slots: Type.Optional(nullable(Slots)),
     access: Type.Optional(nullable(AccessRules)),
@@ -96,8 +96,8 @@ export type DocumentMetadataConfirm = Static<typeof DocumentMetadataConfirm>;
 export const DocumentMetadataPatch = Type.Object(
   {
     name: Type.Optional(Name),
-    tags: Type.Optional(nullable(Labels('Tags of the file'))),
-    categories: Type.Optional(nullable(Labels('Categories of the file'))),
+    tags: Type.Optional(nullable(Labels('Tags of the file.'))),
+    categories: Type.Optional(nullable(Labels('Categories of the file.'))),
     access: Type.Optional(nullable(AccessRules)),
     slots: Type.Optional(nullable(Slots)),
     file_hash: Type.Optional(nullable(Type.String({ description: 'MD5 hash of the content.' }))),
@@ -106,7 +106,7 @@ export const DocumentMetadataPatch = Type.Object(
     status: Type.Optional(
       Type.Union(STATUS_WORDS, {
         description:
-          '`public` or `private`, from owner and administrators; a document is binned by its DELETE',
+          '`public` or `private`, from owner and administrators; a document is binned by its DELETE.',
       }),
     ),
     owner_id: Type.Optional(

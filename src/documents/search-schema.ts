@@ -24,8 +24,8 @@ const filterOf = (attribute: Attribute) => {
       Parsed<Filter>((text, loc) => parseFilter(attribute, text, loc)),
       {
         description:
-          `\`operator:value\`${dictionary ? ' or `operator:key->value`' : ''}, repeatable; operators: ` +
-          `${operators.join(', ')} (default ${fallback}). ${EMPTINESS}${NOTES[attribute] ?? ''}`,
+          `Filters by \`${attribute}\`: \`operator:value\`${dictionary ? ' or `operator:key->value`' : ''}; ` +
+          `repeats hold together. Operators: ${operators.join(', ')}; without one it is ${fallback}. ${EMPTINESS}${NOTES[attribute] ?? ''}`,
       },
     ),
   );
@@ -52,20 +52,20 @@ export const SearchParameters = Type.Object(
       impliedDefault: PAGE_SIZE_DEFAULT,
     }),
     limit: whole(
-      `Rows, where page and size are absent; default ${WINDOW_LIMIT_DEFAULT} where offset is given`,
+      `How many documents to return, where \`page\` and \`size\` are absent; ${WINDOW_LIMIT_DEFAULT} where only \`offset\` is given.`,
       { minimum: 1, maximum: PAGE_SIZE_MAX },
     ),
-    offset: whole('Rows to skip, where page and size are absent', { minimum: 0 }),
+    offset: whole('How many documents to skip, where `page` and `size` are absent.', { minimum: 0 }),
     archived: Type.Union([Type.Literal('false'), Type.Literal('true'), Type.Literal('any')], {
       default: 'false',
-      description: 'false: without archived documents; true: only them; any: both.',
+      description: '`false`: without archived documents; `true`: only them; `any`: both.',
     }),
     q: Type.Optional(
       Type.String({
         maxLength: QUERY_TEXT_LENGTH_MAX,
         description:
           'Words of name, tags, categories, slots and summary; ranks by relevance, forgives typing errors in words of ' +
-          'four letters or more',
+          'four letters or more.',
       }),
     ),
   },

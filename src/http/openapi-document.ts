@@ -7,11 +7,11 @@ import { toTags } from './tags.ts';
 
 const DESCRIPTION = `Documents, models, conversations, bots and usage events for an organisation’s AI applications, in one self-hosted service.
 
-**Begin here.** Press *Authorize* and paste an API key: the first start prints one, and it stays in the file \`first-key\` of the data folder. Then open an operation, press *Try it out* and *Execute*.
+**Begin here.** Press *Authorize* and paste an API key: where nothing is configured the first start makes one, which stays in the file \`first-key\` of the data folder. Then open an operation, press *Try it out* and *Execute*. Programs read the same description at [/docs/json](/docs/json).
 
 **Keys.** One kind of key serves every area; each operation says which scope the key needs and where it is sent. A key belongs to one workspace, the \`workspace_id\` of the paths. The key is checked before the body is read: a request whose key is absent, unknown or not allowed is answered with that, whatever its body holds.
 
-**Errors.** A request that fails validation is answered 422 with every mistake at once, other refusals with one sentence in \`detail\`; the operations that follow the API of OpenAI answer errors in its shape. Where a backing service is away the answer is 503 with \`Retry-After\`. While the service ends, every operation answers 503. A method that a path does not have is answered 405. Every answer has the header \`x-request-id\`, under which the service’s log knows the request.`;
+**Errors.** A request that fails validation is answered 422 with every mistake at once, other refusals with one sentence in \`detail\`; the operations that follow the API of OpenAI answer errors in its shape. Where a backing service is away the answer is 503 with \`Retry-After\`. While the service ends, every operation but the probes answers 503. A method that a path does not have is answered 405. Every answer has the header \`x-request-id\`, under which the service’s log knows the request.`;
 
 /** Described is what holds now: an operation's examples and choices may depend on what is configured. */
 export function renderOpenApiDocument(operations: readonly Operation[], version: string): string {

@@ -10,7 +10,12 @@ export const described = <S extends TSchema>(schema: S, description: string): S 
 });
 
 export const ErrorDetail = Type.Object(
-  { detail: Type.String({ description: 'What was refused and why, in one sentence.' }) },
+  {
+    detail: Type.String({
+      description: 'What was refused and why, in one sentence.',
+      examples: ['The API key is unknown, expired or revoked'],
+    }),
+  },
   { $id: 'ErrorDetail', description: 'A refusal.' },
 );
 
@@ -32,7 +37,22 @@ const ValidationError = Type.Object(
 
 export const HTTPValidationError = Type.Object(
   { detail: Type.Array(ValidationError, { description: 'Every mistake of the request.' }) },
-  { $id: 'HTTPValidationError', description: 'A request that fails validation.' },
+  {
+    $id: 'HTTPValidationError',
+    description: 'A request that fails validation.',
+    examples: [
+      {
+        detail: [
+          {
+            type: 'int_parsing',
+            loc: ['query', 'size'],
+            msg: 'Input should be a valid integer, unable to parse string as an integer',
+            input: 'many',
+          },
+        ],
+      },
+    ],
+  },
 );
 
 /** The refusals that mean the same wherever they are answered. */

@@ -74,7 +74,7 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         method: 'PATCH',
         path: ITEM,
         summary: "Change a person's e-mail or name",
-        description: `Fields that the body does not name stay as they are; a name of null clears it. ${OF_OPERATORS}.`,
+        description: `Fields that the body does not name stay as they are; a name of null clears it. ${OF_OPERATORS}`,
         parameters: UserPath,
         query: Type.Object({}),
         body: UserPatch,
