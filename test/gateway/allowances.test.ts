@@ -306,6 +306,43 @@ describe('several processes', () => {
     expect(late.get(keyId)?.used).toMatchObject({ month: 202612, spent: 1 });
   });
 
+  test('what was being told while the month turned is not taken off the new month, nor added to it', async () => {
+    const { clock, keyId, store } = two();
+    const told: number[] = [];
+    const begun = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    /** The real store, whose answer comes late. */
+    const late: AllowanceStore = {
+      ...store,
+      async share(telling) {
+        told.push(...telling.increases.map(({ spent }) => spent));
+        const known = await store.share(telling);
+        begun.resolve();
+        await answered.promise;
+        return known;
+      },
+    };
+    const limits = { budget_per_month: 7 };
+    const one = process(clock, late);
+    await one.use(limits, { tokens: 0, cost: 6 }, keyId);
+    const syncing = one.sync();
+    await begun.promise;
+    clock.ms = Date.UTC(2026, 11, 1);
+    await one.use(limits, { tokens: 0, cost: 1 }, keyId);
+    answered.resolve();
+    await syncing;
+    expect(await one.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
+    await one.sync();
+    expect(told).toEqual([6, 1]);
+    expect((await store.find(keyId, clock.ms))?.used).toMatchObject({ month: 202612, spent: 1 });
+    // Nor does the new month hear of what nobody was told in the old one.
+    await one.use(limits, { tokens: 0, cost: 2 }, keyId);
+    clock.ms = Date.UTC(2027, 0, 1);
+    await one.use(limits, { tokens: 0, cost: 3 }, keyId);
+    await one.sync();
+    expect(told).toEqual([6, 1, 3]);
+  });
+
   test('a restart forgets nothing that was told', async () => {
     const { clock, keyId, all } = two();
     const limits = { requests_per_minute: 3, budget_per_month: 5 };
