@@ -28,10 +28,14 @@ const BUSY_TIMEOUT_MS = 1500;
 const FREE_PAGES_KEPT = 1024;
 const FREE_PAGES_RETURNED = 256;
 
-/** Opens the journal of the folder, which is made where it is absent. */
-export function openJournalFile(directory: string, bytesMax: number): JournalFile {
+/** Opens the journal of the folder, which is made where it is absent. `open`: tests watch what it opens. */
+export function openJournalFile(
+  directory: string,
+  bytesMax: number,
+  open = (path: string): Database => new Database(path, { create: true }),
+): JournalFile {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const database = new Database(join(directory, 'journal.sqlite'), { create: true });
+  const database = open(join(directory, 'journal.sqlite'));
   database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.run(`PRAGMA page_size = ${PAGE_BYTES}`);
   database.run('PRAGMA auto_vacuum = INCREMENTAL');

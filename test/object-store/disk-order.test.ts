@@ -1,0 +1,159 @@
+// Nothing is answered before it is on the disk: written, flushed, named, flushed again. The calls of file handles are
+// watched, and held up where an answer must wait for them; what they do is the real thing.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { existsSync, readdirSync } from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Blobs, openBlobs } from '../../src/embedded/object-store/blobs.ts';
+import { limits } from '../../src/embedded/object-store/limits.ts';
+import { type Objects, openObjects } from '../../src/embedded/object-store/objects.ts';
+import { createDirectory } from './fixture.ts';
+
+type Handles = Pick<FileHandle, 'write' | 'sync' | 'datasync'>;
+const WATCHED = ['write', 'sync', 'datasync'] as const;
+
+const calls: string[] = [];
+let directory: string;
+let watched: Handles;
+let original: Handles;
+/** What a flush waits for before it begins. */
+let gate: Promise<void> = Promise.resolve();
+
+beforeAll(async () => {
+  const handle = await open(import.meta.path, 'r');
+  watched = Object.getPrototypeOf(handle);
+  await handle.close();
+  original = { write: watched.write, sync: watched.sync, datasync: watched.datasync };
+  for (const name of WATCHED) {
+    Object.assign(watched, {
+      async [name](this: FileHandle, ...given: never[]): Promise<unknown> {
+        const what = (await this.stat()).isDirectory() ? 'folder' : 'file';
+        calls.push(`${name} ${what}, ${readdirSync(join(directory, 'blobs')).length} kept`);
+        if (name !== 'write') await gate;
+        return (original[name] as (...given: unknown[]) => unknown).apply(this, given);
+      },
+    });
+  }
+});
+afterAll(() => void Object.assign(watched, original));
+beforeEach(async () => {
+  directory = await createDirectory();
+  calls.length = 0;
+});
+
+const receive = (blobs: Pick<Blobs, 'receive'>, ...buffers: Buffer[]) =>
+  blobs.receive({
+    ...{ sizeBytesMax: Number.POSITIVE_INFINITY, digests: ['md5'], check: () => undefined },
+    async fill(sink) {
+      for (const buffer of buffers)
+        await new Promise<void>((resolve) => void sink.write(buffer, () => resolve()));
+      await new Promise<void>((resolve, reject) => {
+        sink.on('error', reject);
+        sink.end(resolve);
+      });
+    },
+  });
+
+test('a body is written, flushed, moved to the whole ones, and their folder is flushed', async () => {
+  const blobs = await openBlobs(directory);
+  calls.length = 0;
+  await receive(blobs, Buffer.from('content'));
+  expect(calls).toEqual(['write file, 0 kept', 'sync file, 0 kept', 'sync folder, 1 kept']);
+  await blobs.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+test('a large body is flushed on the way, too, and at its end', async () => {
+  const blobs = await openBlobs(directory);
+  calls.length = 0;
+  const part = Buffer.alloc(limits.unsyncedBytesMax / 4);
+  await receive(blobs, ...Array.from({ length: 6 }, () => part));
+  expect(calls.filter((call) => !call.startsWith('write'))).toEqual([
+    'datasync file, 0 kept',
+    'sync file, 0 kept',
+    'sync folder, 1 kept',
+  ]);
+  expect(calls.at(-2)).toBe('sync file, 0 kept');
+  await blobs.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** Whether the work is answered only once flushes go on; afterwards it must have ended well. */
+async function waitsForDisk(work: () => Promise<unknown>): Promise<boolean> {
+  const held = Promise.withResolvers<void>();
+  gate = held.promise;
+  const before = calls.length;
+  let isAnswered = false;
+  const answered = work().then(() => {
+    isAnswered = true;
+  });
+  while (calls.length === before && !isAnswered) await Bun.sleep(1);
+  // An answer that does not wait comes within a few turns of the event loop.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  const waited = !isAnswered;
+  held.resolve();
+  gate = Promise.resolve();
+  await answered;
+  return waited;
+}
+
+test('a new bucket, an object, its replacement, its copy and its removal are answered once they are on the disk', async () => {
+  const objects: Objects = await openObjects(directory);
+  const name = { bucket: 'b', key: 'k' };
+  const attributes = {} as never;
+  expect(await waitsForDisk(() => objects.createBucket('b'))).toBe(true);
+  for (const content of ['one', 'two']) {
+    const blob = await receive(objects, Buffer.from(content));
+    expect(await waitsForDisk(() => objects.put(name, blob, attributes))).toBe(true);
+  }
+  const copied = { bucket: 'b', key: 'copy' };
+  expect(await waitsForDisk(() => objects.copy(name, copied, () => attributes))).toBe(true);
+  for (const { key } of [name, copied])
+    expect(await waitsForDisk(() => objects.remove('b', [{ key }]))).toBe(true);
+  expect(readdirSync(join(directory, 'blobs'))).toEqual([]);
+  await objects.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+test('the bytes of a removed object go only when its removal is on the disk', async () => {
+  const objects = await openObjects(directory);
+  await objects.createBucket('b');
+  const blob = await receive(objects, Buffer.from('content'));
+  await objects.put({ bucket: 'b', key: 'k' }, blob, {} as never);
+  const path = join(directory, 'blobs', blob.id);
+  let kept = false;
+  await waitsForDisk(async () => {
+    const removed = objects.remove('b', [{ key: 'k' }]);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    kept = existsSync(path);
+    await removed;
+  });
+  expect([kept, existsSync(path)]).toEqual([true, false]);
+  await objects.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+test('a change that is made while a flush runs waits for the next one, which all who come meanwhile share', async () => {
+  const objects = await openObjects(directory);
+  const held = Promise.withResolvers<void>();
+  calls.length = 0;
+  gate = held.promise;
+  const answered: string[] = [];
+  const create = (name: string) => objects.createBucket(name).then(() => answered.push(name));
+  const first = create('first');
+  while (calls.length === 0) await Bun.sleep(1);
+  const others = ['second', 'third'].map(create);
+  held.resolve();
+  const next = Promise.withResolvers<void>();
+  gate = next.promise;
+  await first;
+  while (calls.length === 1 && answered.length === 1) await Bun.sleep(1);
+  expect([answered, calls.length]).toEqual([['first'], 2]);
+  next.resolve();
+  gate = Promise.resolve();
+  await Promise.all(others);
+  expect([answered, calls.length]).toEqual([['first', 'second', 'third'], 2]);
+  await objects.close();
+  await rm(directory, { recursive: true, force: true });
+});
