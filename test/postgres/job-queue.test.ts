@@ -116,6 +116,26 @@ test('two workers share the work: each job once, none at the same time as itself
   expect(await queued()).toBe(0);
 });
 
+test('a batch that takes longer than its lease stays with its worker', async () => {
+  await queue(1);
+  const other = workerOf(async () => expect.unreachable());
+  const seen: number[] = [];
+  const worker = workerOf(
+    async (jobs) => {
+      const overAt = performance.now() + 1500;
+      while (performance.now() < overAt) {
+        await other.drain();
+        await Bun.sleep(20);
+      }
+      seen.push(...jobs.map(numberOf));
+      return allDone(jobs);
+    },
+    { leaseMs: 500 },
+  );
+  await worker.drain();
+  expect([seen, await queued()]).toEqual([[1], 0]);
+});
+
 test('a batch that is done, or has failed, has its lease renewed no longer', async () => {
   for (const handle of [
     async (jobs: Job[]) => allDone(jobs),
