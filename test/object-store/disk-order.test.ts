@@ -5,9 +5,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Blobs, openBlobs } from '../../src/embedded/object-store/blobs.ts';
+import { type Blob, type Blobs, openBlobs } from '../../src/embedded/object-store/blobs.ts';
+import { openCatalogue } from '../../src/embedded/object-store/catalogue.ts';
 import { limits } from '../../src/embedded/object-store/limits.ts';
-import { type Objects, openObjects } from '../../src/embedded/object-store/objects.ts';
+import { createObjects, type Objects } from '../../src/embedded/object-store/objects.ts';
 import { createDirectory } from './fixture.ts';
 
 type Handles = Pick<FileHandle, 'write' | 'sync' | 'datasync'>;
@@ -42,7 +43,19 @@ beforeEach(async () => {
   calls.length = 0;
 });
 
-const receive = (blobs: Pick<Blobs, 'receive'>, ...buffers: Buffer[]) =>
+const unannounced = (blobs: Blobs) => ({
+  receive: (options: Receive) => blobs.receive(options, () => undefined),
+});
+
+/** Without what is done beside the requests. */
+async function openObjects(): Promise<Objects> {
+  const catalogue = await openCatalogue(join(directory, 'catalogue.sqlite'));
+  catalogue.begin();
+  return createObjects(catalogue, await openBlobs(directory));
+}
+
+type Receive = Parameters<Objects['receive']>[0];
+const receive = (blobs: { receive(options: Receive): Promise<Blob> }, ...buffers: Buffer[]) =>
   blobs.receive({
     ...{ sizeBytesMax: Number.POSITIVE_INFINITY, digests: ['md5'], check: () => undefined },
     async fill(sink) {
@@ -58,7 +71,7 @@ const receive = (blobs: Pick<Blobs, 'receive'>, ...buffers: Buffer[]) =>
 test('a body is written, flushed, moved to the whole ones, and their folder is flushed', async () => {
   const blobs = await openBlobs(directory);
   calls.length = 0;
-  await receive(blobs, Buffer.from('content'));
+  await receive(unannounced(blobs), Buffer.from('content'));
   expect(calls).toEqual(['write file, 0 kept', 'sync file, 0 kept', 'sync folder, 1 kept']);
   await blobs.close();
   await rm(directory, { recursive: true, force: true });
@@ -68,7 +81,7 @@ test('a large body is flushed on the way, too, and at its end', async () => {
   const blobs = await openBlobs(directory);
   calls.length = 0;
   const part = Buffer.alloc(limits.unsyncedBytesMax / 4);
-  await receive(blobs, ...Array.from({ length: 6 }, () => part));
+  await receive(unannounced(blobs), ...Array.from({ length: 6 }, () => part));
   expect(calls.filter((call) => !call.startsWith('write'))).toEqual([
     'datasync file, 0 kept',
     'sync file, 0 kept',
@@ -99,7 +112,7 @@ async function waitsForDisk(work: () => Promise<unknown>): Promise<boolean> {
 }
 
 test('a new bucket, an object, its replacement, its copy and its removal are answered once they are on the disk', async () => {
-  const objects: Objects = await openObjects(directory);
+  const objects = await openObjects();
   const name = { bucket: 'b', key: 'k' };
   const attributes = {} as never;
   expect(await waitsForDisk(() => objects.createBucket('b'))).toBe(true);
@@ -117,7 +130,7 @@ test('a new bucket, an object, its replacement, its copy and its removal are ans
 });
 
 test('the bytes of a removed object go only when its removal is on the disk', async () => {
-  const objects = await openObjects(directory);
+  const objects = await openObjects();
   await objects.createBucket('b');
   const blob = await receive(objects, Buffer.from('content'));
   await objects.put({ bucket: 'b', key: 'k' }, blob, {} as never);
@@ -135,7 +148,7 @@ test('the bytes of a removed object go only when its removal is on the disk', as
 });
 
 test('a change that is made while a flush runs waits for the next one, which all who come meanwhile share', async () => {
-  const objects = await openObjects(directory);
+  const objects = await openObjects();
   const held = Promise.withResolvers<void>();
   calls.length = 0;
   gate = held.promise;
