@@ -55,8 +55,8 @@ export const limits = {
   /** The pause between two snapshots of the catalogue, at least; and in lengths of the last one, so that large ones are rarer. */
   snapshotEveryMs: 60_000,
   snapshotPauseFactor: 20,
-  /** How often what was set aside is looked through. */
-  expireEveryMs: 3_600_000,
+  /** The pause between two looks through what was set aside; the time for which it is kept, where that is shorter. */
+  expireEveryMsMax: 3_600_000,
 
   /** For another process, which is just ending, to let go of the directory. */
   directoryLockMsMax: 3_000,

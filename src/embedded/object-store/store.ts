@@ -95,7 +95,7 @@ function startUpkeep(parts: {
   const expire = (): void => void blobs.expire(retentionMs).catch(onFault);
   void snap();
   expire();
-  const expiring = setInterval(expire, limits.expireEveryMs);
+  const expiring = setInterval(expire, Math.min(limits.expireEveryMsMax, retentionMs));
   return {
     stop() {
       stopped = true;
