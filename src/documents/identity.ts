@@ -49,11 +49,14 @@ export function createCustodyStore(sql: Sql) {
       await sql`UPDATE documents_identity SET adopts_bucket = true`;
     },
 
-    /** The decision has been carried out: the database has come as far as the bucket at least. */
-    async adopted(reached: number): Promise<void> {
-      await sql`
-        UPDATE documents_identity
-        SET adopts_bucket = false, reached = greatest(reached, ${reached}::integer)`;
+    /** As far as the bucket says, at least. */
+    async catchUp(reached: number): Promise<void> {
+      await sql`UPDATE documents_identity SET reached = greatest(reached, ${reached}::integer)`;
+    },
+
+    /** The decision has been carried out. */
+    async adopted(): Promise<void> {
+      await sql`UPDATE documents_identity SET adopts_bucket = false`;
     },
   };
 }

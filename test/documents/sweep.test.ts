@@ -239,6 +239,30 @@ describe('a database that is older than its bucket', () => {
     expect(await problemIn()).toBe(complaints[0] ?? '');
   });
 
+  test('takes over, when the decision was cut off, what the newer one had reached', async () => {
+    const objects = await openBucket('sweep-cut-off');
+    const { newest } = await restoreBackup(objects);
+    const maintenance = createBucketMaintenance(database.sql);
+    await maintenance.adopt();
+    // A store that goes away once the marks are gone.
+    const cut: ObjectStore = {
+      ...objects,
+      async remove(removals) {
+        await objects.remove(removals);
+        throw new Error('the store is away');
+      },
+    };
+    const custody = createBucketCustody({ store: store(), objects: cut, log: silentLog as Logger });
+    await expect(custody.advance()).rejects.toThrow('the store is away');
+    expect(await maintenance.show()).toMatchObject({ adopting: true });
+    await sweepOf(database, objects)();
+    expect(await maintenance.show()).toMatchObject({ adopting: false, problem: null });
+    await database.sql`UPDATE documents_identity SET reached = ${newest}`;
+    const { log, complaints } = complaining();
+    await sweepOf(database, objects, { log })();
+    expect(complaints).toEqual([expect.stringContaining('older than the bucket')]);
+  });
+
   test('may take a bucket from another database, when an operator decides so', async () => {
     const objects = await openBucket('sweep-taken');
     const id = newId();

@@ -53,16 +53,20 @@ export function createBucketCustody(deps: {
     return look();
   }
 
-  /** Cut off anywhere it is carried out again: the decision goes last. */
+  /**
+   * Cut off anywhere it is carried out again: the decision goes last. The number in the bucket is taken over before its
+   * mark goes, so that a newer copy, should it still run, is behind from then on.
+   */
   async function adopt({
     marks,
     custody: { identity },
   }: Awaited<ReturnType<typeof look>>): ReturnType<typeof look> {
+    await store.catchUp(marks.reachedBy(identity));
     await objects.putEmpty(ownerMark(identity));
     const others = marks.keys.filter((key) => key !== ownerMark(identity));
     const failed = await objects.remove(others.map((key) => ({ key })));
     if (failed.size > 0) throw new Error(`marks in the bucket stay: ${[...failed.values()].join(', ')}`);
-    await store.adopted(marks.reachedBy(identity));
+    await store.adopted();
     log.warn({}, "the bucket is this database's, as an operator has decided: what it does not know is swept");
     return look();
   }
