@@ -49,8 +49,10 @@ export function createAllowances(deps: {
   log: Logger;
   /** Milliseconds since 1970. */
   now?: () => number;
+  /** Keys whose allowances are remembered; of more, the idle ones are read again when they are asked for. */
+  allowancesMax?: number;
 }): Allowances {
-  const { store, log, now = Date.now } = deps;
+  const { store, log, now = Date.now, allowancesMax = ALLOWANCES_MAX } = deps;
   const processId = newRandomId();
   const allowances = new Map<string, Allowance>();
   const loading = new Map<string, Promise<Allowance>>();
@@ -73,7 +75,7 @@ export function createAllowances(deps: {
       allowance.elsewhere = { ...found.elsewhere, untilMs: nowMs + ALLOWANCE_LEASE_MS };
     allowances.set(keyId, allowance);
     loading.delete(keyId);
-    if (allowances.size > ALLOWANCES_MAX) forgetIdle();
+    if (allowances.size > allowancesMax) forgetIdle();
     return allowance;
   };
   const forgetIdle = (): void => {

@@ -198,6 +198,39 @@ describe('tokens a minute', () => {
   });
 });
 
+test('of more keys than are remembered the idle ones go, and none that runs or that others have not been told of', async () => {
+  const clock = new Clock();
+  const found: string[] = [];
+  const store: AllowanceStore = {
+    ...noStore,
+    async find(keyId) {
+      found.push(keyId);
+      return undefined;
+    },
+    share: async ({ increases }) =>
+      new Map(
+        increases.map(({ keyId, month }) => [
+          keyId,
+          { used: { requestsAt: 0, tokensAt: 0, month, spent: 0 }, elsewhere: { tokensMs: 0, cost: 0 } },
+        ]),
+      ),
+  };
+  const allowances = createAllowances({ store, log: silentLog, now: () => clock.ms, allowancesMax: 3 });
+  const limits = { requests_per_minute: 10 };
+  const begin = (keyId: string) => allowances.reserve({ keyId, limits }, () => NOTHING_USED);
+  for (const keyId of ['idle', 'running']) {
+    const reservation = await begin(keyId);
+    if (keyId === 'idle') reservation.settle(NOTHING_USED);
+  }
+  await allowances.job.settle?.();
+  (await begin('untold')).settle(NOTHING_USED);
+  clock.ms += MINUTE + 1;
+  (await begin('new')).settle(NOTHING_USED);
+  found.length = 0;
+  for (const keyId of ['running', 'untold', 'new', 'idle']) await begin(keyId);
+  expect(found).toEqual(['idle']);
+});
+
 describe('a budget a month', () => {
   const limits = { budget_per_month: 1 };
   test('is spent up, and there again when the month turns (UTC)', async () => {

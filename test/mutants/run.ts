@@ -20,6 +20,7 @@ const COPIED = [
   'README.md',
   'bunfig.toml',
   'package.json',
+  'tsconfig.json',
 ];
 const TEST_TIMEOUT_MS = 30_000;
 const RUN_TIMEOUT_MS = 300_000;
@@ -28,8 +29,7 @@ type Outcome = 'passed' | 'failed' | 'did not run';
 
 function copyTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
-  for (const name of [...COPIED, 'tsconfig.json'])
-    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   return copy;
 }
