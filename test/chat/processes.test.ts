@@ -145,6 +145,19 @@ describe('a process that dies', () => {
     await eventually('the outbox to be empty', async () => (await outboxRows()) === 0);
   });
 
+  test('does not lose events that the disk does not take', async () => {
+    for (const { disk } of [one, other]) disk.full = true;
+    await one.newSession();
+    await setting.sql`UPDATE chat_outbox SET created_at = now() - interval '1 minute'`;
+    await one.settle();
+    expect(await outboxRows()).toBe(1);
+    expect(one.events).toEqual([]);
+    one.disk.full = false;
+    await one.settle();
+    expect(one.events.map(({ type }) => type)).toEqual(['chat.create']);
+    await eventually('the outbox to be empty', async () => (await outboxRows()) === 0);
+  });
+
   /** A session with a question whose answer was begun so often, by processes that have died. */
   async function leftBehind(attempts: number): Promise<number> {
     const { chat_session_id } = await one.newSession();
@@ -167,6 +180,29 @@ describe('a process that dies', () => {
       return rows.at(-1)?.error_msg === 'The answer could not be made';
     });
     expect(one.model.calls.length + other.model.calls.length).toBe(0);
+  });
+
+  test('an answer whose end cannot be stored stays in line until it can be', async () => {
+    await setting.sql`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$`;
+    await setting.sql`
+      CREATE TRIGGER refuse BEFORE UPDATE ON chat_messages FOR EACH ROW
+      WHEN (OLD.state = 'pending' AND NEW.state IS DISTINCT FROM 'pending') EXECUTE FUNCTION refuse()`;
+    const session = await leftBehind(3);
+    const answer = async () => {
+      const [row] = await setting.sql<{ state: string; attempts: number }[]>`
+        SELECT state, attempts FROM chat_messages WHERE id = 900002`;
+      return row;
+    };
+    await eventually('it to be taken over', async () => (await answer())?.attempts === 4);
+    await Promise.all([one.settle(), other.settle()]);
+    expect((await answer())?.state).toBe('pending');
+    expect((await one.transcript(session)).at(-1)?.error_msg).toBeFalsy();
+    await setting.sql`DROP TRIGGER refuse ON chat_messages`;
+    // As if its process had had the time to know of it.
+    await setting.sql`UPDATE chat_messages SET claimed_at = now() - interval '1 minute' WHERE id = 900002`;
+    await eventually('it to be given up', async () => (await answer())?.state === 'failed');
   });
 
   test('an answer that was begun twice is begun a third time', async () => {

@@ -53,6 +53,8 @@ export type ChatProcess = ChatClient & {
   model: FakeModel;
   /** What it has recorded, in order. */
   events: ServiceEvent[];
+  /** Whether the disk takes events. */
+  disk: { full: boolean };
   settle(): Promise<void>;
   stop(): Promise<void>;
   /** Cuts it off from the database, as a process that died is. */
@@ -98,11 +100,13 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
   const sql = onStatement === undefined ? connected : watched(connected, onStatement);
   const invalidation = createInvalidation({ sql, log: silentLog });
   const events: ServiceEvent[] = [];
+  /** What a full disk does not take. */
+  const disk = { full: false };
   const { routes, jobs, converse } = createChat({
     requireWorkspace: async () => undefined,
     ...{ sql, invalidation, searchDocuments, visibleDocuments, log: silentLog },
     streamChat: model.streamChat,
-    record: (event) => events.push(event) > 0,
+    record: (event) => !disk.full && events.push(event) > 0,
   });
   const boundary = createBoundary({
     access: () => undefined,
@@ -128,7 +132,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
   return {
     ...createChatClient(inProcess(fetch), { workspace: WORKSPACE, key: KEY }),
     as: (key) => createChatClient(inProcess(fetch), { workspace: WORKSPACE, key }),
-    ...{ fetch, converse, model, events },
+    ...{ fetch, converse, model, events, disk },
     settle: lifecycle.settle,
     stop: () => (stopping ??= stop()),
     async sever() {

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/core/clock.ts';
+import { unavailable } from '../../src/core/errors.ts';
 import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { type ConfirmDeps, createConfirm } from '../../src/documents/operations/confirm.ts';
@@ -55,7 +56,11 @@ function newForm() {
 }
 
 /** What happens at a moment of a confirm, once. */
-type Moments = { beforeCopy?: () => Promise<void>; afterInsert?: () => Promise<void> };
+type Moments = {
+  beforeCopy?: () => Promise<void>;
+  beforeInsert?: () => Promise<void>;
+  afterInsert?: () => Promise<void>;
+};
 
 /** The operation on the real parts. Without versions it is a store that tells none. */
 function createSite(
@@ -74,6 +79,7 @@ function createSite(
     store: {
       ...store,
       async insert(...given) {
+        await once('beforeInsert');
         const kept = await store.insert(...given);
         await once('afterInsert');
         return kept;
@@ -124,6 +130,19 @@ describe.each([
     ]);
     await site.discard();
     expect(await objects.head(key)).toBeUndefined();
+  });
+
+  test('a file whose record could not be inserted stays, and can be confirmed when the database is back', async () => {
+    const { key, post } = newForm();
+    await post('precious');
+    const away = unavailable('The database cannot be reached');
+    const site = createSite(versions, { beforeInsert: () => Promise.reject(away) });
+    await expect(site.confirm(key, 'refused.txt')).rejects.toBe(away);
+    // Whatever was to be deleted soon is deleted.
+    await site.discard();
+    const kept = await site.confirm(key, 'precious.txt');
+    expect([kept.name, kept.fileSize]).toEqual(['precious.txt', 8]);
+    expect(await objects.head(kept.objectKey)).toMatchObject({ size: 8 });
   });
 
   test('a file posted after an answer stays, whatever is deleted late', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { unavailable } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
@@ -181,6 +182,14 @@ test('an event that the database refuses becomes a dead letter, the others are s
     poison.map(({ eventId }) => eventId).sort(),
   );
   for (const { reason } of items) expect(reason).not.toBe('');
+  // A buffer that takes nothing leaves them where they are.
+  const away = unavailable('Usage events cannot be taken now');
+  const refusing = createDeadLetters({
+    store: sink.deadLetters,
+    appender: { append: () => Promise.reject(away) },
+  });
+  await expect(refusing.replay('poison', undefined)).rejects.toBe(away);
+  expect((await deadLetters.list('poison', page)).items).toEqual(items);
   // They are refused again, and are dead letters once more.
   expect(await deadLetters.replay('poison', undefined)).toBe(2);
   await eventually(
