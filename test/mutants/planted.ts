@@ -1,4 +1,4 @@
-// Mistakes to plant one at a time, each with the test that has to notice it.
+// Mistakes to plant one at a time, each with the test that has to notice it. Where the code changes, its text here follows.
 
 export type Planted = {
   /** What no longer holds. */
@@ -193,6 +193,27 @@ export const planted: readonly Planted[] = [
     name: 'of more keys than are remembered',
   },
   {
+    mistake: 'a stream of an answer that is over goes on being kept open',
+    file: 'src/chat/replay.ts',
+    text: '        clearInterval(ping);\n',
+    replacement: '',
+    test: 'test/chat/replay.test.ts',
+  },
+  {
+    mistake: 'a stream of an answer that is over goes on listening',
+    file: 'src/chat/replay.ts',
+    text: '        unfollow();\n',
+    replacement: '',
+    test: 'test/chat/replay.test.ts',
+  },
+  {
+    mistake: 'timers of waits that are over are kept',
+    file: 'src/infra/postgres/unavailable.ts',
+    text: '.then(() => clearTimeout(timer))',
+    replacement: '',
+    test: 'test/chat/replay.test.ts',
+  },
+  {
     mistake: 'the lease of a batch that is over is renewed for ever',
     file: 'src/infra/postgres/job-worker.ts',
     text: 'clearInterval(renewal);',
@@ -313,6 +334,14 @@ export const planted: readonly Planted[] = [
     text: 'origin !== null && (everyOrigin || allowed.has(origin))',
     replacement: 'origin !== null',
     test: 'test/http/cors.test.ts',
+  },
+
+  {
+    mistake: 'a cache may hand an answer of the embedded store for one origin to another',
+    file: 'src/embedded/object-store/cors.ts',
+    text: "? { vary: 'Origin' } : {}",
+    replacement: '? {} : {}',
+    test: 'test/object-store/cors.test.ts',
   },
 
   // Usage events are read when they are there.

@@ -1,0 +1,41 @@
+// A stream that is over, or whose reader has left, keeps nothing: no timer, and no ear at its answer.
+
+import { heapStats } from 'bun:jsc';
+import { expect, test } from 'bun:test';
+import { openFeed } from '../../src/chat/feed.ts';
+import { streamAnswer } from '../../src/chat/replay.ts';
+
+const STREAMS = 100;
+
+const timers = (): number => {
+  Bun.gc(true);
+  return heapStats().objectTypeCounts['Timeout'] ?? 0;
+};
+
+test.each(['is over', 'is left by its reader'])('that %s', async (end) => {
+  const before = timers();
+  for (let count = 0; count < STREAMS; count++) {
+    const open = openFeed({ userMessageId: 1, answerId: 2 });
+    let followers = 0;
+    const { follow } = open.feed;
+    open.feed.follow = (onText) => {
+      followers += 1;
+      const unfollow = follow(onText);
+      return () => {
+        followers -= 1;
+        unfollow();
+      };
+    };
+    const stream = streamAnswer(open.feed);
+    if (end === 'is over') {
+      open.end({ error: new Error('over') });
+      expect(await new Response(stream).text()).toContain('"type":"error"');
+    } else {
+      await stream.cancel();
+      open.end({ error: new Error('over') });
+    }
+    expect(followers).toBe(0);
+  }
+  await Bun.sleep(0);
+  expect(timers() - before).toBeLessThan(STREAMS / 2);
+});
