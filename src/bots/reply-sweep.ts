@@ -23,9 +23,13 @@ export function createReplySweep({
     name: 'bots.replies',
     intervalMs: REPLY_SWEEP_INTERVAL_MS,
     run: (signal) =>
-      exclusively(sql, 'bots.replies', async () => {
+      exclusively(sql, 'bots.replies', async (lock) => {
         const before = new Date(clock.now().getTime() - REPLY_RETENTION_MS);
-        while (!signal.aborted && (await replies.deleteSome(before, REPLY_SWEEP_STEP)) > 0);
+        while (
+          !signal.aborted &&
+          !lock.signal.aborted &&
+          (await replies.deleteSome(before, REPLY_SWEEP_STEP)) > 0
+        );
       }),
     log,
   });

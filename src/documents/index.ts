@@ -166,7 +166,7 @@ export function createDocuments(deps: DocumentsDeps): {
       name,
       intervalMs: settings.sweepIntervalSeconds * 1000,
       // One process at a time sweeps; the others find the lock taken and wait for their next turn.
-      run: (signal) => exclusively(sql, name, () => run(signal)),
+      run: (signal) => exclusively(sql, name, (lock) => run(AbortSignal.any([signal, lock.signal]))),
       log,
     });
   const sweep = createSweep({

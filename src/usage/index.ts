@@ -83,9 +83,13 @@ export function createUsage(deps: UsageDeps): {
     name: 'usage.retention',
     intervalMs: RETENTION_INTERVAL_MS,
     run: (signal) =>
-      exclusively(sql, 'usage.retention', async () => {
+      exclusively(sql, 'usage.retention', async (lock) => {
         const before = new Date(horizon());
-        while (!signal.aborted && (await store.deleteSome(before, RETENTION_STEP_EVENTS)) > 0);
+        while (
+          !signal.aborted &&
+          !lock.signal.aborted &&
+          (await store.deleteSome(before, RETENTION_STEP_EVENTS)) > 0
+        );
       }),
     log,
   });

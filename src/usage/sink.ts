@@ -4,7 +4,7 @@
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Sql } from '../infra/postgres/client.ts';
-import { exclusively } from '../infra/postgres/exclusive.ts';
+import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
 import type { Delivery, EventBuffer } from './buffer/event-buffer.ts';
 import {
   SINK_BATCH_BYTES,
@@ -27,6 +27,8 @@ export type SinkDeps = {
   writer: EventWriter;
   deadLetters: Pick<DeadLetterStore, 'add'>;
   log: Logger;
+  /** How long a sink that hangs keeps others from its work; default: 15 s. */
+  lockLeaseMs?: number;
 };
 
 /** What was stored and what was refused since the start. */
@@ -42,7 +44,7 @@ const LOCK_PAUSE_MS = 1000;
 const SETTLE_POLL_MS = 10;
 
 export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
-  const { sql, buffer, writer, deadLetters, log } = deps;
+  const { sql, buffer, writer, deadLetters, log, lockLeaseMs } = deps;
   const figures: SinkFigures = { stored: 0, deadLetters: 0, failures: 0 };
   let eventsMax = SINK_EVENTS_MAX;
   let stopping = false;
@@ -106,11 +108,12 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   };
 
   /** Works until told to stop; rejects when something is away, with everything released. */
-  const drain = async (): Promise<void> => {
+  const drain = async (lock?: Lease): Promise<void> => {
     let next = collect();
     while (!stopping) {
       const batch = await next;
       if (batch.deliveries.length === 0) {
+        lock?.assert();
         next = collect();
         continue;
       }
@@ -118,6 +121,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
       next = collect();
       next.catch(() => undefined);
       try {
+        lock?.assert();
         await storeBatch(batch);
         failures = 0;
       } catch (error) {
@@ -134,7 +138,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
     while (!stopping) {
       try {
         const lock = buffer.sinkLock();
-        await (lock === undefined ? drain() : exclusively(sql, lock, drain));
+        await (lock === undefined ? drain() : exclusively(sql, lock, drain, lockLeaseMs));
         if (!stopping) await pause(LOCK_PAUSE_MS);
       } catch (error) {
         if (stopping) return;

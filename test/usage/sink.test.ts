@@ -19,11 +19,13 @@ import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
 import { createEventReader } from '../../src/usage/store/reader.ts';
 import { createRetention } from '../../src/usage/store/retention.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
-import { eventually } from '../support/child.ts';
+import { eventually, startChild } from '../support/child.ts';
 import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 
 setDefaultTimeout(120_000);
+
+const SINK = join(import.meta.dir, '../support/sink-process.ts');
 
 let database: TestDatabase;
 let folder: string;
@@ -285,6 +287,32 @@ test('a database that hangs, and one that is killed, only let the backlog grow',
     await sql.end({ timeout: 1 });
     await server.stop();
   }
+});
+
+test('a sink that hangs loses its work to another, and stores nothing twice when it goes on', async () => {
+  const directory = join(folder, `${++journals}`);
+  const environment = { DATABASE_URL: database.url, JOURNAL: directory, LEASE_MS: '2000' };
+  const hung = startChild([process.execPath, SINK], { environment });
+  await eventually('the sink to hold the lock', () => hung.output().includes('working\n'));
+  const buffer = createJournal({ directory, bytesMax: 2 ** 30, log: silentLog });
+  await buffer.start();
+  const sink = sinkOf(database.sql, buffer);
+  await sink.job.start();
+  const append = async (): Promise<void> =>
+    void (await buffer.append(toPack(Array.from({ length: 50 }, () => encodeRow(eventIn('hung'))))));
+  for (let round = 0; round < 5; round++) await append();
+  hung.kill('SIGSTOP');
+  for (let round = 0; round < 5; round++) await append();
+  await settle(sink);
+  await expectCountedRight(database.sql, 'hung', 500);
+  hung.kill('SIGCONT');
+  for (let round = 0; round < 5; round++) await append();
+  await settle(sink);
+  await eventually('it to notice', () => hung.output().includes('has not heard of this process'));
+  await expectCountedRight(database.sql, 'hung', 750);
+  await hung.stop();
+  await sink.job.stop();
+  await buffer.close();
 });
 
 test('a page reads no more rows than it gives, wherever it begins, and a total reads none', async () => {

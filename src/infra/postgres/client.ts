@@ -52,7 +52,8 @@ const PIPELINE_OF_TRANSACTIONS = 100;
 const CONNECT_TIMEOUT_SECONDS = 4;
 const IDLE_TIMEOUT_SECONDS = 300;
 const KEEP_ALIVE_SECONDS = 30;
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+/** For a process that hangs to keep others from the rows that it has locked: transactions wait for the database alone. */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 const RECONNECT_SECONDS = 0.05;
 const END_TIMEOUT_SECONDS = 5;
 
@@ -85,10 +86,10 @@ export function connectPostgres(options: ClientOptions): Sql {
   return Object.assign(superviseSql(pool.current), {
     begin: <T>(run: (tx: Transaction) => Promise<T>) => begin(pool.current(), run, timeoutMs),
     reserve: (reserveOptions: ReserveOptions = {}) => {
-      const connection = sessionSettings(
-        options.applicationName,
-        reserveOptions.unlimited ? 0 : statementTimeoutMs,
-      );
+      const connection = {
+        ...sessionSettings(options.applicationName, reserveOptions.unlimited ? 0 : statementTimeoutMs),
+        ...idleLimit(reserveOptions.idleTimeoutMs),
+      };
       return openReserved({
         connect: (own) => connect({ connection, ...own }),
         options: reserveOptions,
@@ -133,6 +134,9 @@ function sessionSettings(applicationName: string, statementTimeoutMs: number) {
     idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
   };
 }
+
+const idleLimit = (timeoutMs: number | undefined) =>
+  timeoutMs === undefined ? {} : { idle_session_timeout: `${timeoutMs}` };
 
 function begin<T>(
   generation: Generation,

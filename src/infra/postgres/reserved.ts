@@ -6,6 +6,8 @@ import { ConnectionLost, isConnectionLost } from './unavailable.ts';
 export type ReserveOptions = {
   /** Statements may take as long as they take. */
   unlimited?: boolean;
+  /** The server closes the connection when it has heard nothing for so long; default: never. */
+  idleTimeoutMs?: number;
   /** A notification of a channel that the connection listens to. */
   onNotification?: (channel: string, payload: string) => void;
   /** The connection was lost; not called after `release`. */

@@ -70,7 +70,10 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
       createPeriodic({
         name: 'documents.mirror-repair',
         intervalMs: REPAIR_INTERVAL_MS,
-        run: (signal) => exclusively(sql, 'documents.mirror-repair', () => repair(signal)),
+        run: (signal) =>
+          exclusively(sql, 'documents.mirror-repair', (lock) =>
+            repair(AbortSignal.any([signal, lock.signal])),
+          ),
         log,
       }),
     ],

@@ -2,6 +2,7 @@
 
 import type { Job } from '../../../core/lifecycle.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
+import { openLease } from '../../../infra/postgres/exclusive.ts';
 import type { Sendable } from './delivery.ts';
 import { createOutbox } from './outbox.ts';
 import { createRegistrations } from './registrations.ts';
@@ -11,7 +12,10 @@ export const WRITER_LOCK = 'documents.mirror';
 const LOCK_RETRY_MS = 500;
 const POLL_MS = 25;
 
-/** Takes over within a second of another process's end; a lost connection ends the writing at once. */
+/**
+ * Takes over within a second of another process's end, and when one hangs for longer than its lease; a lost connection
+ * ends the writing at once.
+ */
 export function createWriterJob(
   deps: Pick<WriterDeps, 'indexes' | 'indexPrefix' | 'log'> & { sql: Sql },
 ): Job {
@@ -37,9 +41,9 @@ export function createWriterJob(
 
   /** Once: connects, waits for the lock, writes for as long as it is held. */
   const serve = async (): Promise<void> => {
-    const lost = new AbortController();
-    const signal = AbortSignal.any([stopping.signal, lost.signal]);
-    const connection = sql.reserve({ onLost: () => lost.abort() });
+    const lease = openLease(sql);
+    const { connection } = lease;
+    const signal = AbortSignal.any([stopping.signal, lease.signal]);
     try {
       for (;;) {
         const [row] = await connection<{ held: boolean }[]>`
@@ -59,7 +63,7 @@ export function createWriterJob(
       });
       await writer.run(signal);
     } finally {
-      connection.release();
+      lease.release();
     }
   };
 

@@ -5,7 +5,7 @@ import { unavailable } from '../../../core/errors.ts';
 import { endsWithin, type Job } from '../../../core/lifecycle.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
-import { exclusively } from '../../../infra/postgres/exclusive.ts';
+import { exclusively, type Lease } from '../../../infra/postgres/exclusive.ts';
 import type { SearchEntries } from './entries.ts';
 
 const NAME = 'documents.search-entries';
@@ -26,12 +26,13 @@ export function createPreparation(deps: { sql: Sql; entries: SearchEntries; log:
   let done = false;
   let running: Promise<void> = Promise.resolve();
 
-  const rewriteAll = async (): Promise<void> => {
+  const rewriteAll = async (lock: Lease): Promise<void> => {
     if (await entries.current(sql)) return;
     log.info({}, 'preparing search: every document is read once');
     let last: string | undefined = FIRST_ID;
     while (last !== undefined) {
       if (stopping.signal.aborted) return;
+      lock.assert();
       last = await entries.rewriteBatch(sql, last);
     }
     await entries.declareCurrent(sql);
