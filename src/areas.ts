@@ -7,6 +7,7 @@ import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
+import { createInterruption } from './core/interruption.ts';
 import type { Job } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
@@ -36,8 +37,8 @@ export type Areas = {
   jobs: Job[];
   checks: ReadinessCheck[];
   figures: Figure[];
-  /** Cancels what could run for longer than a shutdown has time; it is answered 503. */
-  interrupt(): void;
+  /** What runs at the end of a shutdown's time enters here, and is ended there with 503. */
+  interruption: ReturnType<typeof createInterruption>;
 };
 
 export type Clients = {
@@ -49,6 +50,7 @@ export type Clients = {
 
 export function createAreas(config: Config, { sql, searchSql, objects }: Clients, log: Logger): Areas {
   const clock = systemClock;
+  const interruption = createInterruption();
   const invalidation = createInvalidation({ sql, log });
   const usage = createUsage({
     sql,
@@ -79,6 +81,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     source: toSource(config.gateway),
     connectsDirectly: !PROXY_VARIABLES.some((name) => config.gateway.variable(name)),
     embed: compute.embed,
+    onInterrupt: interruption.onInterrupt,
   });
   const chat = createChat({
     sql,
@@ -99,6 +102,9 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     clock,
     log,
   });
+
+  interruption.onInterrupt(chat.interrupt);
+  interruption.onInterrupt(compute.interrupt);
 
   return {
     routes: [
@@ -171,7 +177,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ...chat.figures,
       ...compute.figures,
     ],
-    interrupt: compute.interrupt,
+    interruption,
   };
 }
 

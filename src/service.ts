@@ -58,6 +58,7 @@ export async function startService(
     access: log.access,
     metrics,
     explainFailure: explainDatabaseFailure,
+    onInterrupt: areas.interruption.onInterrupt,
   });
   const health = {
     version,
@@ -99,7 +100,7 @@ export async function startService(
       ending = true;
       boundary.refuseNewRequests();
       if (!(await endsWithin(whenIdle(running), shutdownTimeoutMs * 0.7))) {
-        areas.interrupt();
+        areas.interruption.interrupt();
         await endsWithin(whenIdle(running), shutdownTimeoutMs * 0.05);
       }
       await app.server?.stop(true);

@@ -33,6 +33,7 @@ export function createLocalClient({ routes, log }: { routes: readonly Route[]; l
       cors: createCors([]),
       log,
       metrics: createRequestMetrics(),
+      onInterrupt: () => () => undefined,
       explainFailure: (error) =>
         isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,
     });

@@ -58,6 +58,8 @@ export function createChat(deps: ChatDeps): {
   jobs: Job[];
   figures: Figure[];
   converse: Converse;
+  /** Leaves the answers that are being made to other processes, and ends what waits for them with 503. */
+  interrupt(): void;
 } {
   const { sql, invalidation, streamChat, searchDocuments, requireWorkspace, record, log } = deps;
   const owner = newRandomId();
@@ -130,6 +132,7 @@ export function createChat(deps: ChatDeps): {
       }),
     ],
     figures: chatFigures(counts, line.length),
+    interrupt: line.interrupt,
     converse: createConverse({ take, sessions: stores.sessions, messages: stores.messages, tell }),
   };
 }

@@ -31,6 +31,8 @@ export type TurnLine = {
   followed(): number[];
   /** Answers that are being made here, or wait for their turn. */
   length(): number;
+  /** Leaves all answers to other processes: those who wait for them here get a 503. */
+  interrupt(): void;
   /** Waits for the answers that are being made; after the time leaves them to other processes. */
   close(timeoutMs: number): Promise<void>;
 };
@@ -153,7 +155,14 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
     waiting.delete(answerId);
   };
 
+  const interrupt = (): void => {
+    stopping.abort(endingRefusal());
+    for (const { open } of entries.values()) open.end({ error: endingRefusal() });
+    for (const over of waiting.values()) over.resolve();
+  };
+
   return {
+    interrupt,
     enter(turn, isFirst) {
       // One that is taken over may have been deleted before: nobody asks with no words.
       const isDeleted = turn.message === '';
@@ -188,16 +197,11 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
     ],
     async close(timeoutMs) {
       const running = () => [...entries.values()].flatMap((entry) => entry.running ?? []);
-      const timer = setTimeout(() => {
-        stopping.abort(endingRefusal());
-        for (const over of waiting.values()) over.resolve();
-      }, timeoutMs);
+      const timer = setTimeout(interrupt, timeoutMs);
       while (running().length > 0) await Promise.all(running());
       clearTimeout(timer);
-      stopping.abort(endingRefusal());
-      for (const { open } of entries.values()) open.end({ error: endingRefusal() });
+      interrupt();
       entries.clear();
-      for (const over of waiting.values()) over.resolve();
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { createDeadlines } from '../core/deadlines.ts';
 import type { EmbedTexts } from '../core/embed-texts.ts';
 import type { RecordEvent } from '../core/event.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ReadinessCheck } from '../http/health.ts';
@@ -48,6 +49,7 @@ export type GatewayDeps = {
   embed: EmbedTexts;
   describeKeys: DescribeKeys;
   record: RecordEvent;
+  onInterrupt: OnInterrupt;
   clock: Clock;
   log: Logger;
 };
@@ -68,7 +70,7 @@ export function createGateway(deps: GatewayDeps): {
   checks: ReadinessCheck[];
   figures: Figure[];
 } {
-  const { sql, directory, source, embed, record, clock, log } = deps;
+  const { sql, directory, source, embed, record, onInterrupt, clock, log } = deps;
   const targets = createTargets();
   const catalogue = createCatalogue({ source, build: targets.build, log });
   const cache = createAnswerCache();
@@ -82,14 +84,14 @@ export function createGateway(deps: GatewayDeps): {
   const ledger = createLedger({ directory, record, clock, log });
   const { current } = catalogue;
   const reserve = createReserve(allowances);
-  const serve = createServe({ catalogue: current, reserve, cache, execute, ledger, deadlines });
+  const serve = createServe({ catalogue: current, reserve, cache, execute, ledger, deadlines, onInterrupt });
   const embeddings = createServeEmbeddings({ serve, reserve, catalogue: current });
 
   return {
     routes: [
       ...modelCallRoutes({
-        forward: createForward({ serve, embeddings }),
-        workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current }),
+        forward: createForward({ serve, embeddings, onInterrupt }),
+        workspaceEmbeddings: createWorkspaceEmbeddings({ embeddings, catalogue: current, onInterrupt }),
         models: createModels(current),
         choices: toChoices(catalogue.known),
       }),

@@ -1,9 +1,11 @@
 // One stream, from the upstream to the client: bytes pass as they come, and its end is told as it was.
 
 import type { Deadlines } from '../core/deadlines.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
 import { findError, type StreamAnswer } from './answer.ts';
+import { countEvents, endsWithDone, hasDone, hasFinishReason } from './block-marks.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { parseEvents, splitEvents } from './events.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
@@ -32,6 +34,7 @@ export type PumpOptions = {
   estimatePrompt(): number;
   startedAtMs: number;
   signal: AbortSignal;
+  onInterrupt: OnInterrupt;
   /** Called once, before the last byte is sent. */
   onEnd(end: StreamEnd): void;
   /** Told of what has passed, the usage included. */
@@ -42,7 +45,6 @@ const PING = Buffer.from(': keep-alive\n\n');
 const NOTHING = new Uint8Array();
 const DONE = Buffer.from('data: [DONE]\n\n');
 const USAGE_NAME = Buffer.from('"prompt_tokens"');
-const EVENT_END = Buffer.from('\n\n');
 /** After its `[DONE]` an upstream has this long to end. */
 const CLOSING_MS = 500;
 /** Blocks at the end of a stream among which a finish reason is looked for. */
@@ -53,7 +55,7 @@ const has = (block: Uint8Array, needle: Uint8Array): boolean =>
 
 /**
  * What the client reads. While the upstream is silent, comments keep the connection alive; an upstream that dies in the
- * middle becomes an error event, without `[DONE]`; a client that leaves cancels the upstream.
+ * middle, or an end of the service, becomes an error event without `[DONE]`; a client that leaves cancels the upstream.
  */
 export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
   const { answer, spec, deadlines, hidesUsage, signal } = options;
@@ -63,6 +65,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
   let firstEventMs: number | undefined;
   let ended = false;
   const last: Uint8Array[] = [];
+  let forget = (): void => undefined;
 
   const silence = deadlines.create(() => {
     controller.enqueue(PING);
@@ -78,6 +81,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
     if (ended) return;
     ended = true;
     silence.drop();
+    forget();
     signal.removeEventListener('abort', onAbort);
     answer.settle(outcome === 'cancelled' ? 'left' : outcome, failure);
     const told = usage ?? {
@@ -154,6 +158,10 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(given) {
       controller = given;
+      forget = options.onInterrupt((reason) => {
+        answer.blocks.cancel();
+        sendLast(toErrorEvent(toOpenAiError(reason).error), 'cancelled');
+      });
       if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
       answer.onExpired?.(() => {
@@ -192,33 +200,6 @@ const brokeOff = (cause: unknown) =>
   });
 
 const toldError = () => new OpenAiRefusal('upstream-failed', 'The upstream told an error within its answer');
-
-function countEvents(block: Uint8Array): number {
-  let count = 0;
-  for (let at = 0; ; count++) {
-    const found: number = Buffer.prototype.indexOf.call(block, EVENT_END, at);
-    if (found === -1) return Math.max(1, count);
-    at = found + 2;
-  }
-}
-
-/** Whether the last event of the block is `[DONE]`. */
-function endsWithDone(block: Uint8Array): boolean {
-  let at = block.length - 1;
-  while (at >= 0 && (block[at] === 0x0a || block[at] === 0x0d || block[at] === 0x20)) at--;
-  // `E]` of `[DONE]`; and nothing but the data's name before it.
-  if (block[at] !== 0x5d || block[at - 1] !== 0x45) return false;
-  return /(?:^|\n)data: ?\[DONE\]$/.test(
-    Buffer.from(block.subarray(Math.max(0, at - 16), at + 1)).toString('latin1'),
-  );
-}
-
-const hasFinishReason = (block: Uint8Array): boolean =>
-  /"finish_reason":\s*"/.test(Buffer.from(block).toString('latin1'));
-
-/** Somewhere within the block: comments may follow. */
-const hasDone = (block: Uint8Array): boolean =>
-  /(?:^|\n)data: ?\[DONE\]\r?\n/.test(Buffer.from(block).toString('latin1'));
 
 const toErrorEvent = (error: object, before = ''): Uint8Array =>
   Buffer.from(`${before}data: ${JSON.stringify({ error })}\n\n`);

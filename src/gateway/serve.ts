@@ -1,6 +1,7 @@
 // A model call, over HTTP or from another area: cache → limits → attempts → answer → account.
 
 import type { Deadlines } from '../core/deadlines.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
 import { type Account, NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
@@ -33,10 +34,11 @@ export type ServeDeps = {
   execute: Execute;
   ledger: Pick<Ledger, 'add' | 'requireRoom'>;
   deadlines: Deadlines;
+  onInterrupt: OnInterrupt;
 };
 
 export function createServe(deps: ServeDeps): Serve {
-  const { catalogue, reserve, cache, execute, ledger, deadlines } = deps;
+  const { catalogue, reserve, cache, execute, ledger, deadlines, onInterrupt } = deps;
   return async (call) => {
     const startedAtMs = performance.now();
     const known = catalogue();
@@ -94,7 +96,9 @@ export function createServe(deps: ServeDeps): Serve {
         if (answer.status === 200 && streamsText(call)) return await asStream(answer, call);
         return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
       }
-      const body = pump(executed, answer, { call, startedAtMs, deadlines, account: settle, onBlock });
+      const body = pump(executed, answer, {
+        ...{ call, startedAtMs, deadlines, onInterrupt, account: settle, onBlock },
+      });
       const headers = { ...answer.headers, ...reservation.headers(), ...targetHeader(executed) };
       return { kind: 'stream', headers, body };
     };
@@ -144,13 +148,14 @@ function pump(
     call: ModelCall;
     startedAtMs: number;
     deadlines: Deadlines;
+    onInterrupt: OnInterrupt;
     account: (executed: Executed, end: Ended) => void;
     onBlock: ((block: Uint8Array) => void) | undefined;
   },
 ): ReadableStream<Uint8Array> {
-  const { call, startedAtMs, deadlines, account, onBlock } = options;
+  const { call, startedAtMs, deadlines, onInterrupt, account, onBlock } = options;
   return pumpStream({
-    ...{ answer, deadlines, startedAtMs, onBlock },
+    ...{ answer, deadlines, startedAtMs, onInterrupt, onBlock },
     spec: executed.target.upstream?.spec,
     hidesUsage: !asksForUsage(call.request),
     endsPlainly: call.endpoint === 'images',

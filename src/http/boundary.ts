@@ -2,6 +2,7 @@
 // Nothing that a handler throws passes this file.
 
 import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
 import { bodyMemory } from './body-memory.ts';
@@ -35,6 +36,8 @@ export type BoundaryDeps = {
   metrics: RequestMetrics;
   /** Turns a failure of something outside into the refusal that the caller may see. */
   explainFailure(error: unknown): ServiceError | undefined;
+  /** The end of a shutdown's time: what is not answered then is answered 503, whatever its operation does. */
+  onInterrupt: OnInterrupt;
 };
 
 type Exchange = { requestId: string; principal: Principal | undefined };
@@ -51,13 +54,18 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
     return async (request) => {
       const startedAt = performance.now();
       const exchange: Exchange = { requestId: requestIdOf(request), principal: undefined };
+      const answered = Promise.withResolvers<Response>();
+      const forget = deps.onInterrupt(() => answered.resolve(shuttingDown(operation)));
       running++;
       let response: Response;
       try {
-        response = refusing && !probe ? shuttingDown(operation) : await answer(request, exchange);
+        if (refusing && !probe) answered.resolve(shuttingDown(operation));
+        else answer(request, exchange).then(answered.resolve, answered.reject);
+        response = await answered.promise;
       } catch (error) {
         response = renderFailure(error, { exchange, operation, deps });
       } finally {
+        forget();
         running--;
         bodyMemory.release(request);
       }

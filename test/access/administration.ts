@@ -100,6 +100,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
     cors: createCors([]),
     log,
     metrics: createRequestMetrics(),
+    onInterrupt: () => () => undefined,
     explainFailure: (error) =>
       isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,
   });

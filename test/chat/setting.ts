@@ -114,6 +114,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     cors: createCors([]),
     log: silentLog,
     metrics: createRequestMetrics(),
+    onInterrupt: () => () => undefined,
     explainFailure: (error) =>
       isUnavailable(error) ? unavailable('The database cannot be reached') : undefined,
   });

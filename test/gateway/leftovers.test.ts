@@ -89,7 +89,12 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
   let accounts = 0;
   const reserved = new Set<object>();
   const serve = createServe({
-    ...{ catalogue: () => catalogue, cache: createAnswerCache(), deadlines },
+    ...{
+      catalogue: () => catalogue,
+      cache: createAnswerCache(),
+      deadlines,
+      onInterrupt: () => () => undefined,
+    },
     reserve: () => {
       const reservation = { headers: () => ({}), settle: () => void reserved.delete(reservation) };
       reserved.add(reservation);

@@ -72,6 +72,7 @@ function pumped(
     hidesUsage: options.hidesUsage ?? false,
     endsPlainly: options.endsPlainly ?? false,
     signal: options.signal ?? new AbortController().signal,
+    onInterrupt: () => () => undefined,
     onEnd: (end) => void ends.push(end),
   });
   return { body, ends, settled, deadlines, touched: () => touched };

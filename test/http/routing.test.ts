@@ -56,6 +56,7 @@ beforeAll(() => {
   const boundary = createBoundary({
     ...{ cors, log, access: ignore, metrics: createRequestMetrics() },
     authenticators: { key: () => undefined, session: () => Promise.resolve(undefined) },
+    onInterrupt: () => () => undefined,
     explainFailure: () => undefined,
   });
   const app = createApp({ routes: PATHS.map(echo), boundary, cors });

@@ -54,6 +54,7 @@ const boundary = createBoundary({
   cors,
   log,
   metrics: createRequestMetrics(),
+  onInterrupt: () => () => undefined,
   explainFailure: (error) =>
     isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,
 });

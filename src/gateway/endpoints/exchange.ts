@@ -1,5 +1,6 @@
 // Between HTTP and a model call.
 
+import type { OnInterrupt } from '../../core/interruption.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
 import { readCallersHeaders } from '../passed-headers.ts';
@@ -10,13 +11,15 @@ export const AT_MOST_ONCE_HEADER = 'atrium-at-most-once';
 
 export function toModelCall(
   endpoint: Endpoint,
-  {
-    request,
-    requestId,
-    principal,
-    body,
-  }: { request: Request; requestId: string; principal: Caller; body: GatewayRequest },
+  options: {
+    request: Request;
+    requestId: string;
+    principal: Caller;
+    body: GatewayRequest;
+    signal: AbortSignal;
+  },
 ): ModelCall {
+  const { request, requestId, principal, body, signal } = options;
   return {
     endpoint,
     request: body,
@@ -25,8 +28,29 @@ export function toModelCall(
     atMostOnce: request.headers.get(AT_MOST_ONCE_HEADER) === 'true',
     continues: false,
     requestId,
-    signal: request.signal,
+    signal,
   };
+}
+
+/**
+ * Asks with a signal that aborts when the caller leaves, and when the service ends before there is an answer. A stream
+ * that has begun hears of that end by itself.
+ */
+export async function askInterruptibly(
+  caller: AbortSignal,
+  onInterrupt: OnInterrupt,
+  ask: (signal: AbortSignal) => Promise<Served>,
+): Promise<Served> {
+  const controller = new AbortController();
+  const leave = (): void => controller.abort(caller.reason);
+  if (caller.aborted) leave();
+  else caller.addEventListener('abort', leave, { once: true });
+  const forget = onInterrupt((reason) => controller.abort(reason));
+  try {
+    return await ask(controller.signal);
+  } finally {
+    forget();
+  }
 }
 
 /** The status that servers log for a client that did not wait. */

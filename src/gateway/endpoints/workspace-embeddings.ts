@@ -3,6 +3,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure, valueError } from '../../core/errors.ts';
+import type { OnInterrupt } from '../../core/interruption.ts';
 import { parseJson } from '../../core/json.ts';
 import { readDecodedBody } from '../../http/body.ts';
 import { toJsonBody } from '../../http/json-body.ts';
@@ -16,11 +17,12 @@ import { embeddingIn } from '../schema.ts';
 import { type Catalogue, idsOf } from '../targets.ts';
 import type { JsonObject } from '../wire.ts';
 import type { ServeEmbeddings } from './embeddings.ts';
-import { gone, toModelCall, toResponse } from './exchange.ts';
+import { askInterruptibly, gone, toModelCall, toResponse } from './exchange.ts';
 
 export function createWorkspaceEmbeddings(deps: {
   embeddings: ServeEmbeddings;
   catalogue: () => Catalogue | Promise<Catalogue>;
+  onInterrupt: OnInterrupt;
 }) {
   const validate = createValidator(embeddingIn(Type.Unknown()));
   return async ({
@@ -43,12 +45,14 @@ export function createWorkspaceEmbeddings(deps: {
       ...(value as JsonObject),
       model: (model as string | undefined) ?? catalogue.defaults.embeddings,
     };
-    const call = toModelCall('embeddings', {
+    const asked = {
       ...{ request, requestId, principal },
       body: readRequest(Buffer.from(JSON.stringify(body))),
-    });
+    };
     try {
-      const served = await deps.embeddings(call);
+      const served = await askInterruptibly(request.signal, deps.onInterrupt, (signal) =>
+        deps.embeddings(toModelCall('embeddings', { ...asked, signal })),
+      );
       refuseMistake(served, body);
       return toResponse(named(served, body.model));
     } catch (error) {
