@@ -3,10 +3,12 @@
 import { type Config, loadConfig, renderSettings } from './config.ts';
 import { createLogger, type ProcessLog } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
+import { endLeftovers } from './leftovers.ts';
+import { linkToOwner, type Owner } from './owner.ts';
 import { checkStart, refuseArguments } from './preflight.ts';
 import { runProcesses } from './processes.ts';
 import { startService } from './service.ts';
-import { createSignals, renderEnding, type Signals } from './signals.ts';
+import { createSignals, OWNER_ENDED, renderEnding, type Signals } from './signals.ts';
 import { startBacking } from './supervisor.ts';
 import { announceStart } from './welcome.ts';
 
@@ -17,37 +19,44 @@ Settings are read from the environment:
 ${renderSettings()}
 `;
 
-async function main(): Promise<void> {
+async function main(owner: Owner | undefined): Promise<void> {
   if (process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) {
     process.stdout.write(USAGE);
     return;
   }
   refuseArguments(process.argv.slice(2));
   const config = loadConfig(process.env, process.stdout.isTTY);
-  await checkStart(config);
   const log = createLogger(config.log);
   const signals = createSignals(config.server.sharesPort);
   try {
-    await (config.processes > 1 ? runProcesses(config, log, signals) : runAlone(config, log, signals));
+    if (owner === undefined) await endLeftovers(config.dataDir, log);
+    await checkStart(config);
+    if (config.processes > 1) await runProcesses(config, log, signals);
+    else await runAlone(config, { log, signals, owner });
   } finally {
     await log.close();
   }
 }
 
-async function runAlone(config: Config, log: ProcessLog, { ending, onReload }: Signals): Promise<void> {
+type Surroundings = { log: ProcessLog; signals: Signals; owner: Owner | undefined };
+
+async function runAlone(config: Config, { log, signals, owner }: Surroundings): Promise<void> {
+  const { ending, onReload } = signals;
   const startedAt = performance.now();
   const backing = await startBacking(config, log);
   try {
+    const beforeListening = async () => owner?.mayListen();
     // A start may wait for a database that is away; an end does not wait for the start.
-    const service = await Promise.race([startService(config, backing, log), ending]);
+    const service = await Promise.race([startService(config, backing, log, { beforeListening }), ending]);
     if (typeof service === 'string')
       return log.info({ signal: service }, 'ending before the start was complete');
     try {
       const readyMs = Math.round(performance.now() - startedAt);
       announceStart(config, log, { url: service.url, readyMs, ...service.first });
-      process.send?.('ready');
+      owner?.ready();
       onReload(() => void service.reload());
       const signal = await ending;
+      if (signal === OWNER_ENDED) service.leavePort();
       const running = service.running();
       const requests = running === 1 ? 'one request is' : `${running} requests are`;
       const work = running === 0 ? undefined : `${requests} finished first`;
@@ -60,11 +69,13 @@ async function runAlone(config: Config, log: ProcessLog, { ending, onReload }: S
   }
 }
 
+const owner = process.env['ATRIUM_PROCESS_OF_SEVERAL'] === '1' ? linkToOwner() : undefined;
 try {
-  await main();
+  await main(owner);
   process.exit(0);
 } catch (error) {
   const sentence = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`atrium: ${sentence}\n`);
+  if (owner === undefined) process.stderr.write(`atrium: ${sentence}\n`);
+  else await owner.failed(sentence);
   process.exit(error instanceof SettingsError ? 2 : 1);
 }

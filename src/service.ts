@@ -20,6 +20,7 @@ import { processFigures } from './http/process-figures.ts';
 import { isUnavailable, type Sql } from './infra/postgres/client.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import { createObjectStore } from './infra/s3/client.ts';
+import { explainPort } from './port.ts';
 
 export type Service = {
   url: string;
@@ -29,19 +30,27 @@ export type Service = {
   reload(): Promise<void>;
   /** Requests that are being answered. */
   running(): number;
+  /** Takes no new connections from now on: another start may have the port. */
+  leavePort(): void;
   /** Refuses new requests, finishes the running ones and the jobs, and closes every client. */
   stop(): Promise<void>;
 };
 
+type ServiceOptions = {
+  /** Served beside the interface's. */
+  embedderRoutes?: readonly Route[];
+  /** Awaited when everything else is done; it sees to it that the port is free. */
+  beforeListening?: () => Promise<void>;
+};
+
 /**
- * Connects, starts the jobs, makes the first key and listens; `embedderRoutes` are served beside the interface's.
- * Throws one line when a server can't be reached or the port is taken.
+ * Connects, starts the jobs, makes the first key and listens. Throws one line when a server can't be reached or the port is taken.
  */
 export async function startService(
   config: Config,
   backing: { databaseUrl: string; s3: S3Settings },
   log: Logger & { access: AccessLog },
-  embedderRoutes: readonly Route[] = [],
+  { embedderRoutes = [], beforeListening }: ServiceOptions = {},
 ): Promise<Service> {
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
@@ -77,12 +86,20 @@ export async function startService(
     await Promise.all([closeDatabase(sql), closeDatabase(searchSql)]);
   };
   const { host, port, sharesPort, shutdownTimeoutMs } = config.server;
+  const listen = (): void => {
+    try {
+      app.listen({ hostname: host, port, reusePort: sharesPort });
+    } catch (error) {
+      throw explainPort('PORT', { hostname: host, port }, error);
+    }
+  };
   let first: FirstKey;
   try {
     await lifecycle.start();
     // Nothing is ready before the key that was asked for is: the first request may come with it.
     first = await keepFirstKey(config, areas.bootstrap);
-    app.listen({ hostname: host, port, reusePort: sharesPort });
+    await beforeListening?.();
+    listen();
   } catch (error) {
     await close(shutdownTimeoutMs);
     throw error;
@@ -95,6 +112,7 @@ export async function startService(
     first,
     running,
     reload: areas.reload,
+    leavePort: () => void app.server?.stop(),
     async stop() {
       const deadline = performance.now() + shutdownTimeoutMs;
       ending = true;

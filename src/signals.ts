@@ -9,6 +9,8 @@ export type Signals = {
   onReload(work: () => void): void;
 };
 
+export const OWNER_ENDED = 'the owner has ended';
+
 /** A terminal tells the whole group, and `bun run` and npx tell us once more: that is one Ctrl-C. */
 const ECHO_MS = 300;
 
@@ -22,7 +24,7 @@ export function createSignals(oneOfSeveral: boolean): Signals {
   const startedOnTerminal = hasTerminal();
   const ending = new Promise<string>((resolve) => {
     let toldAt = Number.POSITIVE_INFINITY;
-    process.on('disconnect', () => resolve('the owner has ended'));
+    process.on('disconnect', () => resolve(OWNER_ENDED));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
         if (performance.now() - toldAt > ECHO_MS && !oneOfSeveral) process.exit(130);

@@ -26,7 +26,7 @@ const bare = route(
 const config = loadConfig(process.env);
 const log = createLogger(config.log);
 const backing = await startBacking(config, log);
-const service = await startService(config, backing, log, [bare]);
+const service = await startService(config, backing, log, { embedderRoutes: [bare] });
 console.log(`listens on ${service.url}`);
 process.on('SIGTERM', async () => {
   await service.stop();

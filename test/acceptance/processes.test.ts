@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { eventually, freePort } from '../support/child.ts';
 import { expectStatus } from './support/caller.ts';
 import { freshName } from './support/library.ts';
+import { createMetrics, eventOf } from './support/metrics.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 
 setDefaultTimeout(90_000);
@@ -104,6 +105,30 @@ describe('several processes', () => {
     const { library } = await setting.people.person();
     const record = await library.stored();
     expect(await library.read(record.id)).toEqual(record);
+  });
+
+  test('go on without one that hangs, and it is replaced; no event waits for it', async () => {
+    const [victim] = await serving();
+    if (victim === undefined) throw new Error('there are no processes');
+    process.kill(victim, 'SIGSTOP');
+    const pids = await eventually(
+      'the replacement',
+      async () => {
+        const now = await serving();
+        return now.length === 2 && !now.includes(victim) && now;
+      },
+      45_000,
+    );
+    expect(pids).toHaveLength(2);
+    expect(setting.service.child.output()).toContain('has given no sign of life for too long');
+    await eventually('all to answer', async () => {
+      const answers = await Promise.allSettled([everywhere('/readyz', setting.adminKey)]);
+      return answers.every((answer) => answer.status === 'fulfilled' && answer.value.join() === '200');
+    });
+    const metrics = createMetrics(setting.call, { workspace: setting.workspace, key: setting.adminKey });
+    const source = freshName();
+    for (let round = 0; round < 8; round++) expectStatus(await metrics.send(eventOf({ source })), 202);
+    expect(await metrics.stored(source, 8)).toHaveLength(8);
   });
 
   test('end together with 0, and leave none behind', async () => {

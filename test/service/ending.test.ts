@@ -1,11 +1,11 @@
 // The end of the service, asked for or not: what runs is finished, and nothing is left that the next start trips over.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually, freePort, startChild } from '../support/child.ts';
+import { type Child, eventually, freePort, startChild } from '../support/child.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 
 setDefaultTimeout(60_000);
@@ -75,6 +75,12 @@ async function serving({ child }: RunningService): Promise<number[]> {
   });
   const lines = (await new Response(list.stdout).text()).split('\n');
   return lines.filter((line) => line.includes('main.ts')).map((line) => Number.parseInt(line, 10));
+}
+
+/** A process that has nothing to do with the service. */
+function startBystander() {
+  const child = startChild(['sleep', '60']);
+  return { pid: child.pid, [Symbol.asyncDispose]: () => child.stop() };
 }
 
 function isRunning(pid: number): boolean {
@@ -170,6 +176,73 @@ test('several processes end when their owner is killed, and the next start has t
   }
   rmSync(dataDir, { recursive: true });
 });
+
+test('a start ends what the one before has left at once, hung or at work, and serves', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+  const options = { dataDir, environment: { PROCESSES: '2', PORT: String(freePort()) } };
+  {
+    await using service = await startService(options);
+    const orphans = await serving(service);
+    const requests = await Promise.all(Array.from({ length: 8 }, () => beginRequest(service.url)));
+    process.kill(orphans[0] ?? 0, 'SIGSTOP');
+    process.kill(service.child.pid, 'SIGKILL');
+    await service.child.exited;
+    await using next = await startService(options);
+    expect(orphans.filter(isRunning)).toEqual([]);
+    const call = () =>
+      fetch(`${next.url}/v1/${WORKSPACE}/trash`, { headers: { ...KEY, connection: 'close' } });
+    const answers = await Promise.all(Array.from({ length: 24 }, call));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    for (const { socket } of requests) socket.destroy();
+  }
+  rmSync(dataDir, { recursive: true });
+});
+
+test('of what is on record as left behind, only what is what it was is ended', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+  await using bystander = startBystander();
+  const [here, gone] = [{ pid: bystander.pid }, { pid: 2 ** 22 + 1, startedAt: 'long ago' }];
+  const records = {
+    'not-since-then': { process: { ...here, startedAt: 'long ago' }, owner: gone },
+    damaged: '{"process":',
+    gone: { process: gone, owner: gone },
+  };
+  mkdirSync(join(dataDir, 'processes'), { recursive: true });
+  for (const [name, entry] of Object.entries(records))
+    writeFileSync(
+      join(dataDir, 'processes', `${name}.json`),
+      typeof entry === 'string' ? entry : JSON.stringify(entry),
+    );
+  await using service = await startService({ dataDir });
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+  expect(isRunning(bystander.pid)).toBeTrue();
+  expect(readdirSync(join(dataDir, 'processes'))).toEqual([]);
+  await service.child.stop();
+  rmSync(dataDir, { recursive: true });
+});
+
+for (const hosts of [
+  ['127.0.0.1', '127.0.0.1'],
+  ['0.0.0.0', '127.0.0.1'],
+]) {
+  test(`of two that start at once with several processes, on ${hosts.join(' and ')}, one has the port`, async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+    const port = String(freePort());
+    const services = hosts.map((HOST, index) => {
+      const own = { HOST, PORT: port, PROCESSES: '2', DATA_DIR: join(dataDir, `${index}`) };
+      return startChild([process.execPath, MAIN], { environment: { ...own, LOG_FORMAT: 'json' } });
+    });
+    const isOver = (child: Child) => /listens on|^atrium: /m.test(child.output());
+    await eventually('both to have begun or failed', () => services.every(isOver));
+    const [refused, ...others] = services.filter((child) => !child.output().includes('listens on'));
+    expect(others).toEqual([]);
+    expect(await refused?.exited).toBe(1);
+    const told = refused?.output().match(/^atrium: .*/gm);
+    expect(told).toEqual([expect.stringContaining(`PORT: ${port} is in use`)]);
+    await Promise.all(services.map((child) => child.stop()));
+    rmSync(dataDir, { recursive: true });
+  });
+}
 
 test('a port that is taken ends the start with its reason, with one process and with several', async () => {
   await using first = await startService();

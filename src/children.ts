@@ -1,0 +1,143 @@
+// The processes that serve, as their owner keeps them: one that dies or falls silent is replaced.
+
+import type { Subprocess } from 'bun';
+import type { Config } from './config.ts';
+import { endsWithin } from './core/lifecycle.ts';
+import type { Logger } from './core/logger.ts';
+import { recordProcess } from './leftovers.ts';
+import { ALIVE_INTERVAL_MS, type ToOwner, type ToProcess } from './owner.ts';
+import { holdPort } from './port.ts';
+
+export type Children = {
+  /** Resolves when all serve; rejects with what keeps one of them from it. */
+  start(): Promise<void>;
+  reload(): void;
+  /** Tells them to end, and kills those that have not within the time. */
+  end(timeoutMs: number): Promise<void>;
+};
+
+type Child = {
+  process: Subprocess;
+  /** Signs of life that have failed to come since the last one, and whether there was any. */
+  silentFor: number;
+  heard: boolean;
+  mayListen: boolean;
+  serves: boolean;
+};
+
+const RESTART_PAUSE_MS = 500;
+/** Signs of life that may fail to come, one a second: as the owner counts, which may stand still itself. */
+const SILENT_MAX = 10;
+/** Before the first one: a busy machine takes its time to load a program. */
+const SILENT_START_MAX = 60;
+
+/** How long the port is held before the first of them listens: many times what it then takes to do so. */
+const HOLD_MS = 250;
+/** What a process said last may be read after its end is seen. */
+const LAST_WORD_MS = 50;
+
+/**
+ * They share the port with one another, and with no other service: before one listens while no other does, the port is
+ * held alone for a moment, which fails where somebody listens, and makes others fail who come meanwhile.
+ */
+export function createChildren(options: {
+  config: Config;
+  environment: Record<string, string | undefined>;
+  log: Logger;
+}): Children {
+  const { config, environment, log } = options;
+  const { host: hostname, port } = config.server;
+  const children = new Set<Child>();
+  let claiming: Promise<void> | undefined;
+  let stopping = false;
+
+  /** Resolves when the process serves, rejects when it ends instead. One that served and ends is replaced. */
+  const startOne = (): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let reason = 'A process ended before it could serve';
+    const refuse = (error: Error): void => {
+      reason = error.message;
+      child.process.kill('SIGTERM');
+    };
+    const hear = (message: ToOwner): void => {
+      child.silentFor = 0;
+      child.heard = true;
+      if (message === 'prepared') void letListen(child).catch(refuse);
+      else if (message === 'ready') {
+        child.serves = true;
+        resolve();
+      } else if (message !== 'alive') reason = message.failed;
+    };
+    const spawned = Bun.spawn([process.execPath, `${import.meta.dir}/main.ts`], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: environment,
+      ipc: hear,
+    });
+    const child: Child = { process: spawned, silentFor: 0, heard: false, mayListen: false, serves: false };
+    const forget = recordProcess(config.dataDir, spawned.pid);
+    children.add(child);
+    void spawned.exited.then(async (code) => {
+      children.delete(child);
+      forget();
+      await Bun.sleep(LAST_WORD_MS);
+      reject(new Error(reason));
+      if (!child.serves || stopping) return;
+      log.error({ pid: spawned.pid, code }, 'a process ended by itself; it is replaced');
+      void replaceOne();
+    });
+    return promise;
+  };
+  const letListen = async (child: Child): Promise<void> => {
+    if (![...children].some(({ mayListen }) => mayListen)) {
+      claiming ??= claimPort().finally(() => {
+        claiming = undefined;
+      });
+      await claiming;
+    }
+    child.mayListen = true;
+    child.process.send('listen' satisfies ToProcess);
+  };
+  const claimPort = async (): Promise<void> => {
+    const held = await holdPort('PORT', { hostname, port });
+    await Bun.sleep(HOLD_MS);
+    held.release();
+  };
+  const replaceOne = async (): Promise<void> => {
+    for (let served = false; !served && !stopping; ) {
+      await Bun.sleep(RESTART_PAUSE_MS);
+      if (!stopping) served = await startOne().then(() => true, noteFailure);
+    }
+  };
+  const noteFailure = (error: unknown): false => {
+    if (!stopping) log.error({ err: error }, 'a process could not be replaced; it is tried again');
+    return false;
+  };
+  /** It may hang for ever, with its share of the port and of the work that one process does at a time. */
+  const endSilent = (): void => {
+    for (const child of children) {
+      child.silentFor += 1;
+      if (child.silentFor <= (child.heard ? SILENT_MAX : SILENT_START_MAX)) continue;
+      log.error({ pid: child.process.pid }, 'a process has given no sign of life for too long; it is killed');
+      child.process.kill('SIGKILL');
+      child.silentFor = 0;
+    }
+  };
+  const watch = setInterval(endSilent, ALIVE_INTERVAL_MS);
+
+  return {
+    async start() {
+      // What keeps the first ones from serving (a port that is taken, say) is the operator's to put right.
+      await Promise.all(Array.from({ length: config.processes }, startOne));
+    },
+    reload() {
+      for (const child of children) child.process.kill('SIGHUP');
+    },
+    async end(timeoutMs) {
+      stopping = true;
+      for (const child of children) child.process.kill('SIGTERM');
+      const ended = Promise.all([...children].map((child) => child.process.exited));
+      if (!(await endsWithin(ended, timeoutMs))) for (const child of children) child.process.kill('SIGKILL');
+      clearInterval(watch);
+    },
+  };
+}

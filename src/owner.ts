@@ -1,0 +1,39 @@
+// What one of several processes tells their owner, and hears from it.
+
+/** `alive` comes every second; `prepared` when all that is left is to listen; `ready` when it does. */
+export type ToOwner = 'alive' | 'prepared' | 'ready' | { failed: string };
+/** It may listen now. */
+export type ToProcess = 'listen';
+
+export type Owner = {
+  /** Resolves when the port is this process's to listen on. */
+  mayListen(): Promise<void>;
+  ready(): void;
+  /** Why it ends. */
+  failed(sentence: string): Promise<void>;
+};
+
+export const ALIVE_INTERVAL_MS = 1000;
+
+/** Begins to give signs of life. */
+export function linkToOwner(): Owner {
+  const { promise: told, resolve } = Promise.withResolvers<void>();
+  const tell = (message: ToOwner): Promise<void> =>
+    new Promise((done) => {
+      if (process.connected !== true) return done();
+      process.send?.(message, undefined, undefined, () => done());
+    });
+  process.on('message', (message: ToProcess) => {
+    if (message === 'listen') resolve();
+  });
+  void tell('alive');
+  setInterval(() => void tell('alive'), ALIVE_INTERVAL_MS);
+  return {
+    async mayListen() {
+      void tell('prepared');
+      await told;
+    },
+    ready: () => void tell('ready'),
+    failed: (failed) => tell({ failed }),
+  };
+}
