@@ -204,33 +204,38 @@ test('a worker that loses its connection goes on by itself', async () => {
   await own.end({ timeout: 1 });
 });
 
-test('the jobs of a killed process are done by another', async () => {
-  for (let n = 0; n < 5; n += 1) await queue(n);
-  const source = join(import.meta.dir, '../../src/infra/postgres');
-  const script = `const { connectPostgres } = await import(process.env.SOURCE + '/client.ts');
+test.each(['SIGKILL', 'SIGSTOP'] as const)(
+  'the jobs of a process that %s met are done by another',
+  async (signal) => {
+    for (let n = 0; n < 5; n += 1) await queue(n);
+    const source = join(import.meta.dir, '../../src/infra/postgres');
+    const script = `const { connectPostgres } = await import(process.env.SOURCE + '/client.ts');
     const { createJobWorker } = await import(process.env.SOURCE + '/job-queue.ts');
     const log = { info() {}, warn() {} };
     const sql = connectPostgres({ url: process.env.URL, applicationName: 'victim', log });
     const handle = async (jobs) => { console.log('took ' + jobs.length); await Bun.sleep(60_000); };
     createJobWorker({ sql, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 500 }).start();`;
-  const victim = startChild([process.execPath, '-e', script], {
-    environment: { SOURCE: source, URL: database.url },
-  });
-  await eventually('the batch', () => victim.output().includes('took 3'));
-  const seen: number[] = [];
-  const worker = workerOf(
-    async (jobs) => {
-      seen.push(...jobs.map(numberOf));
-      return allDone(jobs);
-    },
-    { pollMs: 50 },
-  );
-  worker.start();
-  // Seen is not done: what is done is gone from the queue.
-  await eventually('the end of the other jobs', async () => (await queued()) === 3);
-  expect(seen).toHaveLength(2);
-  victim.kill('SIGKILL');
-  await eventually('all jobs', async () => (await queued()) === 0);
-  expect(seen.sort()).toEqual([0, 1, 2, 3, 4]);
-  await worker.stop();
-});
+    const victim = startChild([process.execPath, '-e', script], {
+      environment: { SOURCE: source, URL: database.url },
+    });
+    await eventually('the batch', () => victim.output().includes('took 3'));
+    const seen: number[] = [];
+    const worker = workerOf(
+      async (jobs) => {
+        seen.push(...jobs.map(numberOf));
+        return allDone(jobs);
+      },
+      { pollMs: 50 },
+    );
+    worker.start();
+    // Seen is not done: what is done is gone from the queue.
+    await eventually('the end of the other jobs', async () => (await queued()) === 3);
+    expect(seen).toHaveLength(2);
+    victim.kill(signal);
+    await eventually('all jobs', async () => (await queued()) === 0);
+    expect(seen.sort()).toEqual([0, 1, 2, 3, 4]);
+    await worker.stop();
+    victim.kill('SIGKILL');
+    await victim.exited;
+  },
+);
