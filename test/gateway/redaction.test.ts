@@ -49,6 +49,16 @@ describe('a text', () => {
     expect(redactValue('a b', { apiKey: undefined, baseUrl: 'http://u', headers: {} })).toBe('a b');
   });
 
+  test('of a key that ends as an escape begins shows nothing of the escape', () => {
+    const keys = {
+      'secret%': ['secret%25', 'secret%'],
+      'secret\\': [String.raw`secret\u005c`, 'secret\\\\', 'secret%5c'],
+    };
+    for (const [apiKey, texts] of Object.entries(keys))
+      for (const text of texts)
+        expect(redactValue(`before ${text} after`, { ...secrets, apiKey })).toBe('before [redacted] after');
+  });
+
   test('of any key, in any mixture of escapes, shows nothing of it', () => {
     const key = fc.string({ minLength: 4, maxLength: 20, unit: 'grapheme' });
     const ways: ((character: string) => string)[] = [

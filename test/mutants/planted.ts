@@ -827,7 +827,14 @@ export const planted: readonly Planted[] = [
     text: "join('|'), 'gi')",
     replacement: "join('|'), 'g')",
     test: 'test/gateway/redaction.test.ts',
-    name: 'of any key, in any mixture',
+  },
+  {
+    mistake: 'the end of a secret that is written as an escape passes to callers',
+    file: 'src/gateway/redaction.ts',
+    text: '.test(character) ? ways.toReversed() : ways',
+    replacement: '.test(character) ? ways : ways',
+    test: 'test/gateway/redaction.test.ts',
+    name: 'of a key that ends as an escape begins',
   },
   {
     mistake: 'the names of members of an error keep their secrets',
