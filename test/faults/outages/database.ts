@@ -32,6 +32,7 @@ const MAY_ANSWER = new Set([
   // Events wait in the buffer.
   'metrics.ingest',
   // Keys that were good before will do.
+  'access.read-session',
   ...['chat', 'completions', 'images', 'embeddings', 'list', 'find'].flatMap((name) => [
     `models.${name}`,
     `models.${name}-at-root`,
