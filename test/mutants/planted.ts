@@ -908,4 +908,46 @@ export const planted: readonly Planted[] = [
     replacement: "n <= SHORT_N_MAX ? 'short' : 'short'",
     test: 'test/acceptance/compute.test.ts',
   },
+
+  // Ends, and processes that hang.
+  {
+    mistake: 'probes are refused while the service drains',
+    file: 'src/http/boundary.ts',
+    text: 'refusing && !probe',
+    replacement: 'refusing',
+    test: 'test/acceptance/shutdown.test.ts',
+    name: 'it answers probes: alive, and not ready',
+  },
+  {
+    mistake: 'a stream that the end of the service cuts does not say so',
+    file: 'src/gateway/pump.ts',
+    text: "sendLast(toErrorEvent(toOpenAiError(reason).error), 'cancelled')",
+    replacement: "sendLast(NOTHING, 'cancelled')",
+    test: 'test/acceptance/shutdown.test.ts',
+    name: 'each stream ends with its error event',
+  },
+  {
+    mistake: 'a process that goes on after it hung takes another step under a lock that it has lost',
+    file: 'src/infra/postgres/exclusive.ts',
+    text: 'if (performance.now() - heardAt >= leaseMs) lose();',
+    replacement: '',
+    test: 'test/postgres/exclusive.test.ts',
+    name: 'one that hangs loses its lock',
+  },
+  {
+    mistake: 'two services that start at once share a port',
+    file: 'src/children.ts',
+    text: 'claiming ??= claimPort()',
+    replacement: 'claiming ??= (claimPort === undefined ? claimPort() : Promise.resolve())',
+    test: 'test/service/ending.test.ts',
+    name: 'one has the port',
+  },
+  {
+    mistake: 'a start kills a stranger who was given the id of a process that it once owned',
+    file: 'src/leftovers.ts',
+    text: 'identify(pid)?.startedAt === startedAt',
+    replacement: 'identify(pid) !== undefined || startedAt === undefined',
+    test: 'test/service/ending.test.ts',
+    name: 'only what is what it was is ended',
+  },
 ];
