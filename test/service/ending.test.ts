@@ -232,6 +232,9 @@ for (const hosts of [
       const own = { HOST, PORT: port, PROCESSES: '2', DATA_DIR: join(dataDir, `${index}`) };
       return startChild([process.execPath, MAIN], { environment: { ...own, LOG_FORMAT: 'json' } });
     });
+    await using _ = {
+      [Symbol.asyncDispose]: () => Promise.all(services.map((child) => child.stop())).then(() => undefined),
+    };
     const isOver = (child: Child) => /listens on|^atrium: /m.test(child.output());
     await eventually('both to have begun or failed', () => services.every(isOver));
     const [refused, ...others] = services.filter((child) => !child.output().includes('listens on'));
