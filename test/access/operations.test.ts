@@ -15,6 +15,7 @@ test('every operation of the administration is there, once', () => {
     'DELETE /session',
     'DELETE /workspaces/{workspace_id}/keys/{key_id}',
     'DELETE /workspaces/{workspace_id}/users/{user_id}',
+    'GET /session',
     'GET /workspaces',
     'GET /workspaces/{workspace_id}/keys',
     'GET /workspaces/{workspace_id}/users',
