@@ -28,11 +28,12 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
     // Each operation bounds its own body, and answers 413 as the interface does; what it does not read is not kept.
     serve: { maxRequestBodySize: Number.MAX_SAFE_INTEGER, idleTimeout: IDLE_TIMEOUT_SECONDS },
   });
-  const openAiPaths = createOpenAiPaths(routes.map(({ operation }) => operation));
-  const unmatched = boundary.guard(unmatchedRoute(routes, { cors, openAiPaths }));
+  const operations = routes.map(({ operation }) => operation);
+  const openAiPaths = createOpenAiPaths(operations);
+  const unmatched = boundary.guard(unmatchedRoute(operations, { cors, openAiPaths }));
   app.onError(({ request }) => unmatched(request));
   for (const each of routes) {
-    const matches = createMatcher(each.operation, openAiPaths);
+    const matches = createMatcher(each.operation, { openAiPaths, operations });
     const matched = boundary.guard(each);
     const answer: Answer = (request) => (matches(request.url) ? matched(request) : unmatched(request));
     const handler = each.operation.unhurried
@@ -57,24 +58,39 @@ function toRouterPaths({ path, lastTakesRest }: Operation): string[] {
 
 /**
  * The router reads the target as it was sent, and in odd URLs looks for the path at the wrong place; the boundary reads the
- * URL, in which dots and backslashes are resolved. Only where both find the same operation is there one. A placeholder
- * for a workspace fits the gateway's paths as well, which are not meant.
+ * URL, in which dots and backslashes are resolved. Only where both find the same operation is there one: of several that
+ * fit, the one with the most literal path. A placeholder for a workspace fits the gateway's paths as well, which are not
+ * meant.
  */
-function createMatcher(operation: Operation, openAiPaths: OpenAiPaths): (url: string) => boolean {
+function createMatcher(
+  operation: Operation,
+  { openAiPaths, operations }: { openAiPaths: OpenAiPaths; operations: readonly Operation[] },
+): (url: string) => boolean {
   const pattern = toUrlPattern(operation);
-  if (operation.errorShape !== undefined || !/^\/(?:v1\/)?\{/.test(operation.path))
-    return (url) => pattern.test(url);
-  return (url) => pattern.test(url) && !openAiPaths.own(url);
+  const preferred = operations.filter((other) => isPreferred(other, operation)).map(toUrlPattern);
+  const fits = (url: string): boolean => pattern.test(url) && !preferred.some((other) => other.test(url));
+  if (operation.errorShape !== undefined || !/^\/(?:v1\/)?\{/.test(operation.path)) return fits;
+  return (url) => fits(url) && !openAiPaths.own(url);
+}
+
+/** Whether a path fits both, and the router takes it for the other one's: that is literal where they first differ. */
+function isPreferred(other: Operation, { method, path }: Operation): boolean {
+  const [segments, others] = [path.split('/'), other.path.split('/')];
+  if (other.method !== method || others.length !== segments.length) return false;
+  const isOpen = (segment = ''): boolean => segment.startsWith('{');
+  const overlap = segments.every((each, at) => each === others[at] || isOpen(each) || isOpen(others[at]));
+  const first = segments.findIndex((each, at) => isOpen(each) !== isOpen(others[at]));
+  return overlap && first !== -1 && !isOpen(others[first]);
 }
 
 /** What no operation answers: preflights, known paths asked with another method, and unknown paths. */
 function unmatchedRoute(
-  routes: readonly Route[],
+  operations: readonly Operation[],
   { cors, openAiPaths }: { cors: Cors; openAiPaths: OpenAiPaths },
 ): Route {
-  const known = routes.map(({ operation }) => ({
+  const known = operations.map((operation) => ({
     method: operation.method,
-    matches: createMatcher(operation, openAiPaths),
+    matches: createMatcher(operation, { openAiPaths, operations }),
   }));
   return route(
     {

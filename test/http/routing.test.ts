@@ -225,6 +225,8 @@ test.each([
   ['/v1/acme/x\\y', 'localhost'],
   ['/v1//trash', 'localhost'],
   ['/v%31/models', 'localhost'],
+  // Read as it was sent it is a workspace's embeddings, resolved it is a document of the workspace v1.
+  ['/..\\v1/v1/embeddings', 'y'],
 ])('%s with the Host %j is 404', async (sent, host) => {
   expect(await ask(sent, host)).toEqual({ status: 404, told: null });
 });
