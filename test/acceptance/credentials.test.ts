@@ -108,6 +108,8 @@ test('with the key of another workspace, or without the scope: 403, and the body
   const elsewhere = await setting.elsewhere();
   const { key } = await elsewhere.people.newKey({ scopes: ['documents:read'] });
   const wrong = await differing(async (operation) => {
+    // Every key may ask what it is itself.
+    if (operation.name === 'GET /admin/api/session') return undefined;
     const { header = 'Authorization' } = operation;
     const credential = header.toLowerCase() === 'authorization' ? `Bearer ${key}` : key;
     const { status } = await announce(operation, [`${header}: ${credential}`]);

@@ -1,7 +1,15 @@
 // The end of the service, asked for or not: what runs is finished, and nothing is left that the next start trips over.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -83,10 +91,11 @@ function startBystander() {
   return { pid: child.pid, [Symbol.asyncDispose]: () => child.stop() };
 }
 
+/** One that has ended, and whose end nobody has asked about yet (a zombie, proc(5)), runs no more. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return !existsSync('/proc/self/stat') || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;
   }

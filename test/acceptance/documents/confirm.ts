@@ -14,7 +14,7 @@ const CLOCK_LAG_MS = 100;
 
 async function nextSecond(): Promise<void> {
   const second = Math.floor(Date.now() / 1000);
-  while (Math.floor((Date.now() - CLOCK_LAG_MS) / 1000) === second) await Bun.sleep(20);
+  while (Math.floor((Date.now() - CLOCK_LAG_MS) / 1000) <= second) await Bun.sleep(20);
 }
 
 export function describeConfirm(setting: () => Setting, environment: () => Record<string, string>): void {
