@@ -55,8 +55,16 @@ async function credentialOf({ credential, scope }: Operation, { keyWith }: Calle
   return [`apikeyheader: ${key}`];
 }
 
-function bodyOf({ body, bodyExample, bodyContent }: Operation): Target['body'] {
-  if (body !== undefined) return { mediaType: 'application/json', example: bodyExample };
-  const [content] = Object.entries(bodyContent ?? {});
-  return content === undefined ? undefined : { mediaType: content[0], example: content[1].example };
+function bodyOf({ id, body, bodyExample, bodyContent }: Operation): Target['body'] {
+  const [mediaType, stated] =
+    body === undefined
+      ? (Object.entries(bodyContent ?? {}).map(([type, content]) => [type, content.example] as const)[0] ??
+        [])
+      : (['application/json', bodyExample] as const);
+  if (mediaType === undefined) return undefined;
+  // Some are made when they are asked for: they name a model that there is.
+  const example: unknown = typeof stated === 'function' ? stated() : stated;
+  if (typeof example !== 'object')
+    throw new Error(`${id} has no example of a body, whose members could be tried`);
+  return { mediaType, example };
 }
