@@ -132,7 +132,7 @@ export function createAuthentication({
       cache.reset();
       vouched.reset();
       if (!informed()) return;
-      // Whoever can listen can be asked.
+      // The listener has its connection again, so the database can be asked again.
       away = false;
       awayUntil = Number.NEGATIVE_INFINITY;
     },
@@ -140,9 +140,9 @@ export function createAuthentication({
 }
 
 /**
- * What the database has answered, for the time in which it is away: then the cache is emptied, because nobody tells of
- * changes. Once somebody tells of them again, nothing from before counts: notices were lost in between. An answer that
- * may be older than a notice, or than the loss of the notices, is not kept here either.
+ * The answers of the database, kept for an outage: the cache is emptied when one begins, because no notices of changes
+ * arrive any more. When notices arrive again, no earlier answer counts, because some of them may have been lost. An answer
+ * that may be older than a notice, or than the loss of the notices, is not kept here either.
  */
 function createVouched({ cache, informed }: { cache: CachedLookup<Known>; informed(): boolean }) {
   const entries = new Map<string, { known: Known; until: number }>();

@@ -6,7 +6,7 @@ import type { Principal } from '../core/principal.ts';
 
 export const isOperator = ({ scopes }: Principal): boolean => scopes.has('operator');
 
-/** Throws 403 where the caller is no operator, and what is asked for concerns what is an operator's. */
+/** Throws 403 where a request concerns a key or a user of an operator, and the caller is not an operator. */
 export function refuseUnlessOperator(principal: Principal, concernsOperator: boolean): void {
   if (concernsOperator && !isOperator(principal)) throw operatorsOnly();
 }

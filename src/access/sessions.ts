@@ -41,7 +41,7 @@ export function createSessions({ store, sessions, authentication, events, clock 
       await store.insert({ hash, keyId: principal.keyId, expiresAt, createdAt });
       const { workspaceId, email } = principal;
       if (events.tellAtOnce('login', { workspaceId, email, provider: 'key' })) return value;
-      // Nobody has its cookie, whether it can be deleted or not.
+      // Its cookie is not sent: a session that cannot be deleted now cannot be used either, and expires.
       await store.delete(hash);
       throw unavailable('Sign-ins cannot be recorded at the moment');
     },

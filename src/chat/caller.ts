@@ -9,10 +9,10 @@ export const toReach = (principal: Pick<Principal, 'userId' | 'scopes'>): Reach 
   admin: isAdmin(principal),
 });
 
-/** Conversations of bots belong to nobody's keys. */
+/** Reaches the conversations of bots, which have no owner: no key reaches them but an administrator's. */
 export const BOTS: Reach = { userId: '', admin: false };
 
-/** Whose limits and account a question is for, and whose documents: without the scope for these nobody's. */
+/** The key whose limits and account a question counts for, and the person whose documents it may use, if any. */
 export const toCaller = ({
   email,
   keyId,

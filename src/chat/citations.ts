@@ -33,7 +33,7 @@ export function shownTo(principal: Principal, feed: Feed, show: ShowCitations): 
     const [shown = answered] = await show(principal, [answered]);
     return shown;
   });
-  // Nobody may be listening any more.
+  // The caller may have gone: then a rejection has no other handler.
   outcome.catch(() => undefined);
   return { ...feed, outcome };
 }

@@ -25,7 +25,7 @@ export function openFeed({ userMessageId, answerId }: Ids): OpenFeed {
   const listeners = new Set<(text: string) => void>();
   const { promise, resolve, reject } = Promise.withResolvers<AnsweredTurn>();
   let said = '';
-  // Nobody may be listening any more.
+  // The caller may have gone: then a rejection has no other handler.
   promise.catch(() => undefined);
   return {
     feed: {

@@ -73,7 +73,7 @@ function toTurn(bot: Bot, event: ChatappEvent): Omit<Turn, 'channelMessageId'> {
   };
 }
 
-/** What is said, in paragraphs; `complete` where it is the answer, and nothing that another try makes better. */
+/** The paragraphs of the reply; `complete` is false for an apology, which another try may replace. */
 type Outcome = { answers: readonly string[]; complete: boolean; error?: unknown };
 
 type Conversation = {

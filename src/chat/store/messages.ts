@@ -104,8 +104,8 @@ export function createMessageStore(sql: Transaction) {
     },
 
     /**
-     * A question with its answer: their texts are gone, what follows them stays; whoever is to have it answered is told.
-     * Undefined where there is none.
+     * Deletes a question with its answer: their texts are removed, the messages behind them stay, and the process that
+     * is to answer the question gets a notice. Undefined where there is no such question.
      */
     async delete(
       { workspaceId, messageId, reach }: MessageReference,
