@@ -6,7 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Planted, planted } from './planted.ts';
+import type { Planted } from './mistake.ts';
+import { planted } from './planted.ts';
 
 const ROOT = resolve(import.meta.dir, '../..');
 /** What the tests read, beside the packages. */

@@ -1,0 +1,12 @@
+import type { Planted } from '../mistake.ts';
+
+export const access: readonly Planted[] = [
+  {
+    mistake: 'a revoked key is good until the cache forgets it',
+    file: 'src/access/authentication.ts',
+    text: '      cache.drop(hash);\n',
+    replacement: '',
+    test: 'test/access/revocation.test.ts',
+    name: 'a key that one process revokes',
+  },
+];

@@ -1,0 +1,71 @@
+import type { Planted } from '../mistake.ts';
+
+export const chat: readonly Planted[] = [
+  {
+    mistake: 'a key that names somebody is given that person’s private documents',
+    file: 'src/chat/generate.ts',
+    text: 'email: readsAs, text: message',
+    replacement: 'email: caller.email, text: message',
+    test: 'test/chat/converse.test.ts',
+    name: 'a key that names somebody else',
+  },
+  {
+    mistake: 'a key reads documents without the scope for them',
+    file: 'src/chat/caller.ts',
+    text: "readsAs: scopes.has('documents:read') ? email : null",
+    replacement: 'readsAs: email',
+    test: 'test/chat/converse.test.ts',
+    name: 'a key without documents:read',
+  },
+  {
+    mistake: 'a stream of an answer that is over goes on being kept open',
+    file: 'src/chat/replay.ts',
+    text: '        clearInterval(ping);\n',
+    replacement: '',
+    test: 'test/chat/replay.test.ts',
+  },
+  {
+    mistake: 'a stream of an answer that is over goes on listening',
+    file: 'src/chat/replay.ts',
+    text: '        unfollow();\n',
+    replacement: '',
+    test: 'test/chat/replay.test.ts',
+  },
+  {
+    mistake: 'an answer is begun once less than is said',
+    file: 'src/chat/recovery.ts',
+    text: 'turn.attempt > ATTEMPTS_MAX',
+    replacement: 'turn.attempt >= ATTEMPTS_MAX',
+    test: 'test/chat/processes.test.ts',
+    name: 'an answer that was begun twice',
+  },
+  {
+    mistake: 'an answer is begun once more than is said',
+    file: 'src/chat/recovery.ts',
+    text: 'turn.attempt > ATTEMPTS_MAX',
+    replacement: 'turn.attempt > ATTEMPTS_MAX + 1',
+    test: 'test/chat/processes.test.ts',
+    name: 'an answer that kills',
+  },
+  {
+    mistake: 'an answer that was superseded is remembered',
+    file: 'src/chat/turn-line.ts',
+    text: '        memory.forget(turn.answerId);\n        counts.superseded += 1;',
+    replacement: '        counts.superseded += 1;',
+    test: 'test/chat/turn-line.test.ts',
+  },
+  {
+    mistake: 'an answer that was not stored is remembered',
+    file: 'src/chat/turn-line.ts',
+    text: '      memory.forget(turn.answerId);\n      if (!(error instanceof',
+    replacement: '      if (!(error instanceof',
+    test: 'test/chat/turn-line.test.ts',
+  },
+  {
+    mistake: 'one question more may wait in a session',
+    file: 'src/chat/limits.ts',
+    text: 'PENDING_MAX = WAITING_MAX + 1',
+    replacement: 'PENDING_MAX = WAITING_MAX + 2',
+    test: 'test/chat/sending.test.ts',
+  },
+];

@@ -1,0 +1,11 @@
+import type { Planted } from '../mistake.ts';
+
+export const compute: readonly Planted[] = [
+  {
+    mistake: 'long computations hold up short ones',
+    file: 'src/compute/operations/fibonacci.ts',
+    text: "n <= SHORT_N_MAX ? 'short' : 'long'",
+    replacement: "n <= SHORT_N_MAX ? 'short' : 'short'",
+    test: 'test/acceptance/compute.test.ts',
+  },
+];
