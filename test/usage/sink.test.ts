@@ -206,6 +206,68 @@ test('an event that the database refuses becomes a dead letter, the others are s
   await buffer.close();
 });
 
+test('an event has one dead letter: after a crash before the buffer heard of it, and after a replay that was cut off', async () => {
+  const { sql } = database;
+  const buffer = await openJournal();
+  let [acknowledgements, deletions] = [0, 0];
+  // A fake: the process would have to die exactly there.
+  const dying: EventBuffer = {
+    ...buffer,
+    async acknowledge(deliveries) {
+      if (++acknowledgements === 1) throw new Error('killed before the acknowledgement');
+      await buffer.acknowledge(deliveries);
+    },
+  };
+  const sink = sinkOf(sql, dying);
+  const { eventId } = eventIn('once');
+  // An application that had no answer sends again; the mistake is the same.
+  for (let copy = 0; copy < 2; copy++)
+    await buffer.append(toPack([encodeRow(eventIn('once', { eventId, data: '{"value":' }))]));
+  await sink.job.start();
+  await settle(sink);
+  expect(acknowledgements).toBeGreaterThan(1);
+  const appender = { append: (rows: readonly Buffer[]) => buffer.append(toPack(rows)) };
+  const store = {
+    ...sink.deadLetters,
+    async deleteCopies(letters: Parameters<typeof sink.deadLetters.deleteCopies>[0]) {
+      if (++deletions === 1) throw new Error('killed before the deletion');
+      await sink.deadLetters.deleteCopies(letters);
+    },
+  };
+  const deadLetters = createDeadLetters({ store, appender });
+  const ids = async (): Promise<string[]> =>
+    (await deadLetters.list('once', { limit: 10, after: undefined })).items.map(({ id }) => id);
+  const [id = '', ...others] = await ids();
+  expect(others).toEqual([]);
+  await expect(deadLetters.replay('once', undefined)).rejects.toThrow('killed before the deletion');
+  await settle(sink);
+  expect(await ids()).toEqual([id]);
+  expect(await deadLetters.replay('once', [id])).toBe(1);
+  await settle(sink);
+  expect(await ids()).toEqual([id]);
+  await sink.job.stop();
+  await buffer.close();
+});
+
+test('a dead letter whose copy is refused again before the replay is over stays', async () => {
+  const buffer = await openJournal();
+  const sink = sinkOf(database.sql, buffer);
+  await buffer.append(toPack([encodeRow(eventIn('quick', { data: '{"value":' }))]));
+  await sink.job.start();
+  await settle(sink);
+  const appender = {
+    async append(rows: readonly Buffer[]) {
+      await buffer.append(toPack(rows));
+      await settle(sink);
+    },
+  };
+  const deadLetters = createDeadLetters({ store: sink.deadLetters, appender });
+  expect(await deadLetters.replay('quick', undefined)).toBe(1);
+  expect((await deadLetters.list('quick', { limit: 10, after: undefined })).items.length).toBe(1);
+  await sink.job.stop();
+  await buffer.close();
+});
+
 test('packs that are small only on the outside are stored in parts', async () => {
   const buffer = await openJournal();
   const fetched: number[] = [];

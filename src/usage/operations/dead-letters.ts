@@ -1,8 +1,9 @@
+import { newId } from '../../core/ids.ts';
 import type { Page, PageRequest } from '../../http/paging.ts';
 import { toPage } from '../../http/paging.ts';
 import type { Appender } from '../appender.ts';
 import { REPLAY_MAX } from '../limits.ts';
-import { decodeRow } from '../row.ts';
+import { decodeRow, encodeRow } from '../row.ts';
 import type { DeadLetterRead } from '../schema.ts';
 import type { DeadLetter, DeadLetterStore } from '../store/dead-letters.ts';
 
@@ -17,18 +18,16 @@ export function createDeadLetters({ store, appender }: { store: DeadLetterStore;
     },
 
     /**
-     * Sends them, or those with these ids, through the buffer again, at most 1,000; returns how many. A crash in
-     * between sends some twice, which stores them once. Throws 503 where the buffer cannot take them.
+     * Sends them, or those with these ids, through the buffer again, at most 1,000; returns how many. A crash before they
+     * are deleted leaves them, and they can be sent once more: an event is stored once, and has one dead letter. Throws
+     * 503 where the buffer cannot take them.
      */
     async replay(workspaceId: string, ids: readonly string[] | undefined): Promise<number> {
       const letters = await store.oldest(workspaceId, REPLAY_MAX, ids);
       if (letters.length === 0) return 0;
-      await appender.append(letters.map(({ row }) => Buffer.from(row)));
-      // A copy that is refused again is a dead letter of its own.
-      await store.delete(
-        workspaceId,
-        letters.map(({ id }) => id),
-      );
+      await appender.append(letters.map(({ row }) => toCopy(Buffer.from(row))));
+      // One that was refused again by now holds the copy, and stays.
+      await store.deleteCopies(letters);
       return letters.length;
     },
 
@@ -37,6 +36,9 @@ export function createDeadLetters({ store, appender }: { store: DeadLetterStore;
       store.delete(workspaceId, ids),
   };
 }
+
+/** The same event, that can be told from what was refused before. */
+const toCopy = (row: Buffer): Buffer => encodeRow({ ...decodeRow(row), id: newId() });
 
 function render({ id, createdAt, reason, row }: DeadLetter): DeadLetterRead {
   const event = decodeRow(Buffer.from(row));

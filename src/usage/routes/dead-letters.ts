@@ -59,7 +59,7 @@ export function deadLetterRoutes(deadLetters: ReturnType<typeof createDeadLetter
         path: `${COLLECTION}/replay`,
         summary: 'Send dead letters to the database again',
         description:
-          'Those with the ids, without ids the oldest 1,000. One that is refused again becomes a new one.',
+          'Those with the ids, without ids the oldest 1,000. One that is refused again stays, as the newest.',
         responses: counted('How many were sent.'),
       },
       async ({ path, body }) => reply(200, { count: await deadLetters.replay(path.workspace_id, body.ids) }),

@@ -1,7 +1,7 @@
-// Events that the database refused, kept for an administrator.
+// Events that the database refused, kept for an administrator: one dead letter an event, however often it is delivered.
 
-import { newId } from '../../core/ids.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
+import { decodeRow } from '../row.ts';
 
 export type DeadLetter = { id: string; workspaceId: string; createdAt: Date; reason: string; row: Buffer };
 export type NewDeadLetter = Pick<DeadLetter, 'workspaceId' | 'reason' | 'row'>;
@@ -11,9 +11,12 @@ export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
 export function createDeadLetterStore(sql: Sql) {
   const columns = sql`id, workspace_id AS "workspaceId", created_at AS "createdAt", reason, event AS row`;
   return {
+    /** Of an event that has a dead letter already the latest copy is kept; the same copy again changes nothing. */
     async add({ workspaceId, reason, row }: NewDeadLetter): Promise<void> {
-      await sql`INSERT INTO usage_dead_letters (id, workspace_id, reason, event)
-        VALUES (${newId()}, ${workspaceId}, ${reason}, ${row})`;
+      await sql`INSERT INTO usage_dead_letters AS kept (id, workspace_id, reason, event)
+        VALUES (${toDeadLetterId(row)}, ${workspaceId}, ${reason}, ${row})
+        ON CONFLICT (id) DO UPDATE SET created_at = now(), reason = excluded.reason, event = excluded.event
+        WHERE kept.event <> excluded.event`;
     },
 
     /** Newest first, with one more than `limit` to tell whether others follow. */
@@ -42,9 +45,25 @@ export function createDeadLetterStore(sql: Sql) {
       return count;
     },
 
-    async count(): Promise<number> {
-      const [row] = await sql<{ events: number }[]>`SELECT count(*) AS events FROM usage_dead_letters`;
-      return row?.events ?? 0;
+    /** Deletes just these copies: a dead letter whose event was refused again meanwhile holds another one, and stays. */
+    async deleteCopies(letters: readonly Pick<DeadLetter, 'id' | 'row'>[]): Promise<void> {
+      const ids = letters.map(({ id }) => id);
+      const digests = letters.map(({ row }) => new Bun.CryptoHasher('sha256').update(row).digest('hex'));
+      await sql`DELETE FROM usage_dead_letters AS kept
+        USING unnest(${ids}::uuid[], ${digests}::text[]) AS copies (id, digest)
+        WHERE kept.id = copies.id AND encode(sha256(kept.event), 'hex') = copies.digest`;
     },
   };
+}
+
+/** The same for every copy of an event: made of what the event's own identity is. */
+function toDeadLetterId(row: Buffer): string {
+  const { workspaceId, source, eventId } = decodeRow(row);
+  const digest = new Bun.CryptoHasher('sha256')
+    .update(JSON.stringify([workspaceId, source, eventId]))
+    .digest();
+  // RFC 9562, version 8: a UUID whose bits the application chooses.
+  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x80;
+  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
+  return digest.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

@@ -133,4 +133,22 @@ export const usage: readonly Planted[] = [
     test: 'test/usage/sink.test.ts',
     name: 'two sinks at once',
   },
+
+  // Dead letters.
+  {
+    mistake: 'a delivery after a crash writes a dead letter twice',
+    file: 'src/usage/store/dead-letters.ts',
+    text: 'toDeadLetterId(row)}, ',
+    replacement: 'Bun.randomUUIDv7()}, ',
+    test: 'test/usage/sink.test.ts',
+    name: 'an event has one dead letter',
+  },
+  {
+    mistake: 'a replay deletes what was refused again meanwhile',
+    file: 'src/usage/store/dead-letters.ts',
+    text: " AND encode(sha256(kept.event), 'hex') = copies.digest",
+    replacement: '',
+    test: 'test/usage/sink.test.ts',
+    name: 'a dead letter whose copy is refused again',
+  },
 ];
