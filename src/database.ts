@@ -12,6 +12,8 @@ import { connectPostgres, isUnavailable, type Sql } from './infra/postgres/clien
 import { migrate } from './infra/postgres/migrate.ts';
 
 const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
+/** What the statements are written for. */
+const POSTGRES_MAJOR_MIN = 15;
 /** As long as a compose file may take to bring the database up. */
 const DATABASE_WAIT_MS = 30_000;
 const RETRY_MS = 500;
@@ -53,6 +55,7 @@ export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
   const deadline = performance.now() + DATABASE_WAIT_MS;
   for (let attempt = 0; ; attempt++) {
     try {
+      await checkServer(sql);
       await migrate(sql, { directory: MIGRATIONS, log });
       connected = true;
       return sql;
@@ -68,6 +71,16 @@ export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
       await Bun.sleep(RETRY_MS);
     }
   }
+}
+
+/** Throws one line for a server that is too old. */
+async function checkServer(sql: Sql): Promise<void> {
+  const [row] = await sql<{ major: number }[]>`
+    select current_setting('server_version_num')::int / 10000 as major`;
+  if (row === undefined || row.major >= POSTGRES_MAJOR_MIN) return;
+  throw new Error(
+    `DATABASE_URL: the server is PostgreSQL ${row.major}, and ${POSTGRES_MAJOR_MIN} or newer is needed`,
+  );
 }
 
 function explainRefusal(error: unknown): string {

@@ -4,6 +4,8 @@ import { accessSync, constants } from 'node:fs';
 import type { Config } from './config.ts';
 import { explain } from './core/errors.ts';
 import { SettingsError } from './core/settings-reader.ts';
+import { postgresFolder } from './database.ts';
+import { checkDataVersion } from './embedded/postgres/index.ts';
 import { checkModels, toSource } from './gateway/index.ts';
 import { holdPort } from './port.ts';
 
@@ -16,10 +18,11 @@ export function refuseArguments(given: readonly string[]): void {
   );
 }
 
-/** Throws one line that names the setting: SettingsError, or Error for a port that cannot be had. */
+/** Throws one line: SettingsError with the setting's name, or Error for a port that cannot be had or data that cannot be read. */
 export async function checkStart(config: Config): Promise<void> {
   await checkModels(toSource(config.gateway));
   checkFile('NATS_CREDS', config.usage.nats?.creds);
+  if (config.databaseUrl === undefined) await checkDataVersion(postgresFolder(config));
   const { host: hostname, port, sharesPort } = config.server;
   // One of several processes shares the port that their owner has looked at.
   if (sharesPort) return;

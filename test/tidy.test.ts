@@ -120,7 +120,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3550);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4000);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7750);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_000);
+  expect(linesOf('src/')).toBeLessThanOrEqual(40_400);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2050);
 });

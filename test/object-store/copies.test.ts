@@ -120,6 +120,25 @@ test('what was written onto a snapshot is there after a crash', async () => {
   await rm(copy, { recursive: true });
 }, 30_000);
 
+test('a catalogue of a newer version is refused, and left as it is', async () => {
+  const copy = await copyOf(original);
+  const catalogue = join(copy, 'catalogue.sqlite');
+  const version = (): unknown => {
+    using database = new Database(catalogue, { readonly: true });
+    return database.query('PRAGMA user_version').values()[0]?.[0];
+  };
+  {
+    using database = new Database(catalogue);
+    database.run('PRAGMA user_version = 3');
+  }
+  await expect(startStore(storeOptions(copy))).rejects.toThrow(
+    `${catalogue} is of a newer version of Atrium, which is to be started again; nothing was changed`,
+  );
+  expect(version()).toBe(3);
+  expect(await countFiles(copy)).toEqual({ staging: 0, blobs: ALL });
+  await rm(copy, { recursive: true });
+});
+
 test('an operator may set aside whatever has no name; it is removed once its time has passed', async () => {
   const copy = await copyOf(original);
   await copyFile(join(copy, 'blobs', (await readdir(join(copy, 'blobs')))[0] ?? ''), join(copy, 'more'));

@@ -1,7 +1,16 @@
 // The embedded Postgres starts from whatever it finds, and leaves nothing running.
 
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chooseAccount, takeOwnership } from '../../src/embedded/postgres/account.ts';
@@ -55,6 +64,15 @@ function startInChild(directory: string) {
     await Bun.sleep(60_000);`;
   return startChild([process.execPath, '-e', script], { environment: { MODULE, DIRECTORY: directory } });
 }
+
+/** Every file with its size, its owner and when it was last written to. */
+const stateOf = (directory: string): string[] =>
+  readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .toSorted()
+    .map((name) => {
+      const { size, uid, mode, mtimeMs } = statSync(join(directory, name));
+      return [name, size, uid, mode, mtimeMs].join(' ');
+    });
 
 const postmasterOf = (directory: string): number => readServerState(join(directory, 'cluster'))?.pid ?? 0;
 
@@ -197,6 +215,24 @@ test('the end of a server that nobody asked for is reported', async () => {
   expect(await postgres.exited).not.toBe(0);
   expect(readConnection(directory)).toBeUndefined();
 });
+
+test.each(['17', '19'])(
+  'the data of PostgreSQL %s is refused with what to do, and left as it is',
+  async (major) => {
+    const directory = await preparedFolder();
+    const cluster = join(directory, 'cluster');
+    // The file that every version puts there for the others; the rest is of ours.
+    writeFileSync(join(cluster, 'PG_VERSION'), `${major}\n`);
+    // What a server that was killed leaves, which a start removes.
+    writeFileSync(join(cluster, 'postmaster.pid'), '4194304\n');
+    const before = stateOf(directory);
+    const start = startPostgres({ directory, log: silentLog });
+    await expect(start).rejects.toThrow(
+      `The data in ${realpathSync(cluster)} is of PostgreSQL ${major}, which this version of Atrium cannot read: it brings PostgreSQL 18. Nothing was changed. Start the version of Atrium that ran on it last, and take the data over as docs/operating/running.md says under "Another PostgreSQL"`,
+    );
+    expect(stateOf(directory)).toEqual(before);
+  },
+);
 
 test("a failed start throws one line with the server's own words", async () => {
   const directory = await preparedFolder();

@@ -1,7 +1,7 @@
 // The schema is brought up to date once, by whoever comes first, or refused with the reason.
 
 import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
@@ -79,10 +79,73 @@ test('a file that was changed after it was applied is refused', async () => {
   await expect(run()).rejects.toThrow('Migration 0001-notes.sql was changed after it was applied');
 });
 
-test('a database that is newer than the code is refused', async () => {
+/** What the database has: a version that is refused leaves all of it as it was. */
+const state = () =>
+  sql`select to_jsonb(m) as row, m.xmin::text as written from schema_migrations m order by id`;
+/** The folder as a version had it that knew only these of its files. */
+const goBackTo = (known: number): void => {
+  for (const file of readdirSync(directory).toSorted().slice(known)) rmSync(join(directory, file));
+};
+
+test('an older version starts on a database whose newer migrations only add', async () => {
+  write('0003-third.sql', 'alter table notes add column text text;');
   await run();
-  rmSync(join(directory, '0002-more-notes.sql'));
-  await expect(run()).rejects.toThrow('The database is newer than this version: it has 0002-more-notes.sql');
+  const before = await state();
+  goBackTo(2);
+  const logged: string[] = [];
+  await migrate(sql, { directory, log: { info: (_, message) => void logged.push(message) } });
+  expect(await state()).toEqual(before);
+  expect(logged).toEqual([
+    'database: newer than this version (0003-third.sql), which it is still compatible with',
+  ]);
+  // Also where the database is brought up to date meanwhile.
+  write('0003-third.sql', 'alter table notes add column text text;');
+  await run();
+  expect(await state()).toEqual(before);
+});
+
+test('an older version is refused by a database that a newer one has taken something from, and changes nothing', async () => {
+  write('0003-third.sql', 'alter table notes add column text text;');
+  write('0004-contract.sql', '-- compatible from: 0003\nalter table notes drop column id;');
+  write('0005-fifth.sql', 'create table more ();');
+  await run();
+  const before = await state();
+  goBackTo(3);
+  await run();
+  goBackTo(2);
+  await expect(run()).rejects.toThrow(
+    'The database is too new for this version: 0004-contract.sql needs a version that knows migration 0003, and this one ends with 0002. Start the newer version again, or restore a backup of the database from before that migration',
+  );
+  expect(await state()).toEqual(before);
+});
+
+test('a database of before versions were compared has its number from the next migration on', async () => {
+  await run();
+  await sql`alter table schema_migrations drop column compatible_from`;
+  await run();
+  write('0003-contract.sql', '-- compatible from: 0003\nalter table notes drop column id;');
+  await run();
+  goBackTo(2);
+  await expect(run()).rejects.toThrow('needs a version that knows migration 0003');
+});
+
+test.each(['0', '0004', 'three', ''])(
+  'a migration that is said to be compatible from %j is refused',
+  async (from) => {
+    write('0003-third.sql', `-- compatible from: ${from}\nselect 1;`);
+    await expect(run()).rejects.toThrow(
+      'Migration 0003-third.sql: "compatible from" is followed by a number from 0001 to 0003',
+    );
+    expect(await sql`select to_regclass('schema_migrations') as made`).toMatchObject([{ made: null }]);
+  },
+);
+
+test('a database that another version has changed otherwise is refused, also where it is newer', async () => {
+  write('0003-third.sql', 'select 1;');
+  await run();
+  goBackTo(1);
+  write('0001-notes.sql', 'create table notes (id bigint primary key);');
+  await expect(run()).rejects.toThrow('Migration 0001-notes.sql was changed after it was applied');
 });
 
 test('a gap is refused, in the folder and in the database', async () => {

@@ -1,10 +1,11 @@
 // A service that starts from damaged leftovers, and answers what no ordinary client sends.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { testDatabase } from '../support/database.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 
 setDefaultTimeout(60_000);
@@ -61,3 +62,42 @@ test.each(['', '{"secretAccessKey":"abc","po', 'null'])(
     rmSync(dataDir, { recursive: true });
   },
 );
+
+test('a data folder of another PostgreSQL is refused before anything is touched', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-start-'));
+  const file = join(dataDir, 'postgres/cluster/PG_VERSION');
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, '17\n');
+  const files = () => readdirSync(dataDir, { recursive: true }).toSorted();
+  const before = files();
+  try {
+    await expect(startService({ dataDir })).rejects.toThrow(/atrium: The data in .* is of PostgreSQL 17, /);
+    expect(files()).toEqual(before);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+test('a server that is older than what is needed is refused before anything is touched', async () => {
+  const database = await testDatabase();
+  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-start-'));
+  try {
+    const { sql, url } = database;
+    const name = new URL(url).pathname.slice(1);
+    await sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE SCHEMA older');
+    // A real one of that age is hard to come by; this one says of itself that it is one.
+    await sql.unsafe(
+      `CREATE FUNCTION older.current_setting(text) RETURNS text LANGUAGE sql
+       AS $$ SELECT CASE $1 WHEN 'server_version_num' THEN '140022' ELSE pg_catalog.current_setting($1) END $$`,
+    );
+    await sql.unsafe(`ALTER DATABASE ${name} SET search_path = older, pg_catalog, public`);
+    await expect(startService({ dataDir, environment: { DATABASE_URL: url } })).rejects.toThrow(
+      'atrium: DATABASE_URL: the server is PostgreSQL 14, and 15 or newer is needed',
+    );
+    const [tables] = await sql`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'public'`;
+    expect(tables?.['n']).toBe(0);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+    await database.drop();
+  }
+});

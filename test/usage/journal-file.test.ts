@@ -42,3 +42,10 @@ test('an append waits for the disk: the first, those after removals, and those a
   database.run('PRAGMA query_only = OFF');
   expect([pragma('synchronous'), seqs().length]).toEqual([FULL, 1]);
 });
+
+test('a journal of a newer version is refused, and left as it is', () => {
+  journal.append([Buffer.from('a')]);
+  database.run('PRAGMA user_version = 1');
+  expect(() => openJournalFile(directory, 1_000_000)).toThrow('it is of a newer version of Atrium');
+  expect([pragma('user_version'), seqs()]).toEqual([1, [1]]);
+});

@@ -2,6 +2,7 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, rmSync } from 'node:fs';
 import { limits } from './limits.ts';
+import { SNAPSHOT_VERSION } from './snapshot.ts';
 
 /** `user_version` of a catalogue, as opposed to a snapshot of one. */
 export const VERSION = 1;
@@ -38,6 +39,7 @@ export function openDatabase(path: string, wasSnapshot: boolean): Database {
     database.run('PRAGMA locking_mode = EXCLUSIVE');
     database.run('PRAGMA journal_mode = WAL');
     database.run('PRAGMA synchronous = NORMAL');
+    refuseNewer(database, path);
     database.run(SCHEMA);
     if (!wasSnapshot) database.run(`PRAGMA user_version = ${VERSION}`);
   } catch (error) {
@@ -51,6 +53,16 @@ export function openDatabase(path: string, wasSnapshot: boolean): Database {
   }
   if (!existsSync(`${path}-wal`)) throw new Error('the write-ahead log is missing');
   return database;
+}
+
+/** A newer version's catalogue may mean what this one does not know of, and would be told to be of this one. */
+function refuseNewer(database: Database, path: string): void {
+  const version =
+    database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
+  if (version <= SNAPSHOT_VERSION) return;
+  throw new Error(
+    `${path} is of a newer version of Atrium, which is to be started again; nothing was changed`,
+  );
 }
 
 const DAMAGED: ReadonlySet<string> = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB']);

@@ -8,7 +8,8 @@ import { limits } from './limits.ts';
 
 /** Where SQLite keeps `user_version`, big-endian: https://www.sqlite.org/fileformat2.html section 1.3 */
 const VERSION_OFFSET = 60;
-const SNAPSHOT_VERSION = 2;
+/** Instead of the catalogue's own. Formats to come have higher numbers than both. */
+export const SNAPSHOT_VERSION = 2;
 
 /**
  * Copies a database file that nobody writes to meanwhile; the target is replaced at once or not at all. False when it was

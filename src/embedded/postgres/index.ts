@@ -5,11 +5,13 @@ import { chooseAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import { CLUSTER, ensureCluster, ensurePassword } from './cluster.ts';
 import { removeConnection, writeConnection } from './connection-file.ts';
+import { checkDataVersion } from './data-version.ts';
 import { clearLeftover } from './leftover.ts';
 import { openLogFile } from './log-file.ts';
 import { startServer } from './server.ts';
 
 export { readConnection } from './connection-file.ts';
+export { checkDataVersion } from './data-version.ts';
 
 type Log = { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 
@@ -46,6 +48,7 @@ export async function startPostgres(options: {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const directory = realpathSync(options.directory);
   const cluster = join(directory, CLUSTER);
+  await checkDataVersion(directory);
   const binaries = await findBinaries();
   const account = chooseAccount({ postgres: binaries.postgres, cluster });
   await clearLeftover(cluster, options.log);

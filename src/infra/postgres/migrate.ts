@@ -4,27 +4,43 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reserved, Sql, Transaction } from './client.ts';
 
-type Migration = { id: number; name: string; checksum: string; text: string };
-type Applied = { id: number; name: string; checksum: string };
+/** `compatibleFrom`: the last migration that a version has to know to run with this one applied; 0 where any may. */
+type Applied = { id: number; name: string; checksum: string; compatibleFrom: number };
+type Migration = Applied & { text: string };
 
 /** The advisory lock that processes starting at once take turns by; any fixed number does. */
 const LOCK = 7_220_114_053;
 /** For that lock, and for the locks that a migration itself waits for. */
 const LOCK_TIMEOUT = '10min';
 
+/** A line of a file that takes away what earlier versions use. */
+const COMPATIBLE_FROM = /^-- compatible from:(.*)$/m;
+
 /**
  * Applies the files `NNNN-name.sql` of the directory that the database lacks, in order, each in a transaction of its
  * own together with its row in `schema_migrations`. Nothing to do costs one round trip.
  *
+ * A version starts on a database that has newer migrations than it knows, as long as these only add. One that takes away what
+ * earlier versions use says `-- compatible from: NNNN`: the last migration of the oldest version that does without.
+ *
  * @throws Error of one line, before anything is changed, where a file is misnamed or missing, was changed after it
- * was applied, or where the database has migrations that the directory lacks.
+ * was applied, or where the database has a migration that needs a newer version.
  */
 export async function migrate(
   sql: Sql,
   options: { directory: string; log: { info(fields: object, message: string): void } },
 ): Promise<void> {
   const migrations = readMigrations(options.directory);
-  if (toApply(migrations, await readApplied(sql)).length === 0) return;
+  const applied = await readApplied(sql);
+  if (toApply(migrations, applied).length === 0) {
+    const newest = applied.slice(migrations.length).at(-1)?.name;
+    if (newest !== undefined)
+      options.log.info(
+        {},
+        `database: newer than this version (${newest}), which it is still compatible with`,
+      );
+    return;
+  }
   const connection = sql.reserve({ unlimited: true });
   try {
     await connection`select set_config('lock_timeout', ${LOCK_TIMEOUT}, false), pg_advisory_lock(${LOCK})`;
@@ -32,8 +48,8 @@ export async function migrate(
     const lacking = toApply(migrations, await readApplied(connection));
     for (const migration of lacking) await apply(connection, migration);
     const [count, latest] = [lacking.length, lacking.at(-1)?.name];
-    const applied = count === 1 ? 'one migration applied' : `${count} migrations applied`;
-    if (count > 0) options.log.info({ latest }, `database: ${applied}`);
+    const told = count === 1 ? 'one migration applied' : `${count} migrations applied`;
+    if (count > 0) options.log.info({ latest }, `database: ${told}`);
   } finally {
     // The lock goes with the connection.
     connection.release();
@@ -48,13 +64,26 @@ function readMigrations(directory: string): Migration[] {
     if (id !== index + 1)
       throw new Error(`Migration ${file} follows no ${digits(index + 1)}: numbers have no gaps`);
     const text = readFileSync(join(directory, file), 'utf8');
-    return { id, name: file, text, checksum: createHash('sha256').update(text).digest('hex') };
+    const checksum = createHash('sha256').update(text).digest('hex');
+    return { id, name: file, text, checksum, compatibleFrom: readCompatibleFrom(id, file, text) };
   });
+}
+
+function readCompatibleFrom(id: number, name: string, text: string): number {
+  const written = COMPATIBLE_FROM.exec(text)?.[1]?.trim();
+  if (written === undefined) return 0;
+  const from = /^\d{4}$/.test(written) ? Number(written) : 0;
+  if (from >= 1 && from <= id) return from;
+  const range = `from ${digits(1)} to ${digits(id)}`;
+  throw new Error(`Migration ${name}: "compatible from" is followed by a number ${range}`);
 }
 
 async function readApplied(sql: Transaction): Promise<Applied[]> {
   try {
-    return await sql<Applied[]>`select id, name, checksum from schema_migrations order by id`;
+    // As JSON, since databases of earlier versions lack the column.
+    return await sql<Applied[]>`
+      select id, name, checksum, coalesce((to_jsonb(m)->>'compatible_from')::int, 0) as "compatibleFrom"
+      from schema_migrations m order by id`;
   } catch (error) {
     const undefinedTable = '42P01';
     if (error instanceof Error && 'code' in error && error.code === undefinedTable) return [];
@@ -63,10 +92,13 @@ async function readApplied(sql: Transaction): Promise<Applied[]> {
 }
 
 function toApply(migrations: Migration[], applied: Applied[]): Migration[] {
-  for (const [index, { id, name, checksum }] of applied.entries()) {
+  for (const [index, { id, name, checksum, compatibleFrom }] of applied.entries()) {
     const migration = migrations[index];
     if (id !== index + 1) throw new Error(`The database has ${name}, but not ${digits(index + 1)}`);
-    if (migration === undefined) throw new Error(`The database is newer than this version: it has ${name}`);
+    if (migration === undefined) {
+      if (compatibleFrom > migrations.length) throw tooNew(name, compatibleFrom, migrations.length);
+      continue;
+    }
     if (migration.checksum !== checksum) {
       const other = migration.name === name ? '' : ` as ${name}`;
       throw new Error(`Migration ${migration.name} was changed after it was applied${other}`);
@@ -75,10 +107,18 @@ function toApply(migrations: Migration[], applied: Applied[]): Migration[] {
   return migrations.slice(applied.length);
 }
 
+const tooNew = (name: string, needed: number, known: number): Error =>
+  new Error(
+    `The database is too new for this version: ${name} needs a version that knows migration ${digits(needed)}, ` +
+      `and this one ends with ${digits(known)}. Start the newer version again, or restore a backup of the database ` +
+      'from before that migration',
+  );
+
 const digits = (id: number): string => `${id}`.padStart(4, '0');
 
 /** The table is created with the first migration, under the lock. */
-async function apply(connection: Reserved, { id, name, checksum, text }: Migration): Promise<void> {
+async function apply(connection: Reserved, migration: Migration): Promise<void> {
+  const { id, name, checksum, compatibleFrom, text } = migration;
   try {
     await connection.unsafe('begin');
     await connection`
@@ -88,8 +128,11 @@ async function apply(connection: Reserved, { id, name, checksum, text }: Migrati
         checksum text not null,
         applied_at timestamptz not null default now()
       )`;
+    await connection`alter table schema_migrations add column if not exists compatible_from integer not null default 0`;
     await connection.unsafe(text);
-    await connection`insert into schema_migrations (id, name, checksum) values (${id}, ${name}, ${checksum})`;
+    await connection`
+      insert into schema_migrations (id, name, checksum, compatible_from)
+      values (${id}, ${name}, ${checksum}, ${compatibleFrom})`;
     await connection.unsafe('commit');
   } catch (cause) {
     // The connection is released next, which rolls back.

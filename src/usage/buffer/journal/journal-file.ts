@@ -21,6 +21,8 @@ export type JournalFile = {
 
 export class JournalFull extends Error {}
 
+/** SQLite's `user_version`, which files of all versions have had so far. */
+const VERSION = 0;
 const PAGE_BYTES = 16_384;
 /** Other processes of this machine append to it, too. */
 const BUSY_TIMEOUT_MS = 1500;
@@ -41,14 +43,18 @@ export function openJournalFile(
   database.run('PRAGMA auto_vacuum = INCREMENTAL');
   database.run('PRAGMA journal_mode = WAL');
   database.run('PRAGMA synchronous = FULL');
+  const number = (pragma: string): number =>
+    (database.query(`PRAGMA ${pragma}`).values()[0]?.[0] as number | undefined) ?? 0;
+  if (number('user_version') > VERSION) {
+    database.close();
+    throw new Error('it is of a newer version of Atrium, which is to be started again; nothing was changed');
+  }
   database.run(
     'CREATE TABLE IF NOT EXISTS packs (seq INTEGER PRIMARY KEY AUTOINCREMENT, pack BLOB NOT NULL)',
   );
   database.run('CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)');
   database.run('INSERT INTO journal SELECT ? WHERE NOT EXISTS (SELECT 1 FROM journal)', [Bun.randomUUIDv7()]);
 
-  const number = (pragma: string): number =>
-    (database.query(`PRAGMA ${pragma}`).values()[0]?.[0] as number | undefined) ?? 0;
   const bytes = (): number => (number('page_count') - number('freelist_count')) * PAGE_BYTES;
   const insert = database.query('INSERT INTO packs (pack) VALUES (?)');
   const remove = database.query('DELETE FROM packs WHERE seq = ?');

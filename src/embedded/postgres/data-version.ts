@@ -1,0 +1,36 @@
+/** Whether the programs at hand can run on the data that is there: each major version of Postgres has files of its own. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findBinaries } from './binaries.ts';
+import { CLUSTER } from './cluster.ts';
+
+/**
+ * Changes nothing. A folder without a cluster is fine.
+ *
+ * @throws Error of one line that says what to do with the data of another major version, older or newer.
+ */
+export async function checkDataVersion(directory: string): Promise<void> {
+  const cluster = join(directory, CLUSTER);
+  const ofData = readMajor(cluster);
+  if (ofData === undefined) return;
+  const { postgres } = await findBinaries();
+  // "postgres (PostgreSQL) 18.4"
+  const said = Bun.spawnSync([postgres, '--version'], { stdin: 'ignore', cwd: '/' }).stdout.toString();
+  const ofProgram = /\(PostgreSQL\) (\d+)/.exec(said)?.[1];
+  // Why the program does not run is told by who starts it.
+  if (ofProgram === undefined || ofProgram === ofData) return;
+  throw new Error(
+    `The data in ${cluster} is of PostgreSQL ${ofData}, which this version of Atrium cannot read: it brings PostgreSQL ` +
+      `${ofProgram}. Nothing was changed. Start the version of Atrium that ran on it last, and take the data over as ` +
+      'docs/operating/running.md says under "Another PostgreSQL"',
+  );
+}
+
+/** Undefined where there is no cluster, or none that says its version, which its server complains of. */
+function readMajor(cluster: string): string | undefined {
+  try {
+    return readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
