@@ -2,11 +2,11 @@
 
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { allRoutes, generatedPages } from './support/generated-pages.ts';
 
 for (const [path, text] of generatedPages()) {
-  test(`${path.split('/').at(-1)} is up to date (bun test/support/generated-pages.ts)`, () => {
+  test(`${path.split('/').at(-1)} is up to date (bun run docs:generate)`, () => {
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 }
@@ -19,12 +19,41 @@ test('operations have names and places of their own', () => {
   expect(new Set(places).size).toBe(places.length);
 });
 
-test('every test that the README names exists', () => {
-  const root = join(import.meta.dir, '..');
-  const named = readFileSync(join(root, 'README.md'), 'utf8').match(/`test\/[\w./-]+`/g) ?? [];
+const ROOT = join(import.meta.dir, '..');
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'bench/RESULTS.md'].concat([
+  ...new Bun.Glob('docs/**/*.md').scanSync(ROOT),
+]);
+const read = (page: string): string => readFileSync(join(ROOT, page), 'utf8');
+
+test('every test that a page names exists', () => {
+  const named = PAGES.flatMap((page) => read(page).match(/`test\/[\w./-]+`/g) ?? []);
   const absent = named
     .map((name) => name.replaceAll('`', ''))
-    .filter((name) => !existsSync(join(root, name)));
-  expect(named.length).toBeGreaterThan(5);
+    .filter((name) => !existsSync(join(ROOT, name)));
+  expect(named.length).toBeGreaterThan(50);
   expect(absent).toEqual([]);
 });
+
+test('every link of a page to another page leads somewhere', () => {
+  const links = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => ({ page, target })),
+  );
+  const dead = links.filter(({ page, target }) => {
+    const [path = '', heading] = target.split('#');
+    const file = path === '' ? page : join(dirname(page), path);
+    if (!existsSync(join(ROOT, file))) return true;
+    return heading !== undefined && !headings(read(file)).includes(heading);
+  });
+  expect(links.length).toBeGreaterThan(50);
+  expect(dead).toEqual([]);
+});
+
+/** The anchors of a page's headings, as a forge makes them. */
+function headings(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}

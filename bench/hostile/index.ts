@@ -1,5 +1,5 @@
 // `bun run bench hostile`: every family of hostile input at every route that takes input, by the lowest caller that is let
-// in: what it costs the event loop and the memory, and how it is answered. The tables stand in docs/hostile-input.md; a
+// in: what it costs the event loop and the memory, and how it is answered. The tables stand in docs/reference/hostile-input.md; a
 // cell that breaks the rule ends the run with an error.
 
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { renderHead } from './wire.ts';
 
 /** A pause of the machine is not the service's: what breaks the rule is tried again, and the best run counts. */
 const RUNS_MAX = 3;
-const PAGE = join(import.meta.dir, '../../docs/hostile-input.md');
+const PAGE = join(import.meta.dir, '../../docs/reference/hostile-input.md');
 
 async function tryAttempt(meter: Meter, { cell, prepare }: Attempt): Promise<Result> {
   const work = prepare();

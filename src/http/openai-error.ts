@@ -38,7 +38,8 @@ export function withHeaders(refusal: OpenAiRefusal, headers: Record<string, stri
   });
 }
 
-const TYPES: Record<ErrorKind, { type: string; code: string | null }> = {
+/** What each kind of refusal is in OpenAI's form, unless it says more itself. */
+export const OPENAI_ERRORS: Record<ErrorKind, { type: string; code: string | null }> = {
   malformed: { type: 'invalid_request_error', code: null },
   unauthenticated: { type: 'invalid_request_error', code: 'invalid_api_key' },
   forbidden: { type: 'invalid_request_error', code: 'insufficient_permissions' },
@@ -60,7 +61,7 @@ export type OpenAiErrorBody = {
 
 export function toOpenAiError(refusal: ServiceError): OpenAiErrorBody {
   const details = refusal instanceof OpenAiRefusal ? refusal.details : {};
-  const { type, code } = TYPES[refusal.kind];
+  const { type, code } = OPENAI_ERRORS[refusal.kind];
   return {
     error: {
       message: refusal.message,

@@ -1,6 +1,7 @@
-// The README's lines do what it says when they are pasted, in its order.
+// The lines of the README and of the guides do what they say when they are pasted, in order.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild } from '../support/child.ts';
 import { createFolders, startUnconfigured } from './support/starts.ts';
@@ -10,7 +11,10 @@ setDefaultTimeout(120_000);
 const ROOT = join(import.meta.dir, '../..');
 const freshFolder = createFolders();
 
-test('the lines of the README work when they are pasted', async () => {
+const GUIDES = ['documents', 'search', 'models', 'conversations', 'bots', 'usage-events', 'compute'];
+const PAGES = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)];
+
+test('the lines of the README and of the guides work when they are pasted', async () => {
   const dataDir = freshFolder();
   await using service = await startUnconfigured(dataDir);
   const environment = {
@@ -18,25 +22,28 @@ test('the lines of the README work when they are pasted', async () => {
     KEY: (await Bun.file(join(dataDir, 'first-key')).text()).trim(),
     DATA_DIR: dataDir,
   };
-  const readme = await Bun.file(join(ROOT, 'README.md')).text();
-  const blocks = [...readme.matchAll(/^```sh\n(.*?)^```/gms)]
-    .map(([, lines = '']) => lines)
-    .filter((lines) => /\$URL|bun run admin/.test(lines));
-  expect(blocks.length).toBeGreaterThan(5);
+  const blocks = PAGES.flatMap((page) => [
+    ...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```(sh|js)\n(.*?)^```/gms),
+  ])
+    .map(([, language = '', lines = '']) => ({ language, lines }))
+    .filter(({ language, lines }) => language === 'js' || /\$URL|bun run admin/.test(lines));
+  expect(blocks.length).toBeGreaterThan(9);
   const outputs: string[] = [];
-  for (const block of blocks) {
-    const shell = startChild(['bash', '-e', '-c', block.replaceAll('curl ', 'curl -sS ')], {
-      environment,
-      directory: ROOT,
-    });
-    expect([await shell.exited, block, shell.output()]).toEqual([0, block, shell.output()]);
+  for (const { language, lines } of blocks) {
+    const command =
+      language === 'js'
+        ? [process.execPath, '-e', lines]
+        : ['bash', '-e', '-c', lines.replaceAll('curl ', 'curl -sS ')];
+    const shell = startChild(command, { environment, directory: ROOT });
+    expect([await shell.exited, lines, shell.output()]).toEqual([0, lines, shell.output()]);
     expect(shell.output()).not.toMatch(/"detail"|"error":/);
     outputs.push(shell.output());
   }
   const told = outputs.join('\n');
-  expect(told).toContain('Echo: Good morning');
+  expect(told.match(/Echo: Good morning/g)?.length).toBeGreaterThan(2);
+  expect(told).toContain('204 private Hello, Atrium');
   expect(told).toContain('"result":"267914296"');
   expect(told).toContain('"accepted":1');
   expect(told).toMatch(/"type":"report\.made","event_id":"1",.*"data":\{"value":3\}/);
-  expect(told).toContain('"total":{"events":1,"value":3}');
+  expect(told).toContain('"total":{"events":2,"value":5}');
 });

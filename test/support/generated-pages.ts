@@ -1,15 +1,18 @@
-// Pages of the documentation that are made from the code: `bun test/support/generated-pages.ts` writes them, and a test
+// Pages of the documentation that are made from the code: `bun run docs:generate` writes them, and a test
 // tells when they have become old.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAreas } from '../../src/areas.ts';
 import { loadConfig, renderSettings } from '../../src/config.ts';
+import type { ErrorKind } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { docsRoutes } from '../../src/http/docs.ts';
 import { healthRoutes } from '../../src/http/health.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
+import { OPENAI_ERRORS } from '../../src/http/openai-error.ts';
 import type { Operation, Route } from '../../src/http/operation.ts';
+import { STATUS } from '../../src/http/statuses.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
 import { INTERFACE_TYPES } from '../../src/usage/event-types.ts';
@@ -51,7 +54,7 @@ function renderOperations(operations: readonly Operation[]): string {
   });
   return `# Operations
 
-Made from the code by \`bun test/support/generated-pages.ts\`; a test compares. Any operation can also answer 500 with
+Made from the code by \`bun run docs:generate\`; a test compares. Any operation can also answer 500 with
 \`{"detail": "Internal Server Error"}\`, 503 while the service ends, and 431 without a body where the request's line and headers
 are more than 64 KiB.
 
@@ -69,7 +72,7 @@ function renderEvents(operations: readonly Operation[]): string {
   });
   return `# Events
 
-Which call causes which event of the service's own. Made from the code by \`bun test/support/generated-pages.ts\`; a test
+Which call causes which event of the service's own. Made from the code by \`bun run docs:generate\`; a test
 compares, and another makes each call and reads its event back. An answer is \`messages.rag.<kind>.new\` by the kind of the
 agent that gives it. A call that changes nothing (a message that was answered before, a session that is as it was) causes
 none.
@@ -80,20 +83,64 @@ ${rows.join('\n')}
 `;
 }
 
-function renderReadme(readme: string): string {
-  const [start, end] = ['<!-- settings -->', '<!-- /settings -->'];
-  const before = readme.slice(0, readme.indexOf(start) + start.length);
-  return `${before}\n\n\`\`\`\n${renderSettings()}\n\`\`\`\n\n${readme.slice(readme.indexOf(end))}`;
+function renderSettingsPage(): string {
+  return `# Settings
+
+All come from the environment; a value that is not allowed stops the start with one line that says so. \`bun run start --help\`
+prints this table. Made from the code by \`bun run docs:generate\`; a test compares.
+
+\`\`\`
+${renderSettings()}
+\`\`\`
+`;
+}
+
+/** What a refusal means, for a person who meets its status. */
+const MEANINGS: Record<ErrorKind, string> = {
+  malformed: 'the request is not in a form that the service has given out or can read',
+  unauthenticated: 'the credential is missing, unknown, expired or revoked',
+  forbidden: 'the credential is good, and may not do this',
+  'not-found': 'there is no such thing, or the caller may not see it',
+  'request-timeout': 'the request did not arrive whole in time; the connection is closed',
+  conflict: 'the state of the thing does not allow this',
+  'too-large': 'the body is larger than the operation takes',
+  'unsupported-media-type': 'the operation does not take this content type or encoding',
+  'too-many-requests': 'a limit of the key or a queue is full; `Retry-After` says when it may go on',
+  'not-implemented': 'nothing that is configured can do this',
+  'upstream-failed': 'the upstream refused, hung up, or answered nonsense',
+  'upstream-timeout': 'the upstream did not answer in time',
+  unavailable: 'a backing service is away, or the service ends; `Retry-After` says when to come again',
+};
+
+function renderErrors(): string {
+  const rows = Object.entries(STATUS).map(([kind, status]) => {
+    const { type, code } = OPENAI_ERRORS[kind as ErrorKind];
+    return `| ${status} | ${MEANINGS[kind as ErrorKind]} | \`${type}\` | ${code === null ? '–' : `\`${code}\``} |`;
+  });
+  return `# Errors
+
+Made from the code by \`bun run docs:generate\`; a test compares. An error is \`{"detail": "A sentence."}\`. The operations of the
+gateway answer as OpenAI does: \`{"error": {"message", "type", "param", "code"}}\`, and an operation may give a more exact code. Input that does not fit its schema is 422, with
+one entry for each mistake: \`{"detail": [{"type", "loc", "msg", "input"}]}\`, as FastAPI and pydantic v2 write them; the gateway
+answers 400 for it. A fault of the service itself is 500, \`{"detail": "Internal Server Error"}\`.
+
+Every answer has the header \`X-Request-ID\`, which the log has, too.
+
+| status | what it means | type in OpenAI's form | code |
+|---|---|---|---|
+${rows.join('\n')}
+`;
 }
 
 /** Path → the text that it should have. */
 export function generatedPages(): Map<string, string> {
   const operations = allRoutes().map(({ operation }) => operation);
   return new Map([
-    [join(ROOT, 'docs/operations.md'), renderOperations(operations)],
-    [join(ROOT, 'docs/gateway-faults.md'), renderFaults()],
-    [join(ROOT, 'docs/events.md'), renderEvents(operations)],
-    [join(ROOT, 'README.md'), renderReadme(readFileSync(join(ROOT, 'README.md'), 'utf8'))],
+    [join(ROOT, 'docs/reference/operations.md'), renderOperations(operations)],
+    [join(ROOT, 'docs/reference/gateway-faults.md'), renderFaults()],
+    [join(ROOT, 'docs/reference/events.md'), renderEvents(operations)],
+    [join(ROOT, 'docs/reference/settings.md'), renderSettingsPage()],
+    [join(ROOT, 'docs/reference/errors.md'), renderErrors()],
   ]);
 }
 

@@ -1,4 +1,4 @@
-// What a caller sees of every fault of an upstream that is asked once more after a failure. `docs/gateway-faults.md`
+// What a caller sees of every fault of an upstream that is asked once more after a failure. `docs/reference/gateway-faults.md`
 // is made from it, and `test/gateway/faults.test.ts` holds it against the service.
 
 /** A whole right answer, the right beginning and then an error event without `[DONE]`, or a refusal's status. */
