@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE } from './cache.ts';
-import { buildGoSender } from './go-sdk.ts';
+import { buildGoPrograms } from './go-programs.ts';
 import { installPython } from './python-sdk.ts';
 
 type Server = { module: string; version: string };
@@ -50,7 +50,7 @@ if (import.meta.main) {
     if (Bun.which('go') === null) throw new Error('the servers are built with Go, which is not on the PATH');
     await installServers();
     console.log(await installPython());
-    console.log(await buildGoSender());
+    await buildGoPrograms();
   } catch (error) {
     console.error(`servers: ${error instanceof Error ? error.message : error}`);
     process.exit(1);

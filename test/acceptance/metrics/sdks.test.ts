@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { startChild } from '../../support/child.ts';
-import { findGoSender, missingGoSender } from '../../support/go-sdk.ts';
+import { findGoProgram, missingGoProgram } from '../../support/go-programs.ts';
 import { findPython, missingPython } from '../../support/python-sdk.ts';
 import { createFreshMetrics, freshSource } from '../support/metrics.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
@@ -26,8 +26,8 @@ const SDKS = [
   },
   {
     name: 'Go',
-    missing: missingGoSender(),
-    command: () => [findGoSender() ?? ''],
+    missing: missingGoProgram('cloudevents-sender'),
+    command: () => [findGoProgram('cloudevents-sender') ?? ''],
     sent: ['binary', 'structured', 'untyped'],
   },
 ];
