@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { guarantees } from './guarantees.ts';
 import { planted } from './planted.ts';
 
 const ROOT = resolve(import.meta.dir, '../..');
@@ -21,4 +22,15 @@ test('the test that has to notice it exists', () => {
       !existsSync(join(ROOT, path)) || (name !== undefined && !read(path).includes(name)),
   );
   expect(missing).toEqual([]);
+});
+
+test('each guarantee names a planted mistake, and one of its tests has to notice it', () => {
+  const byMistake = new Map(planted.map((each) => [each.mistake, each]));
+  const unproved = guarantees.filter(
+    ({ tests, mistakes }) =>
+      mistakes.length === 0 ||
+      !mistakes.every((mistake) => tests.some((path) => byMistake.get(mistake)?.test.startsWith(path))),
+  );
+  expect(unproved.map(({ says }) => says)).toEqual([]);
+  expect(byMistake.size).toBe(planted.length);
 });

@@ -1,11 +1,14 @@
 // Plants each mistake of the list in a copy of the tree and runs the test that has to notice it.
-// `bun run test:mutants [words]` takes minutes; words choose mistakes by their sentence, file or test. It ends with 1
-// where a mistake was not noticed.
+// `bun run test:mutants [words]` takes minutes; words choose mistakes by their sentence, file or test.
+// `bun run test:guarantees [words]` plants those of the guarantees alone; words choose by the guarantee, too. Both end
+// with 1 where a mistake was not noticed.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { guarantees } from './guarantees.ts';
 import type { Planted } from './mistake.ts';
 import { planted } from './planted.ts';
 
@@ -49,6 +52,13 @@ function runTest(copy: string, { test, name }: Pick<Planted, 'test' | 'name'>): 
   return count('fail') > 0 ? 'failed' : 'did not run';
 }
 
+/** Kernels are compiled, from what stands in their sources now. */
+function compileKernels(copy: string, file: string): void {
+  if (!file.startsWith('assembly/')) return;
+  const { status, stderr } = spawnSync('sh', ['assembly/build.sh'], { cwd: copy, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the kernels do not compile: ${stderr}`);
+}
+
 /** Why the mistake was not noticed; undefined: it was. */
 function plant(copy: string, { file, text, replacement, ...rest }: Planted): string | undefined {
   const path = join(copy, file);
@@ -59,18 +69,27 @@ function plant(copy: string, { file, text, replacement, ...rest }: Planted): str
     source.replace(text, () => replacement),
   );
   try {
+    compileKernels(copy, file);
     const outcome = runTest(copy, rest);
     return outcome === 'failed' ? undefined : `the test ${outcome}`;
   } finally {
     writeFileSync(path, source);
+    compileKernels(copy, file);
   }
 }
 
-const words = process.argv.slice(2);
-const chosen = planted.filter(
-  ({ mistake, file, test }) =>
-    words.length === 0 || words.some((word) => [mistake, file, test].some((text) => text.includes(word))),
-);
+const { values, positionals: words } = parseArgs({
+  options: { guarantees: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+/** Mistake → the guarantee that it breaks, where only those are asked for. */
+const broken = new Map(guarantees.flatMap(({ says, mistakes }) => mistakes.map((each) => [each, says])));
+const chosen = planted.filter(({ mistake, file, test }) => {
+  const says = broken.get(mistake);
+  if (values.guarantees && says === undefined) return false;
+  const texts = [mistake, file, test, says ?? ''];
+  return words.length === 0 || words.some((word) => texts.some((text) => text.includes(word)));
+});
 const copy = copyTree();
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 process.on('SIGINT', () => process.exit(130));
@@ -83,9 +102,8 @@ for (const each of chosen) {
   sound.set(key, outcome);
   const reason = outcome === 'passed' ? plant(copy, each) : `without it the test ${outcome}`;
   if (reason !== undefined) unnoticed += 1;
-  const line =
-    reason === undefined ? `noticed      ${each.mistake}` : `NOT NOTICED  ${each.mistake}: ${reason}`;
-  process.stdout.write(`${line} (${each.test})\n`);
+  const what = `${each.mistake} (${each.test})`;
+  process.stdout.write(reason === undefined ? `noticed      ${what}\n` : `NOT NOTICED  ${what}: ${reason}\n`);
 }
 process.stdout.write(`${chosen.length - unnoticed} of ${chosen.length} planted mistakes were noticed\n`);
 process.exitCode = unnoticed === 0 && chosen.length > 0 ? 0 : 1;

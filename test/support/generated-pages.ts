@@ -17,6 +17,7 @@ import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
 import { INTERFACE_TYPES } from '../../src/usage/event-types.ts';
 import { renderFaults } from '../gateway/faults/expected.ts';
+import { guarantees } from '../mutants/guarantees.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 
@@ -132,6 +133,25 @@ ${rows.join('\n')}
 `;
 }
 
+function renderGuarantees(): string {
+  const rows = guarantees.map(({ says, tests, mistakes }) => {
+    const paths = tests.map((path) => `\`${path}\``).join(', ');
+    return `| ${says} | ${paths} | ${mistakes.join('; ')} |`;
+  });
+  return `# Guarantees
+
+Made from \`test/mutants/guarantees.ts\` by \`bun run docs:generate\`; a test compares. Each guarantee has the tests that show it,
+and mistakes that one of these tests has to notice. \`bun run test:guarantees\` plants each of them in a copy of the tree and runs
+the test: it has to fail. It takes many minutes, so it runs on demand; with words (\`bun run test:guarantees search\`) it plants
+only those whose guarantee, sentence, file or test has one of them. \`bun run test:mutants\` does the same with all
+planted mistakes (\`test/mutants/planted/\`).
+
+| guarantee | tests | mistakes that turn one red |
+|---|---|---|
+${rows.join('\n')}
+`;
+}
+
 /** Path → the text that it should have. */
 export function generatedPages(): Map<string, string> {
   const operations = allRoutes().map(({ operation }) => operation);
@@ -141,6 +161,7 @@ export function generatedPages(): Map<string, string> {
     [join(ROOT, 'docs/reference/events.md'), renderEvents(operations)],
     [join(ROOT, 'docs/reference/settings.md'), renderSettingsPage()],
     [join(ROOT, 'docs/reference/errors.md'), renderErrors()],
+    [join(ROOT, 'docs/reference/guarantees.md'), renderGuarantees()],
   ]);
 }
 

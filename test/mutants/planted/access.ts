@@ -9,4 +9,11 @@ export const access: readonly Planted[] = [
     test: 'test/access/revocation.test.ts',
     name: 'a key that one process revokes',
   },
+  {
+    mistake: 'whoever administers keys may change an operator’s',
+    file: 'src/access/operators.ts',
+    text: 'if (concernsOperator && !isOperator(principal))',
+    replacement: 'if (concernsOperator && false)',
+    test: 'test/access/operators.test.ts',
+  },
 ];

@@ -52,4 +52,18 @@ export const bots: readonly Planted[] = [
     replacement: 'exp === undefined',
     test: 'test/acceptance/bots/verification.test.ts',
   },
+  {
+    mistake: 'private addresses are taken for public ones',
+    file: 'src/bots/public-address.ts',
+    text: "  if (address.range() !== 'unicast') return false;\n",
+    replacement: '',
+    test: 'test/bots/fetch-key-set.test.ts',
+  },
+  {
+    mistake: 'add-ons are answered in the classic format',
+    file: 'src/bots/add-on.ts',
+    text: '{ hostAppDataAction: { chatDataAction: { createMessageAction: { message: { text } } } } }',
+    replacement: '({ text } as never)',
+    test: 'test/acceptance/bots/add-on.test.ts',
+  },
 ];

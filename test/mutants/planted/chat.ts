@@ -68,4 +68,32 @@ export const chat: readonly Planted[] = [
     replacement: 'PENDING_MAX = WAITING_MAX + 2',
     test: 'test/chat/sending.test.ts',
   },
+  {
+    mistake: 'a message that is sent again is a new one',
+    file: 'src/chat/session-key.ts',
+    text: "digest(['message', channelMessageId])",
+    replacement: "digest(['message', channelMessageId, crypto.randomUUID()])",
+    test: 'test/chat/sending.test.ts',
+  },
+  {
+    mistake: 'everybody reaches every conversation',
+    file: 'src/chat/store/reached.ts',
+    text: 'admin ? sql`true`',
+    replacement: 'admin || userId ? sql`true`',
+    test: 'test/acceptance/chat/ownership.test.ts',
+  },
+  {
+    mistake: 'a question does not wait for those before it',
+    file: 'src/chat/turn-line.ts',
+    text: 'if (isFirst) begin(entry);',
+    replacement: 'begin(entry);',
+    test: 'test/acceptance/chat/conversations.test.ts',
+  },
+  {
+    mistake: 'another persona of a session is told as a new chat',
+    file: 'src/chat/store/sessions.ts',
+    text: "'chat.rename', ${session.",
+    replacement: "'chat.create', ${session.",
+    test: 'test/acceptance/chat/events.test.ts',
+  },
 ];

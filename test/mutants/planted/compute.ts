@@ -8,4 +8,11 @@ export const compute: readonly Planted[] = [
     replacement: "n <= SHORT_N_MAX ? 'short' : 'short'",
     test: 'test/acceptance/compute.test.ts',
   },
+  {
+    mistake: 'a kernel forgets the last term of a sum',
+    file: 'assembly/fibonacci.ts',
+    text: '      sum += b;\n',
+    replacement: '',
+    test: 'test/compute/kernels.test.ts',
+  },
 ];

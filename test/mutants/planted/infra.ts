@@ -168,4 +168,11 @@ export const infra: readonly Planted[] = [
     test: 'test/usage/journal-file.test.ts',
     name: 'a journal of a newer version',
   },
+  {
+    mistake: 'a copy does not look whether its source is still the same',
+    file: 'src/infra/s3/client.ts',
+    text: '        CopySourceIfMatch: source.etag,\n',
+    replacement: '',
+    test: 'test/acceptance/documents.test.ts',
+  },
 ];

@@ -151,4 +151,26 @@ export const usage: readonly Planted[] = [
     test: 'test/usage/sink.test.ts',
     name: 'a dead letter whose copy is refused again',
   },
+  {
+    mistake: 'the attributes of a binary event are not decoded',
+    file: 'src/usage/cloud-events.ts',
+    text: 'fields[header.slice(3)] = decodeHeader(header, value)',
+    replacement: 'fields[header.slice(3)] = value',
+    test: 'test/acceptance/metrics/ingestion.test.ts',
+  },
+  {
+    mistake: 'a pull of a cluster ends at a status that overtakes its messages',
+    file: 'src/usage/buffer/jetstream/pull.ts',
+    text: 'expected = batch - unsentOf(message, batch - messages.length);',
+    replacement: 'expected = 0;',
+    test: 'test/usage/jetstream-cluster.test.ts',
+  },
+  {
+    mistake: 'what a killed process has left of the service’s own events is not looked for',
+    file: 'src/usage/spool.ts',
+    text: 'if (name.startsWith(own) || unreadable.has(path)',
+    replacement: 'if (true || unreadable.has(path)',
+    test: 'test/usage/spool.test.ts',
+    name: 'finds what a killed process has left',
+  },
 ];

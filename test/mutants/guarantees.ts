@@ -1,0 +1,280 @@
+// What the service guarantees, the tests that show each guarantee, and the planted mistakes that turn one of them red.
+// docs/reference/guarantees.md is made from this list.
+
+export type Guarantee = {
+  says: string;
+  /** Test files, or folders of them. */
+  tests: readonly string[];
+  /** Sentences of planted mistakes, each of which has one of the tests. */
+  mistakes: readonly string[];
+};
+
+export const guarantees: readonly Guarantee[] = [
+  {
+    says: 'A confirmed document is one record with one object: repeated, raced, or cut off by a crash',
+    tests: ['test/acceptance/documents.test.ts', 'test/faults/crash.test.ts'],
+    mistakes: ['confirms of one object at once make a document each'],
+  },
+  {
+    says: 'Each file that is posted with one form becomes its own document, also while another is being confirmed',
+    tests: ['test/acceptance/documents.test.ts', 'test/documents/reused-form.test.ts'],
+    mistakes: ['a second file that is posted with a form is taken for the first'],
+  },
+  {
+    says: 'What was acknowledged survives SIGKILL of the service and all it embeds; nothing is orphaned for longer than a sweep',
+    tests: ['test/faults/crash.test.ts'],
+    mistakes: ['the sweeper leaves uploads that nobody confirmed'],
+  },
+  {
+    says: 'Metadata and names read back exactly as they went in, every character and every digit',
+    tests: ['test/acceptance/properties.test.ts'],
+    mistakes: ['names are stored in another form of Unicode than they came in'],
+  },
+  {
+    says: 'Purging deletes the object too, also when the store is away at that moment',
+    tests: ['test/faults/outages.test.ts'],
+    mistakes: ['purging forgets the object'],
+  },
+  {
+    says: 'A database or store that is down, slow or back again means 503 with `Retry-After`, then service as before',
+    tests: ['test/faults/outages.test.ts'],
+    mistakes: ['what is unavailable does not say when to come again'],
+  },
+  {
+    says: "A revoked key is refused at once by the process that revokes it, and by the others as soon as the database's notice reaches them",
+    tests: ['test/access/revocation.test.ts', 'test/acceptance/processes.test.ts'],
+    mistakes: ['a revoked key is good until the cache forgets it'],
+  },
+  {
+    says: 'Who may do what, endpoint by caller',
+    tests: ['test/acceptance/permissions.test.ts'],
+    mistakes: [
+      'curators may not edit',
+      'a private document is seen by everybody of its workspace',
+      'everybody of its workspace may administer a document',
+    ],
+  },
+  {
+    says: 'A request without a valid credential is refused before its body is read, in every operation',
+    tests: ['test/acceptance/credentials.test.ts'],
+    mistakes: ['a body is read before the credential is looked at'],
+  },
+  {
+    says: "An operator's keys and user are changed by operators alone, also in a race",
+    tests: ['test/access/operators.test.ts'],
+    mistakes: ['whoever administers keys may change an operator’s'],
+  },
+  {
+    says: 'A search is exact: items, order and total as if every document were looked at, in Postgres and in Meilisearch',
+    tests: ['test/documents/search/differential.test.ts'],
+    mistakes: ['the comparison lt includes its bound'],
+  },
+  {
+    says: 'A search sees every write that was answered before it, by whichever client and process, also with Meilisearch killed meanwhile',
+    tests: ['test/documents/search/freshness.test.ts', 'test/acceptance/search.test.ts'],
+    mistakes: ['a search does not look at what the mirror has not been told'],
+  },
+  {
+    says: 'The mirror loses and reorders nothing, whoever dies',
+    tests: ['test/documents/search/mirror.test.ts', 'test/documents/search/mirror-failures.test.ts'],
+    mistakes: ['what changes while it is sent is taken for sent'],
+  },
+  {
+    says: 'Every operator is served by an index, but for those named there',
+    tests: ['test/documents/search/plans.test.ts'],
+    mistakes: ['there is no index of names'],
+  },
+  {
+    says: 'A usage event that was acknowledged is stored exactly once and counted once, whoever is killed: service, message queue, database, or all',
+    tests: ['test/faults/usage-crash.test.ts', 'test/usage/sink.test.ts'],
+    mistakes: ['an event that comes twice is stored twice, or fails'],
+  },
+  {
+    says: "The service's own events outlive it once their request was answered, and never hold one up",
+    tests: ['test/faults/usage-crash.test.ts', 'test/usage/spool.test.ts'],
+    mistakes: ['what a killed process has left of the service’s own events is not looked for'],
+  },
+  {
+    says: 'Unmodified SDKs of CloudEvents (npm, PyPI, Go) are understood',
+    tests: ['test/acceptance/metrics/sdks.test.ts', 'test/acceptance/metrics/ingestion.test.ts'],
+    mistakes: ['the attributes of a binary event are not decoded'],
+  },
+  {
+    says: 'Readers at the end of the events, and walks in both directions, meet every one once while others write',
+    tests: [
+      'test/acceptance/metrics/retrieval.test.ts',
+      'test/usage/paging.test.ts',
+      'test/usage/retrieve.test.ts',
+    ],
+    mistakes: ['the last page is read before what is being stored is there'],
+  },
+  {
+    says: 'Both event buffers keep the same promises, JetStream on one server and on three, of which each may fail',
+    tests: [
+      'test/usage/event-buffer.test.ts',
+      'test/usage/jetstream.test.ts',
+      'test/usage/jetstream-cluster.test.ts',
+    ],
+    mistakes: ['a pull of a cluster ends at a status that overtakes its messages'],
+  },
+  {
+    says: 'Two databases never share a queue of usage events, and a full one refuses new events instead of dropping old ones',
+    tests: ['test/usage/jetstream.test.ts'],
+    mistakes: ['the stream of another database is used', 'a full stream drops its oldest events'],
+  },
+  {
+    says: "Without a key models answer this machine's own programs alone, never a proxy, another site's page or another workspace",
+    tests: ['test/acceptance/gateway/anonymous.test.ts'],
+    mistakes: ['what a proxy hands on is taken for this machine’s own'],
+  },
+  {
+    says: 'Unmodified SDKs of OpenAI (npm, PyPI) work: every route, streams, tools, every class of error',
+    tests: ['test/gateway/sdk-conformance'],
+    mistakes: ['a limit that is reached is told as a malformed request'],
+  },
+  {
+    says: 'Every fault of an upstream, streaming or not, with a fallback or without: the caller learns the truth, and nothing is asked again after a byte',
+    tests: ['test/gateway/faults.test.ts'],
+    mistakes: ['a stream that breaks off ends as if it were whole'],
+  },
+  {
+    says: '`local-echo` honours what a client of a real model relies on, or refuses it by name; no text makes it dear',
+    tests: ['test/gateway/sdk-conformance/local-echo.test.ts', 'test/acceptance/gateway/echo-load.test.ts'],
+    mistakes: ['a limit of tokens is not honoured by local-echo'],
+  },
+  {
+    says: 'A caller that leaves cancels the upstream within 100 ms, before its headers and amid a stream',
+    tests: ['test/gateway/faults.test.ts'],
+    mistakes: ['a caller that leaves does not cancel the upstream'],
+  },
+  {
+    says: "The model that is asked is the body's own, whatever else is called `model` in it",
+    tests: ['test/acceptance/gateway/right-model.test.ts'],
+    mistakes: ['of two members named model the last one counts'],
+  },
+  {
+    says: 'Limits of keys hold for any number of requests at once, streams and conversations included: one may overdraw, and across processes what arrives within a quarter of a second',
+    tests: ['test/acceptance/gateway/limits-at-once.test.ts', 'test/gateway/allowances.test.ts'],
+    mistakes: ['what requests that run have reserved is forgotten'],
+  },
+  {
+    says: 'What limits and accounts of keys count is what happened, also across processes and SIGKILL',
+    tests: [
+      'test/acceptance/gateway/limits.test.ts',
+      'test/acceptance/gateway/accounting.test.ts',
+      'test/faults/model-usage-crash.test.ts',
+    ],
+    mistakes: ['the usage that an upstream tells in its stream is not counted'],
+  },
+  {
+    says: 'The models are read again without dropping a stream; a file with a mistake changes nothing',
+    tests: ['test/acceptance/gateway/reload.test.ts'],
+    mistakes: ['a models file with a mistake takes the models away'],
+  },
+  {
+    says: 'A message is one user row, one answer and one set of events, whoever sends it again and whoever is killed',
+    tests: ['test/faults/chat-crash.test.ts', 'test/chat/'],
+    mistakes: ['a message that is sent again is a new one'],
+  },
+  {
+    says: "A conversation is its key owner's and the administrators'; citations are shown to those who may see the documents now",
+    tests: ['test/acceptance/chat/ownership.test.ts'],
+    mistakes: ['everybody reaches every conversation'],
+  },
+  {
+    says: "A session's messages are answered in order of arrival, across processes",
+    tests: ['test/chat/', 'test/acceptance/chat/conversations.test.ts'],
+    mistakes: ['a question does not wait for those before it'],
+  },
+  {
+    says: 'Each call causes its events, with their exact fields, and no others',
+    tests: ['test/acceptance/chat/events.test.ts'],
+    mistakes: ['another persona of a session is told as a new chat'],
+  },
+  {
+    says: 'Bots believe nobody but the platform and keys, and answer each event once',
+    tests: ['test/acceptance/bots/verification.test.ts', 'test/acceptance/bots/processes.test.ts'],
+    mistakes: ['a bot believes tokens of every issuer', 'a bot believes tokens for another audience'],
+  },
+  {
+    says: 'What an administrator names for a bot is fetched from public addresses alone, also when its name leads elsewhere later',
+    tests: ['test/bots/fetch-key-set.test.ts', 'test/acceptance/bots/registration.test.ts'],
+    mistakes: ['private addresses are taken for public ones'],
+  },
+  {
+    says: 'A chat app is answered in the format of its events, the classic one or that of add-ons, also when they come again',
+    tests: ['test/acceptance/bots/add-on.test.ts'],
+    mistakes: ['add-ons are answered in the classic format'],
+  },
+  {
+    says: "Long computations hold nobody up, and end with their client or with the shutdown's time",
+    tests: ['test/acceptance/compute.test.ts', 'test/compute/pool.test.ts'],
+    mistakes: ['long computations hold up short ones'],
+  },
+  {
+    says: 'The kernels equal independent references to the last bit, for any text, in fixed memory',
+    tests: ['test/compute/kernels.test.ts'],
+    mistakes: ['a kernel forgets the last term of a sum'],
+  },
+  {
+    says: 'Bad input is a 422 that names every mistake, never a 500',
+    tests: ['test/acceptance/validation.test.ts', 'test/acceptance/garbage.test.ts'],
+    mistakes: ['of several mistakes only the first is named'],
+  },
+  {
+    says: 'The sweeper touches nothing that belongs to another database, nor anything while the database is older than the bucket',
+    tests: ['test/documents/sweep.test.ts', 'test/faults/older-database.test.ts'],
+    mistakes: ['an older database sweeps the bucket', 'a bucket with the marks of two databases is swept'],
+  },
+  {
+    says: 'SIGTERM finishes what runs, and tells what it cannot finish so; a second service on the same folder or port is turned away',
+    tests: [
+      'test/service/ending.test.ts',
+      'test/acceptance/shutdown.test.ts',
+      'test/acceptance/start.test.ts',
+    ],
+    mistakes: ['a stream that the end of the service cuts does not say so'],
+  },
+  {
+    says: 'A process that hangs is replaced, and what it alone may do is done by another',
+    tests: [
+      'test/acceptance/processes.test.ts',
+      'test/postgres/exclusive.test.ts',
+      'test/usage/sink.test.ts',
+    ],
+    mistakes: ['a process that goes on after it hung takes another step under a lock that it has lost'],
+  },
+  {
+    says: '`/docs` works in a browser without internet: one key, pasted once, runs operations of every area',
+    tests: ['test/browser/docs.test.ts'],
+    mistakes: ['the key of the page is sent by one scheme alone'],
+  },
+  {
+    says: 'pages of allowed origins upload straight into the store',
+    tests: ['test/browser/browser.test.ts'],
+    mistakes: ['the embedded store lets no origin read its answers'],
+  },
+  {
+    says: 'Nobody ever sees half a file in the embedded store',
+    tests: ['test/object-store/'],
+    mistakes: ['what is left of an upload that was cut off stays'],
+  },
+  {
+    says: 'A copy of the embedded store that was taken while it ran loses no file: it is refused, or mended from the snapshot of its catalogue',
+    tests: ['test/object-store/copies.test.ts'],
+    mistakes: [
+      'a catalogue whose pages do not fit together is opened',
+      'files that a catalogue does not name are set aside, however many',
+    ],
+  },
+  {
+    says: 'The same suite passes on the embedded store, MinIO and Versity',
+    tests: ['test/acceptance/documents.test.ts'],
+    mistakes: ['a copy does not look whether its source is still the same'],
+  },
+  {
+    says: '`/docs` describes every answer that the service gives',
+    tests: ['test/acceptance/openapi.test.ts'],
+    mistakes: ['the document leaves out answers of 404'],
+  },
+];
