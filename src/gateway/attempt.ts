@@ -242,7 +242,7 @@ class Run {
     else circuit.forget();
     // What is not read to its end is not to be sent to its end either.
     if (outcome !== 'ok') this.controller.abort();
-    this.upstream.places.give();
+    this.upstream.permits.release();
   }
 }
 

@@ -42,7 +42,7 @@ export function createExecute({
   const ask = async ({ target }: Attempt, call: Call): Promise<Answer> => {
     const { upstream } = target;
     if (upstream === undefined) return answerLocally(target.model, call, await call.bodyFor(target));
-    const place = upstream.places.take(call.signal);
+    const place = upstream.permits.acquire(call.signal);
     if (place !== undefined) await place;
     return attempt(target, upstream, call, deps);
   };

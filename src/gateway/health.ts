@@ -60,8 +60,8 @@ export function createGatewayHealth(parts: {
         help: 'Calls that an upstream is answering, and those that wait for their turn.',
         type: 'gauge',
         values: () =>
-          [...upstreams()].flatMap(({ spec, places }) =>
-            Object.entries(places.figures()).map(([state, value]) => ({
+          [...upstreams()].flatMap(({ spec, permits }) =>
+            Object.entries(permits.figures()).map(([state, value]) => ({
               labels: { upstream: spec.name, state },
               value,
             })),

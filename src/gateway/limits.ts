@@ -42,9 +42,7 @@ export const RETRY_AFTER_MS_MAX = 10_000;
 export const REST_MS_MAX = 60_000;
 
 /** Failures in a row that open a target's circuit, and for how long (doubled with each failed probe). */
-export const CIRCUIT_FAILURES = 5;
-export const CIRCUIT_OPEN_MS = 5000;
-export const CIRCUIT_OPEN_MS_MAX = 60_000;
+export const CIRCUIT = { failuresMax: 5, openMsMin: 5000, openMsMax: 60_000 };
 
 /** Lines that the log has at once about attempts of a target that failed, and then one in this time. */
 export const ATTEMPT_LOG_BURST = 10;

@@ -1,11 +1,12 @@
 // What is known of each target while the service runs: how loaded, how quick and how well it is. It outlives reloads.
 
+import { type CircuitBreaker, createCircuitBreaker } from '../core/circuit-breaker.ts';
+import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
+import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Adapter, Endpoint } from './adapters/adapter.ts';
 import { ADAPTERS } from './adapters/index.ts';
 import type { CatalogueSpec, ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
-import { type Circuit, createCircuit } from './circuit.ts';
-import { LATENCY_DECAY_MS } from './limits.ts';
-import { createPlaces, type Places } from './places.ts';
+import { CIRCUIT, LATENCY_DECAY_MS, QUEUE_WAIT_MS_MAX } from './limits.ts';
 
 /** The header that names who has answered, or failed to: `upstream/model`, `local/…` for what is built in, or `cache`. */
 export const TARGET_HEADER = 'atrium-model-target';
@@ -13,7 +14,7 @@ export const TARGET_HEADER = 'atrium-model-target';
 export type Upstream = {
   spec: UpstreamSpec;
   adapter: Adapter;
-  places: Places;
+  permits: Semaphore;
   /** When it last answered anything, in monotonic milliseconds. */
   reachedAtMs: number;
 };
@@ -26,7 +27,7 @@ export type Target = {
   model: string;
   /** Undefined for what is built in. */
   upstream: Upstream | undefined;
-  circuit: Circuit;
+  circuit: CircuitBreaker;
   /** It asked to be left alone until then. */
   restsUntilMs: number;
   running: number;
@@ -79,10 +80,10 @@ export function createTargets(now: () => number = () => performance.now()) {
   const toUpstream = (spec: UpstreamSpec): Upstream => {
     const known = upstreams.get(spec.name);
     if (known === undefined || known.spec.baseUrl !== spec.baseUrl) {
-      const places = createPlaces(spec.concurrency);
-      return { spec, adapter: ADAPTERS[spec.kind], places, reachedAtMs: Number.NEGATIVE_INFINITY };
+      const permits = createPermits(spec);
+      return { spec, adapter: ADAPTERS[spec.kind], permits, reachedAtMs: Number.NEGATIVE_INFINITY };
     }
-    known.places.resize(spec.concurrency);
+    known.permits.resize(boundsOf(spec));
     return Object.assign(known, { spec, adapter: ADAPTERS[spec.kind] });
   };
 
@@ -112,13 +113,26 @@ export function createTargets(now: () => number = () => performance.now()) {
   };
 }
 
+const boundsOf = ({ concurrency }: UpstreamSpec) => ({
+  runningMax: concurrency.max,
+  waitingMax: concurrency.queue,
+});
+
+const createPermits = (spec: UpstreamSpec): Semaphore =>
+  createSemaphore({
+    ...boundsOf(spec),
+    waitMsMax: QUEUE_WAIT_MS_MAX,
+    refuse: () =>
+      new OpenAiRefusal('unavailable', 'Too many requests wait for the model', { retryAfterSeconds: 2 }),
+  });
+
 function createTarget(
   { name, model, upstream }: Pick<Target, 'name' | 'model' | 'upstream'>,
   now: () => number,
 ): Target {
   return {
     ...{ name, model, upstream, headerName: toHeaderValue(name) },
-    circuit: createCircuit(now),
+    circuit: createCircuitBreaker({ ...CIRCUIT, now }),
     restsUntilMs: Number.NEGATIVE_INFINITY,
     running: 0,
     latencyMs: 0,

@@ -130,7 +130,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
       await eventually('what was reserved to be settled', () => reserved.size === 0);
       for (const { running, upstream } of targets.all()) {
         expect(running).toBe(0);
-        expect(upstream?.places.figures() ?? { running: 0, waiting: 0 }).toEqual({ running: 0, waiting: 0 });
+        expect(upstream?.permits.figures() ?? { running: 0, waiting: 0 }).toEqual({ running: 0, waiting: 0 });
       }
     },
     begin,

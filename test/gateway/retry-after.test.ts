@@ -1,10 +1,11 @@
 // How long an upstream that asks for patience is left alone: as long as it says, within bounds.
 
 import { describe, expect, test } from 'bun:test';
+import { createCircuitBreaker } from '../../src/core/circuit-breaker.ts';
 import { AttemptFailure, toRefusal } from '../../src/gateway/answer.ts';
 import type { UpstreamSpec } from '../../src/gateway/catalogue/model.ts';
-import { createCircuit } from '../../src/gateway/circuit.ts';
 import { createExecute, type ExecuteDeps } from '../../src/gateway/execute.ts';
+import { CIRCUIT } from '../../src/gateway/limits.ts';
 import type { Catalogue, Model, Target } from '../../src/gateway/targets.ts';
 
 const MINUTE_MS = 60_000;
@@ -49,7 +50,12 @@ describe('an upstream’s time to wait', () => {
 async function restMsAfter(headers: Record<string, string>): Promise<number> {
   const target: Target = {
     ...{ name: 'fake/m', headerName: 'fake/m', model: 'm', upstream: undefined, running: 0 },
-    ...{ circuit: createCircuit(() => 0), restsUntilMs: 0, latencyMs: 0, latencyAtMs: 0 },
+    ...{
+      circuit: createCircuitBreaker({ ...CIRCUIT, now: () => 0 }),
+      restsUntilMs: 0,
+      latencyMs: 0,
+      latencyAtMs: 0,
+    },
   };
   const model = { id: 'm', targets: [{ target, weight: 1 }], fallbacks: [] } as unknown as Model;
   const execute = createExecute({

@@ -6,6 +6,7 @@ import { access } from './planted/access.ts';
 import { bots } from './planted/bots.ts';
 import { chat } from './planted/chat.ts';
 import { compute } from './planted/compute.ts';
+import { core } from './planted/core.ts';
 import { documents } from './planted/documents.ts';
 import { gateway } from './planted/gateway.ts';
 import { http } from './planted/http.ts';
@@ -15,6 +16,7 @@ import { processes } from './planted/processes.ts';
 import { usage } from './planted/usage.ts';
 
 export const planted: readonly Planted[] = [
+  ...core,
   ...access,
   ...http,
   ...documents,

@@ -1,10 +1,10 @@
 // Search, put together: the engines, what keeps them true, and what is told of them.
 
 import { availableParallelism } from 'node:os';
-import { createConcurrencyLimit } from '../../core/concurrency-limit.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
+import { createSemaphore } from '../../core/semaphore.ts';
 import type { ReadinessCheck } from '../../http/health.ts';
 import type { Figure } from '../../http/metrics.ts';
 import { createIndexes } from '../../infra/meilisearch/indexes.ts';
@@ -40,10 +40,10 @@ export function createDocumentSearch(deps: {
   log: Logger;
 }): DocumentSearch {
   const { sql, searchSql, bucket, entries, meilisearch, log } = deps;
-  const slow = createConcurrencyLimit({
+  const slow = createSemaphore({
     runningMax: Math.max(1, Math.floor(availableParallelism() / 2)),
     waitingMax: SLOW_WAITING_MAX,
-    refusal: 'Too many slow searches are waiting',
+    refuse: 'Too many slow searches are waiting',
   });
   const common = createCommonTerms(sql);
   const postgres = createPostgresSearch({ sql: searchSql, bucket, slow, common });

@@ -1,6 +1,7 @@
 // Which engine answers. Meilisearch where it can do so exactly and in time, Postgres wherever not: whoever searches
 // notices neither an outage nor a slow server.
 
+import { createCircuitBreaker } from '../../core/circuit-breaker.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { MeilisearchIndex } from './meilisearch/index.ts';
 import type { PostgresSearch } from './postgres/index.ts';
@@ -20,10 +21,8 @@ const HEDGE_MS = 40;
 const DEADLINE_MS = 2000;
 /** Searches that Meilisearch answers at once; more would only queue there. */
 const IN_FLIGHT_MAX = 64;
-/** Failures in a row after which it is left alone for a while, at first for so long. */
-const FAILURES_MAX = 5;
-const PAUSE_MS_MIN = 1000;
-const PAUSE_MS_MAX = 30_000;
+/** Failures in a row after which it is left alone for a while. */
+const CIRCUIT = { failuresMax: 5, openMsMin: 1000, openMsMax: 30_000 };
 
 export function createSearchPlanner(deps: {
   postgres: Pick<PostgresSearch, 'search'>;
@@ -33,7 +32,7 @@ export function createSearchPlanner(deps: {
   now?: () => number;
 }): SearchPlanner {
   const { postgres, meilisearch, log, now = () => performance.now() } = deps;
-  const breaker = createBreaker(log, now);
+  const circuit = createCircuitBreaker({ ...CIRCUIT, now });
   let inFlight = 0;
 
   const byPostgres = async (query: SearchQuery): Promise<Answered> => ({
@@ -44,13 +43,20 @@ export function createSearchPlanner(deps: {
   /** Undefined when Meilisearch declines or fails. */
   const byMeilisearch = async (query: SearchQuery, signal: AbortSignal): Promise<Answered | undefined> => {
     inFlight += 1;
+    circuit.begin();
     try {
       const page = await meilisearch?.search(query, signal);
-      if (page === undefined) breaker.declined();
-      else breaker.succeeded();
+      if (page === undefined) circuit.forget();
+      else {
+        if (circuit.state() !== 'closed') log.info({}, 'the search server answers searches again');
+        circuit.succeed();
+      }
       return page && { ...page, engine: 'meilisearch' };
     } catch (error) {
-      breaker.failed(error);
+      const wasClosed = circuit.state() === 'closed';
+      circuit.fail();
+      if (wasClosed && circuit.state() === 'open')
+        log.warn({ err: error }, 'the search server fails or is slow: Postgres answers searches alone');
       return undefined;
     } finally {
       inFlight -= 1;
@@ -58,9 +64,9 @@ export function createSearchPlanner(deps: {
   };
 
   return {
-    usesMirror: () => meilisearch !== undefined && !breaker.open(),
+    usesMirror: () => meilisearch !== undefined && circuit.state() === 'closed',
     async search(query) {
-      if (meilisearch === undefined || inFlight >= IN_FLIGHT_MAX || !breaker.allows())
+      if (meilisearch === undefined || inFlight >= IN_FLIGHT_MAX || !circuit.allows())
         return byPostgres(query);
       const giveUp = new AbortController();
       const deadline = setTimeout(() => giveUp.abort(), DEADLINE_MS);
@@ -89,41 +95,4 @@ async function within<T>(promise: Promise<T>, ms: number): Promise<T | typeof LA
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** A circuit breaker: closed, open for a while that doubles, then half open for one try. */
-function createBreaker(log: Logger, now: () => number) {
-  let failures = 0;
-  let pauseMs = PAUSE_MS_MIN;
-  let closedUntil: number | undefined;
-  let trying = false;
-  return {
-    open: () => closedUntil !== undefined,
-    allows(): boolean {
-      if (closedUntil === undefined) return true;
-      if (trying || now() < closedUntil) return false;
-      trying = true;
-      return true;
-    },
-    /** Says nothing of the server: the next may try. */
-    declined() {
-      trying = false;
-    },
-    succeeded() {
-      if (closedUntil !== undefined) log.info({}, 'the search server answers searches again');
-      failures = 0;
-      pauseMs = PAUSE_MS_MIN;
-      closedUntil = undefined;
-      trying = false;
-    },
-    failed(error: unknown) {
-      failures += 1;
-      if (failures < FAILURES_MAX && closedUntil === undefined) return;
-      if (closedUntil === undefined) {
-        log.warn({ err: error }, 'the search server fails or is slow: Postgres answers searches alone');
-      } else if (trying) pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 2);
-      closedUntil = now() + pauseMs;
-      trying = false;
-    },
-  };
 }

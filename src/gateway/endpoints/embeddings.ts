@@ -1,6 +1,6 @@
 // Embeddings: batches that are larger than an upstream takes are asked for in parts, side by side, and put together.
 
-import { createConcurrencyLimit } from '../../core/concurrency-limit.ts';
+import { createSemaphore } from '../../core/semaphore.ts';
 import type { Settled } from '../allowance.ts';
 import { NOTHING_USED, type Reservation } from '../allowances.ts';
 import { nonsense } from '../answer.ts';
@@ -60,10 +60,10 @@ async function serveParts(
   call: ModelCall,
   { input, most, reservation }: { input: Json[]; most: number; reservation: Reservation },
 ): Promise<Served> {
-  const limit = createConcurrencyLimit({
+  const limit = createSemaphore({
     runningMax: EMBEDDING_PARTS_AT_ONCE,
     waitingMax: EMBEDDING_INPUTS_MAX,
-    refusal: '',
+    refuse: '',
   });
   const ending = new AbortController();
   const signal = AbortSignal.any([call.signal, ending.signal]);

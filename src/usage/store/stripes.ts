@@ -1,7 +1,7 @@
 // Whoever stores events of a workspace holds the lock of its stripe until the commit; whoever must know that nothing
 // is about to be committed waits for it.
 
-import { createConcurrencyLimit } from '../../core/concurrency-limit.ts';
+import { createSemaphore } from '../../core/semaphore.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 
 /** First number of the advisory locks; any fixed one does. */
@@ -18,9 +18,9 @@ const WAITING_MAX = 1000;
  * is committed later has a later time than the call. Throws 503 when far too many wait.
  */
 export function createStorageBarrier(sql: Transaction): (workspaceId: string) => Promise<void> {
-  const limit = createConcurrencyLimit({
+  const limit = createSemaphore({
     ...{ runningMax: WAITS_MAX, waitingMax: WAITING_MAX },
-    refusal: 'Too many readers wait for events that are being stored',
+    refuse: 'Too many readers wait for events that are being stored',
   });
   /** Those that have not begun yet: whoever comes now may share one. */
   const coming = new Map<string, Promise<void>>();

@@ -2,7 +2,7 @@
 // Postgres, and on a real Meilisearch while it has everything and while changes are on their way to it.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { createConcurrencyLimit } from '../../../src/core/concurrency-limit.ts';
+import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Document } from '../../../src/documents/document.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
 import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
@@ -45,7 +45,7 @@ const searchIn = (sql: Sql, common = createCommonTerms(sql)) =>
     common,
     sql,
     bucket: 'atrium',
-    slow: createConcurrencyLimit({ runningMax: 2, waitingMax: 100, refusal: '' }),
+    slow: createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' }),
   });
 
 type Engine = (query: SearchQuery) => Promise<SearchPage | undefined>;

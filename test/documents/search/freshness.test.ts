@@ -5,7 +5,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createConcurrencyLimit } from '../../../src/core/concurrency-limit.ts';
+import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
 import { createSearchPlanner, type SearchPlanner } from '../../../src/documents/search/planner.ts';
 import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
@@ -23,7 +23,7 @@ const { MEILI_URL: url, MEILI_API_KEY: apiKey, MEILI_BINARY: binary } = process.
 
 function plannerOn(sql: Sql, server?: SearchServer) {
   const common = createCommonTerms(sql, 5);
-  const slow = createConcurrencyLimit({ runningMax: 2, waitingMax: 100, refusal: '' });
+  const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
   const postgres = createPostgresSearch({ sql, bucket: 'atrium', slow, common });
   const meilisearch = server && createMeilisearchSearch({ indexes: createIndexes(server), postgres });
   return {

@@ -174,27 +174,6 @@ export const gateway: readonly Planted[] = [
     test: 'test/gateway/redaction.test.ts',
   },
   {
-    mistake: 'one failure more opens a circuit',
-    file: 'src/gateway/circuit.ts',
-    text: 'failures < CIRCUIT_FAILURES &&',
-    replacement: 'failures <= CIRCUIT_FAILURES &&',
-    test: 'test/gateway/circuit.test.ts',
-  },
-  {
-    mistake: 'one more may wait for an upstream',
-    file: 'src/gateway/places.ts',
-    text: 'waiting.size >= bounds.queue',
-    replacement: 'waiting.size > bounds.queue',
-    test: 'test/gateway/places.test.ts',
-  },
-  {
-    mistake: 'who leaves the queue of an upstream takes a place nevertheless',
-    file: 'src/gateway/places.ts',
-    text: '          waiting.delete(enter);\n',
-    replacement: '',
-    test: 'test/gateway/places.test.ts',
-  },
-  {
     mistake: 'a stream that the end of the service cuts does not say so',
     file: 'src/gateway/pump.ts',
     text: "sendLast(toErrorEvent(toOpenAiError(reason).error), 'cancelled')",

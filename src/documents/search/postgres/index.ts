@@ -1,6 +1,6 @@
 // The engine that always answers: search in Postgres. Counts come first, and say how the page is best made.
 
-import type { ConcurrencyLimit } from '../../../core/concurrency-limit.ts';
+import type { Semaphore } from '../../../core/semaphore.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
@@ -16,7 +16,7 @@ export type PostgresSearchDeps = {
   sql: Sql;
   bucket: string;
   /** What slow searches share, so that they slow nobody else. */
-  slow: ConcurrencyLimit;
+  slow: Semaphore;
   common: CommonTerms;
 };
 

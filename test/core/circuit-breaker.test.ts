@@ -1,11 +1,14 @@
-// A target that fails is left alone, and one request at a time finds out whether it is well.
+// What fails again and again is left alone, and one attempt at a time finds out whether it is well.
 
 import { expect, test } from 'bun:test';
-import { createCircuit } from '../../src/gateway/circuit.ts';
+import { createCircuitBreaker } from '../../src/core/circuit-breaker.ts';
 
 function setting() {
   let nowMs = 0;
-  const circuit = createCircuit(() => nowMs);
+  const circuit = createCircuitBreaker({
+    ...{ failuresMax: 5, openMsMin: 5000, openMsMax: 60_000 },
+    now: () => nowMs,
+  });
   return {
     circuit,
     advance: (ms: number) => {
