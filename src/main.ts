@@ -3,6 +3,7 @@
 import { type Config, loadConfig, renderSettings } from './config.ts';
 import { createLogger, type ProcessLog } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
+import { checkDataFolder } from './embedded/data-folder.ts';
 import { endLeftovers } from './leftovers.ts';
 import { linkToOwner, type Owner } from './owner.ts';
 import { checkStart, refuseArguments } from './preflight.ts';
@@ -29,7 +30,10 @@ async function main(owner: Owner | undefined): Promise<void> {
   const log = createLogger(config.log);
   const signals = createSignals(config.server.sharesPort);
   try {
-    if (owner === undefined) await endLeftovers(config.dataDir, log);
+    if (owner === undefined) {
+      checkDataFolder(config.dataDir);
+      await endLeftovers(config.dataDir, log);
+    }
     await checkStart(config);
     if (config.processes > 1) await runProcesses(config, log, signals);
     else await runAlone(config, { log, signals, owner });

@@ -1,7 +1,17 @@
 /** The folder that holds everything embedded, and the lock that makes one process its owner. */
 import { Database } from 'bun:sqlite';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { type DiskFault, diskFaultOf } from '../core/disk-fault.ts';
 
 export type DataFolder = {
   /** Absolute path. */
@@ -10,19 +20,94 @@ export type DataFolder = {
   close: () => void;
 };
 
+/** Folders in it that the service writes to, in whatever configuration. */
+const FOLDERS = ['postgres', 'object-store', 'events', 'events/own', 'events/models', 'processes'];
+
 /**
- * Creates the folder (0700) where it is absent and locks it for this process.
+ * Creates the folder (0700) where it is absent, and finds out by writing whether it takes anything: what is found out later
+ * ends the start in the middle, in the words of whoever comes upon it first.
+ *
+ * @throws Error of one line that says which folder, why not, and what to do.
+ */
+export function checkDataFolder(path: string): void {
+  const folder = resolve(path);
+  const trial = join(folder, `writable.${process.pid}`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(trial, 'It can be removed.\n', { mode: 0o600, flush: true });
+    rmSync(trial);
+  } catch (cause) {
+    removeIfPossible(trial);
+    throw cannotWrite(folder, cause);
+  }
+  for (const within of FOLDERS.map((name) => join(folder, name)).filter(existsSync)) {
+    try {
+      accessSync(within, constants.W_OK | constants.X_OK);
+    } catch (cause) {
+      throw cannotWrite(within, cause);
+    }
+  }
+}
+
+function removeIfPossible(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // What is in the way of it is what is told.
+  }
+}
+
+function cannotWrite(folder: string, cause: unknown): Error {
+  const fault = diskFaultOf(cause);
+  const [reason, remedy] =
+    fault === undefined
+      ? [messageOf(cause), 'Set']
+      : [REASONS[fault](folder), `${REMEDIES[fault](folder)}, or set`];
+  return new Error(`DATA_DIR: ${folder} cannot be written: ${reason}. ${remedy} DATA_DIR to another folder`, {
+    cause,
+  });
+}
+
+type Words = Record<DiskFault, (folder: string) => string>;
+
+const ourselves = (): string => `user ${process.geteuid?.()}`;
+
+const REASONS: Words = {
+  'is full': () => 'its disk is full',
+  'is read-only': () => 'its file system is read-only',
+  'may not be written to by this user': (folder) => {
+    const { path, uid } = nearestFolder(folder);
+    return `${path} belongs to user ${uid}, and this is ${ourselves()}`;
+  },
+  fails: () => 'its disk fails',
+};
+
+const REMEDIES: Words = {
+  'is full': () => 'Free some room on it',
+  'is read-only': () => 'Mount it for writing',
+  'may not be written to by this user': (folder) => `Give ${folder} to ${ourselves()} (chown -R)`,
+  fails: () => "See what the system's log says of it",
+};
+
+/** The folder, or the one that it would be made in. */
+function nearestFolder(path: string): { path: string; uid: number } {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? nearestFolder(dirname(path)) : { path, uid: found.uid };
+}
+
+/**
+ * Locks the folder for this process, once it is known to be writable.
  *
  * The lock is a record lock that SQLite holds on `lock`: the kernel frees it when the process ends, however
  * it ends, and children do not inherit it, so there is no stale lock to reason about. `lock.pid` only serves
  * the message.
  *
- * @throws Error of one line that names the folder, and the process that holds it where there is one.
+ * @throws Error of one line, as `checkDataFolder`, or with the process that holds it.
  */
 export function openDataFolder(path: string): DataFolder {
   const folder = resolve(path);
   const pidFile = join(folder, 'lock.pid');
-  createFolder(folder);
+  checkDataFolder(folder);
   const lock = acquireLock(folder, pidFile);
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
   return {
@@ -32,14 +117,6 @@ export function openDataFolder(path: string): DataFolder {
       lock.close();
     },
   };
-}
-
-function createFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw new Error(`The data folder ${folder} can't be created: ${messageOf(cause)}`, { cause });
-  }
 }
 
 function acquireLock(folder: string, pidFile: string): Database {

@@ -187,7 +187,9 @@ describe.skipIf(disk === undefined)(
       full.fill();
       const failed = await startService({ dataDir, environment }).catch((error: Error) => error);
       full.free();
-      expect(String(failed)).toMatch(/^Error: the service ended: atrium: .*no space left.*\n$/);
+      expect(String(failed)).toMatch(
+        /^Error: the service ended: atrium: .*first cannot be written: its disk is full.*\n$/,
+      );
 
       await using second = await startService({ dataDir, environment });
       expect((await fetch(`${second.url}/readyz`)).status).toBe(200);

@@ -62,7 +62,7 @@ test('a folder that can not be made is refused in one line', () => {
   using parent = temporaryFolder();
   const file = join(parent.path, 'file');
   expect(() => openDataFolder(join(process.execPath, 'below-a-file'))).toThrow(
-    /^The data folder .* can't be created: /,
+    /^DATA_DIR: .*below-a-file cannot be written: /,
   );
   expect(() => openDataFolder(file)).not.toThrow();
 });

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { testDatabase } from '../support/database.ts';
-import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
+import { BOOTSTRAP_KEY, refusalOf, startService, WORKSPACE } from '../support/service.ts';
 
 setDefaultTimeout(60_000);
 
@@ -71,7 +71,7 @@ test('a data folder of another PostgreSQL is refused before anything is touched'
   const files = () => readdirSync(dataDir, { recursive: true }).toSorted();
   const before = files();
   try {
-    await expect(startService({ dataDir })).rejects.toThrow(/atrium: The data in .* is of PostgreSQL 17, /);
+    expect(await refusalOf({ dataDir })).toMatch(/^atrium: The data in .* is of PostgreSQL 17, /);
     expect(files()).toEqual(before);
   } finally {
     rmSync(dataDir, { recursive: true });
@@ -91,7 +91,7 @@ test('a server that is older than what is needed is refused before anything is t
        AS $$ SELECT CASE $1 WHEN 'server_version_num' THEN '140022' ELSE pg_catalog.current_setting($1) END $$`,
     );
     await sql.unsafe(`ALTER DATABASE ${name} SET search_path = older, pg_catalog, public`);
-    await expect(startService({ dataDir, environment: { DATABASE_URL: url } })).rejects.toThrow(
+    expect(await refusalOf({ dataDir, environment: { DATABASE_URL: url } })).toBe(
       'atrium: DATABASE_URL: the server is PostgreSQL 14, and 15 or newer is needed',
     );
     const [tables] = await sql`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'public'`;

@@ -63,3 +63,15 @@ export async function startService(
     throw error;
   }
 }
+
+/** What a service that does not start says at its end; one that does start is ended. */
+export async function refusalOf(options: Parameters<typeof startService>[0]): Promise<string> {
+  const told = await startService(options).then(
+    async (service) => {
+      await service[Symbol.asyncDispose]();
+      return 'it started';
+    },
+    ({ message }: Error) => message,
+  );
+  return told.replace('the service ended: ', '').trim();
+}

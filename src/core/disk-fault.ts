@@ -1,0 +1,27 @@
+/** What a disk says when it does not take or give what is asked, in words. */
+
+export type DiskFault = 'is full' | 'is read-only' | 'may not be written to by this user' | 'fails';
+
+const FAULTS: Readonly<Record<string, DiskFault>> = {
+  ENOSPC: 'is full',
+  EDQUOT: 'is full',
+  SQLITE_FULL: 'is full',
+  EROFS: 'is read-only',
+  SQLITE_READONLY: 'is read-only',
+  EACCES: 'may not be written to by this user',
+  EPERM: 'may not be written to by this user',
+  SQLITE_PERM: 'may not be written to by this user',
+  EIO: 'fails',
+  ENXIO: 'fails',
+  ENODEV: 'fails',
+  ESTALE: 'fails',
+  SQLITE_IOERR: 'fails',
+  SQLITE_CANTOPEN: 'fails',
+};
+
+/** "The disk …". Undefined for errors of other kinds. SQLite's extended codes begin with the code. */
+export function diskFaultOf(error: unknown): DiskFault | undefined {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const primary = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code;
+  return FAULTS[primary];
+}
