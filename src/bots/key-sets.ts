@@ -1,5 +1,6 @@
 // Key sets by where they come from. A current one is used without waiting; one whose URL is down goes on for a while.
 
+import { LRUCache } from 'lru-cache';
 import { unavailable } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { fetchKeySet, type KeySetUrl } from './fetch-key-set.ts';
@@ -42,7 +43,7 @@ export function createKeySets({
   keySetsMax?: number;
 }): KeySets {
   // What was fetched from public addresses alone is not what the same URL has given from anywhere.
-  const remotes = { anywhere: new Map<string, Remote>(), publicly: new Map<string, Remote>() };
+  const remotes = { anywhere: createMemory(keySetsMax), publicly: createMemory(keySetsMax) };
   const inline = new WeakMap<object, Promise<KeySet>>();
 
   const refresh = (remote: Remote): Promise<boolean> => {
@@ -95,7 +96,7 @@ export function createKeySets({
         inline.set(source, imported);
         return imported.then((keys) => keys.get(kid));
       }
-      const remote = remoteOf(source.anywhere ? remotes.anywhere : remotes.publicly, source, keySetsMax);
+      const remote = remoteOf(source.anywhere ? remotes.anywhere : remotes.publicly, source);
       const current = remote.keys !== undefined && now() - remote.fetchedAtMs < KEY_SET_TTL_MS;
       if (!current) return renew(remote, kid);
       return remote.keys?.get(kid) ?? search(remote, kid);
@@ -103,7 +104,9 @@ export function createKeySets({
   };
 }
 
-function remoteOf(remotes: Map<string, Remote>, source: KeySetUrl, keySetsMax: number): Remote {
+const createMemory = (max: number) => new LRUCache<string, Remote>({ max });
+
+function remoteOf(remotes: LRUCache<string, Remote>, source: KeySetUrl): Remote {
   const known = remotes.get(source.url);
   if (known !== undefined) return known;
   const never = Number.NEGATIVE_INFINITY;
@@ -112,7 +115,5 @@ function remoteOf(remotes: Map<string, Remote>, source: KeySetUrl, keySetsMax: n
     ...{ fetchedAtMs: never, failedAtMs: never, searchedAtMs: never },
   };
   remotes.set(source.url, remote);
-  const [oldest] = remotes.keys();
-  if (remotes.size > keySetsMax && oldest !== undefined) remotes.delete(oldest);
   return remote;
 }

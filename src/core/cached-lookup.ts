@@ -1,4 +1,6 @@
-/** Values looked up by key and kept for a while, without ever serving one that is known to be outdated. */
+// Values looked up by key and kept for a while, without ever serving one that is known to be outdated.
+
+import { LRUCache } from 'lru-cache';
 
 export type CachedLookup<V> = {
   /** The value if it is at hand: for callers that can go on without waiting. */
@@ -11,7 +13,8 @@ export type CachedLookup<V> = {
   reset: () => void;
 };
 
-type Entry<V> = { value: V | undefined; expiresAt: number };
+/** There may be none: that is kept, too. */
+type Entry<V> = { value: V | undefined };
 
 const MISS_TTL_MS = 1_000;
 const TTL_MS_MAX = 30_000;
@@ -37,8 +40,12 @@ export function createCachedLookup<V>(options: {
   const { load, ttlMs, missTtlMs = MISS_TTL_MS, entriesMax, usable, now = () => performance.now() } = options;
   if (ttlMs > TTL_MS_MAX)
     throw new Error(`Cached values may live for ${TTL_MS_MAX} ms at most, not ${ttlMs}`);
-  /** In the order of last use: a Map keeps insertion order. */
-  const entries = new Map<string, Entry<V>>();
+  const entries = new LRUCache<string, Entry<V>>({
+    max: entriesMax,
+    ttl: ttlMs,
+    ttlResolution: 0,
+    perf: { now },
+  });
   const loads = new Map<string, Promise<V | undefined>>();
 
   const reset = () => {
@@ -46,29 +53,13 @@ export function createCachedLookup<V>(options: {
     loads.clear();
   };
 
-  const find = (key: string): Entry<V> | undefined => {
-    const entry = entries.get(key);
-    if (entry === undefined) return undefined;
-    entries.delete(key);
-    if (entry.expiresAt <= now()) return undefined;
-    entries.set(key, entry);
-    return entry;
-  };
-
-  const keep = (key: string, value: V | undefined, readAt: number) => {
-    entries.delete(key);
-    entries.set(key, { value, expiresAt: readAt + (value === undefined ? missTtlMs : ttlMs) });
-    if (entries.size <= entriesMax) return;
-    const [oldest] = entries.keys();
-    if (oldest !== undefined) entries.delete(oldest);
-  };
-
   const loadShared = (key: string): Promise<V | undefined> => {
     const startedAt = now();
     const started: Promise<V | undefined> = load(key)
       .then((value) => {
         // Otherwise the key was dropped meanwhile, and the value may be from before.
-        if (loads.get(key) === started && usable()) keep(key, value, startedAt);
+        if (loads.get(key) === started && usable())
+          entries.set(key, { value }, { ttl: value === undefined ? missTtlMs : ttlMs, start: startedAt });
         return value;
       })
       .finally(() => {
@@ -79,13 +70,13 @@ export function createCachedLookup<V>(options: {
   };
 
   return {
-    getNow: (key) => (usable() ? find(key)?.value : undefined),
+    getNow: (key) => (usable() ? entries.get(key)?.value : undefined),
     get(key) {
       if (!usable()) {
         reset();
         return load(key);
       }
-      const entry = find(key);
+      const entry = entries.get(key);
       return entry === undefined ? (loads.get(key) ?? loadShared(key)) : entry.value;
     },
     drop(key) {

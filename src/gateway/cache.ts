@@ -1,5 +1,6 @@
 // Answers kept for repetition: only of requests whose answer is determined, never across workspaces or models.
 
+import { LRUCache } from 'lru-cache';
 import { parseJson } from '../core/json.ts';
 import { toCacheKey } from './cache-key.ts';
 import { fromChunks, toByteStream, toChunks } from './chunks.ts';
@@ -22,56 +23,31 @@ export type AnswerCache = {
   figures(): { answers: number; bytes: number; hits: number; misses: number };
 };
 
-type Kept = { bytes: Uint8Array; expiresAtMs: number };
-
 const HIT = { 'atrium-cache': 'hit', [TARGET_HEADER]: 'cache' };
 const MISS = { 'atrium-cache': 'miss' };
 
 export function createAnswerCache(now: () => number = () => performance.now()): AnswerCache {
-  /** In the order of last use. */
-  const kept = new Map<string, Kept>();
+  const kept = new LRUCache<string, Uint8Array>({
+    ...{ maxSize: CACHE_BYTES_MAX, maxEntrySize: CACHED_ANSWER_BYTES_MAX },
+    sizeCalculation: (bytes) => Math.max(1, bytes.length),
+    ...{ ttlResolution: 0, perf: { now } },
+  });
   const coming = new Map<string, Promise<void>>();
-  const figures = { bytes: 0, hits: 0, misses: 0 };
-
-  const forget = (key: string, entry: Kept): void => {
-    if (kept.delete(key)) figures.bytes -= entry.bytes.length;
-  };
-  const find = (key: string): Kept | undefined => {
-    const entry = kept.get(key);
-    if (entry === undefined) return undefined;
-    if (entry.expiresAtMs <= now()) {
-      forget(key, entry);
-      return undefined;
-    }
-    kept.delete(key);
-    kept.set(key, entry);
-    return entry;
-  };
-  const keep = (key: string, bytes: Uint8Array, ttlSeconds: number): void => {
-    if (bytes.length > CACHED_ANSWER_BYTES_MAX) return;
-    const old = kept.get(key);
-    if (old !== undefined) forget(key, old);
-    kept.set(key, { bytes, expiresAtMs: now() + ttlSeconds * 1000 });
-    figures.bytes += bytes.length;
-    for (const [oldest, entry] of kept) {
-      if (figures.bytes <= CACHE_BYTES_MAX) break;
-      forget(oldest, entry);
-    }
-  };
+  const figures = { hits: 0, misses: 0 };
 
   return {
-    figures: () => ({ answers: kept.size, ...figures }),
+    figures: () => ({ answers: kept.size, bytes: kept.calculatedSize, ...figures }),
     async serve({ call, model, serveFresh, onHit }) {
       const key = toCacheKey(call, model);
       if (key === undefined) return serveFresh();
       // Whoever was first may fail, or leave: then each asks for itself, and nobody waits for a row of failures.
       const other = kept.has(key) ? undefined : coming.get(key);
       if (other !== undefined) await waitFor(other, call.signal);
-      const entry = find(key);
-      if (entry !== undefined) {
+      const bytes = kept.get(key);
+      if (bytes !== undefined) {
         figures.hits += 1;
-        const limits = await onHit(checkAnswer(entry.bytes).usage ?? NO_TOKENS);
-        return toServed(entry.bytes, call, limits);
+        const limits = await onHit(checkAnswer(bytes).usage ?? NO_TOKENS);
+        return toServed(bytes, call, limits);
       }
       figures.misses += 1;
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -85,7 +61,7 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
           call,
           serveFresh,
           done,
-          keep: (bytes) => keep(key, bytes, model.cacheTtlSeconds),
+          keep: (answer) => void kept.set(key, answer, { ttl: model.cacheTtlSeconds * 1000 }),
         });
       } catch (error) {
         done();

@@ -22,4 +22,18 @@ export const core: readonly Planted[] = [
     replacement: '',
     test: 'test/core/semaphore.test.ts',
   },
+  {
+    mistake: 'what was dropped while it was loaded is kept',
+    file: 'src/core/cached-lookup.ts',
+    text: 'if (loads.get(key) === started && usable())',
+    replacement: 'if (usable())',
+    test: 'test/core/cached-lookup.test.ts',
+  },
+  {
+    mistake: 'a value is kept from the end of its load on',
+    file: 'src/core/cached-lookup.ts',
+    text: 'start: startedAt',
+    replacement: 'start: now()',
+    test: 'test/core/cached-lookup.test.ts',
+  },
 ];
