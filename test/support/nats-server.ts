@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, startChild } from './child.ts';
 import { findServer } from './servers.ts';
+import { startTcpProxy } from './tcp-proxy.ts';
 
 export type NatsServer = AsyncDisposable & {
   /** With the user and the password, where it asks for them. */
@@ -13,8 +14,8 @@ export type NatsServer = AsyncDisposable & {
   /** It hangs until `resume`: connections stay open, nobody answers. */
   pause(): void;
   resume(): void;
-  /** SIGKILL. */
-  kill(): Promise<void>;
+  /** With SIGTERM it takes its leave of the others. */
+  kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   /** Starts it again, with the same port and data. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -103,8 +104,8 @@ export async function startNats(options: NatsServerOptions = {}): Promise<NatsSe
     stop,
     pause: () => child?.kill('SIGSTOP'),
     resume: () => child?.kill('SIGCONT'),
-    async kill() {
-      child?.kill('SIGKILL');
+    async kill(signal = 'SIGKILL') {
+      child?.kill(signal);
       await child?.exited;
     },
     [Symbol.asyncDispose]: stop,
@@ -113,7 +114,7 @@ export async function startNats(options: NatsServerOptions = {}): Promise<NatsSe
 
 /** Three servers that keep three copies: any one of them may be away. */
 export type NatsCluster = AsyncDisposable & {
-  /** Of all servers, comma-separated. */
+  /** Of all servers, comma-separated; by way of proxies where it can be parted. */
   url: string;
   servers: readonly NatsServer[];
   stop(): Promise<void>;
@@ -121,23 +122,76 @@ export type NatsCluster = AsyncDisposable & {
 
 export async function startNatsCluster(): Promise<NatsCluster> {
   const ports = [freePort(), freePort(), freePort()];
-  const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(', ');
-  const starting = ports.map((port, index) =>
-    startNats({
-      configuration: `
-        server_name: server-${index}
-        cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}] }`,
-    }),
+  const routes = ports.map(toRoute).join(', ');
+  const servers = await startServers(
+    ports.map((port) => `cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}] }`),
   );
-  const settled = await Promise.allSettled(starting);
-  const servers = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
   };
-  const failed = settled.find((each) => each.status === 'rejected');
-  if (failed !== undefined) {
-    await stop();
-    throw failed.reason;
-  }
   return { url: servers.map(({ url }) => url).join(','), servers, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** A cluster whose network can be parted. */
+export type PartableCluster = NatsCluster & {
+  /**
+   * From here on nothing arrives at the server from the others, or at them from it, and neither side is told; with
+   * `clients`, nothing of its clients either.
+   */
+  part(index: number, options: { clients: boolean }): void;
+  heal(): void;
+  /** The servers that have clients which came by `url`. */
+  inUse(): number[];
+};
+
+export async function startPartableCluster(): Promise<PartableCluster> {
+  const ports = [freePort(), freePort(), freePort()];
+  // From each server to each other one. Where servers tell each other that they are, nobody listens.
+  const pairs = ports.flatMap((_, from) => ports.map((port, to) => ({ from, to, port })));
+  const links = await Promise.all(
+    pairs
+      .filter(({ from, to }) => from !== to)
+      .map(async (pair) => ({ ...pair, proxy: await startTcpProxy(`tcp://127.0.0.1:${pair.port}`) })),
+  );
+  const servers = await startServers(
+    ports.map((port, index) => {
+      const routes = links.filter(({ from }) => from === index).map(({ proxy }) => toRoute(proxy.port));
+      const address = `listen: "127.0.0.1:${port}", advertise: "127.0.0.1:9", no_advertise: true`;
+      return `cluster { name: test, ${address}, routes: [${routes.join(', ')}] }`;
+    }),
+  );
+  const doors = await Promise.all(servers.map(({ url }) => startTcpProxy(url)));
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.stop()));
+    await Promise.all([...doors, ...links.map(({ proxy }) => proxy)].map((proxy) => proxy.close()));
+  };
+  return {
+    url: doors.map(({ url }) => url).join(','),
+    servers,
+    part(index, { clients }) {
+      for (const { from, to, proxy } of links) if (from === index || to === index) proxy.stall();
+      if (clients) doors[index]?.stall();
+    },
+    heal() {
+      for (const proxy of [...doors, ...links.map((link) => link.proxy)]) proxy.heal();
+    },
+    inUse: () => doors.flatMap((door, index) => (door.connections() > 0 ? [index] : [])),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+const toRoute = (port: number): string => `"nats-route://127.0.0.1:${port}"`;
+
+/** Each with its part of the configuration, as `server-0` and so on. */
+async function startServers(configurations: readonly string[]): Promise<NatsServer[]> {
+  const starting = configurations.map((configuration, index) =>
+    startNats({ configuration: `server_name: server-${index}\n${configuration}` }),
+  );
+  const settled = await Promise.allSettled(starting);
+  const servers = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const failed = settled.find((each) => each.status === 'rejected');
+  if (failed === undefined) return servers;
+  await Promise.all(servers.map((server) => server.stop()));
+  throw failed.reason;
 }

@@ -7,6 +7,8 @@ import { endsWithin } from '../../core/lifecycle.ts';
 export type NatsLink = {
   /** The connection, while there is one; the server has been heard of within seconds. */
   connected(): NatsConnection | undefined;
+  /** Leaves the server for the next one that is known; the same one, where there is no other. */
+  move(): void;
   close(): Promise<void>;
 };
 
@@ -84,6 +86,7 @@ export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): Nat
 
   return {
     connected: () => (present ? connection : undefined),
+    move: () => void connection?.reconnect().catch(() => undefined),
     async close() {
       closed = true;
       if (connection === undefined) return;

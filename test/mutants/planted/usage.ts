@@ -173,4 +173,22 @@ export const usage: readonly Planted[] = [
     test: 'test/usage/spool.test.ts',
     name: 'finds what a killed process has left',
   },
+
+  // Clusters of the message queue.
+  {
+    mistake: 'a server that is parted from the others is asked for ever',
+    file: 'src/usage/buffer/jetstream/session.ts',
+    text: '    link?.move();\n',
+    replacement: '',
+    test: 'test/usage/jetstream-cluster.test.ts',
+    name: 'the leader is parted from the other servers, not from the service',
+  },
+  {
+    mistake: 'a service ends where a server of the cluster is not counted as there yet',
+    file: 'src/usage/buffer/jetstream/stream.ts',
+    text: 'PASSING = [10_005, ',
+    replacement: 'PASSING = [',
+    test: 'test/usage/jetstream-cluster.test.ts',
+    name: 'does not refuse to start',
+  },
 ];

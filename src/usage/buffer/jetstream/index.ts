@@ -35,7 +35,9 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
   };
   const pullSome = async (request: Omit<Pull, 'stream' | 'consumer'>): Promise<Msg[]> => {
     try {
-      return await pull(require().connection, { stream, consumer: CONSUMER, ...request });
+      const messages = await pull(require().connection, { stream, consumer: CONSUMER, ...request });
+      session.answered();
+      return messages;
     } catch (error) {
       session.failed(error);
       throw error;
@@ -52,6 +54,7 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
       const { client } = require();
       try {
         await client.publish(subject, pack, { timeout: APPEND_TIMEOUT_MS });
+        session.answered();
       } catch (error) {
         session.failed(error);
         throw toServiceError(error);

@@ -43,8 +43,10 @@ export type Session = {
   refusal(): ServerRefused | undefined;
   /** Undefined until a server has been asked. */
   durability(): Durability | undefined;
-  /** To be told of every failure: a stream that somebody has deleted is made anew. */
+  /** To be told of every failure: a stream that was deleted is made anew, a server that gives no answers is left. */
   failed(error: unknown): void;
+  /** To be told of every answer of the stream. */
+  answered(): void;
   /** To be told that the stream is another's now: it is looked after again. */
   taken(): void;
   close(): Promise<void>;
@@ -52,6 +54,8 @@ export type Session = {
 
 const START_WAIT_MS = 2500;
 const PREPARE_RETRY_MS = 500;
+/** Without an answer for so long, another server is tried: one that is parted from the others can't serve, and may not know. */
+const MOVE_AFTER_MS = 5000;
 
 export function createSession({ settings, identity, log }: SessionDeps): Session {
   let link: NatsLink | undefined;
@@ -63,6 +67,17 @@ export function createSession({ settings, identity, log }: SessionDeps): Session
   let durability: Durability | undefined;
   let told = '';
   let database: string | undefined;
+  /** Monotonic milliseconds of the first failure since the last answer. */
+  let silentSince: number | undefined;
+
+  const noteSilence = (error: unknown): void => {
+    if (!isSilence(error)) return;
+    silentSince ??= performance.now();
+    if (performance.now() - silentSince < MOVE_AFTER_MS) return;
+    silentSince = undefined;
+    log.warn({ err: error }, 'NATS gives no answers; another of its servers is tried');
+    link?.move();
+  };
 
   const askDurability = async (connection: NatsConnection): Promise<void> => {
     const found = await readDurability(connection, settings);
@@ -95,9 +110,11 @@ export function createSession({ settings, identity, log }: SessionDeps): Session
         prepared = { connection: there, client: there.jetstream(), manager, database };
         refusal = undefined;
         told = '';
+        silentSince = undefined;
         void askDurability(there);
       } catch (error) {
         tell(error);
+        noteSilence(error);
         await Bun.sleep(PREPARE_RETRY_MS);
       }
     }
@@ -123,7 +140,12 @@ export function createSession({ settings, identity, log }: SessionDeps): Session
     durability: () => durability,
     failed(error) {
       const connection = link?.connected();
-      if (connection !== undefined && isMissing(error)) begin();
+      if (connection === undefined) return;
+      noteSilence(error);
+      if (isMissing(error)) begin();
+    },
+    answered() {
+      silentSince = undefined;
     },
     taken: begin,
     async close() {
@@ -138,3 +160,8 @@ export function createSession({ settings, identity, log }: SessionDeps): Session
 const isMissing = (error: unknown): boolean =>
   error instanceof NatsError &&
   ((error.code === ErrorCode.NoResponders && error.api_error === undefined) || error.code === '404');
+
+/** Nobody has answered, or a server that has no leader to ask. */
+const NO_LEADER = 10_008;
+const isSilence = (error: unknown): boolean =>
+  error instanceof NatsError && (error.api_error?.err_code ?? NO_LEADER) === NO_LEADER;

@@ -79,14 +79,14 @@ function refuseIgnored(what: string, ignored: readonly string[]): void {
   throw new ServerRefused(`NATS_URL: the server keeps ${what} without ${ignored.join(', ')}`);
 }
 
-/** JetStream's numbers of errors (its errors.json) that a setting mends, and of those that a race makes. */
+/** JetStream's numbers of errors (its errors.json) that a setting mends, and of those that pass: of races, of servers away. */
 const STORAGE_SHORT = 10_047;
 const NOT_CLUSTERED = 10_074;
 const SETTINGS: Record<number, string> = {
   [STORAGE_SHORT]: 'EVENT_BUFFER_BYTES_MAX',
   [NOT_CLUSTERED]: 'NATS_REPLICAS',
 };
-const RACES = [10_013, 10_058, 10_148];
+const PASSING = [10_005, 10_013, 10_058, 10_148];
 const BAD_REQUEST = 400;
 
 /** What the server would refuse again is a refusal; all else stays as it is. */
@@ -94,7 +94,7 @@ function toRefusal(name: string, error: unknown): unknown {
   if (!(error instanceof NatsError) || error.api_error === undefined) return error;
   const { code, err_code: number = 0, description } = error.api_error;
   const setting = SETTINGS[number];
-  if (setting === undefined && (code !== BAD_REQUEST || RACES.includes(number))) return error;
+  if (setting === undefined && (code !== BAD_REQUEST || PASSING.includes(number))) return error;
   const message = `${setting ?? 'NATS_URL'}: the server refuses the stream ${name}: ${description}`;
   return new ServerRefused(message, { cause: error });
 }
