@@ -1,5 +1,4 @@
 /** The folder that holds everything embedded, and the lock that makes one process its owner. */
-import { Database } from 'bun:sqlite';
 import {
   accessSync,
   constants,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type DiskFault, diskFaultOf } from '../core/disk-fault.ts';
+import { type FileLock, lockFile } from '../core/file-lock.ts';
 
 export type DataFolder = {
   /** Absolute path. */
@@ -98,9 +98,7 @@ function nearestFolder(path: string): { path: string; uid: number } {
 /**
  * Locks the folder for this process, once it is known to be writable.
  *
- * The lock is a record lock that SQLite holds on `lock`: the kernel frees it when the process ends, however
- * it ends, and children do not inherit it, so there is no stale lock to reason about. `lock.pid` only serves
- * the message.
+ * The lock is that of the file `lock` (core/file-lock.ts). `lock.pid` only serves the message.
  *
  * @throws Error of one line, as `checkDataFolder`, or with the process that holds it.
  */
@@ -114,27 +112,20 @@ export function openDataFolder(path: string): DataFolder {
     path: folder,
     close() {
       rmSync(pidFile, { force: true });
-      lock.close();
+      lock.release();
     },
   };
 }
 
-function acquireLock(folder: string, pidFile: string): Database {
-  let database: Database | undefined;
+function acquireLock(folder: string, pidFile: string): FileLock {
+  let lock: FileLock | undefined;
   try {
-    database = new Database(join(folder, 'lock'), { create: true });
-    // The journal stays in memory: the file is only there to be locked.
-    database.run('PRAGMA journal_mode = MEMORY');
-    database.run('PRAGMA locking_mode = EXCLUSIVE');
-    database.run('BEGIN EXCLUSIVE');
-    return database;
+    lock = lockFile(join(folder, 'lock'), { create: true });
   } catch (cause) {
-    database?.close();
-    if (cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_BUSY') {
-      throw new Error(`The data folder ${folder} is in use by ${holderOf(pidFile)}`, { cause });
-    }
     throw new Error(`The data folder ${folder} can't be locked: ${messageOf(cause)}`, { cause });
   }
+  if (lock === undefined) throw new Error(`The data folder ${folder} is in use by ${holderOf(pidFile)}`);
+  return lock;
 }
 
 function holderOf(pidFile: string): string {

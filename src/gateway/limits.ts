@@ -88,12 +88,11 @@ export const ALLOWANCES_MAX = 50_000;
 /** A completion is taken to have so many tokens, unless the request bounds it or the key's recent ones were longer. */
 export const COMPLETION_TOKENS_DEFAULT = 1024;
 
-/** Accounts are handed on to the usage events this often; a file that nobody writes to is an orphan after. */
+/** How often accounts are handed on to the usage events, and files of processes that have died are looked for. */
 export const LEDGER_ROTATE_MS = 1000;
-export const LEDGER_STALE_MS = 5000;
+export const LEDGER_ADOPT_MS = 5000;
 /** A disk that had no room for a file is asked again this long after. */
 export const LEDGER_RETRY_MS = 1000;
-export const LEDGER_ORPHAN_MS = 10_000;
 /** Accounts of one file: keys × models × outcomes of a second. */
 export const LEDGER_SLOTS = 2048;
 

@@ -48,9 +48,8 @@ export const SINK_BUSY_LINGER_MS = 200;
 export const SPOOL_FILE_BYTES_MAX = 1_048_576;
 export const SPOOL_BYTES_MAX = 1_073_741_824;
 export const SPOOL_FLUSH_MS = 20;
-/** Age at which a file of another process, dead or not, is taken over; its own closes it before. */
-export const SPOOL_ORPHAN_MS = 10_000;
-export const SPOOL_CLOSE_MS = 5000;
+/** How often files of processes that have died are looked for. */
+export const SPOOL_ADOPT_MS = 5000;
 
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 100;
@@ -69,5 +68,3 @@ export const DAY_MS = 86_400_000;
 export const RETENTION_INTERVAL_MS = 600_000;
 /** How old the figures of /metrics may be. */
 export const FIGURES_INTERVAL_MS = 2000;
-
-if (SPOOL_CLOSE_MS * 2 > SPOOL_ORPHAN_MS) throw new Error('a file may be taken over while it is written');

@@ -5,26 +5,18 @@ import {
   closeSync,
   existsSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { newRandomId } from '../core/ids.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
+import { createOwnedFolder } from '../core/owned-folder.ts';
 import type { Appender } from './appender.ts';
-import {
-  SPOOL_BYTES_MAX,
-  SPOOL_CLOSE_MS,
-  SPOOL_FILE_BYTES_MAX,
-  SPOOL_FLUSH_MS,
-  SPOOL_ORPHAN_MS,
-} from './limits.ts';
+import { SPOOL_ADOPT_MS, SPOOL_BYTES_MAX, SPOOL_FILE_BYTES_MAX, SPOOL_FLUSH_MS } from './limits.ts';
 import { splitRows } from './row.ts';
 
 export type Spool = {
@@ -35,7 +27,7 @@ export type Spool = {
   waitingBytes(): number;
 };
 
-type OpenFile = { path: string; descriptor: number; bytes: number; openedAt: number };
+type OpenFile = { path: string; descriptor: number; bytes: number };
 type ClosedFile = { path: string; bytes: number };
 
 const SUFFIX = '.events';
@@ -44,13 +36,12 @@ const SETTLE_POLL_MS = 5;
 
 export function createSpool(deps: { directory: string; appender: Appender; log: Logger }): Spool {
   const { directory, appender, log } = deps;
-  const own = newRandomId();
+  const folder = createOwnedFolder(directory);
   const closed: ClosedFile[] = [];
   let open: OpenFile | undefined;
   let waitingBytes = 0;
-  let files = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let orphanTimer: ReturnType<typeof setInterval> | undefined;
+  let adoptTimer: ReturnType<typeof setInterval> | undefined;
   let flushing: Promise<void> | undefined;
   let failures = 0;
   const unreadable = new Set<string>();
@@ -81,10 +72,9 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
       });
     return flushing;
   };
-  const isOld = ({ openedAt }: OpenFile): boolean => performance.now() - openedAt > SPOOL_CLOSE_MS;
   /** Every file that is closed, in order; while the buffer is away files fill up instead of becoming many. */
   const handOn = async (): Promise<void> => {
-    if (failures === 0 || (open !== undefined && isOld(open))) close();
+    if (failures === 0 || closed.length === 0) close();
     for (let file = closed[0]; file !== undefined; file = closed[0]) {
       const rows = read(file.path);
       try {
@@ -114,15 +104,15 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     }
   };
 
-  /** Files that a process which died has left. Whoever finds one hands it on: twice is once. */
+  /** Files of processes that have died. Two who find one at the same moment both hand it on: twice is once. */
   const adopt = (): void => {
-    for (const name of readdirSync(directory).filter((each) => each.endsWith(SUFFIX))) {
+    for (const name of folder.abandoned().filter((each) => each.endsWith(SUFFIX))) {
       const path = join(directory, name);
-      if (name.startsWith(own) || unreadable.has(path) || closed.some((file) => file.path === path)) continue;
-      const found = statSync(path, { throwIfNoEntry: false });
-      if (found === undefined || Date.now() - found.mtimeMs < SPOOL_ORPHAN_MS) continue;
-      closed.push({ path, bytes: found.size });
-      waitingBytes += found.size;
+      if (unreadable.has(path) || closed.some((file) => file.path === path)) continue;
+      const bytes = statSync(path, { throwIfNoEntry: false })?.size;
+      if (bytes === undefined) continue;
+      closed.push({ path, bytes });
+      waitingBytes += bytes;
     }
     if (closed.length > 0) flushLater();
   };
@@ -153,12 +143,9 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     add(row) {
       if (waitingBytes > SPOOL_BYTES_MAX)
         throw new Error('too many events of the service wait for the buffer');
-      // Others may take over what has not been written to for long: after a pause of the machine, too.
-      if (open !== undefined && isOld(open)) close();
       if (open === undefined) {
-        mkdirSync(directory, { recursive: true, mode: 0o700 });
-        const path = join(directory, `${own}-${++files}${SUFFIX}`);
-        open = { path, descriptor: openSync(path, 'ax', 0o600), bytes: 0, openedAt: performance.now() };
+        const path = join(directory, `${folder.newName()}${SUFFIX}`);
+        open = { path, descriptor: openSync(path, 'ax', 0o600), bytes: 0 };
         flushLater();
       }
       writeWhole(open, row);
@@ -168,18 +155,18 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     job: {
       name: 'usage.spool',
       start() {
-        mkdirSync(directory, { recursive: true, mode: 0o700 });
         adoptSafely();
-        orphanTimer = setInterval(adoptSafely, SPOOL_ORPHAN_MS / 2);
+        adoptTimer = setInterval(adoptSafely, SPOOL_ADOPT_MS);
       },
       async stop() {
         stopping = true;
         clearTimeout(timer);
-        clearInterval(orphanTimer);
+        clearInterval(adoptTimer);
         await flushing;
         close();
         // What the buffer does not take now is found at the next start.
         await flush();
+        folder.leave();
       },
       async settle() {
         while (closed.length > 0 || open !== undefined) {

@@ -49,10 +49,18 @@ function ledger(events = new Map<string, ServiceEvent>()) {
 const sumOf = (events: Map<string, ServiceEvent>, name: string): number =>
   [...events.values()].reduce((sum, { data }) => sum + Number(data[name]), 0);
 
-/** As if nobody had written to it for long. */
-function age(): void {
-  for (const name of readdirSync(directory)) utimesSync(join(directory, name), 0, 0);
+/** As if those who wrote there had died: their locks are free. */
+function die(): void {
+  for (const name of readdirSync(directory)) if (name.endsWith('.lock')) rmSync(join(directory, name));
 }
+
+/** As if the clock had been set, forwards or back. */
+function setClock(byMs: number): void {
+  const then = new Date(Date.now() - byMs);
+  for (const name of readdirSync(directory)) utimesSync(join(directory, name), then, then);
+}
+
+const files = (): string[] => readdirSync(directory).filter((name) => !name.endsWith('.lock'));
 
 test('requests of one account are one event, with their sums', async () => {
   const { add, events, handOn } = ledger();
@@ -70,7 +78,7 @@ test('requests of one account are one event, with their sums', async () => {
     },
   });
   expect(failed?.data).toMatchObject({ requests: 1, first_events: 0 });
-  expect(readdirSync(directory)).toEqual([]);
+  expect(files()).toEqual([]);
 });
 
 test('later parts of a request add to its tokens and cost alone', async () => {
@@ -91,26 +99,29 @@ test('more accounts than a file holds are all kept', async () => {
 });
 
 describe('what a killed process left', () => {
-  test('is handed on by the next one, once it is old enough', async () => {
+  test('is handed on by the next one, and nothing of one that lives, wherever the clock is set to', async () => {
     const killed = ledger();
     for (let index = 0; index < 7; index++) killed.add(ACCOUNT, MEASURES);
-    const fresh = ledger();
-    await fresh.job.start();
-    expect(fresh.events.size).toBe(0);
-    await fresh.job.stop();
-    age();
+    for (const byMs of [0, 3_600_000, -3_600_000]) {
+      setClock(byMs);
+      const other = ledger();
+      await other.job.start();
+      expect(other.events.size).toBe(0);
+      await other.job.stop();
+    }
+    die();
     const next = ledger();
     await next.job.start();
     await next.job.stop();
     expect(sumOf(next.events, 'requests')).toBe(7);
-    expect(readdirSync(directory)).toEqual([]);
+    expect(files()).toEqual([]);
   });
 
   test('counts once, though several find it and it wakes up again', async () => {
     const events = new Map<string, ServiceEvent>();
     const paused = ledger(events);
     for (let index = 0; index < 7; index++) paused.add(ACCOUNT, MEASURES);
-    age();
+    die();
     for (const finder of [ledger(events), ledger(events)]) {
       await finder.job.start();
       await finder.job.stop();
@@ -130,12 +141,12 @@ describe('what a killed process left', () => {
     writeFileSync(join(directory, 'x-1.names'), '');
     writeFileSync(join(directory, 'y-1.names'), '17637');
     writeFileSync(join(directory, 'y-1.sums'), 'short');
-    age();
+    die();
     const next = ledger();
     await next.job.start();
     await next.job.stop();
     expect(next.errors).toEqual([]);
-    expect(readdirSync(directory)).toEqual([]);
+    expect(files()).toEqual([]);
   });
 });
 
@@ -167,7 +178,7 @@ test('while no file can be made new requests are refused, and those under way ar
   add(ACCOUNT, MEASURES);
   await handOn();
   expect(sumOf(events, 'requests')).toBe(3);
-  expect(readdirSync(directory)).toEqual([]);
+  expect(files()).toEqual([]);
 });
 
 describe('while events are not recorded', () => {
@@ -181,11 +192,11 @@ describe('while events are not recorded', () => {
     }
     expect(events.size).toBe(0);
     // However long it lasts: the file that waits, and the one that sums go on in.
-    expect(readdirSync(directory)).toHaveLength(4);
+    expect(files()).toHaveLength(4);
     disk.full = false;
     await handOn();
     expect(sumOf(events, 'requests')).toBe(4);
-    expect(readdirSync(directory)).toEqual([]);
+    expect(files()).toEqual([]);
   });
 
   test('a process that ends leaves them to the next one', async () => {
@@ -194,7 +205,7 @@ describe('while events are not recorded', () => {
     ending.add(ACCOUNT, MEASURES);
     ending.disk.full = true;
     await ending.job.stop();
-    age();
+    die();
     const full = ledger(events);
     full.disk.full = true;
     await full.job.start();
@@ -204,7 +215,7 @@ describe('while events are not recorded', () => {
     await next.job.start();
     await next.job.stop();
     expect(sumOf(events, 'requests')).toBe(1);
-    expect(readdirSync(directory)).toEqual([]);
+    expect(files()).toEqual([]);
   });
 
   test('an event that was recorded before the disk was full counts once', async () => {
@@ -216,6 +227,6 @@ describe('while events are not recorded', () => {
     disk.events = Number.POSITIVE_INFINITY;
     await handOn();
     expect(sumOf(events, 'requests')).toBe(3);
-    expect(readdirSync(directory)).toEqual([]);
+    expect(files()).toEqual([]);
   });
 });

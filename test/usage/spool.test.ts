@@ -22,7 +22,15 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const LONG_AGO = new Date(Date.now() - 3_600_000);
+/** As if the clock had been set since the files were written, forwards or back. */
+function setClock(directory: string, byMs: number): void {
+  const then = new Date(Date.now() - byMs);
+  for (const name of readdirSync(directory)) utimesSync(join(directory, name), then, then);
+}
+
+/** Without the lock of their process. */
+const files = (directory: string): string[] =>
+  readdirSync(directory).filter((name) => !name.endsWith('.lock'));
 
 /** A buffer that can be away. */
 function createFakeAppender() {
@@ -50,12 +58,13 @@ test('hands on what was recorded, in order, and leaves nothing behind', async ()
   const { directory, spool, tell } = openSpool(appender);
   await spool.job.start();
   for (let index = 0; index < 100; index++) tell(`${index}`);
-  expect(readdirSync(directory).length).toBe(1);
+  expect(files(directory).length).toBe(1);
   await eventually('all of them', () => taken.length === 100);
   expect(taken).toEqual(Array.from({ length: 100 }, (_, index) => `${index}`));
   await spool.job.settle?.();
-  expect(readdirSync(directory)).toEqual([]);
+  expect(files(directory)).toEqual([]);
   await spool.job.stop();
+  expect(readdirSync(directory)).toEqual([]);
 });
 
 test('waits for a buffer that is away, with few files', async () => {
@@ -68,7 +77,7 @@ test('waits for a buffer that is away, with few files', async () => {
     if (index % 50 === 0) await Bun.sleep(25);
   }
   expect(taken).toEqual([]);
-  expect(readdirSync(directory).length).toBeLessThan(5);
+  expect(files(directory).length).toBeLessThan(5);
   state.away = false;
   await eventually('all of them', () => taken.length === 300);
   expect(taken).toEqual(Array.from({ length: 300 }, (_, index) => `${index}`));
@@ -94,9 +103,10 @@ test('finds what a killed process has left, also a last event that was cut off, 
   for (const [name, bytes] of Object.entries(left)) writeFileSync(join(directory, name), bytes);
   // One that cannot be read holds nobody up.
   mkdirSync(join(directory, 'aaa.events'));
-  for (const name of readdirSync(directory)) utimesSync(join(directory, name), LONG_AGO, LONG_AGO);
-  // One that a running process writes to.
-  writeFileSync(join(directory, 'running-1.events'), whole);
+  // One that a running process writes to, whose clock was set.
+  const running = openSpool(appender, directory);
+  running.tell('running');
+  setClock(directory, 3_600_000);
   const spools = [openSpool(appender, directory), openSpool(appender, directory)];
   for (const { spool } of spools) await spool.job.start();
   for (const { spool, tell } of spools) {
@@ -113,8 +123,13 @@ test('finds what a killed process has left, also a last event that was cut off, 
   expect(counted['own']).toBe(2);
   expect(counted['a']).toBeWithin(3, 7);
   expect(counted['b']).toBeWithin(1, 3);
-  expect(readdirSync(directory).sort()).toEqual(['aaa.events', 'running-1.events']);
+  expect(taken).not.toContain('running');
+  expect(files(directory).filter((name) => name !== 'aaa.events')).toHaveLength(1);
   for (const { spool } of spools) await spool.job.stop();
+  running.tell('running still');
+  await running.spool.job.stop();
+  expect(taken.filter((subject) => subject.startsWith('running'))).toEqual(['running', 'running still']);
+  expect(readdirSync(directory)).toEqual(['aaa.events']);
 });
 
 test('a disk that takes nothing is told of, so that the event can be kept and recorded later', () => {
@@ -138,8 +153,7 @@ test('what a stopped service could not hand on is found at the next start', asyn
   await first.spool.job.stop();
   state.away = false;
   const second = openSpool(appender, first.directory);
-  for (const name of readdirSync(first.directory))
-    utimesSync(join(first.directory, name), LONG_AGO, LONG_AGO);
+  setClock(first.directory, -3_600_000);
   await second.spool.job.start();
   await eventually('it to be handed on', () => taken.includes('late'));
   await second.spool.job.stop();

@@ -1,14 +1,6 @@
 // One file of accounts: their names, a line each, and their sums, mapped into memory so that adding costs no system call.
 
-import {
-  appendFileSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseJson } from '../../core/json.ts';
 import { LEDGER_SLOTS } from '../limits.ts';
@@ -40,13 +32,9 @@ export type Sums = {
 
 export type LedgerFile = Sums & {
   onDisk: boolean;
-  /** Monotonic milliseconds: when others last saw that it has an owner. */
-  touchedAtMs: number;
   isFull(): boolean;
   /** Adds to the account. Throws where the account is new and the disk takes no further name: then nothing is added. */
   add(account: Account, measures: Measures): void;
-  /** Shows others that it has an owner. */
-  touch(): void;
 };
 
 /** Makes a file, on disk unless `directory` is undefined. Throws what the disk says; then nothing is left. */
@@ -81,7 +69,7 @@ export function createLedgerFile(options: {
     return accounts.push(account) - 1;
   };
   const file: LedgerFile = {
-    ...{ id, openedAt, accounts, sums, onDisk: path !== undefined, touchedAtMs: performance.now() },
+    ...{ id, openedAt, accounts, sums, onDisk: path !== undefined },
     isFull: () => accounts.length === LEDGER_SLOTS,
     add(account, { requests, usage, cost, latencyMs, firstEventMs }) {
       const at = slotOf(account) * SLOT_SIZE;
@@ -92,10 +80,6 @@ export function createLedgerFile(options: {
       ];
       for (let index = 0; index < SLOT_SIZE; index++)
         sums[at + index] = (sums[at + index] ?? 0) + (values[index] ?? 0);
-    },
-    touch() {
-      if (path !== undefined) utimesSync(path, new Date(), new Date());
-      file.touchedAtMs = performance.now();
     },
   };
   try {
@@ -109,7 +93,6 @@ export function createLedgerFile(options: {
 
 /** The names come first: sums without names could not be handed on. */
 function mapNew(directory: string, id: string): Float64Array {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
   try {
     writeFileSync(namesPath(directory, id), '', { flag: 'ax', mode: 0o600 });
     // Written throughout: where the disk had no room for a page, touching it would kill the process.

@@ -1,17 +1,16 @@
 // Accounts of answered requests, summed in a file that outlives the process. Once a second the sums become usage events; a
-// file that a dead process left is handed on by whoever finds it, and counts once, because its events are named after it.
+// file that a dead process left is handed on by others, and counts once, because its events are named after it.
 // A file goes once its events are recorded. While the disk takes none, sums go on in the file that there is; without one
 // new requests are refused, and those that were under way are summed in memory.
 
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
 import { unavailable } from '../../core/errors.ts';
 import type { RecordEvent } from '../../core/event.ts';
 import { newRandomId } from '../../core/ids.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { LEDGER_ORPHAN_MS, LEDGER_RETRY_MS, LEDGER_ROTATE_MS, LEDGER_STALE_MS } from '../limits.ts';
+import { createOwnedFolder } from '../../core/owned-folder.ts';
+import { LEDGER_ADOPT_MS, LEDGER_RETRY_MS, LEDGER_ROTATE_MS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
 import {
   createLedgerFile,
@@ -39,19 +38,18 @@ export function createLedger(deps: {
   log: Logger;
 }): Ledger {
   const { directory, record, clock, log } = deps;
-  const own = newRandomId();
-  let files = 0;
+  const folder = createOwnedFolder(directory);
   let open: LedgerFile | undefined;
   /** No more is added to them; their events are not recorded yet. */
   const closed: LedgerFile[] = [];
   let timer: ReturnType<typeof setInterval> | undefined;
-  let orphanTimer: ReturnType<typeof setInterval> | undefined;
+  let adoptTimer: ReturnType<typeof setInterval> | undefined;
   /** Why no file could be made, and until when that is taken for granted. */
   let failure: { error: unknown; untilMs: number } | undefined;
 
   const begin = (where: 'on disk' | 'in memory'): LedgerFile =>
     createLedgerFile({
-      id: `${own}-${++files}`,
+      id: where === 'on disk' ? folder.newName() : newRandomId(),
       directory: where === 'on disk' ? directory : undefined,
       openedAt: clock.now(),
     });
@@ -101,13 +99,12 @@ export function createLedger(deps: {
   };
   const rotate = (): void => {
     const isTaken = handOn();
-    if (open === undefined || (isEmpty(open) && !isStale(open))) return;
+    if (open === undefined) return;
     // Each hour has sums of its own.
-    if (!isTaken && open.onDisk && hourOf(open.openedAt) === hourOf(clock.now())) open.touch();
-    else {
-      close();
-      handOn();
-    }
+    const isOfThisHour = hourOf(open.openedAt) === hourOf(clock.now());
+    if (isOfThisHour && (isEmpty(open) || (!isTaken && open.onDisk))) return;
+    close();
+    handOn();
   };
   const safely = (what: string, work: () => void): void => {
     try {
@@ -117,11 +114,9 @@ export function createLedger(deps: {
     }
   };
   const adopt = (): void => {
-    for (const name of readdirSync(directory)) {
+    for (const name of folder.abandoned()) {
       const id = toLedgerId(name);
-      const found = statSync(join(directory, name), { throwIfNoEntry: false });
-      if (id === undefined || id.startsWith(own) || found === undefined) continue;
-      if (Date.now() - found.mtimeMs < LEDGER_ORPHAN_MS) continue;
+      if (id === undefined) continue;
       safely('accounts that were left cannot be handed on', () => {
         const left = readLedgerFile(directory, id);
         if (left === undefined || recordSums(left)) removeLedgerFile(directory, id);
@@ -142,8 +137,7 @@ export function createLedger(deps: {
       open = file;
     },
     add(account, measures) {
-      // Others may have taken over what was not touched for long: after a pause of the machine, too.
-      if (open !== undefined && (isStale(open) || open.isFull())) close();
+      if (open?.isFull() === true) close();
       open ??= beginOnDisk() ?? begin('in memory');
       try {
         open.add(account, measures);
@@ -158,19 +152,19 @@ export function createLedger(deps: {
       name: 'gateway.ledger',
       start() {
         const adoptSafely = () => safely('accounts that were left cannot be looked for', adopt);
-        mkdirSync(directory, { recursive: true, mode: 0o700 });
         adoptSafely();
         timer = setInterval(rotateSafely, LEDGER_ROTATE_MS);
-        orphanTimer = setInterval(adoptSafely, LEDGER_ORPHAN_MS / 2);
+        adoptTimer = setInterval(adoptSafely, LEDGER_ADOPT_MS);
       },
       async stop() {
         clearInterval(timer);
-        clearInterval(orphanTimer);
+        clearInterval(adoptTimer);
         safely('the use of models cannot be handed on', () => {
           close();
           handOn();
         });
-        // What is on disk is found at the next start.
+        // What is on disk is found at the next start, or by another process.
+        folder.leave();
         const lost = closed.filter(({ onDisk }) => !onDisk);
         if (lost.length > 0) log.error({ files: lost.length }, 'accounts of the use of models are lost');
       },
@@ -180,5 +174,4 @@ export function createLedger(deps: {
 }
 
 const isEmpty = ({ accounts }: LedgerFile): boolean => accounts.length === 0;
-const isStale = ({ touchedAtMs }: LedgerFile): boolean => performance.now() - touchedAtMs > LEDGER_STALE_MS;
 const hourOf = (time: Date): number => Math.floor(time.getTime() / 3_600_000);

@@ -168,7 +168,7 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'what a killed process has left of the service’s own events is not looked for',
     file: 'src/usage/spool.ts',
-    text: 'if (name.startsWith(own) || unreadable.has(path)',
+    text: 'if (unreadable.has(path)',
     replacement: 'if (true || unreadable.has(path)',
     test: 'test/usage/spool.test.ts',
     name: 'finds what a killed process has left',
@@ -190,5 +190,23 @@ export const usage: readonly Planted[] = [
     replacement: 'PASSING = [',
     test: 'test/usage/jetstream-cluster.test.ts',
     name: 'does not refuse to start',
+  },
+
+  // Files of a process.
+  {
+    mistake: 'files of a process that lives are taken over',
+    file: 'src/core/owned-folder.ts',
+    text: 'if (lock === undefined) return false;',
+    replacement: 'if (lock === undefined) return true;',
+    test: 'test/usage/spool.test.ts',
+    name: 'finds what a killed process has left',
+  },
+  {
+    mistake: 'a lock that nobody can reach any more is free while its process lives',
+    file: 'src/core/file-lock.ts',
+    text: '    held.add(lock);\n',
+    replacement: '',
+    test: 'test/core/owned-folder.test.ts',
+    name: 'not while it hangs',
   },
 ];

@@ -1,0 +1,80 @@
+// Files of processes that share a folder: those of a dead process are anybody's, those of one that lives are nobody else's.
+
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createOwnedFolder } from '../../src/core/owned-folder.ts';
+import { type Child, eventually, startChild } from '../support/child.ts';
+
+const MODULE = join(import.meta.dir, '../../src/core/owned-folder.ts');
+
+let directory: string;
+beforeEach(() => {
+  directory = join(mkdtempSync(join(tmpdir(), 'atrium-owned-')), 'folder');
+});
+afterEach(() => rmSync(join(directory, '..'), { recursive: true, force: true }));
+
+/** A process that has written a file of its own. */
+async function startWriter(): Promise<{ child: Child; name: string }> {
+  const script = `
+    const { createOwnedFolder } = await import('${MODULE}');
+    const { writeFileSync } = await import('node:fs');
+    const name = createOwnedFolder('${directory}').newName() + '.events';
+    writeFileSync('${directory}/' + name, 'x');
+    console.log('wrote ' + name + ' whole');
+    setInterval(() => {}, 1000);`;
+  const child = startChild([process.execPath, '-e', script]);
+  const name = await eventually('the file', () => /wrote (\S+) whole/.exec(child.output())?.[1]);
+  return { child, name };
+}
+
+test('a file is handed over when its process has died, not while it hangs', async () => {
+  const { child, name } = await startWriter();
+  const folder = createOwnedFolder(directory);
+  expect(folder.abandoned()).toEqual([]);
+  child.kill('SIGSTOP');
+  expect(folder.abandoned()).toEqual([]);
+  child.kill('SIGKILL');
+  await child.exited;
+  expect(folder.abandoned()).toEqual([name]);
+  // Asked again, and by others, as long as it is there.
+  expect(folder.abandoned()).toEqual([name]);
+  expect(createOwnedFolder(directory).abandoned()).toEqual([name]);
+  rmSync(join(directory, name));
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test('what a process leaves is handed over at once, and a file without any lock too', () => {
+  const leaving = createOwnedFolder(directory);
+  const name = `${leaving.newName()}.events`;
+  writeFileSync(join(directory, name), 'x');
+  writeFileSync(join(directory, 'earlier.events'), 'x');
+  const other = createOwnedFolder(directory);
+  expect(other.abandoned()).toEqual(['earlier.events']);
+  expect(leaving.abandoned()).toEqual(['earlier.events']);
+  leaving.leave();
+  expect(other.abandoned().sort()).toEqual([name, 'earlier.events'].sort());
+});
+
+test('a folder that was deleted under its process is made again, with a lock', () => {
+  const folder = createOwnedFolder(directory);
+  const first = folder.newName();
+  expect(folder.newName()).not.toBe(first);
+  rmSync(directory, { recursive: true });
+  expect(folder.abandoned()).toEqual([]);
+  const name = `${folder.newName()}.events`;
+  writeFileSync(join(directory, name), 'x');
+  expect(createOwnedFolder(directory).abandoned()).toEqual([]);
+  expect(folder.abandoned()).toEqual([]);
+  folder.leave();
+  expect(existsSync(join(directory, name))).toBeTrue();
+});
+
+test('a disk that takes nothing is an error, and no file is anybody’s by it', () => {
+  writeFileSync(directory, 'no folder');
+  const folder = createOwnedFolder(directory);
+  expect(() => folder.newName()).toThrow();
+  rmSync(directory);
+  expect(folder.newName()).toEndWith('-1');
+});
