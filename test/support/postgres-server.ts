@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
+import { freePort, freeze } from './child.ts';
 import { silentLog } from './database.ts';
 
 export type PostgresUnderTest = {
@@ -19,7 +20,7 @@ export type PostgresUnderTest = {
 
 export async function startPostgresServer(): Promise<PostgresUnderTest> {
   const directory = mkdtempSync(join(tmpdir(), 'atrium-postgres-'));
-  let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog });
+  let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog, port: freePort() });
   const { url } = server;
   const signal = (name: NodeJS.Signals): void => {
     for (const pid of processesOf(directory)) signalProcess(pid, name);
@@ -45,7 +46,8 @@ export async function startPostgresServer(): Promise<PostgresUnderTest> {
 /** Those that have ended by themselves meanwhile are none of our concern. */
 function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
-    process.kill(pid, name);
+    if (name === 'SIGSTOP') freeze(pid);
+    else process.kill(pid, name);
   } catch (error) {
     if ((error as { code?: string }).code !== 'ESRCH') throw error;
   }
