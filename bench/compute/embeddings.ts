@@ -37,10 +37,7 @@ async function measureRound(url: string, pid: number, format: string): Promise<R
 }
 
 export async function measureEmbeddings(): Promise<void> {
-  await using service = await startService({
-    environment: { COMPUTE_THREADS: '2' },
-    postgres: 'embedded',
-  });
+  await using service = await startService({ environment: { COMPUTE_THREADS: '2' } });
   const url = `${service.url}/${WORKSPACE}/v1/embeddings`;
   const rates = new Map<string, Rate[]>([
     ['base64', []],

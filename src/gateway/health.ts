@@ -2,6 +2,7 @@
 
 import type { ReadinessCheck } from '../http/health.ts';
 import type { Figure } from '../http/metrics.ts';
+import type { Ledger } from './accounting/ledger.ts';
 import type { AnswerCache } from './cache.ts';
 import type { CatalogueKeeper } from './catalogue/reload.ts';
 import type { AttemptOutcome } from './execute.ts';
@@ -11,8 +12,9 @@ export function createGatewayHealth(parts: {
   catalogue: Pick<CatalogueKeeper, 'state'>;
   targets: () => Iterable<Target>;
   cache: Pick<AnswerCache, 'figures'>;
+  ledger: Pick<Ledger, 'fault'>;
 }): { observe(target: Target, outcome: AttemptOutcome): void; check: ReadinessCheck; figures: Figure[] } {
-  const { catalogue, targets, cache } = parts;
+  const { catalogue, targets, cache, ledger } = parts;
   const attempts = new Map<string, Map<AttemptOutcome, number>>();
   const upstreams = () =>
     new Set([...targets()].map(({ upstream }) => upstream).filter((each) => each !== undefined));
@@ -27,6 +29,11 @@ export function createGatewayHealth(parts: {
       name: 'models',
       essential: false,
       async check() {
+        const fault = ledger.fault();
+        if (fault !== undefined) {
+          const detail = `the use of models can't be accounted for: the disk of DATA_DIR/events/models ${fault}`;
+          return { state: 'degraded', detail };
+        }
         const open = [...targets()]
           .filter(({ circuit }) => circuit.state() !== 'closed')
           .map(({ name }) => name);

@@ -74,14 +74,14 @@ export function createGateway(deps: GatewayDeps): {
   const targets = createTargets();
   const catalogue = createCatalogue({ source, build: targets.build, log });
   const cache = createAnswerCache();
-  const health = createGatewayHealth({ catalogue, targets: targets.all, cache });
+  const ledger = createLedger({ directory, record, clock, log });
+  const health = createGatewayHealth({ catalogue, targets: targets.all, cache, ledger });
   const deadlines = createDeadlines();
   const execute = createExecute({
     ...{ deadlines, reach: createReach(deps.connectsDirectly), observe: health.observe },
     ...{ answerLocally: createLocalModels(embed), logFailedAttempt: createAttemptLog(log) },
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
-  const ledger = createLedger({ directory, record, clock, log });
   const { current } = catalogue;
   const reserve = createReserve(allowances);
   const serve = createServe({ catalogue: current, reserve, cache, execute, ledger, deadlines, onInterrupt });

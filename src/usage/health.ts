@@ -30,7 +30,7 @@ export function createUsageHealth(parts: {
     name: 'usage_events',
     essential: false,
     async check() {
-      const { packs, bytes, bytesMax } = await update();
+      const { packs, bytes, bytesMax, fault } = await update();
       const durability = buffer.durability();
       const figures = {
         waiting_packs: packs,
@@ -38,6 +38,10 @@ export function createUsageHealth(parts: {
         buffer_bytes_max: bytesMax,
         synced_before_acknowledged: durability.synced,
       };
+      if (fault !== undefined) {
+        const detail = `usage events can't be written: the disk of DATA_DIR/events ${fault}`;
+        return { state: 'degraded', detail, ...figures };
+      }
       if (!durability.synced) return { state: 'degraded', detail: durability.warning, ...figures };
       if (recording.failing) {
         return {

@@ -9,6 +9,7 @@ import type { Account, Measures } from '../../src/gateway/accounting/account.ts'
 import { createLedger } from '../../src/gateway/accounting/ledger.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
+import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 
 const ACCOUNT: Account = {
   ...{ workspaceId: 'w', subject: 'a@example.com', keyId: 'k', endpoint: 'chat', model: 'm' },
@@ -38,7 +39,15 @@ function ledger(events = new Map<string, ServiceEvent>()) {
     log: { ...silentLog, error: (...given: unknown[]) => void errors.push(given) },
   });
   return {
-    ...{ events, errors, disk, add: created.add, requireRoom: created.requireRoom, job: created.job },
+    ...{
+      events,
+      errors,
+      disk,
+      add: created.add,
+      requireRoom: created.requireRoom,
+      fault: created.fault,
+      job: created.job,
+    },
     handOn: async () => created.job.settle?.(),
     setNow: (next: string) => {
       now = new Date(next);
@@ -230,3 +239,32 @@ describe('while events are not recorded', () => {
     expect(files()).toEqual([]);
   });
 });
+
+const missing = missingFaultyDisk();
+describe.skipIf(missing !== undefined)(
+  missing === undefined ? 'a failing disk' : `a failing disk (${missing})`,
+  () => {
+    test.each([
+      ['ENOSPC', 'is full'],
+      ['EROFS', 'is read-only'],
+      ['EIO', 'fails'],
+    ])(
+      'that answers %s is told of while no request can be accounted for, and no longer',
+      async (error, fault) => {
+        await using disk = await mountFaultyDisk();
+        directory = join(disk.path, 'models');
+        const failing = ledger();
+        await failing.job.start();
+        expect(failing.fault()).toBeUndefined();
+        await disk.fail({ calls: ['create', 'write', 'mkdir'], error });
+        expect(failing.requireRoom).toThrow('cannot be accounted for');
+        for (let round = 0; round < 2; round++) expect(String(failing.fault())).toBe(fault);
+        await disk.clear();
+        // Nobody asks for a model meanwhile.
+        await eventually('it to be over', () => failing.fault() === undefined);
+        failing.requireRoom();
+        await failing.job.stop();
+      },
+    );
+  },
+);

@@ -1,6 +1,5 @@
 // Processes that a test starts: each is ended with the test, whatever happens, and none outlives the run.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Subprocess } from 'bun';
 
 const running = new Set<Subprocess>();
@@ -35,10 +34,7 @@ type ChildOptions = {
   terminal?: boolean;
 };
 
-/**
- * Starts a process whose output is collected. The environment is the given one alone, beside PATH, HOME and TMPDIR, by
- * which the end of the run finds it.
- */
+/** Starts a process whose output is collected. The environment is the given one alone, beside PATH and HOME. */
 export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
   let output = '';
   const collector = (): ((chunk: Uint8Array) => void) => {
@@ -54,7 +50,7 @@ export function startChild(command: readonly string[], options: ChildOptions = {
       : { stdio: ['ignore', 'pipe', 'pipe'] as const }),
     detached: options.detached ?? false,
     ...(options.directory === undefined ? {} : { cwd: options.directory }),
-    env: { ...inherited(), ...options.environment },
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...options.environment },
   });
   running.add(child);
   if (options.detached) groups.add(child);
@@ -72,10 +68,7 @@ export function startChild(command: readonly string[], options: ChildOptions = {
     pid: child.pid,
     output: () => output,
     exited,
-    kill(signal) {
-      signalGroup(child, signal);
-      if (signal === 'SIGSTOP') awaitStandstill(child.pid);
-    },
+    kill: (signal) => signalGroup(child, signal),
     type: (text) => void child.terminal?.write(text),
     async stop() {
       child.kill('SIGTERM');
@@ -86,42 +79,17 @@ export function startChild(command: readonly string[], options: ChildOptions = {
   };
 }
 
-const inherited = (): Record<string, string | undefined> => {
-  const { PATH, HOME, TMPDIR } = process.env;
-  return { PATH, HOME, TMPDIR };
-};
-
 /** To the process, or to its whole group where it leads one; an ended process is left alone. */
 function signalGroup(child: Subprocess, signal: NodeJS.Signals): void {
   if (!groups.has(child)) child.kill(signal);
   else if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, signal);
 }
 
-/** SIGSTOP to a process; returns when it stands still. */
-export function freeze(pid: number): void {
-  process.kill(pid, 'SIGSTOP');
-  awaitStandstill(pid);
-}
-
-/** The signal alone takes its time: a thread that waits for a processor or a disk may still answer somebody. */
-function awaitStandstill(pid: number): void {
-  const tasks = `/proc/${pid}/task`;
-  const standsStill = (task: string): boolean => {
-    try {
-      return /\) [TtZX] /.test(readFileSync(`${tasks}/${task}/stat`, 'latin1'));
-    } catch {
-      // It has ended.
-      return true;
-    }
-  };
-  while (existsSync(tasks) && !readdirSync(tasks).every(standsStill)) Bun.sleepSync(1);
-}
-
 /** Waits until `condition` gives something other than undefined or false; fails with `what` after the time. */
 export async function eventually<Value>(
   what: string,
   condition: () => Value | undefined | false | Promise<Value | undefined | false>,
-  timeoutMs = 60_000,
+  timeoutMs = 20_000,
 ): Promise<Value> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -132,22 +100,10 @@ export async function eventually<Value>(
   }
 }
 
-/**
- * A loopback port that was free a moment ago. It is below those that the system gives out by itself, so that no
- * connection or server of another test takes it meanwhile.
- */
+/** A loopback port that was free a moment ago. */
 export function freePort(): number {
-  for (;;) {
-    const port = FIRST_GIVEN_OUT - 1 - Math.floor(Math.random() * PORTS);
-    try {
-      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
-      return port;
-    } catch {
-      // Taken.
-    }
-  }
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = listener;
+  listener.stop(true);
+  return port;
 }
-
-const PORTS = 20_000;
-const RANGE = '/proc/sys/net/ipv4/ip_local_port_range';
-const FIRST_GIVEN_OUT = existsSync(RANGE) ? Number.parseInt(readFileSync(RANGE, 'utf8'), 10) : 49_152;

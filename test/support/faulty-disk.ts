@@ -11,7 +11,7 @@
 // What survives: a file's content as of its last fsync (fdatasync, O_SYNC, msync), a name as of the last fsync of its
 // folder: strictly what POSIX promises. A rename is undone or done as a whole. A seed lets some of what was not synced
 // through, as a disk may have written any of it: pages of 4 KiB of a file in any selection, and of what was done to
-// folders the first few steps. The same state and seed give the same survivor, and a running service can be asked for
+// folders the first few steps. What an fsync that failed should have kept is not kept by the next one. The same state and seed give the same survivor, and a running service can be asked for
 // many. What is open stays readable from the page cache after the cut: end the processes before a check.
 
 import { accessSync, chmodSync, constants, mkdtempSync, rmSync } from 'node:fs';

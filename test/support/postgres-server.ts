@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
-import { freePort, freeze } from './child.ts';
 import { silentLog } from './database.ts';
 
 export type PostgresUnderTest = {
@@ -20,7 +19,7 @@ export type PostgresUnderTest = {
 
 export async function startPostgresServer(): Promise<PostgresUnderTest> {
   const directory = mkdtempSync(join(tmpdir(), 'atrium-postgres-'));
-  let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog, port: freePort() });
+  let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog });
   const { url } = server;
   const signal = (name: NodeJS.Signals): void => {
     for (const pid of processesOf(directory)) signalProcess(pid, name);
@@ -46,8 +45,7 @@ export async function startPostgresServer(): Promise<PostgresUnderTest> {
 /** Those that have ended by themselves meanwhile are none of our concern. */
 function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
-    if (name === 'SIGSTOP') freeze(pid);
-    else process.kill(pid, name);
+    process.kill(pid, name);
   } catch (error) {
     if ((error as { code?: string }).code !== 'ESRCH') throw error;
   }

@@ -1,11 +1,12 @@
 // The journal's promise of durability is a setting of its connection: it must hold at every append, whatever was before.
 
 import { Database } from 'bun:sqlite';
-import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type JournalFile, openJournalFile } from '../../src/usage/buffer/journal/journal-file.ts';
+import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 
 /** SQLite syncs the write-ahead log with every commit (https://sqlite.org/pragma.html#pragma_synchronous). */
 const FULL = 2;
@@ -24,6 +25,8 @@ afterEach(() => {
   journal.close();
   rmSync(directory, { recursive: true, force: true });
 });
+
+const missing = missingFaultyDisk();
 
 const pragma = (name: string): unknown => database.query(`PRAGMA ${name}`).values()[0]?.[0];
 const seqs = (): number[] => journal.read(0, { bytesMax: 1_000_000, packsMax: 100 }).map(({ seq }) => seq);
@@ -49,3 +52,61 @@ test('a journal of a newer version is refused, and left as it is', () => {
   expect(() => openJournalFile(directory, 1_000_000)).toThrow('it is of a newer version of Atrium');
   expect([pragma('user_version'), seqs()]).toEqual([1, [1]]);
 });
+
+describe.skipIf(missing !== undefined)(
+  missing === undefined ? 'a failing disk' : `a failing disk (${missing})`,
+  () => {
+    const openOn = (disk: FaultyDisk): JournalFile => {
+      const opened = openJournalFile(join(disk.path, 'events'), 1_000_000);
+      for (const folder of ['events', '']) sync(join(disk.path, folder));
+      return opened;
+    };
+    const sync = (folder: string): void => {
+      const descriptor = openSync(folder, 'r');
+      fsyncSync(descriptor);
+      closeSync(descriptor);
+    };
+    const textsIn = (folder: string): string[] => {
+      const found = openJournalFile(folder, 1_000_000);
+      const entries = found.read(0, { bytesMax: 1_000_000, packsMax: 100 });
+      found.close();
+      return entries.map(({ pack }) => Buffer.from(pack).toString());
+    };
+
+    test('loses nothing that was taken after a sync that failed: what that one left out is written again', async () => {
+      await using disk = await mountFaultyDisk();
+      const failing = openOn(disk);
+      failing.append([Buffer.from('a'), Buffer.from('b')]);
+      // Not synced by itself.
+      failing.remove([1]);
+      await disk.fail({ calls: ['fsync'], path: 'events/journal.sqlite-wal', error: 'EIO', count: 1 });
+      expect(() => failing.append([Buffer.from('c')])).toThrow('disk I/O error');
+      expect(failing.figures().fault).toBeUndefined();
+      failing.append([Buffer.from('d')]);
+      const found = textsIn(join(await disk.survivor(), 'events'));
+      failing.close();
+      expect(found.filter((text) => text !== 'c')).toEqual(['b', 'd']);
+    });
+
+    test.each([
+      ['ENOSPC', 'is full'],
+      ['EROFS', 'fails'],
+      ['EIO', 'fails'],
+    ])('that answers %s is told of until it takes a write again', async (error, fault) => {
+      await using disk = await mountFaultyDisk();
+      const failing = openOn(disk);
+      failing.append([Buffer.from('a')]);
+      expect(failing.figures().fault).toBeUndefined();
+      await disk.fail({ calls: ['write'], path: 'events/**', error });
+      expect(() => failing.append([Buffer.from('b')])).toThrow();
+      for (let round = 0; round < 2; round++) expect(String(failing.figures().fault)).toBe(fault);
+      expect(() => failing.append([Buffer.from('b')])).toThrow();
+      await disk.clear();
+      expect(failing.figures().fault).toBeUndefined();
+      failing.append([Buffer.from('c')]);
+      const found = textsIn(join(await disk.survivor(), 'events'));
+      failing.close();
+      expect(found).toEqual(['a', 'c']);
+    });
+  },
+);

@@ -70,7 +70,22 @@ export async function openCatalogue(path: string): Promise<Catalogue> {
   // Open for as long as the database is: closing any descriptor of the file would give SQLite's locks on it away.
   const file = await open(path, 'r');
   const log = await open(`${path}-wal`, 'r+');
-  const durable = createGroupFlush(() => log.datasync());
+  const snapshots = createSnapshots(database, file);
+  let isSuspect = false;
+  /**
+   * Of a flush that failed, the system takes the pages for written, and the next one says nothing of them: whatever stands
+   * behind them in the log would be lost at a power failure. So all of the log is written again, into the file, before more is.
+   */
+  const durable = createGroupFlush(async () => {
+    try {
+      if (isSuspect) await snapshots.checkpoint();
+      await log.datasync();
+      isSuspect = false;
+    } catch (error) {
+      isSuspect = true;
+      throw error;
+    }
+  });
   const insertBucket = database.query<null, [string, number]>('INSERT OR IGNORE INTO buckets VALUES (?, ?)');
   const findBucket = database.query<{ name: string }, [string]>('SELECT name FROM buckets WHERE name = ?');
   const findObject = database.query<ObjectRow, [string, Uint8Array]>(
@@ -92,7 +107,6 @@ export async function openCatalogue(path: string): Promise<Catalogue> {
   const insertPassing = database.query<null, [string]>('INSERT OR IGNORE INTO passing VALUES (?)');
   const findPassing = database.query<{ blob: string }, [string]>('SELECT blob FROM passing WHERE blob = ?');
   const deletePassing = database.query<null, [string]>('DELETE FROM passing WHERE blob = ?');
-  const snapshots = createSnapshots(database, file);
   return {
     createBucket: (bucket, createdMs) => void insertBucket.run(bucket, createdMs),
     hasBucket: (bucket) => findBucket.get(bucket) !== null,
@@ -140,8 +154,10 @@ function createSnapshots(database: Database, file: FileHandle) {
   const checkpoint = database.query<{ busy: number; log: number; checkpointed: number }, []>(
     'PRAGMA wal_checkpoint(PASSIVE)',
   );
+  const writeAll = database.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)');
   let kept: number | undefined;
   let ending = false;
+  let waiting = 0;
   let running: Promise<void> = Promise.resolve();
   async function write(target: string): Promise<void> {
     const current = changes.get()?.changes;
@@ -150,7 +166,7 @@ function createSnapshots(database: Database, file: FileHandle) {
     try {
       const done = checkpoint.get();
       if (done === null || done.busy !== 0 || done.log !== done.checkpointed) return;
-      if (await copyAsSnapshot(file, target, () => ending)) kept = current;
+      if (await copyAsSnapshot(file, target, () => ending || waiting > 0)) kept = current;
     } finally {
       database.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
     }
@@ -160,6 +176,20 @@ function createSnapshots(database: Database, file: FileHandle) {
       const written = running.then(() => write(target));
       running = written.catch(() => undefined);
       return written;
+    },
+    /** Writes all of the log into the file and begins it anew. A copy that is being made is given up: its file changes. */
+    async checkpoint(): Promise<void> {
+      waiting += 1;
+      const done = running.then(() => writeAll.get());
+      running = done.then(
+        () => undefined,
+        () => undefined,
+      );
+      try {
+        if ((await done)?.busy !== 0) throw new Error('the log of the catalogue cannot be written anew');
+      } finally {
+        waiting -= 1;
+      }
     },
     /** One that is being written is given up. */
     end(): Promise<void> {

@@ -1,4 +1,5 @@
 // The errors of the S3 protocol that this store answers.
+import { diskFaultOf } from '../../core/disk-fault.ts';
 
 const ERRORS = {
   AccessDenied: [403, 'Access Denied'],
@@ -38,6 +39,7 @@ const ERRORS = {
     'Your socket connection to the server was not read from or written to within the timeout period.',
   ],
   RequestTimeTooSkewed: [403, "The difference between the request time and the server's time is too large."],
+  ServiceUnavailable: [503, 'The disk of the object store does not work at the moment.'],
   SignatureDoesNotMatch: [
     403,
     'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
@@ -85,9 +87,10 @@ export class ClientGone extends Error {
   }
 }
 
-/** What a failure is to the client: an S3 error as it is, a full disk by name, all else an InternalError. */
+/** What a failure is to the client: an S3 error as it is, the disk's state by name, all else an InternalError. */
 export function toS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return new S3Error(code === 'ENOSPC' || code === 'EDQUOT' ? 'StorageFull' : 'InternalError');
+  const fault = diskFaultOf(error);
+  if (fault === undefined) return new S3Error('InternalError');
+  return new S3Error(fault === 'is full' ? 'StorageFull' : 'ServiceUnavailable');
 }

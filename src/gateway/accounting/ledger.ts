@@ -4,6 +4,7 @@
 // new requests are refused, and those that were under way are summed in memory.
 
 import type { Clock } from '../../core/clock.ts';
+import { type DiskFault, diskFaultOf } from '../../core/disk-fault.ts';
 import { unavailable } from '../../core/errors.ts';
 import type { RecordEvent } from '../../core/event.ts';
 import { newRandomId } from '../../core/ids.ts';
@@ -26,6 +27,8 @@ import { MODEL_USAGE_TYPE, toLedgerWorkspace } from './projection.ts';
 export type Ledger = {
   /** Throws 503 where a request could not be accounted for: the disk has no room for accounts. */
   requireRoom(): void;
+  /** Why that is so, in words; tried again by each call. */
+  fault(): DiskFault | undefined;
   /** Adds a request to its account. Never throws. */
   add(account: Account, measures: Measures): void;
   job: Job;
@@ -123,18 +126,28 @@ export function createLedger(deps: {
       });
     }
   };
+  const requireRoom = (): void => {
+    if (open?.onDisk === true) return;
+    const file = beginOnDisk();
+    if (file === undefined)
+      throw unavailable('The use of models cannot be accounted for at the moment', {
+        cause: failure?.error,
+      });
+    close();
+    open = file;
+  };
   const rotateSafely = (): void => safely('the use of models cannot be handed on', rotate);
 
   return {
-    requireRoom() {
-      if (open?.onDisk === true) return;
-      const file = beginOnDisk();
-      if (file === undefined)
-        throw unavailable('The use of models cannot be accounted for at the moment', {
-          cause: failure?.error,
-        });
-      close();
-      open = file;
+    requireRoom,
+    fault() {
+      if (failure === undefined) return undefined;
+      try {
+        requireRoom();
+        return undefined;
+      } catch {
+        return diskFaultOf(failure?.error) ?? 'fails';
+      }
     },
     add(account, measures) {
       if (open?.isFull() === true) close();

@@ -1,6 +1,9 @@
 // PORT: where events are safe before the database has them. Two adapters: journal/ (embedded) and jetstream/.
 
 /** A message of the buffer: many events as one (pack.ts); the buffer does not look inside. */
+
+import type { DiskFault } from '../../core/disk-fault.ts';
+
 export type Delivery = {
   pack: Uint8Array;
   /** The adapter's own name for it. */
@@ -12,6 +15,8 @@ export type BufferFigures = {
   packs: number;
   bytes: number;
   bytesMax: number;
+  /** Why it takes nothing at the moment: what its disk does. */
+  fault?: DiskFault | undefined;
 };
 
 /** What an acknowledgement is worth when the machine loses its power. */

@@ -221,4 +221,12 @@ export const gateway: readonly Planted[] = [
     replacement: '      present = undefined;\n      mistake = error instanceof Error',
     test: 'test/acceptance/gateway/reload.test.ts',
   },
+  {
+    mistake: 'that models are refused for the disk is told until somebody asks for one again',
+    file: 'src/gateway/accounting/ledger.ts',
+    text: "      try {\n        requireRoom();\n        return undefined;\n      } catch {\n        return diskFaultOf(failure?.error) ?? 'fails';\n      }",
+    replacement: "      return diskFaultOf(failure?.error) ?? 'fails';",
+    test: 'test/gateway/ledger.test.ts',
+    name: 'is told of while no request can be accounted for',
+  },
 ];

@@ -188,4 +188,28 @@ export const objectStore: readonly Planted[] = [
     replacement: '',
     test: 'test/object-store/durability.test.ts',
   },
+  {
+    mistake: 'a flush of the catalogue that failed is made again as if nothing had happened',
+    file: 'src/embedded/object-store/catalogue.ts',
+    text: '      if (isSuspect) await snapshots.checkpoint();\n',
+    replacement: '',
+    test: 'test/object-store/failing-disk.test.ts',
+    name: 'that fails refuses its upload, and loses none that is taken later',
+  },
+  {
+    mistake: 'a disk that fails is told as a mistake of the store',
+    file: 'src/embedded/object-store/errors.ts',
+    text: "fault === 'is full' ? 'StorageFull' : 'ServiceUnavailable'",
+    replacement: "fault === 'is full' ? 'StorageFull' : 'InternalError'",
+    test: 'test/object-store/failing-disk.test.ts',
+    name: 'to every write refuses uploads',
+  },
+  {
+    mistake: 'a catalogue that is full is told as a mistake of the store',
+    file: 'src/core/disk-fault.ts',
+    text: "  SQLITE_FULL: 'is full',\n",
+    replacement: '',
+    test: 'test/object-store/failing-disk.test.ts',
+    name: 'one that is full for the catalogue alone',
+  },
 ];

@@ -209,4 +209,20 @@ export const usage: readonly Planted[] = [
     test: 'test/core/owned-folder.test.ts',
     name: 'not while it hangs',
   },
+  {
+    mistake: 'a sync of the journal that failed is made again as if nothing had happened',
+    file: 'src/usage/buffer/journal/journal-file.ts',
+    text: 'if (fault !== undefined) recover();',
+    replacement: 'fault = undefined;',
+    test: 'test/usage/journal-file.test.ts',
+    name: 'loses nothing that was taken after a sync that failed',
+  },
+  {
+    mistake: 'a disk that takes no event is told of only once',
+    file: 'src/usage/buffer/journal/journal-file.ts',
+    text: 'write(() => touch.run());',
+    replacement: 'fault = undefined;',
+    test: 'test/usage/journal-file.test.ts',
+    name: 'is told of until it takes a write again',
+  },
 ];

@@ -325,10 +325,21 @@ func (m *mount) Flush(cancel <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 	return status
 }
 
+// giveUp does as Linux does when pages cannot be written: they are taken for clean, and a later fsync that succeeds says
+// nothing of them.
+func (m *mount) giveUp(id uint64) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if n := m.disk.nodes[id]; n != nil {
+		clear(n.dirty)
+	}
+}
+
 // Fsync follows every write of a file that was opened for synchronous ones, and msync: the kernel asks for it.
 func (m *mount) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	n, status := m.begin(cancel, &in.InHeader, "", "fsync")
 	if !status.Ok() {
+		m.giveUp(in.NodeId)
 		return status
 	}
 	defer m.mutex.Unlock()

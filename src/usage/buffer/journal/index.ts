@@ -3,7 +3,7 @@
 import { unavailable } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../event-buffer.ts';
-import type { Entry } from './journal-file.ts';
+import type { Entry, JournalFigures } from './journal-file.ts';
 import type { Answer, Opened, Question, ThreadSettings } from './messages.ts';
 
 type Asked = Question extends infer Each ? (Each extends Question ? Omit<Each, 'id'> : never) : never;
@@ -102,7 +102,7 @@ export function createJournal(settings: ThreadSettings & { log: Logger }): Event
       position = Math.min(position, ...deliveries.map((delivery) => seqOf(delivery) - 1));
     },
     async figures() {
-      return { ...((await ask({ kind: 'figures' })) as { packs: number; bytes: number }), bytesMax };
+      return { ...((await ask({ kind: 'figures' })) as JournalFigures), bytesMax };
     },
     durability: () => ({ synced: true }),
     // Other journals, of other machines, have sinks of their own.

@@ -3,8 +3,11 @@
 import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { type DiskFault, diskFaultOf } from '../../../core/disk-fault.ts';
 
 export type Entry = { seq: number; pack: Uint8Array };
+
+export type JournalFigures = { packs: number; bytes: number; fault?: DiskFault | undefined };
 
 export type JournalFile = {
   /** Durable when it returns. Throws `JournalFull` beyond the limit, else what SQLite throws. */
@@ -13,7 +16,8 @@ export type JournalFile = {
   read(after: number, limits: { bytesMax: number; packsMax: number }): Entry[];
   /** May be undone by a power failure: then they are delivered again. */
   remove(seqs: readonly number[]): void;
-  figures(): { packs: number; bytes: number };
+  /** `fault`: why nothing can be written at the moment. While there is one, each call tries whether it is over. */
+  figures(): JournalFigures;
   /** The journal's own name, given when it was made. */
   id: string;
   close(): void;
@@ -69,12 +73,41 @@ export function openJournalFile(
     for (const seq of seqs) remove.run(seq);
   });
 
+  const touch = database.query('UPDATE journal SET id = id');
+  const checkpoint = database.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)');
+  let fault: DiskFault | undefined;
+  /**
+   * Of a sync that failed, the system takes the pages for written, and the next one says nothing of them: whatever stands
+   * behind them in the log would be lost at a power failure. So all of the log is written again, into the file, before more is.
+   */
+  const recover = (): void => {
+    if (checkpoint.get()?.busy !== 0) throw new Error('the log is being read');
+    fault = undefined;
+  };
+  const write = (work: () => void): void => {
+    try {
+      if (fault !== undefined) recover();
+      work();
+    } catch (error) {
+      fault = diskFaultOf(error) ?? fault;
+      throw error;
+    }
+  };
+  const isOver = (): boolean => {
+    try {
+      write(() => touch.run());
+    } catch {
+      return false;
+    }
+    return true;
+  };
+
   return {
     id: (database.query('SELECT id FROM journal').get() as { id: string }).id,
     append(packs) {
       const added = packs.reduce((sum, pack) => sum + pack.length, 0);
       if (bytes() + added > bytesMax) throw new JournalFull();
-      insertAll.immediate(packs);
+      write(() => insertAll.immediate(packs));
     },
     read(position, limits) {
       const entries: Entry[] = [];
@@ -90,18 +123,21 @@ export function openJournalFile(
       // Nobody waits for its durability, so that it costs no fsync.
       database.run('PRAGMA synchronous = NORMAL');
       try {
-        removeAll.immediate(seqs);
-        if (number('freelist_count') > FREE_PAGES_KEPT) {
-          database.run(`PRAGMA incremental_vacuum(${FREE_PAGES_RETURNED})`);
-        }
+        write(() => {
+          removeAll.immediate(seqs);
+          if (number('freelist_count') > FREE_PAGES_KEPT)
+            database.run(`PRAGMA incremental_vacuum(${FREE_PAGES_RETURNED})`);
+        });
       } finally {
         database.run('PRAGMA synchronous = FULL');
       }
     },
     figures() {
+      const isFaulty = fault !== undefined && !isOver();
       const { first, last } = ends.get() ?? { first: null, last: null };
       // Packs leave in order, but for a few that were released.
-      return { packs: first === null || last === null ? 0 : last - first + 1, bytes: bytes() };
+      const packs = first === null || last === null ? 0 : last - first + 1;
+      return { packs, bytes: bytes(), fault: isFaulty ? fault : undefined };
     },
     close: () => database.close(),
   };

@@ -1,6 +1,6 @@
 // What the journal's thread is asked and answers.
 
-import type { Entry } from './journal-file.ts';
+import type { Entry, JournalFigures } from './journal-file.ts';
 
 export type Question =
   | { id: number; kind: 'append'; pack: Uint8Array }
@@ -10,7 +10,7 @@ export type Question =
   | { id: number; kind: 'close' };
 
 export type Answer =
-  | { ids: readonly number[]; ok: true; value?: Entry[] | { packs: number; bytes: number } }
+  | { ids: readonly number[]; ok: true; value?: Entry[] | JournalFigures }
   | { ids: readonly number[]; ok: false; full: boolean; reason: string };
 
 /** Told once, first. */
