@@ -175,4 +175,12 @@ export const infra: readonly Planted[] = [
     replacement: '',
     test: 'test/acceptance/documents.test.ts',
   },
+  {
+    mistake: 'a migration asks for what the version before does not give',
+    file: 'src/infra/postgres/migrations/0013-chat-leases.sql',
+    text: " DEFAULT 'infinity',",
+    replacement: ',',
+    test: 'test/postgres/expanding.test.ts',
+    name: 'a migration that takes away',
+  },
 ];
