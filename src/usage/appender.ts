@@ -11,6 +11,9 @@ export type Appender = {
   append(rows: readonly Buffer[]): Promise<void>;
 };
 
+/** How appending goes. `refusedAtMs`: of the last one that the buffer did not take, monotonic; undefined once it takes one. */
+export type AppendFigures = { refusedAtMs: number | undefined };
+
 /** Rows on their way, of one request or of several. */
 type Shared = { rows: Buffer[]; bytes: number; done: PromiseWithResolvers<void> };
 
@@ -18,7 +21,8 @@ type Shared = { rows: Buffer[]; bytes: number; done: PromiseWithResolvers<void> 
 export function createAppender(
   buffer: Pick<EventBuffer, 'append'>,
   waitingBytesMax: number = WAITING_BYTES_MAX,
-): Appender {
+): Appender & { figures: AppendFigures } {
+  const figures: AppendFigures = { refusedAtMs: undefined };
   const waiting: Shared[] = [];
   let running = 0;
   let waitingBytes = 0;
@@ -45,11 +49,13 @@ export function createAppender(
   const appendShared = async ({ rows, done }: Shared): Promise<void> => {
     try {
       await buffer.append(toPack(rows));
+      figures.refusedAtMs = undefined;
       done.resolve();
     } catch (error) {
       done.reject(error);
       if (!(error instanceof ServiceError) || error.kind !== 'unavailable') return;
-      // Whoever waits behind it would wait as long again, for the same answer.
+      figures.refusedAtMs = performance.now();
+      // What waits behind it would wait as long again, for the same answer.
       for (const each of waiting.splice(0)) {
         waitingBytes -= each.bytes;
         each.done.reject(error);
@@ -70,6 +76,7 @@ export function createAppender(
   };
 
   return {
+    figures,
     async append(rows) {
       if (waitingBytes > waitingBytesMax) throw unavailable('More usage events wait than can be taken now');
       await Promise.all(new Set(rows.map(add)));

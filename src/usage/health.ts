@@ -3,8 +3,9 @@
 import type { Job } from '../core/lifecycle.ts';
 import type { ReadinessCheck } from '../http/health.ts';
 import type { Figure } from '../http/metrics.ts';
+import type { AppendFigures } from './appender.ts';
 import type { BufferFigures, EventBuffer } from './buffer/event-buffer.ts';
-import { FIGURES_INTERVAL_MS, SPOOL_BYTES_MAX } from './limits.ts';
+import { FIGURES_INTERVAL_MS, REFUSAL_TOLD_MS, SPOOL_BYTES_MAX } from './limits.ts';
 import type { RecordFigures } from './record.ts';
 import type { SinkFigures } from './sink.ts';
 import type { Spool } from './spool.ts';
@@ -14,11 +15,12 @@ const NEARLY_FULL = 0.8;
 
 export function createUsageHealth(parts: {
   buffer: Pick<EventBuffer, 'figures' | 'durability'>;
+  appending: AppendFigures;
   sink: SinkFigures;
   recording: RecordFigures;
   spool: Pick<Spool, 'waitingBytes'>;
 }): { check: ReadinessCheck; figures: Figure[]; job: Job } {
-  const { buffer, sink, recording, spool } = parts;
+  const { buffer, appending, sink, recording, spool } = parts;
   let latest: BufferFigures = { packs: 0, bytes: 0, bytesMax: 0 };
   let timer: ReturnType<typeof setInterval> | undefined;
   const update = async (): Promise<BufferFigures> => {
@@ -41,6 +43,15 @@ export function createUsageHealth(parts: {
       if (fault !== undefined) {
         const detail = `usage events can't be written: the disk of DATA_DIR/events ${fault}`;
         return { state: 'degraded', detail, ...figures };
+      }
+      const { refusedAtMs } = appending;
+      if (refusedAtMs !== undefined && performance.now() - refusedAtMs < REFUSAL_TOLD_MS) {
+        return {
+          state: 'degraded',
+          detail:
+            'the buffer is there, and does not take usage events: see its log, and whether its disk is full',
+          ...figures,
+        };
       }
       if (!durability.synced) return { state: 'degraded', detail: durability.warning, ...figures };
       if (recording.failing) {

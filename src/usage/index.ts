@@ -73,7 +73,10 @@ export function createUsage(deps: UsageDeps): {
     deadLetters: letters,
     log,
   });
-  const health = createUsageHealth({ buffer, sink: sink.figures, recording: recording.figures, spool });
+  const health = createUsageHealth({
+    ...{ buffer, spool, appending: appender.figures, sink: sink.figures },
+    recording: recording.figures,
+  });
   const settled = createStorageBarrier(sql);
 
   const { retentionDays } = settings;

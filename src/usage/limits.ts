@@ -66,5 +66,7 @@ export const REPLAY_MAX = 1000;
 
 export const DAY_MS = 86_400_000;
 export const RETENTION_INTERVAL_MS = 600_000;
+/** For how long /readyz tells that the buffer refused an event, where none has been sent since. */
+export const REFUSAL_TOLD_MS = 10_000;
 /** How old the figures of /metrics may be. */
 export const FIGURES_INTERVAL_MS = 2000;

@@ -56,6 +56,8 @@ export type NatsServerOptions = {
   jetstream?: boolean;
   monitored?: boolean;
   credentials?: { user: string; password: string };
+  /** Where it keeps its data; default: a folder of its own. */
+  store?: string;
   /** More of its configuration. */
   configuration?: string;
 };
@@ -66,11 +68,11 @@ export async function startNats(options: NatsServerOptions = {}): Promise<NatsSe
   const folder = mkdtempSync(join(tmpdir(), 'atrium-nats-'));
   const [port, monitorPort] = [freePort(), freePort()];
   const sync = options.syncs === false ? '' : ', sync_interval: always';
-  const { credentials, configuration = '' } = options;
+  const { credentials, configuration = '', store = join(folder, 'store') } = options;
   const lines = [
     `listen: 127.0.0.1:${port}`,
     ...(options.monitored === false ? [] : [`http: 127.0.0.1:${monitorPort}`]),
-    ...(options.jetstream === false ? [] : [`jetstream { store_dir: "${folder}/store"${sync} }`]),
+    ...(options.jetstream === false ? [] : [`jetstream { store_dir: "${store}"${sync} }`]),
     configuration,
   ];
   writeFileSync(join(folder, 'nats.conf'), lines.join('\n'));

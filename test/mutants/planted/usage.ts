@@ -225,4 +225,11 @@ export const usage: readonly Planted[] = [
     test: 'test/usage/journal-file.test.ts',
     name: 'is told of until it takes a write again',
   },
+  {
+    mistake: 'a message queue that takes no events counts as ready',
+    file: 'src/usage/appender.ts',
+    text: '      figures.refusedAtMs = performance.now();\n',
+    replacement: '',
+    test: 'test/faults/full-message-queue.test.ts',
+  },
 ];
