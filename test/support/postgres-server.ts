@@ -17,13 +17,12 @@ export type PostgresUnderTest = {
   stop(): Promise<void>;
 };
 
-export async function startPostgresServer(): Promise<PostgresUnderTest> {
-  const directory = mkdtempSync(join(tmpdir(), 'atrium-postgres-'));
+/** In a folder of its own, or in `directory`, which may have a cluster already; either is removed with it. */
+export async function startPostgresServer(options: { directory?: string } = {}): Promise<PostgresUnderTest> {
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'atrium-postgres-'));
   let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog });
   const { url } = server;
-  const signal = (name: NodeJS.Signals): void => {
-    for (const pid of processesOf(directory)) signalProcess(pid, name);
-  };
+  const signal = (name: NodeJS.Signals): void => signalPostgres(directory, name);
   return {
     url,
     pause: () => signal('SIGSTOP'),
@@ -40,6 +39,11 @@ export async function startPostgresServer(): Promise<PostgresUnderTest> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Reaches every process of the server that runs in the directory. */
+export function signalPostgres(directory: string, name: NodeJS.Signals): void {
+  for (const pid of processesOf(directory)) signalProcess(pid, name);
 }
 
 /** Those that have ended by themselves meanwhile are none of our concern. */

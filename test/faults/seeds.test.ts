@@ -1,0 +1,31 @@
+// The service under faults, by seeds: the first few here, as many as you like by `bun run faults`.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runSeeds } from './seeds/main.ts';
+import { planOf } from './seeds/plan.ts';
+import { renderReport } from './seeds/report.ts';
+
+setDefaultTimeout(400_000);
+
+const SEEDS = { from: 1, to: 12, jobs: 3, quiet: true };
+
+test('a seed is one plan', () => {
+  const available = { nats: true, minio: true, versitygw: true, disk: true, clock: true };
+  for (let seed = 1; seed <= 50; seed++) expect(planOf(seed, available)).toEqual(planOf(seed, available));
+  const plans = Array.from({ length: 500 }, (_, index) => planOf(index, available));
+  const kinds = new Set(plans.flatMap(({ faults }) => faults.map(({ kind, target }) => `${kind} ${target}`)));
+  // Nothing that can be struck is left out by chance.
+  expect(kinds.size).toBeGreaterThanOrEqual(47);
+});
+
+test(`nothing that was acknowledged is lost or doubled under the faults of ${SEEDS.to} seeds`, async () => {
+  const report = await runSeeds(SEEDS, join(tmpdir(), 'atrium-faults-failures'));
+  if (report.violated.length > 0) console.error(renderReport(report));
+  expect(report.violated).toEqual([]);
+  expect(report.seeds).toBe(SEEDS.to);
+  // Under faults the service is not away all the time.
+  for (const kind of ['documents', 'events', 'reader', 'models', 'chat', 'keys'])
+    expect(report.acknowledged.get(kind) ?? 0).toBeGreaterThan(SEEDS.to * 5);
+});

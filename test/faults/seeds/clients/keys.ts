@@ -1,0 +1,94 @@
+// An administrator who adds people, makes keys and revokes them: a revoked key opens nothing, and each person is one event.
+
+import { bodyOf } from '../../../acceptance/support/caller.ts';
+import type { Client, Desk } from '../client.ts';
+
+type Key = { id: string; key: string; revoked: boolean | 'perhaps' };
+type Page = { items: { email: string }[]; next_cursor: string | null };
+
+export async function createKeysClient(desk: Desk): Promise<Client> {
+  const { random, call, workspace, adminKey, violate } = desk;
+  const root = `/admin/api/workspaces/${workspace}`;
+  const domain = `d${random.below(1e9)}.example.com`;
+  const keys: Key[] = [];
+  const people = new Set<string>();
+  let count = 0;
+
+  const use = ({ key }: Key) => call('GET', '/v1/models', { headers: { authorization: `Bearer ${key}` } });
+  const make = async (): Promise<void> => {
+    const email = `k${count++}@${domain}`;
+    const json = { name: 'load', scopes: ['models'], user_email: email };
+    const answer = await desk.attempt([201], () => call('POST', `${root}/keys`, { key: adminKey, json }));
+    if (answer === undefined) return;
+    people.add(email);
+    keys.push({ ...(JSON.parse(answer.text) as { id: string; key: string }), revoked: false });
+  };
+  const revoke = async (key: Key): Promise<void> => {
+    const expected = key.revoked === 'perhaps' ? [204, 404] : [204];
+    const answer = await desk.attempt(expected, () =>
+      call('DELETE', `${root}/keys/${key.id}`, { key: adminKey }),
+    );
+    key.revoked = answer !== undefined || 'perhaps';
+  };
+  const add = async (): Promise<void> => {
+    const email = `p${count++}@${domain}`;
+    const answer = await desk.attempt([201], () =>
+      call('POST', `${root}/users`, { key: adminKey, json: { email } }),
+    );
+    if (answer !== undefined) people.add(email);
+  };
+  const step = async (): Promise<void> => {
+    const alive = random.pick(keys.filter(({ revoked }) => revoked !== true));
+    if (alive === undefined || random.chance(0.3)) return random.chance(0.5) ? make() : add();
+    if (random.chance(0.4)) return revoke(alive);
+    await desk.attempt(alive.revoked === false ? [200] : [200, 401], () => use(alive));
+  };
+  const listed = async (): Promise<string[]> => {
+    const emails: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query: Record<string, string | number> = { limit: 100, ...(cursor === '' ? {} : { cursor }) };
+      const page: Page = bodyOf(await call('GET', `${root}/users`, { key: adminKey, query }), 200);
+      emails.push(...page.items.map(({ email }) => email));
+      cursor = page.next_cursor;
+    }
+    return emails.filter((email) => email.endsWith(domain));
+  };
+  return {
+    async work() {
+      while (!desk.isOver()) {
+        await step();
+        await desk.pause();
+      }
+    },
+    settle: async () => undefined,
+    async check({ events }) {
+      const problems: string[] = [];
+      for (const key of keys) {
+        // Several times: one process may know what another does not.
+        for (let attempt = 0; attempt < desk.parts.processes; attempt++) {
+          const { status } = await use(key);
+          if (key.revoked === true && status !== 401)
+            violate('a revoked key opens nothing', `${key.id}: ${status}`);
+          if (key.revoked === false && status !== 200)
+            problems.push(`a key that was made is good: ${status}`);
+        }
+      }
+      const users = await listed();
+      const missing = [...people].filter((email) => !users.includes(email));
+      if (missing.length > 0) problems.push(`a person who was added is there: ${missing}`);
+      const created = events.filter(
+        ({ type, subject }) => type === 'auth.user.create' && subject.endsWith(domain),
+      );
+      const found = created.map(({ subject }) => subject).toSorted();
+      if (!Bun.deepEquals(found, users.toSorted()))
+        problems.push(`each person is one event: ${differences(found, users)}`);
+      return problems;
+    },
+  };
+}
+
+const differences = (found: readonly string[], expected: readonly string[]): string => {
+  const without = expected.filter((each) => !found.includes(each));
+  const more = found.filter((each, index) => !expected.includes(each) || found.indexOf(each) !== index);
+  return `${found.length} of ${expected.length}, without ${without}; more than once or of nobody: ${more}`;
+};

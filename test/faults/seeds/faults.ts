@@ -1,0 +1,165 @@
+// The kinds of faults, each with what it can strike and how it is undone. They know the parts, and nothing of clients.
+
+import type { Direction } from '../../support/tcp-proxy.ts';
+import type { Part, Site } from './parts.ts';
+import type { PlannedFault, PlannedParts } from './planned.ts';
+
+/** Ends the fault. */
+type Undo = () => void | Promise<void>;
+
+type Fault = {
+  /** How many lots it has. */
+  weight: number;
+  forMs: { from: number; to: number };
+  targets(parts: PlannedParts): string[];
+  /** Resolves once the fault is there; its `undo` is called after the planned time, or when all is to be well again. */
+  inject(site: Site, fault: PlannedFault): Undo | Promise<Undo>;
+};
+
+/** Processes that are no children of the service's owner. */
+const partsOf = ({ buffer, store }: PlannedParts): string[] => [
+  'database',
+  ...(buffer === 'nats' ? ['nats'] : []),
+  ...(store === 'embedded' ? [] : ['store']),
+];
+/** Reached over a proxy. */
+const linksOf = (parts: PlannedParts): string[] =>
+  partsOf(parts).filter((name) => name !== 'database' || parts.database === 'server');
+const directed = (parts: PlannedParts): string[] =>
+  linksOf(parts).flatMap((name) => [name, `${name} up`, `${name} down`]);
+const oneOfSeveral = ({ processes }: PlannedParts): string[] => (processes > 1 ? ['process'] : []);
+
+const partOf = ({ parts }: Site, { target }: PlannedFault): Part => {
+  const part = parts[target as keyof Site['parts']];
+  if (part === undefined) throw new Error(`there is no ${target}`);
+  return part;
+};
+const linkOf = ({ links }: Site, { target }: PlannedFault) => {
+  const [name = '', direction] = target.split(' ') as [string, Direction | undefined];
+  const proxy = links[name as keyof Site['links']];
+  if (proxy === undefined) throw new Error(`there is no link to ${name}`);
+  return { proxy, direction };
+};
+
+/** What the answer is lost to: anything that may change something, or the commit itself. */
+const LOST_REQUESTS: Record<string, readonly RegExp[]> = {
+  database: [/commit/i, /insert|update|delete|chat_/i],
+  nats: [/^PUB|\bPUB\b|HPUB/, /\bREQ|\$JS\.API|ACK/],
+  store: [/^(PUT|POST|DELETE)/, /^x-amz-copy-source:/im],
+};
+
+export const FAULTS = {
+  kill: {
+    weight: 6,
+    forMs: { from: 0, to: 500 },
+    targets: (parts) => ['service', 'service', 'group', ...oneOfSeveral(parts), ...partsOf(parts)],
+    async inject(site, fault) {
+      const part = partOf(site, fault);
+      await part.kill();
+      return part.start;
+    },
+  },
+  end: {
+    weight: 2,
+    forMs: { from: 0, to: 300 },
+    targets: () => ['service'],
+    async inject({ parts }) {
+      await parts.service.end();
+      return parts.service.start;
+    },
+  },
+  pause: {
+    weight: 4,
+    forMs: { from: 50, to: 1500 },
+    targets: (parts) => ['service', ...oneOfSeveral(parts), ...partsOf(parts)],
+    inject(site, fault) {
+      const resume = partOf(site, fault).pause();
+      return resume;
+    },
+  },
+  cut: {
+    weight: 3,
+    forMs: { from: 20, to: 1200 },
+    targets: directed,
+    inject(site, fault) {
+      const { proxy, direction } = linkOf(site, fault);
+      proxy.cut(direction);
+      return proxy.heal;
+    },
+  },
+  stall: {
+    weight: 3,
+    forMs: { from: 100, to: 2000 },
+    targets: directed,
+    inject(site, fault) {
+      const { proxy, direction } = linkOf(site, fault);
+      proxy.stall(direction);
+      return proxy.heal;
+    },
+  },
+  delay: {
+    weight: 2,
+    forMs: { from: 300, to: 1500 },
+    targets: directed,
+    inject(site, fault) {
+      const { proxy, direction } = linkOf(site, fault);
+      proxy.delay(Math.round(10 + fault.chance * 150), direction);
+      return proxy.heal;
+    },
+  },
+  reset: {
+    weight: 3,
+    forMs: { from: 0, to: 0 },
+    targets: linksOf,
+    inject(site, fault) {
+      linkOf(site, fault).proxy.reset();
+      return () => undefined;
+    },
+  },
+  'lose an answer of': {
+    weight: 5,
+    forMs: { from: 300, to: 1000 },
+    targets: linksOf,
+    inject(site, fault) {
+      const { proxy } = linkOf(site, fault);
+      const requests = LOST_REQUESTS[fault.target] ?? [];
+      const lost = proxy.loseNextAnswer(requests[Math.floor(fault.chance * requests.length)]);
+      void lost.then(() => site.note(`answer of the ${fault.target} lost`));
+      return () => undefined;
+    },
+  },
+  fill: {
+    weight: 6,
+    forMs: { from: 100, to: 1500 },
+    targets: ({ smallDisk }) => (smallDisk ? ['disk'] : []),
+    inject({ disk }) {
+      disk?.fill();
+      return () => disk?.free();
+    },
+  },
+  step: {
+    weight: 6,
+    forMs: { from: 100, to: 2000 },
+    targets: ({ steppedClock }) => (steppedClock ? ['clock'] : []),
+    inject(site, { chance }) {
+      // Up to a minute: servers with clocks of their own refuse signatures that are further from theirs.
+      site.setClock(Math.round((chance - 0.5) * 120));
+      return () => site.setClock(0);
+    },
+  },
+} satisfies Record<string, Fault>;
+
+export type FaultKind = keyof typeof FAULTS;
+
+/** Lets each fault strike at its time and undoes it after its own; returns when all are over. */
+export async function strike(site: Site, faults: readonly PlannedFault<FaultKind>[]): Promise<void> {
+  await Promise.all(
+    faults.map(async (fault) => {
+      await Bun.sleep(fault.atMs);
+      const undo = await FAULTS[fault.kind].inject(site, fault);
+      site.note(`${fault.kind} ${fault.target}`);
+      await Bun.sleep(fault.forMs);
+      await undo();
+    }),
+  );
+}

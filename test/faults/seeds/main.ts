@@ -1,0 +1,109 @@
+// `bun run faults`: the service under faults, by seeds.
+//
+//   --seed N              one seed, with its plan
+//   --seed N --minutes M  that one and those after it, until the time is over
+//   --seeds A..B          all of these
+//   --jobs J              so many at a time (3)
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startMockUpstream } from '../../support/mock-upstream.ts';
+import { PRICE } from './clients/models.ts';
+import { findAvailable, makeTemplate } from './parts.ts';
+import { planOf, renderPlan } from './plan.ts';
+import { addOutcome, emptyReport, type Report, renderReport } from './report.ts';
+import { type Outcome, runSeed } from './run-seed.ts';
+
+export type Seeds = { from: number; to: number; jobs: number; untilMs?: number; quiet?: boolean };
+
+/**
+ * Runs the seeds in a folder of their own, in memory where there is such a file system: that a disk keeps what it was given is
+ * another test's concern. What a violation leaves to read is in `failures`.
+ */
+export async function runSeeds(seeds: Seeds, failures: string): Promise<Report> {
+  const home = process.env['TMPDIR'];
+  const folder = mkdtempSync(
+    join(
+      await Bun.file('/dev/shm')
+        .stat()
+        .then(() => '/dev/shm', tmpdir),
+      'atrium-faults-',
+    ),
+  );
+  process.env['TMPDIR'] = folder;
+  const mock = await startMockUpstream();
+  try {
+    const target = (model: string) => ({ targets: [{ upstream: 'mock', model }], price: PRICE });
+    const modelsFile = join(folder, 'models.json');
+    const file = {
+      upstreams: { mock: { base_url: `${mock.url}/v1` } },
+      models: { whole: target('fast'), streamed: target('fast-20') },
+      defaults: { chat: 'whole' },
+    };
+    writeFileSync(modelsFile, JSON.stringify(file));
+    const available = findAvailable();
+    const surroundings = { template: await makeTemplate(folder), modelsFile, available };
+    const report = emptyReport();
+    let next = seeds.from;
+    const work = async (): Promise<void> => {
+      while (next <= seeds.to && performance.now() < (seeds.untilMs ?? Number.POSITIVE_INFINITY)) {
+        const seed = next++;
+        if (seeds.from === seeds.to && !seeds.quiet) console.log(renderPlan(planOf(seed, available)));
+        const outcome = await runSeed(seed, surroundings);
+        addOutcome(report, outcome);
+        tell(outcome, { failures, quiet: seeds.quiet ?? false });
+      }
+    };
+    await Promise.all(Array.from({ length: seeds.jobs }, work));
+    return report;
+  } finally {
+    await mock.stop();
+    rmSync(folder, { recursive: true, force: true });
+    if (home === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = home;
+  }
+}
+
+function tell(
+  { plan, violations, output, elapsedMs, phases }: Outcome,
+  options: { failures: string; quiet: boolean },
+): void {
+  const seconds = (elapsedMs / 1000).toFixed(1);
+  if (violations.size === 0) {
+    const times = Object.entries(phases).map(([phase, ms]) => `${phase} ${(ms / 1000).toFixed(1)}`);
+    if (!options.quiet) console.log(`seed ${plan.seed}: ${seconds} s (${times.join(', ')})`);
+    return;
+  }
+  const text = [...violations]
+    .map(([invariant, details]) => `  ${invariant}\n    ${details.join('\n    ')}`)
+    .join('\n');
+  console.log(`${renderPlan(plan)}\nVIOLATED after ${seconds} s:\n${text}`);
+  mkdirSync(options.failures, { recursive: true });
+  writeFileSync(join(options.failures, `seed-${plan.seed}.log`), `${renderPlan(plan)}\n${text}\n\n${output}`);
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      seed: { type: 'string' },
+      seeds: { type: 'string' },
+      minutes: { type: 'string' },
+      jobs: { type: 'string', default: '3' },
+    },
+  });
+  const [from = 1, to = from] = (values.seeds ?? values.seed ?? '1..100').split('..').map(Number);
+  const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
+  const report = await runSeeds(
+    {
+      from,
+      to: minutes === undefined ? to : Number.MAX_SAFE_INTEGER,
+      jobs: Number(values.jobs),
+      ...(minutes === undefined ? {} : { untilMs: performance.now() + minutes * 60_000 }),
+    },
+    join(tmpdir(), 'atrium-faults-failures'),
+  );
+  console.log(renderReport(report));
+  process.exit(report.violated.length === 0 ? 0 : 1);
+}

@@ -1,0 +1,373 @@
+// The parts of one seed: the service with what it stands on, all of it in a folder of its own, made from a template. Each can be
+// killed, paused and started again, and everything between the service and its servers passes a proxy.
+
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, eventually, freePort, startChild } from '../../support/child.ts';
+import { missingNats, startNats } from '../../support/nats-server.ts';
+import { missingStore, startRealStore } from '../../support/object-stores.ts';
+import { signalPostgres, startPostgresServer } from '../../support/postgres-server.ts';
+import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../../support/service.ts';
+import { mountDisk, type SmallDisk } from '../../support/small-disk.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { type BucketAccess, configuredBucket, embeddedBucket } from '../support/bucket.ts';
+import type { Available, PlannedParts } from './planned.ts';
+
+/** Age at which uploads that were not confirmed are swept, and so the longest time until the bucket is tidy. */
+export const RETENTION_SECONDS = 3;
+const SHUTDOWN_MS = 8000;
+const READY_MS = 40_000;
+
+export type Part = {
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Lets it run again, if it does not. */
+  start(): Promise<void>;
+  /** It hangs, until what is returned is called. */
+  pause(): () => void;
+};
+
+export type Site = {
+  url: string;
+  dataDir: string;
+  parts: { service: ServicePart; group: Part; process: Part; database: Part; nats?: Part; store?: Part };
+  links: { database?: TcpProxy; nats?: TcpProxy; store?: TcpProxy };
+  disk: SmallDisk | undefined;
+  /** Seconds that the service's clock is ahead; nothing where it has the machine's own. */
+  setClock(seconds: number): void;
+  bucket(): BucketAccess;
+  /** Counts that something has struck. */
+  note(what: string): void;
+  struck: Map<string, number>;
+  stop(): Promise<void>;
+};
+
+const MAIN = join(import.meta.dir, '../../../src/main.ts');
+/** Debian's `libfaketime`: with its library loaded, a process is told another time. */
+const FAKETIME = [...new Bun.Glob('/usr/lib/*/faketime/libfaketimeMT.so.1').scanSync('/')][0];
+
+/** What this machine has; CI requires all but the disk, which only root may mount. */
+export function findAvailable(): Available {
+  if (FAKETIME === undefined && process.env['REQUIRE_SERVERS'] === '1')
+    throw new Error('libfaketime is required, but not installed: apt-get install libfaketime');
+  const disk = mountDisk('1m');
+  disk?.remove();
+  return {
+    nats: missingNats() === undefined,
+    minio: missingStore('minio') === undefined,
+    versitygw: missingStore('versitygw') === undefined,
+    disk: disk !== undefined,
+    clock: FAKETIME !== undefined,
+  };
+}
+
+/** A data folder with the schema, the bootstrap's workspace and an empty bucket, of a service that has ended. */
+export async function makeTemplate(folder: string): Promise<string> {
+  const dataDir = join(folder, 'template');
+  mkdirSync(dataDir, { mode: 0o700 });
+  const service = await startService({ dataDir });
+  await service.child.stop();
+  return dataDir;
+}
+
+const copyFolder = (from: string, to: string): void => {
+  const copied = Bun.spawnSync(['cp', '-a', from, to]);
+  if (!copied.success) throw new Error(`cp: ${copied.stderr}`);
+};
+
+type Options = { template: string; modelsFile: string };
+
+export async function startSite(planned: PlannedParts, { template, modelsFile }: Options): Promise<Site> {
+  await using begun = new AsyncDisposableStack();
+  const disk = planned.smallDisk ? mountDisk('400m') : undefined;
+  const root = disk?.path ?? mkdtempSync(join(tmpdir(), 'site-'));
+  begun.defer(() => (disk === undefined ? rmSync(root, { recursive: true, force: true }) : disk.remove()));
+  const dataDir = join(root, 'data');
+  copyFolder(template, dataDir);
+  const struck = new Map<string, number>();
+  const links: Site['links'] = {};
+  const linkTo = async (name: keyof Site['links'], target: string): Promise<string> => {
+    const proxy = begun.use(await startTcpProxy(target));
+    links[name] = proxy;
+    return proxy.url;
+  };
+  const port = freePort();
+  const environment: Record<string, string> = {
+    PORT: `${port}`,
+    DATA_DIR: dataDir,
+    PROCESSES: `${planned.processes}`,
+    ...(planned.store === 'embedded' ? { OBJECT_STORE_PORT: `${freePort()}` } : {}),
+    BOOTSTRAP_WORKSPACE: WORKSPACE,
+    BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
+    NODE_ENV: 'production',
+    LOG_FORMAT: 'json',
+    COMPUTE_THREADS: '1',
+    UPLOAD_RETENTION_SECONDS: `${RETENTION_SECONDS}`,
+    SWEEP_INTERVAL_SECONDS: '1',
+    SHUTDOWN_TIMEOUT_MS: `${SHUTDOWN_MS}`,
+    MODELS_CONFIG: modelsFile,
+  };
+  const parts: Omit<Site['parts'], 'service' | 'group' | 'process'> = { database: embeddedDatabase(dataDir) };
+  if (planned.database === 'server') {
+    const directory = mkdtempSync(join(tmpdir(), 'database-'));
+    begun.defer(() => rmSync(directory, { recursive: true, force: true }));
+    copyFolder(join(dataDir, 'postgres'), join(directory, 'postgres'));
+    rmSync(join(dataDir, 'postgres'), { recursive: true });
+    const server = await startPostgresServer({ directory: join(directory, 'postgres') });
+    begun.defer(server.stop);
+    parts.database = restartable(server);
+    environment['DATABASE_URL'] = await linkTo('database', server.url);
+  }
+  if (planned.buffer === 'nats') {
+    const nats = begun.use(await startNats());
+    parts.nats = restartable(nats);
+    environment['NATS_URL'] = await linkTo('nats', nats.url);
+    environment['NATS_MONITOR_URL'] = nats.monitorUrl;
+  }
+  let bucket = () => embeddedBucket(dataDir);
+  if (planned.store !== 'embedded') {
+    const store = await startRealStore(planned.store);
+    begun.defer(store.stop);
+    parts.store = restartable(store);
+    const reached = { ...store.environment };
+    bucket = () => configuredBucket(store.environment);
+    reached['S3_ENDPOINT'] = new URL(await linkTo('store', store.environment['S3_ENDPOINT'] ?? '')).origin;
+    Object.assign(environment, reached);
+  }
+  // Apart from what may be full.
+  const clockFolder = mkdtempSync(join(tmpdir(), 'clock-'));
+  begun.defer(() => rmSync(clockFolder, { recursive: true, force: true }));
+  const clock = join(clockFolder, 'ahead');
+  const setClock = (seconds: number): void => {
+    // Renamed into place, so that nobody reads half of it.
+    writeFileSync(`${clock}.new`, `${seconds < 0 ? '' : '+'}${seconds}`);
+    renameSync(`${clock}.new`, clock);
+  };
+  if (planned.steppedClock) {
+    setClock(0);
+    Object.assign(environment, {
+      LD_PRELOAD: FAKETIME ?? '',
+      FAKETIME_TIMESTAMP_FILE: clock,
+      FAKETIME_CACHE_DURATION: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      NO_FAKE_STAT: '1',
+    });
+  }
+  const service = createService(environment);
+  begun.defer(service.abandon);
+  await service.start();
+  const kept = begun.move();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    dataDir,
+    parts: { ...parts, service, group: service.group, process: service.process },
+    links,
+    disk,
+    setClock,
+    bucket,
+    struck,
+    note: (what) => void struck.set(what, (struck.get(what) ?? 0) + 1),
+    stop: () => kept.disposeAsync(),
+  };
+}
+
+/** A server that is killed once, however many faults strike it, and started once. */
+function restartable(server: {
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  pause(): void;
+  resume(): void;
+}): Part {
+  let running = true;
+  let last: Promise<void> = Promise.resolve();
+  const next = (work: () => Promise<void>): Promise<void> => {
+    last = last.then(work);
+    return last;
+  };
+  return {
+    kill: () =>
+      next(async () => {
+        if (running) await server.kill();
+        running = false;
+      }),
+    start: () =>
+      next(async () => {
+        if (!running) await server.start();
+        running = true;
+      }),
+    pause() {
+      if (running) server.pause();
+      return () => {
+        if (running) server.resume();
+      };
+    },
+  };
+}
+
+/** The service starts it again by itself. */
+function embeddedDatabase(dataDir: string): Part {
+  const directory = join(dataDir, 'postgres');
+  const signal = (name: NodeJS.Signals): void => {
+    try {
+      signalPostgres(directory, name);
+    } catch (error) {
+      // Between its end and its next start there is none.
+      if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    }
+  };
+  return {
+    kill: async () => signal('SIGKILL'),
+    start: async () => undefined,
+    pause() {
+      signal('SIGSTOP');
+      return () => signal('SIGCONT');
+    },
+  };
+}
+
+export type ServicePart = Part & {
+  /** SIGTERM; resolves with the exit code. */
+  end(): Promise<number | undefined>;
+  /** All of it at once, like a machine that stops; the embedded database as well. */
+  group: Part;
+  /** One process of several. */
+  process: Part;
+  /** What every start has written. */
+  output(): string;
+  /** The last words of processes that nobody had killed and that ended after they had served. */
+  endedByItself: string[];
+  abandon(): Promise<void>;
+};
+
+function createService(environment: Record<string, string>): ServicePart {
+  let child: Child | undefined;
+  let earlier = '';
+  let wanted = false;
+  let starting: Promise<void> | undefined;
+  const endedByItself: string[] = [];
+
+  /** As a service manager does it: again, until it serves or is not wanted any more. */
+  const launch = async (): Promise<void> => {
+    const until = performance.now() + READY_MS;
+    while (wanted) {
+      if (performance.now() > until) throw new Error(`the service does not start: ${earlier.slice(-1500)}`);
+      const started = startChild([process.execPath, MAIN], { detached: true, environment });
+      child = started;
+      let exited = false;
+      void started.exited.then((code) => {
+        exited = true;
+        earlier += started.output();
+        if (!wanted || child !== started) return;
+        child = undefined;
+        if (hasServed(started)) {
+          endedByItself.push(`code ${code}: ${started.output().slice(-1500)}`);
+          void begin().catch((error: Error) => endedByItself.push(error.message));
+        }
+      });
+      await eventually('the service to serve', () => exited || hasServed(started), READY_MS);
+      if (!exited) return;
+      await Bun.sleep(200);
+    }
+  };
+  const begin = (): Promise<void> => {
+    starting ??= launch().finally(() => {
+      starting = undefined;
+    });
+    return starting;
+  };
+  const gone = async (how: (running: Child) => void): Promise<number | undefined> => {
+    wanted = false;
+    const running = child;
+    child = undefined;
+    if (running === undefined) return undefined;
+    how(running);
+    const code = await running.exited;
+    // What is left of the group is the next start's to end.
+    return code;
+  };
+  const killOwner = (running: Child): void => signalProcess(running.pid, 'SIGKILL');
+  const start = async (): Promise<void> => {
+    wanted = true;
+    if (child === undefined) await begin();
+  };
+  const pause = (pids: () => number[]) => (): (() => void) => {
+    const paused = pids();
+    for (const pid of paused) signalProcess(pid, 'SIGSTOP');
+    return () => {
+      for (const pid of paused) signalProcess(pid, 'SIGCONT');
+    };
+  };
+  const ownPid = (): number[] => (child === undefined ? [] : [child.pid]);
+  const onePid = (): number[] => ownPid().flatMap(childrenOf).slice(0, 1);
+  return {
+    kill: async () => void (await gone(killOwner)),
+    start,
+    pause: pause(ownPid),
+    end: () =>
+      gone((running) => {
+        signalProcess(running.pid, 'SIGCONT');
+        signalProcess(running.pid, 'SIGTERM');
+        const late = setTimeout(() => running.kill('SIGKILL'), SHUTDOWN_MS * 2);
+        void running.exited.then(() => clearTimeout(late));
+      }),
+    group: {
+      kill: async () => void (await gone((running) => running.kill('SIGKILL'))),
+      start,
+      pause: pause(ownPid),
+    },
+    process: {
+      kill: async () => onePid().forEach((pid) => void signalProcess(pid, 'SIGKILL')),
+      start: async () => undefined,
+      pause: pause(onePid),
+    },
+    output: () => earlier + (child?.output() ?? ''),
+    endedByItself,
+    abandon: async () => void (await gone((running) => running.kill('SIGKILL'))),
+  };
+}
+
+const hasServed = (child: Child): boolean => child.output().includes('listens on');
+
+/** The serving processes of an owner. */
+function childrenOf(owner: number): number[] {
+  const listed = Bun.spawnSync(['ps', '-o', 'pid=,args=', '--ppid', `${owner}`]).stdout.toString();
+  return listed
+    .split('\n')
+    .filter((line) => line.includes('main.ts'))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+/** Whoever has ended meanwhile needs no signal. */
+function signalProcess(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Command lines of what still runs with the folder as an argument or as its DATA_DIR. */
+export function survivorsOf(folder: string): string[] {
+  const read = (pid: string, name: string): string => {
+    try {
+      return readFileSync(`/proc/${pid}/${name}`, 'latin1');
+    } catch {
+      return '';
+    }
+  };
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter(
+      (pid) => read(pid, 'cmdline').includes(folder) || read(pid, 'environ').includes(`DATA_DIR=${folder}\0`),
+    )
+    .map((pid) => read(pid, 'cmdline').replaceAll('\0', ' ').slice(0, 200));
+}

@@ -1,0 +1,84 @@
+// What happens under a seed: which parts the service stands on, who works with it, and which faults strike when. Everything
+// is decided here, before anything is started, so that a seed means the same whenever it runs.
+
+import { createRandom, type Random } from '../support/random.ts';
+import { FAULTS, type FaultKind } from './faults.ts';
+import type { Available, PlannedFault, PlannedParts } from './planned.ts';
+
+export const CLIENT_KINDS = ['documents', 'events', 'reader', 'models', 'chat', 'keys'] as const;
+export type ClientKind = (typeof CLIENT_KINDS)[number];
+
+export type Plan = {
+  seed: number;
+  parts: PlannedParts;
+  clients: { kind: ClientKind; seed: number }[];
+  loadMs: number;
+  faults: PlannedFault<FaultKind>[];
+};
+
+const LOAD_MS = { from: 1500, to: 3000 };
+const FAULTS_COUNT = { from: 2, to: 6 };
+const CLIENT_COUNTS: Record<ClientKind, number> = {
+  ...{ documents: 2, events: 2, reader: 1, models: 2, chat: 2, keys: 1 },
+};
+
+export function planOf(seed: number, available: Available): Plan {
+  const random = createRandom(seed);
+  // The first values of neighbouring seeds are alike.
+  for (let skipped = 0; skipped < 8; skipped++) random.below(2);
+  const parts = planParts(random, available);
+  const clients = CLIENT_KINDS.flatMap((kind) =>
+    Array.from({ length: CLIENT_COUNTS[kind] }, () => ({ kind, seed: random.below(2 ** 31) })),
+  );
+  const loadMs = random.between(LOAD_MS);
+  const kinds = chooseKinds(random, parts);
+  const faults = Array.from({ length: random.between(FAULTS_COUNT) }, () =>
+    planFault(random, { parts, kinds, loadMs }),
+  );
+  return { seed, parts, clients, loadMs, faults: faults.sort((one, other) => one.atMs - other.atMs) };
+}
+
+function planParts(random: Random, available: Available): PlannedParts {
+  const [processes, database, nats, store, disk, clock] = Array.from({ length: 6 }, () => random.below(100));
+  const stores = (['minio', 'versitygw'] as const).filter((name) => available[name]);
+  return {
+    processes: (processes ?? 0) < 60 ? 1 : (processes ?? 0) < 85 ? 2 : 3,
+    database: (database ?? 0) < 45 ? 'embedded' : 'server',
+    buffer: available.nats && (nats ?? 0) < 30 ? 'nats' : 'journal',
+    store: (store ?? 0) < 65 ? 'embedded' : (stores[(store ?? 0) % Math.max(1, stores.length)] ?? 'embedded'),
+    smallDisk: available.disk && (disk ?? 0) < 20,
+    steppedClock: available.clock && (clock ?? 0) < 20,
+  };
+}
+
+/** Some of those that are possible: what a few kinds do to one another shows where many would hide it (swarm testing). */
+function chooseKinds(random: Random, parts: PlannedParts): FaultKind[] {
+  const possible = (Object.keys(FAULTS) as FaultKind[]).filter(
+    (kind) => FAULTS[kind].targets(parts).length > 0,
+  );
+  const chosen = possible.filter(() => random.chance(0.5));
+  return chosen.length > 0 ? chosen : possible;
+}
+
+type Frame = { parts: PlannedParts; kinds: readonly FaultKind[]; loadMs: number };
+
+function planFault(random: Random, { parts, kinds, loadMs }: Frame): PlannedFault<FaultKind> {
+  const lots = kinds.flatMap((kind) => Array.from({ length: FAULTS[kind].weight }, () => kind));
+  const kind = random.pick(lots) ?? 'kill';
+  const target = random.pick(FAULTS[kind].targets(parts)) ?? 'service';
+  const [atMs, forMs] = [random.below(loadMs), random.between(FAULTS[kind].forMs)];
+  return { kind, target, atMs, forMs, chance: random.below(1000) / 1000 };
+}
+
+/** One line for the parts, one for each fault. */
+export function renderPlan({ seed, parts, loadMs, faults }: Plan): string {
+  const { processes, database, buffer, store, smallDisk, steppedClock } = parts;
+  const more = [smallDisk ? 'a small disk' : [], steppedClock ? 'a clock that steps' : []].flat();
+  const head = [`${processes} process(es)`, `${database} database`, buffer, `${store} store`, ...more].join(
+    ', ',
+  );
+  const lines = faults.map(
+    ({ kind, target, atMs, forMs }) => `  at ${atMs} ms: ${kind} ${target}, ${forMs} ms`,
+  );
+  return [`seed ${seed}: ${head}, ${loadMs} ms of load`, ...lines].join('\n');
+}

@@ -1,0 +1,26 @@
+// What a plan says of the parts and of each fault.
+
+export type PlannedParts = {
+  processes: 1 | 2 | 3;
+  database: 'embedded' | 'server';
+  buffer: 'journal' | 'nats';
+  store: 'embedded' | 'minio' | 'versitygw';
+  /** The data folder lies on a small file system that can be filled. */
+  smallDisk: boolean;
+  /** The service's clock can be stepped; that of the database and of other servers stays. */
+  steppedClock: boolean;
+};
+
+export type PlannedFault<Kind extends string = string> = {
+  kind: Kind;
+  /** What it strikes: `service`, `database up`. */
+  target: string;
+  /** From the begin of the load. */
+  atMs: number;
+  forMs: number;
+  /** Chance for whatever the kind leaves open, from 0 to 1. */
+  chance: number;
+};
+
+/** The parts that this machine has beside the embedded ones. */
+export type Available = { nats: boolean; minio: boolean; versitygw: boolean; disk: boolean; clock: boolean };

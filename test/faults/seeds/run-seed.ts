@@ -1,0 +1,209 @@
+// One seed from begin to end, in the phases that harnesses of this kind share: set up, load under faults, heal, wait for
+// quiescence, check, end, check what is left. Clients know nothing of faults, faults nothing of clients, and what is checked is
+// only what clients were told.
+
+import { Database } from 'bun:sqlite';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { bodyOf } from '../../acceptance/support/caller.ts';
+import { createMetrics } from '../../acceptance/support/metrics.ts';
+import { eventually } from '../../support/child.ts';
+import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
+import { listKeys } from '../support/bucket.ts';
+import { createPlainCaller } from '../support/caller.ts';
+import { createRandom } from '../support/random.ts';
+import {
+  type Client,
+  createDesk,
+  type Desk,
+  type Tally,
+  type Violations,
+  violate,
+  type World,
+} from './client.ts';
+import { createChannelClient } from './clients/chat.ts';
+import { createDocumentsClient } from './clients/documents.ts';
+import { createEventsClient, createReaderClient } from './clients/events.ts';
+import { createKeysClient } from './clients/keys.ts';
+import { createModelsClient } from './clients/models.ts';
+import { strike } from './faults.ts';
+import { type Site, startSite, survivorsOf } from './parts.ts';
+import { type ClientKind, type Plan, planOf } from './plan.ts';
+import type { Available } from './planned.ts';
+
+export type Outcome = {
+  plan: Plan;
+  tally: Tally;
+  struck: Map<string, number>;
+  violations: Violations;
+  /** What the service wrote, where something was violated. */
+  output: string;
+  elapsedMs: number;
+  /** When each phase was over, in milliseconds from the begin. */
+  phases: Record<string, number>;
+};
+
+export type Surroundings = { template: string; modelsFile: string; available: Available };
+
+const CLIENTS: Record<ClientKind, (desk: Desk) => Promise<Client>> = {
+  documents: createDocumentsClient,
+  events: createEventsClient,
+  reader: createReaderClient,
+  models: createModelsClient,
+  chat: createChannelClient,
+  keys: createKeysClient,
+};
+
+const QUIESCENCE_MS = 30_000;
+const CHECKS_MS = 45_000;
+const CHECK_PAUSE_MS = 250;
+
+export async function runSeed(
+  seed: number,
+  { template, modelsFile, available }: Surroundings,
+): Promise<Outcome> {
+  const begunAt = performance.now();
+  const plan = planOf(seed, available);
+  const tally: Tally = { acknowledged: new Map(), refused: new Map() };
+  const violations: Violations = new Map();
+  let site: Site | undefined;
+  let output = '';
+  const phases: Outcome['phases'] = {};
+  const over = (phase: string): void => {
+    phases[phase] = Math.round(performance.now() - begunAt);
+  };
+  try {
+    site = await startSite(plan.parts, { template, modelsFile });
+    over('start');
+    await runPhases(site, { plan, tally, violations, over });
+  } catch (error) {
+    violate(violations, 'a seed runs to its end', error instanceof Error ? `${error.stack}` : String(error));
+  } finally {
+    if (site !== undefined && violations.size > 0) output = site.parts.service.output();
+    await site?.stop();
+  }
+  const elapsedMs = Math.round(performance.now() - begunAt);
+  return { plan, tally, struck: site?.struck ?? new Map(), violations, output, elapsedMs, phases };
+}
+
+type Run = { plan: Plan; tally: Tally; violations: Violations; over(phase: string): void };
+
+async function runPhases(site: Site, { plan, tally, violations, over }: Run): Promise<void> {
+  let loadIsOver = false;
+  const desks = plan.clients.map(({ kind, seed }) => {
+    const random = createRandom(seed);
+    const { parts } = plan;
+    return {
+      kind,
+      desk: createDesk({ url: site.url, kind, parts, random, tally, violations, isOver: () => loadIsOver }),
+    };
+  });
+  const clients = await Promise.all(desks.map(({ kind, desk }) => CLIENTS[kind](desk)));
+
+  const load = Promise.all(clients.map((client) => client.work()));
+  try {
+    await Promise.all([strike(site, plan.faults), Bun.sleep(plan.loadMs)]);
+    heal(site);
+    await Promise.all(Object.values(site.parts).map((part) => part.start()));
+  } finally {
+    loadIsOver = true;
+    await load;
+  }
+  over('load');
+
+  await becomesQuiet(site).catch((error: Error) =>
+    violate(violations, 'the service is ready again', error.message),
+  );
+  over('quiet');
+  await Promise.all(clients.map((client) => client.settle()));
+  over('settled');
+  for (const problem of await checkUntilRight(site, clients))
+    violate(violations, problem.replace(/:.*/s, ''), problem);
+  over('checked');
+  for (const last of site.parts.service.endedByItself) violate(violations, 'no process ends by itself', last);
+  await checkEnd(site, violations);
+}
+
+function heal({ links, disk, setClock }: Site): void {
+  for (const link of Object.values(links)) link.heal();
+  disk?.free();
+  setClock(0);
+}
+
+/** Every process says several times that all is well. */
+async function becomesQuiet({ url }: Site): Promise<void> {
+  const call = createPlainCaller(url, 3000);
+  let [inARow, last] = [0, ''];
+  await eventually(
+    'readiness',
+    async () => {
+      const answer = await call('GET', '/readyz', { headers: { connection: 'close' } }).catch(
+        () => undefined,
+      );
+      last = answer?.text ?? '';
+      const isReady = answer?.status === 200 && (JSON.parse(last) as { status: string }).status === 'ready';
+      inARow = isReady ? inARow + 1 : 0;
+      return inARow >= 6;
+    },
+    QUIESCENCE_MS,
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}; last: ${last}`);
+  });
+}
+
+/** What is still not right when the time is over; deletions and deliveries that are under way may take theirs. */
+async function checkUntilRight(site: Site, clients: readonly Client[]): Promise<string[]> {
+  const until = performance.now() + CHECKS_MS;
+  for (;;) {
+    const problems = await check(site, clients).catch((error: Error) => [
+      `everything can be read: ${error.stack}`,
+    ]);
+    if (problems.length === 0 || performance.now() > until) return problems;
+    await Bun.sleep(CHECK_PAUSE_MS);
+  }
+}
+
+async function check(site: Site, clients: readonly Client[]): Promise<string[]> {
+  const world = await lookAt(site);
+  const problems = (await Promise.all(clients.map((client) => client.check(world)))).flat();
+  const expected = clients.flatMap((client) => client.objects?.() ?? []).toSorted();
+  const found = await listKeys(site.bucket());
+  if (!Bun.deepEquals(found, expected)) {
+    const without = expected.filter((key) => !found.includes(key));
+    const more = found.filter((key) => !expected.includes(key));
+    problems.push(`the bucket holds what the records name: it lacks ${without}, and has ${more} beside`);
+  }
+  return problems;
+}
+
+async function lookAt({ url }: Site): Promise<World> {
+  const call = createPlainCaller(url);
+  const metrics = createMetrics(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
+  const path = `/admin/api/workspaces/${WORKSPACE}/model-usage`;
+  const [events, answer] = await Promise.all([
+    metrics.all(),
+    call('GET', path, { key: BOOTSTRAP_KEY, query: { group_by: 'key' } }),
+  ]);
+  const { items } = bodyOf<{ items: { group: string; requests: number; cost: number }[] }>(answer, 200);
+  return { events, usage: new Map(items.map(({ group, ...sums }) => [group, sums])) };
+}
+
+/** An end in order, after which nothing of the service runs and every file of the embedded store has its name. */
+async function checkEnd(site: Site, violations: Violations): Promise<void> {
+  const code = await site.parts.service.end();
+  if (code !== 0) violate(violations, 'SIGTERM ends the service with 0', `code ${code}`);
+  await eventually('all processes to end', () => survivorsOf(site.dataDir).length === 0, 5000).catch(() =>
+    violate(violations, 'no process is left behind', survivorsOf(site.dataDir).join('\n')),
+  );
+  const store = join(site.dataDir, 'object-store');
+  if (!existsSync(join(store, 'catalogue.sqlite'))) return;
+  using catalogue = new Database(join(store, 'catalogue.sqlite'), { readonly: true });
+  const rows = catalogue.query<{ blob: string }, []>('SELECT DISTINCT blob FROM objects').all();
+  const named = rows.map(({ blob }) => blob).toSorted();
+  const files = readdirSync(join(store, 'blobs'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .toSorted();
+  if (!Bun.deepEquals(named, files))
+    violate(violations, 'every file of the store has a name', `${files.length} files, ${named.length} names`);
+}
