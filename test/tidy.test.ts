@@ -117,10 +117,10 @@ test('the server stays within its alarm lengths', () => {
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(6600);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
-  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3550);
+  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3730);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4000);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7750);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_400);
+  expect(linesOf('src/')).toBeLessThanOrEqual(40_800);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2050);
 });

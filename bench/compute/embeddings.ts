@@ -37,7 +37,10 @@ async function measureRound(url: string, pid: number, format: string): Promise<R
 }
 
 export async function measureEmbeddings(): Promise<void> {
-  await using service = await startService({ environment: { COMPUTE_THREADS: '2' } });
+  await using service = await startService({
+    environment: { COMPUTE_THREADS: '2' },
+    postgres: 'embedded',
+  });
   const url = `${service.url}/${WORKSPACE}/v1/embeddings`;
   const rates = new Map<string, Rate[]>([
     ['base64', []],

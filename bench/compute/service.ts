@@ -27,6 +27,7 @@ export async function startSetting(threads: number): Promise<Setting> {
   const probe = join(import.meta.dir, 'loop-probe.ts');
   const service = await startService({
     environment: { COMPUTE_THREADS: `${threads}`, BUN_OPTIONS: `--preload=${probe}`, LOOP_DELAYS: file },
+    postgres: 'embedded',
   });
   return {
     service,

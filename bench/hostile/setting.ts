@@ -23,6 +23,7 @@ const BOT = 'hostile-bot';
 export async function startSetting(environment: Record<string, string> = {}): Promise<Setting> {
   const service = await startService({
     environment: { BUN_CONFIG_MAX_HTTP_REQUESTS: '16384', LOG_LEVEL: 'error', ...environment },
+    postgres: 'embedded',
   });
   const ask = async (method: string, path: string, json?: unknown, key = BOOTSTRAP_KEY): Promise<Response> =>
     fetch(`${service.url}${path}`, {

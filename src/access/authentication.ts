@@ -101,7 +101,7 @@ export function createAuthentication({
     return found instanceof Promise ? load(hash, found) : accept(found);
   };
 
-  /** Nobody waits for a database that is away; one request in a while asks whether it is back. */
+  /** No request waits for a database that is away; one request in a while asks whether it is back. */
   const tolerate = (hash: string): Principal | undefined => {
     const known = away ? vouched.find(hash, OUTAGE_MS_MAX) : undefined;
     if (known === undefined) return undefined;

@@ -10,7 +10,7 @@ import { administratorOf, isReservedWorkspaceName, isWorkspaceName } from './wor
 
 /**
  * The first workspace; `key`: the text that becomes its key. Where one is made instead, `keep` gets it before it is
- * worth anything: a crash leaves no workspace whose key nobody knows.
+ * worth anything: a crash leaves no workspace whose key is unknown.
  */
 export type BootstrapRequest = {
   workspace: string;

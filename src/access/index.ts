@@ -44,7 +44,7 @@ export type Access = {
   routes: Route[];
   authenticators: Authenticators;
   jobs: Job[];
-  /** The person of a workspace; undefined when nobody there has this id. */
+  /** The person of a workspace; undefined when no person there has this id. */
   findUser(reference: UserReference): Promise<{ id: string; email: string } | undefined>;
   /** Likewise, by e-mail in lower case. */
   findUserByEmail(workspaceId: string, email: string): Promise<{ id: string } | undefined>;
@@ -111,7 +111,7 @@ export function createAccess({ sql, invalidation, record, clock, log }: AccessDe
   };
 }
 
-/** Whoever may open the database itself: trusted with everything, and acting as the workspace's administrator. */
+/** A person who can open the database itself: trusted with everything, and acting as the workspace's administrator. */
 export const trustedOperator = (workspaceId: string): Principal => ({
   keyId: 'local',
   userId: 'local',

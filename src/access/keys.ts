@@ -40,7 +40,7 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
     },
 
     /**
-     * A key for the person of `user_email`, or for the caller's own e-mail; nobody of that e-mail: a new user.
+     * A key for the person of `user_email`, or for the caller's own e-mail; if no person has that e-mail, a new user.
      * Throws 403 when others than operators give the scope `operator`, or ask for a key for a user who is one (but for
      * their own), 422 for an expiry in the past.
      */

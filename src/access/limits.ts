@@ -13,8 +13,8 @@ export const LOOKUP_TIMEOUT_MS = 2_000;
 export const AWAY_MS = 1_000;
 
 /**
- * Outage of the database for which usage events are taken with the keys that it vouched for before: nobody can revoke a
- * key meanwhile, but through another process that still reaches it.
+ * Outage of the database for which usage events are taken with the keys that were good before. No key can be
+ * revoked meanwhile, but through another process that still reaches it.
  */
 export const OUTAGE_MS_MAX = 3_600_000;
 

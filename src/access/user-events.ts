@@ -7,7 +7,7 @@ import { USER_EVENTS_RETRY_MS, USER_EVENTS_WAITING_MAX } from './limits.ts';
 
 export type UserEvent = {
   workspaceId: string;
-  /** Of the person whom it is about. */
+  /** Of the person that the event is about. */
   email: string;
   /** How: by a key, or by an administrator. */
   provider: 'key' | 'admin';

@@ -45,7 +45,7 @@ export function toSessionKey({ message, space: where, user }: ChatappEvent): str
     space.singleUserBotDm === true || space.type === 'DM' || space.spaceType === 'DIRECT_MESSAGE';
   const unthreaded = space.spaceThreadingState === 'UNTHREADED_MESSAGES';
   const thread = direct || unthreaded ? '' : (message?.thread?.name ?? '');
-  // Without either nobody else's conversation is joined.
+  // Without either the event must not join the conversation of another person.
   return bounded(thread || space.name || user.name || user.email || 'unknown');
 }
 

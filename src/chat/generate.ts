@@ -60,8 +60,7 @@ export function createGenerate({
       ...{ passages, earlier, question: turn.message },
     });
     const { keyId, limits, email } = turn.caller;
-    const deadline = AbortSignal.timeout(timeoutMs);
-    const ended = AbortSignal.any([signal, deadline]);
+    const limited = limitTime(signal, timeoutMs);
     const parts = streamChat({
       caller: {
         ...{ workspaceId: turn.workspaceId, email },
@@ -71,10 +70,10 @@ export function createGenerate({
       ...(agent.model === null ? {} : { model: agent.model }),
       messages,
       ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
-      signal: ended,
+      signal: limited.signal,
     });
     try {
-      const { text, end } = await abortable(collect(parts, onText), ended);
+      const { text, end } = await abortable(collect(parts, onText), limited.signal);
       const { promptTokens, completionTokens } = end.usage;
       memory.remember(turn, { window, earlier, answer: text });
       const citations = passages.map(({ document_id, name, score }) => ({ document_id, name, score }));
@@ -83,8 +82,10 @@ export function createGenerate({
         ...{ model: end.model, finishReason: end.finishReason, promptTokens, completionTokens },
       };
     } catch (error) {
-      if (deadline.aborted) throw upstreamTimeout('The model did not answer in time', { cause: error });
+      if (limited.isLate()) throw upstreamTimeout('The model did not answer in time', { cause: error });
       throw error instanceof ServiceError ? toModelFailure(error) : error;
+    } finally {
+      limited.release();
     }
   };
 }
@@ -114,6 +115,30 @@ async function collect(
     onText(delta);
   }
   throw upstreamFailed('The model broke off its answer');
+}
+
+/**
+ * A signal that aborts with the given one, or after the time. Once released it leaves no timer and no listener, which
+ * `AbortSignal.any` and `AbortSignal.timeout` do.
+ */
+function limitTime(signal: AbortSignal, timeoutMs: number) {
+  const ending = new AbortController();
+  let isLate = false;
+  const stop = (): void => ending.abort(signal.reason);
+  const timer = setTimeout(() => {
+    isLate = true;
+    ending.abort();
+  }, timeoutMs);
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  return {
+    signal: ending.signal,
+    isLate: () => isLate,
+    release(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    },
+  };
 }
 
 /** Also where what is waited for pays no heed to the signal. */

@@ -19,6 +19,7 @@ import { createTell } from './events.ts';
 import { chatFigures, createCounts } from './figures.ts';
 import { createGenerate } from './generate.ts';
 import { createDocumentKnowledge, type SearchDocuments } from './knowledge/documents.ts';
+import { createLease } from './lease.ts';
 import { AGENT_TTL_MS, CACHED_AGENTS_MAX, OUTBOX_BATCH, OUTBOX_FORGET_MS } from './limits.ts';
 import { createMemory } from './memory.ts';
 import { createAgents } from './operations/agents.ts';
@@ -91,8 +92,10 @@ export function createChat(deps: ChatDeps): {
   const tell = createTell({ record, recorded });
   const memory = createMemory(stores.turns);
   const counts = createCounts();
+  const lease = createLease();
   const line = createTurnLine({
     store: stores.turns,
+    lease,
     generate: createGenerate({
       findAgent: createFindAgent(agents),
       memory,
@@ -128,7 +131,7 @@ export function createChat(deps: ChatDeps): {
       { name: 'chat.recorded', start: ignore, stop: recorded.flush, settle: recorded.flush },
       ...createRecovery({
         store: createRecoveryStore(sql, owner),
-        ...{ turns: stores.turns, outbox: stores.outbox, line, counts, tell, log },
+        ...{ turns: stores.turns, outbox: stores.outbox, lease, line, counts, tell, log },
       }),
     ],
     figures: chatFigures(counts, line.length),

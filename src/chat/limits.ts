@@ -55,6 +55,8 @@ export const STORE_RETRY_MS = 250;
 /** How often a process says that it lives and looks for what it has missed; how long it counts as living. */
 export const TICK_MS = 1000;
 export const ALIVE_MS = 8000;
+/** A longer silence may be the database's: who has just been silent does not say for ALIVE_MS that another is dead. */
+export const JUDGE_MS = 4000;
 /** Longer than a statement takes: what is its own, and unknown to it, a process has lost. */
 export const CLAIM_GRACE_MS = 15_000;
 /** How often an answer is begun that nobody asks for again; how many of these a process makes at a time. */
@@ -76,4 +78,6 @@ export const CACHED_AGENTS_MAX = 10_000;
 export const AGENT_TTL_MS = 30_000;
 
 if (ALIVE_MS < 4 * TICK_MS) throw new Error('a process would count as dead between two signs of life');
+if (ALIVE_MS < 2 * JUDGE_MS)
+  throw new Error('an outage that nobody noticed would let processes count as dead');
 if (WAIT_TIMEOUT_MS < TURN_TIMEOUT_MS) throw new Error('an answer would come when nobody waits for it');

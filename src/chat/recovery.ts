@@ -8,6 +8,7 @@ import { createPeriodic } from '../core/periodic.ts';
 import type { Tell } from './events.ts';
 import { toFailure } from './feed.ts';
 import type { ChatCounts } from './figures.ts';
+import type { Lease } from './lease.ts';
 import { ATTEMPTS_MAX, OUTBOX_AGE_MS, OUTBOX_BATCH, RECOVERED_MAX, TICK_MS } from './limits.ts';
 import type { OutboxStore } from './store/outbox.ts';
 import type { FirstInLine, RecoveryStore } from './store/recovery.ts';
@@ -21,21 +22,24 @@ export type RecoveryDeps = {
   store: RecoveryStore;
   turns: Pick<TurnStore, 'finish'>;
   outbox: OutboxStore;
+  lease: Lease;
   line: TurnLine;
   counts: ChatCounts;
   tell: Tell;
   log: Logger;
 };
 
-export function createRecovery({ store, turns, outbox, line, counts, tell, log }: RecoveryDeps): Job[] {
+export function createRecovery(deps: RecoveryDeps): Job[] {
+  const { store, turns, outbox, lease, line, counts, tell, log } = deps;
   const recovered = new Set<number>();
 
   const takeOver = async (first: FirstInLine): Promise<void> => {
+    const takenAt = performance.now();
     const turn = await store.adopt(first);
     if (turn === undefined) return;
     counts.recovered += 1;
     log.info({ answer_id: turn.answerId, attempt: turn.attempt }, 'an answer is taken over');
-    if (turn.attempt > ATTEMPTS_MAX) {
+    if (turn.recoveries >= ATTEMPTS_MAX) {
       const failure = toFailure(upstreamFailed('The answer could not be made'));
       const finished = await turns.finish(turn, { failure });
       if (finished.outcome === 'stored' && finished.nextId !== null)
@@ -43,18 +47,17 @@ export function createRecovery({ store, turns, outbox, line, counts, tell, log }
       return line.isOver(turn.answerId);
     }
     recovered.add(turn.answerId);
-    const { outcome } = line.enter(turn, true);
+    const { outcome } = line.enter(turn, { isFirst: true, takenAt });
     void outcome.catch(() => undefined).finally(() => recovered.delete(turn.answerId));
   };
   const look = async (signal: AbortSignal): Promise<void> => {
-    await store.live();
+    await lease.renew(store.live);
+    await line.check();
     for (const first of await store.firstsInLine()) {
       if (signal.aborted) return;
       if (first.isMine && line.knows(first.answerId)) line.isFirst(first.answerId);
       else if (first.isLost && recovered.size < RECOVERED_MAX) await takeOver(first);
     }
-    const followed = line.followed();
-    if (followed.length > 0) for (const answerId of await store.over(followed)) line.isOver(answerId);
   };
   const ticking = createPeriodic({ name: 'chat.line', intervalMs: TICK_MS, run: look, log });
 
@@ -63,7 +66,7 @@ export function createRecovery({ store, turns, outbox, line, counts, tell, log }
       ...ticking,
       async start() {
         // Questions that are taken from now on are this process's.
-        await store.live();
+        await lease.renew(store.live);
         await store.forgetDead();
         await ticking.start();
       },

@@ -52,9 +52,12 @@ export function streamAnswer(feed: Feed): ReadableStream {
       };
       const ping = setInterval(() => say(PING), PING_MS);
       say(encode({ type: 'start', message_id: feed.answerId, user_message_id: feed.userMessageId }));
-      const unfollow = feed.follow((text) => {
-        said = true;
-        say(encode({ type: 'delta', text }));
+      const unfollow = feed.follow({
+        onText(text) {
+          said = true;
+          say(encode({ type: 'delta', text }));
+        },
+        onRetracted: (reason) => end([failed(reason)]),
       });
       leave = () => {
         open = false;

@@ -41,12 +41,13 @@ export function createTakeQuestion({
 
   return async (question) => {
     assertMessageSize(question.message);
+    const takenAt = performance.now();
     const taken = await store.accept(question);
     switch (taken.outcome) {
       case 'accepted':
         // A crash before this leaves the event in the outbox, and the question in line.
         tell(taken.event);
-        return { feed: line.enter(taken.turn, taken.isFirst), replayed: false };
+        return { feed: line.enter(taken.turn, { isFirst: taken.isFirst, takenAt }), replayed: false };
       case 'in flight':
         return { feed: line.follow(taken), replayed: true };
       case 'done': {

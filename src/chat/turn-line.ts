@@ -1,6 +1,8 @@
 // Order within a session, across processes: questions stand in line in the database; each process keeps those that it
 // took and begins one when it is the first of its line. It is told so by whoever finished the one before, in this
-// process or by a notice of the database; a notice that is lost is made up for by looking, every second.
+// process or by a notice of the database; a notice that is lost is made up for by looking, every second. Another process
+// may take over what is this one's only after its lease has ended: then nothing begins here, nothing is told and nothing
+// is stored, until the database has been asked whose it is.
 
 import { notFound, ServiceError, unavailable } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -8,27 +10,29 @@ import { isUnavailable } from '../infra/postgres/client.ts';
 import type { Tell } from './events.ts';
 import { closedFeed, type Feed, type OpenFeed, openFeed, toError, toFailure } from './feed.ts';
 import type { ChatCounts } from './figures.ts';
+import { createFollowed } from './followed.ts';
 import type { Generate } from './generate.ts';
+import type { Lease } from './lease.ts';
 import { STORE_RETRY_MS, STORE_TIMEOUT_MS } from './limits.ts';
 import type { Memory } from './memory.ts';
 import type { Finished, TurnStore } from './store/turns.ts';
-import type { Answer, AnsweredTurn, Failure, Turn } from './turn.ts';
+import type { Answer, Failure, Turn } from './turn.ts';
 
 export type TurnLine = {
-  /** Has the turn's answer made when it is the first of its line. */
-  enter(turn: Turn, isFirst: boolean): Feed;
+  /** Has the turn's answer made when it is the first of its line. `takenAt` (performance.now) is before it was taken. */
+  enter(turn: Turn, options: { isFirst: boolean; takenAt: number }): Feed;
   /** An answer that is made in this process, or in another one. */
   follow(ids: { userMessageId: number; answerId: number }): Feed;
   /** The answer is the first of its line now. Where nobody knows what was deleted meanwhile, memory does not count. */
   isFirst(answerId: number, historyVersion?: number): void;
   /** Its question was deleted: it keeps its place, but no model is asked any more. */
   drop(answerId: number): void;
-  /** The answer was stored, or will never be, by whatever process. */
+  /** The answer was stored, or will never be, by another process. */
   isOver(answerId: number): void;
   /** Whether its answer is being made here, or stands in line here. */
   knows(answerId: number): boolean;
-  /** Answers that are waited for here and that another process makes, or may have taken over. */
-  followed(): number[];
+  /** Asks the database what was taken over from this process, and which answers of others are over. */
+  check(): Promise<void>;
   /** Answers that are being made here, or wait for their turn. */
   length(): number;
   /** Leaves all answers to other processes: those who wait for them here get a 503. */
@@ -37,11 +41,26 @@ export type TurnLine = {
   close(timeoutMs: number): Promise<void>;
 };
 
-type Entry = { turn: Turn; open: OpenFeed; running: Promise<void> | undefined; isDeleted: boolean };
+type Entry = {
+  turn: Turn;
+  open: OpenFeed;
+  running: Promise<void> | undefined;
+  isDeleted: boolean;
+  isFirst: boolean;
+  /** When it is known to have been this process's. */
+  ownedAt: number;
+  /** Another process has taken it over. */
+  isLost: boolean;
+  /** Its end may be in the database already, which alone knows from now on whether it counts. */
+  isStoring: boolean;
+  /** Ends what is under way for it. */
+  ending: AbortController;
+};
 type Result = { answer: Answer } | { failure: Failure };
 
 export type TurnLineDeps = {
-  store: Pick<TurnStore, 'finish' | 'answer'>;
+  store: Pick<TurnStore, 'finish' | 'answer' | 'over'>;
+  lease: Pick<Lease, 'covers'>;
   generate: Generate;
   memory: Pick<Memory, 'forget'>;
   counts: ChatCounts;
@@ -49,24 +68,35 @@ export type TurnLineDeps = {
   log: Logger;
 };
 
-export function createTurnLine({ store, generate, memory, counts, tell, log }: TurnLineDeps): TurnLine {
+export function createTurnLine(deps: TurnLineDeps): TurnLine {
+  const { store, lease, generate, memory, counts, tell, log } = deps;
   const entries = new Map<number, Entry>();
-  const waiting = new Map<number, PromiseWithResolvers<void>>();
-  const stopping = new AbortController();
+  const followed = createFollowed({ store, endingRefusal });
+  let isStopping = false;
 
   /** A question that failed may have been asked again meanwhile: then its place is another's. */
   const leave = (entry: Entry): void => {
     if (entries.get(entry.turn.answerId) === entry) entries.delete(entry.turn.answerId);
   };
+  const isSure = (entry: Entry): boolean => !entry.isLost && lease.covers(entry.ownedAt);
   const begin = (entry: Entry): void => {
-    if (stopping.signal.aborted) return;
+    entry.isFirst = true;
+    if (!isStopping && isSure(entry)) entry.running ??= run(entry).finally(() => leave(entry));
+  };
+  /** Its callers get the other's answer, but for those who were told a part of this one. */
+  const lose = (entry: Entry, { isGone } = { isGone: false }): void => {
+    if (entry.isLost || entry.isStoring) return;
+    entry.isLost = true;
+    entry.ending.abort(takenOverRefusal());
+    if (!isGone) entry.open.retract(takenOverRefusal());
     entry.running ??= run(entry).finally(() => leave(entry));
   };
-  const run = async ({ turn, open, isDeleted }: Entry): Promise<void> => {
+  const run = async (entry: Entry): Promise<void> => {
+    const { turn, open, isDeleted } = entry;
     try {
-      const result = isDeleted ? { failure: toFailure(deletedRefusal()) } : await make(turn, open);
-      if (stopping.signal.aborted && 'failure' in result) throw endingRefusal();
-      const finished = await storePatiently(turn, result);
+      const result = isDeleted ? { failure: toFailure(deletedRefusal()) } : await make(entry);
+      if (isStopping && 'failure' in result) throw endingRefusal();
+      const finished = await storePatiently(entry, result);
       // From here on nobody else is first, unless this process says so.
       if (finished.outcome === 'stored') {
         tell(finished.event);
@@ -76,8 +106,8 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
         memory.forget(turn.answerId);
         counts.superseded += 1;
       }
-      open.end(await outcomeOf(turn, result, finished));
-      release(turn.answerId);
+      open.end(await outcomeOf(entry, result, finished));
+      followed.look(turn.answerId);
     } catch (error) {
       // It stays in line: the next look finds it, here or in another process.
       memory.forget(turn.answerId);
@@ -86,62 +116,55 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
       open.end({ error });
     }
   };
-  const make = async (turn: Turn, open: OpenFeed): Promise<Result> => {
+  const make = async ({ turn, open, ending: { signal } }: Entry): Promise<Result> => {
     try {
-      return { answer: await generate(turn, { onText: open.say, signal: stopping.signal }) };
+      signal.throwIfAborted();
+      return { answer: await generate(turn, { onText: open.say, signal }) };
     } catch (error) {
       if (isUnavailable(error)) return { failure: toFailure(unavailable('The database cannot be reached')) };
-      if (!(error instanceof ServiceError) && !stopping.signal.aborted)
+      if (!(error instanceof ServiceError) && !signal.aborted)
         log.error({ err: error, answer_id: turn.answerId }, 'an answer failed unexpectedly');
       return { failure: toFailure(error) };
     }
   };
   /** An answer that was made is not thrown away because the database is away for a moment. */
-  const storePatiently = async (turn: Turn, result: Result): Promise<Finished> => {
+  const storePatiently = async (entry: Entry, result: Result): Promise<Finished> => {
     const deadline = performance.now() + STORE_TIMEOUT_MS;
     for (;;) {
-      try {
-        return await store.finish(turn, result);
-      } catch (error) {
-        if (!isUnavailable(error) || performance.now() > deadline || stopping.signal.aborted) throw error;
-        await Bun.sleep(STORE_RETRY_MS);
+      if (entry.isLost) return { outcome: 'superseded' };
+      let failure: unknown = unavailable('The database cannot be reached');
+      if (entry.isStoring || isSure(entry)) {
+        entry.isStoring = true;
+        try {
+          return await store.finish(entry.turn, result);
+        } catch (error) {
+          if (!isUnavailable(error)) throw error;
+          failure = error;
+        }
       }
+      if (performance.now() > deadline || isStopping) throw failure;
+      await Bun.sleep(STORE_RETRY_MS);
     }
   };
   const outcomeOf = async (
-    turn: Turn,
+    { turn, open }: Entry,
     result: Result,
     finished: Finished,
   ): Promise<Parameters<OpenFeed['end']>[0]> => {
     if (finished.outcome === 'gone') return { error: notFound('The chat session was deleted') };
-    // Another process has taken it over, or a first attempt to store it was not lost after all.
-    if (finished.outcome !== 'stored') return settled(turn.answerId);
+    if (finished.outcome !== 'stored') {
+      return followed.wait(turn.answerId).then(
+        (answered) => {
+          // It is the same where a first attempt to store it was not lost after all.
+          const isSame = 'answer' in result && result.answer.message === answered.message;
+          if (!isSame) open.retract(takenOverRefusal());
+          return { answered };
+        },
+        (error: unknown) => ({ error }),
+      );
+    }
     if ('failure' in result) return { error: toError(result.failure) };
     return { answered: { ...turn, ...result.answer, createdAt: finished.createdAt } };
-  };
-  const settled = async (answerId: number): Promise<{ answered: AnsweredTurn } | { error: unknown }> => {
-    try {
-      return { answered: await elsewhere(answerId) };
-    } catch (error) {
-      return { error };
-    }
-  };
-  /** Waits until the answer is over, whoever makes it. */
-  const elsewhere = async (answerId: number): Promise<AnsweredTurn> => {
-    for (;;) {
-      if (stopping.signal.aborted) throw endingRefusal();
-      const over = waiting.get(answerId) ?? Promise.withResolvers<void>();
-      waiting.set(answerId, over);
-      const current = await store.answer(answerId);
-      if (current?.state !== 'pending') {
-        waiting.delete(answerId);
-        over.resolve();
-      }
-      if (current === undefined) throw notFound('The chat session was deleted');
-      if (current.state === 'done') return current.answered;
-      if (current.state === 'failed') throw toError(current.failure);
-      await over.promise;
-    }
   };
   const isFirst = (answerId: number, historyVersion = UNKNOWN_VERSION): void => {
     const entry = entries.get(answerId);
@@ -149,29 +172,31 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
     entry.turn = { ...entry.turn, historyVersion };
     begin(entry);
   };
-  /** Lets those who follow an answer look at it again. */
-  const release = (answerId: number): void => {
-    waiting.get(answerId)?.resolve();
-    waiting.delete(answerId);
-  };
-
   const interrupt = (): void => {
-    stopping.abort(endingRefusal());
-    for (const { open } of entries.values()) open.end({ error: endingRefusal() });
-    for (const over of waiting.values()) over.resolve();
+    isStopping = true;
+    for (const { open, ending } of entries.values()) {
+      ending.abort(endingRefusal());
+      open.end({ error: endingRefusal() });
+    }
+    followed.interrupt();
   };
 
   return {
     interrupt,
-    enter(turn, isFirst) {
-      // One that is taken over may have been deleted before: nobody asks with no words.
-      const isDeleted = turn.message === '';
-      const entry: Entry = { turn, open: openFeed(turn), running: undefined, isDeleted };
+    enter(turn, { isFirst, takenAt }) {
+      const earlier = entries.get(turn.answerId);
+      if (earlier !== undefined) lose(earlier);
+      const entry: Entry = {
+        ...{ turn, open: openFeed(turn, () => isSure(entry)), running: undefined, ownedAt: takenAt },
+        // One that is taken over may have been deleted before: nobody asks with no words.
+        ...{ isDeleted: turn.message === '', isFirst: false, isLost: false, isStoring: false },
+        ending: new AbortController(),
+      };
       entries.set(turn.answerId, entry);
       if (isFirst) begin(entry);
       return entry.open.feed;
     },
-    follow: (ids) => entries.get(ids.answerId)?.open.feed ?? closedFeed(ids, elsewhere(ids.answerId)),
+    follow: (ids) => entries.get(ids.answerId)?.open.feed ?? closedFeed(ids, followed.wait(ids.answerId)),
     isFirst,
     drop(answerId) {
       const entry = entries.get(answerId);
@@ -179,22 +204,27 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
       entry.isDeleted = true;
       entry.open.end({ error: deletedRefusal() });
     },
-    isOver(answerId) {
-      release(answerId);
-      const entry = entries.get(answerId);
-      if (entry === undefined || entry.running !== undefined) return;
-      // It was taken over while it stood in line.
-      entry.running = settled(answerId).then((outcome) => {
-        entry.open.end(outcome);
-        leave(entry);
-      });
-    },
+    isOver: followed.look,
     knows: (answerId) => entries.has(answerId),
     length: () => entries.size,
-    followed: () => [
-      ...waiting.keys(),
-      ...[...entries.values()].flatMap(({ turn, running }) => (running === undefined ? turn.answerId : [])),
-    ],
+    async check() {
+      const askedAt = performance.now();
+      const own = [...entries.values()].filter(({ isLost, isStoring }) => !isLost && !isStoring);
+      const attempts = own.map(({ turn: { answerId, attempt } }) => ({ answerId, attempt }));
+      const followedIds = followed.ids();
+      if (own.length + followedIds.length === 0) return;
+      const over = new Map((await store.over(attempts, followedIds)).map((each) => [each.answerId, each]));
+      for (const answerId of followedIds) if (over.has(answerId)) followed.look(answerId);
+      for (const entry of own) {
+        const lost = over.get(entry.turn.answerId);
+        if (lost !== undefined) lose(entry, lost);
+        else {
+          entry.ownedAt = askedAt;
+          if (entry.isFirst) begin(entry);
+          entry.open.tell();
+        }
+      }
+    },
     async close(timeoutMs) {
       const running = () => [...entries.values()].flatMap((entry) => entry.running ?? []);
       const timer = setTimeout(interrupt, timeoutMs);
@@ -210,4 +240,6 @@ export function createTurnLine({ store, generate, memory, counts, tell, log }: T
 const UNKNOWN_VERSION = -1;
 
 const deletedRefusal = () => notFound('The message was deleted');
+const takenOverRefusal = () =>
+  unavailable('Another process has taken over the answer; the same message again gives it');
 const endingRefusal = () => unavailable('The service is shutting down');

@@ -4,7 +4,7 @@ import { withErrors } from '../http/schemas.ts';
 import type { createFibonacci } from './operations/fibonacci.ts';
 import { ComputeQuery, ComputeResult } from './schema.ts';
 
-/** nginx's status for a client that left: for the log, nobody reads the answer. */
+/** nginx's status for a client that left; it is seen in the log alone. */
 const CLIENT_LEFT = 499;
 
 export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof createFibonacci> }): Route[] {

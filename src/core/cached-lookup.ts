@@ -21,7 +21,7 @@ const TTL_MS_MAX = 30_000;
 
 /**
  * Concurrent `get`s of a key share one load. A load that was under way when its key was dropped is neither kept nor
- * given to anyone who asked after the drop. While `usable` is false (nobody would tell of changes) every `get` loads
+ * given to anyone who asked after the drop. While `usable` is false (changes would not be told) every `get` loads
  * for itself.
  *
  * @param options.ttlMs at most 30 s, so that even a lost notice does not matter for longer

@@ -4,7 +4,7 @@ import { explain } from './errors.ts';
 
 const BLOCK_LENGTH = 8192;
 const FLUSH_MS = 100;
-/** An output that nobody reads does not keep the process. */
+/** An output that is not read does not keep the process alive. */
 const CLOSE_TIMEOUT_MS = 2000;
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -39,7 +39,7 @@ export type AccessLog = (entry: AccessEntry) => void;
 /** The log of the process itself. */
 export type ProcessLog = Logger & {
   access: AccessLog;
-  /** What whoever started the process waits for: written at every level. */
+  /** What the starter of the process waits for: written at every level. */
   announce(fields: object, message: string): void;
   /** Resolves when everything is written. */
   close(): Promise<void>;

@@ -24,7 +24,7 @@ export const INLINE_TYPES: readonly string[] = [
 ];
 
 /**
- * The type to show a file as, undefined for one that is not to be shown. Text whose encoding nobody has told is sent
+ * The type to show a file as, undefined for one that is not to be shown. Text whose encoding is not known is sent
  * as UTF-8: browsers take it for Windows-1252 otherwise.
  */
 export function inlineTypeOf(contentType: string): string | undefined {

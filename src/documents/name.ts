@@ -1,6 +1,6 @@
 import { valueError } from '../core/errors.ts';
 
-/** URLs can't hold `.` or `..` as a segment, so nobody could name such a document again: 422. */
+/** URLs can't hold `.` or `..` as a segment, so no request could name such a document: 422. */
 export function refuseUnreachableName(name: string, loc: string[]): void {
   if (name === '.' || name === '..') throw valueError(loc, `a document can't be named '${name}'`, name);
 }

@@ -16,7 +16,7 @@ const decompress = promisify(gunzip);
 
 /**
  * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
- * (or its client has gone, and nobody reads the answer), and 503 where the bodies of all requests take too much memory.
+ * (or its client has gone), and 503 where the bodies of all requests take too much memory.
  */
 export function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN);

@@ -9,7 +9,7 @@ import { countCharacters, type Location, missing } from './validation.ts';
 /**
  * Reads and parses a request's JSON body; `absent`, where it is given, stands for none.
  * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
- * (or its client has gone, and nobody reads the answer), 415 for another media type, 503 where the bodies of all
+ * (or its client has gone), 415 for another media type, 503 where the bodies of all
  * requests take too much memory, and ValidationFailure for an absent body (`null` counts as one, as with FastAPI),
  * malformed JSON, JSON beyond the ceilings, or text that no database can hold.
  */

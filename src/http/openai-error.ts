@@ -93,7 +93,7 @@ export const METHOD_NOT_ALLOWED_OPENAI_ERROR: OpenAiErrorBody = {
   },
 };
 
-/** Of a URL that no operation has; its query may hold what is nobody's concern. */
+/** Of a URL that no operation has; its query may hold secrets and is not repeated. */
 export function unknownUrlOpenAiError(method: string, path: string): OpenAiErrorBody {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   return {

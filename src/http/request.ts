@@ -155,7 +155,7 @@ function fallbackOf(schema: TSchema, name: string): unknown {
 
 /**
  * Every value of the parameters with these names, in order; `+` is a blank, as HTML forms write it. Other parameters
- * are nobody's concern, or (strict) mistakes.
+ * are ignored, or (strict) mistakes.
  */
 function parsePairs(
   search: string,

@@ -6,7 +6,7 @@ import { bodyOf, expectStatus } from './support/caller.ts';
 import type { CreatedKey } from './support/people.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let setting: Setting;
 let key: CreatedKey;

@@ -11,7 +11,7 @@ import type { OpenApiDocument } from './support/contract.ts';
 import { createExampleCheck } from './support/examples.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let setting: Setting;
 let document: OpenApiDocument;

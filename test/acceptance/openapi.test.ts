@@ -7,7 +7,7 @@ import { createContract, type DescribedOperation, type OpenApiDocument } from '.
 import { createExampleCheck } from './support/examples.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let setting: Setting;
 let document: OpenApiDocument;

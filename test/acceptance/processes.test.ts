@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { availableParallelism } from 'node:os';
-import { eventually, freePort } from '../support/child.ts';
+import { eventually, freePort, freeze } from '../support/child.ts';
 import { expectStatus } from './support/caller.ts';
 import { freshName } from './support/library.ts';
 import { createMetrics, eventOf } from './support/metrics.ts';
@@ -110,7 +110,7 @@ describe('several processes', () => {
   test('go on without one that hangs, and it is replaced; no event waits for it', async () => {
     const [victim] = await serving();
     if (victim === undefined) throw new Error('there are no processes');
-    process.kill(victim, 'SIGSTOP');
+    freeze(victim);
     const pids = await eventually(
       'the replacement',
       async () => {

@@ -6,7 +6,7 @@ import type { Entry } from './support/entries.ts';
 import * as entry from './support/entries.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let setting: Setting;
 beforeAll(async () => {

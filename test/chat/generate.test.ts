@@ -1,5 +1,6 @@
 // An answer is made within its time, whatever the model does; a model's text is such as a database can hold.
 
+import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import type { Agent } from '../../src/chat/agents.ts';
 import { createGenerate } from '../../src/chat/generate.ts';
@@ -14,7 +15,12 @@ const AGENT: Agent = {
   ...{ historyMessages: 20, historyTokens: 8000, knowledge: 'none', replies: [] },
 };
 
-function generateWith(streamChat: StreamChat, message: string, timeoutMs = 10_000) {
+function generateWith(
+  streamChat: StreamChat,
+  message: string,
+  timeoutMs = 10_000,
+  leaving = new AbortController(),
+) {
   const generate = createGenerate({
     findAgent: async () => AGENT,
     memory: createMemory({ history: async () => [] }),
@@ -22,7 +28,6 @@ function generateWith(streamChat: StreamChat, message: string, timeoutMs = 10_00
     ...{ streamChat, log: silentLog, timeoutMs },
   });
   const said: string[] = [];
-  const leaving = new AbortController();
   const turn = {
     ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
     ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
@@ -50,6 +55,40 @@ test('the reason to stop is what is thrown', async () => {
   leave(new Error('the service ends'));
   await expect(made).rejects.toThrow('the service ends');
   model.release();
+});
+
+test('an answer leaves nothing behind: no signal, no timer, and no listener at the signal that outlives it', async () => {
+  const TURNS = 300;
+  const leaving = new AbortController();
+  let listeners = 0;
+  const { signal } = leaving;
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...given: unknown[]) => {
+    listeners += 1;
+    return Reflect.apply(addEventListener, signal, given);
+  };
+  signal.removeEventListener = (...given: unknown[]) => {
+    listeners -= 1;
+    return Reflect.apply(removeEventListener, signal, given);
+  };
+  const model = createFakeModel();
+  const alive = (): number => {
+    Bun.gc(true);
+    const counts = heapStats().objectTypeCounts;
+    return (counts['AbortSignal'] ?? 0) + (counts['Timeout'] ?? 0);
+  };
+  await generateWith(model.streamChat, 'first', 600_000, leaving).made;
+  const before = alive();
+  for (let count = 0; count < TURNS; count++)
+    await generateWith(
+      model.streamChat,
+      count % 2 === 0 ? 'x' : '[fail upstream-failed]',
+      600_000,
+      leaving,
+    ).made.catch(() => undefined);
+  model.calls.length = 0;
+  expect(listeners).toBe(0);
+  expect(alive() - before).toBeLessThan(TURNS / 10);
 });
 
 test('a model that does not come to an end is cut off, and its answer is none', async () => {

@@ -1,9 +1,12 @@
 // Several processes on one database: one answer whoever is asked, one order, and nothing hangs when one of them dies.
 
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createRecoveryStore } from '../../src/chat/store/recovery.ts';
+import { unavailable } from '../../src/core/errors.ts';
 import { expectRefusal, expectStatus } from '../acceptance/support/caller.ts';
 import { type AnswerBody, eventsOf, freshId } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
+import { createFakeModel } from './fake-model.ts';
 import { type ChatProcess, type ChatSetting, startSetting } from './setting.ts';
 
 setDefaultTimeout(60_000);
@@ -124,6 +127,36 @@ describe('a process that dies', () => {
     await eventually('the answer', async () => (await other.transcript(chat_session_id)).length === 2);
   });
 
+  test('is not said to be dead by one that was silent, too: that one lets the others give a sign first', async () => {
+    const [dead, silent, fresh] = [1, 2, 3].map(() => crypto.randomUUID()) as [string, string, string];
+    const isAlive = async () => {
+      const [row] = await setting.sql<{ alive: boolean }[]>`SELECT chat_is_alive(${dead}) AS alive`;
+      return row?.alive;
+    };
+    await Promise.all([one.stop(), other.stop()]);
+    const { sql } = setting;
+    await createRecoveryStore(sql, silent).live();
+    await createRecoveryStore(sql, dead).live();
+    // The database was away for a minute.
+    const past = () => sql`
+      UPDATE chat_processes SET alive_until = alive_until - interval '1 minute',
+        judges_from = judges_from - interval '1 minute', judges_until = judges_until - interval '1 minute'`;
+    await past();
+    expect(await isAlive()).toBe(true);
+    await createRecoveryStore(sql, silent).live();
+    await createRecoveryStore(sql, fresh).live();
+    expect(await isAlive()).toBe(true);
+    // Its time without a break is over, and the next sign is not.
+    await sql`UPDATE chat_processes SET judges_from = now() WHERE id = ${silent}`;
+    expect(await isAlive()).toBe(false);
+    await createRecoveryStore(sql, silent).live();
+    expect(await isAlive()).toBe(false);
+    await sql`UPDATE chat_processes SET judges_until = now() WHERE id = ${silent}`;
+    expect(await isAlive()).toBe(true);
+    await createRecoveryStore(sql, dead).leave();
+    expect(await isAlive()).toBe(false);
+  });
+
   test('does not leave events unrecorded; each is recorded under one id', async () => {
     await setting.sql`
       INSERT INTO chat_outbox (event_id, workspace_id, type, subject, data, created_at)
@@ -168,7 +201,7 @@ describe('a process that dies', () => {
       INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message, state, place, owner, attempts,
         claimed_at, caller)
       VALUES (900002, ${chat_session_id}, 'acme', 900001, 'assistant', '', 'pending', 1, gen_random_uuid(),
-        ${attempts}, now(), '{"email":"a@example.com"}')`;
+        ${attempts}, now(), ${JSON.stringify({ email: 'a@example.com', recoveries: attempts - 1 })}::text::json)`;
     await setting.sql`UPDATE chat_sessions SET pending = 1 WHERE id = ${chat_session_id}`;
     return chat_session_id;
   }
@@ -180,6 +213,34 @@ describe('a process that dies', () => {
       return rows.at(-1)?.error_msg === 'The answer could not be made';
     });
     expect(one.model.calls.length + other.model.calls.length).toBe(0);
+  });
+
+  test('an answer that was asked for again and again is begun as often without being asked for as any', async () => {
+    const model = createFakeModel();
+    let asked = 0;
+    const third = await setting.start({
+      model: {
+        ...model,
+        async *streamChat(call) {
+          asked += 1;
+          if (asked <= 5) throw unavailable('the fake model is away');
+          yield* model.streamChat(call);
+        },
+      },
+    });
+    const { name, chat_session_id } = await one.newSession();
+    for (let count = 0; count < 5; count++)
+      expectRefusal(await third.send(name, '[hold]', { id: 'again' }), 503);
+    void third.send(name, '[hold]', { id: 'again' }).catch(() => undefined);
+    await eventually('the model to be asked', () => model.running() === 1);
+    other.model.release();
+    one.model.release();
+    await third.sever();
+    await eventually(
+      'the answer',
+      async () => (await one.transcript(chat_session_id)).at(-1)?.message !== '',
+    );
+    expect((await one.transcript(chat_session_id)).at(-1)?.error_msg).toBeNull();
   });
 
   test('an answer whose end cannot be stored stays in line until it can be', async () => {

@@ -15,12 +15,12 @@ const timers = (): number => {
 test.each(['is over', 'is left by its reader'])('that %s', async (end) => {
   const before = timers();
   for (let count = 0; count < STREAMS; count++) {
-    const open = openFeed({ userMessageId: 1, answerId: 2 });
+    const open = openFeed({ userMessageId: 1, answerId: 2 }, () => true);
     let followers = 0;
     const { follow } = open.feed;
-    open.feed.follow = (onText) => {
+    open.feed.follow = (listener) => {
       followers += 1;
-      const unfollow = follow(onText);
+      const unfollow = follow(listener);
       return () => {
         followers -= 1;
         unfollow();

@@ -28,6 +28,7 @@ async function recalledAfter(finish: () => Promise<Finished>) {
   });
   const line = createTurnLine({
     store: {
+      over: async () => [],
       finish,
       answer: async () => ({
         state: 'done',
@@ -39,11 +40,12 @@ async function recalledAfter(finish: () => Promise<Finished>) {
       return answered('the answer of this process');
     },
     memory,
+    lease: { covers: () => true },
     counts: createCounts(),
     tell: () => [],
     log: silentLog,
   });
-  const outcome = await line.enter(TURN, true).outcome.catch(() => undefined);
+  const outcome = await line.enter(TURN, { isFirst: true, takenAt: 0 }).outcome.catch(() => undefined);
   await line.close(1000);
   const said = await memory.before(NEXT, WINDOW);
   return { answer: outcome?.message, recalled: said.map(({ message }) => message) };

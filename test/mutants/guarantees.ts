@@ -72,12 +72,12 @@ export const guarantees: readonly Guarantee[] = [
   {
     says: 'A search sees every write that was answered before it, by whichever client and process, also with Meilisearch killed meanwhile',
     tests: ['test/documents/search/freshness.test.ts', 'test/acceptance/search.test.ts'],
-    mistakes: ['a search does not look at what the mirror has not been told'],
+    mistakes: ['what is not folded in yet is not counted'],
   },
   {
     says: 'The mirror loses and reorders nothing, whoever dies',
     tests: ['test/documents/search/mirror.test.ts', 'test/documents/search/mirror-failures.test.ts'],
-    mistakes: ['what changes while it is sent is taken for sent'],
+    mistakes: ['what the search server did not take leaves the outbox'],
   },
   {
     says: 'Every operator is served by an index, but for those named there',
@@ -130,7 +130,7 @@ export const guarantees: readonly Guarantee[] = [
   {
     says: 'Unmodified SDKs of OpenAI (npm, PyPI) work: every route, streams, tools, every class of error',
     tests: ['test/gateway/sdk-conformance'],
-    mistakes: ['a limit that is reached is told as a malformed request'],
+    mistakes: ['what is not there is told as a malformed request'],
   },
   {
     says: 'Every fault of an upstream, streaming or not, with a fallback or without: the caller learns the truth, and nothing is asked again after a byte',
@@ -274,7 +274,7 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: '`/docs` describes every answer that the service gives',
-    tests: ['test/acceptance/openapi.test.ts'],
+    tests: ['test/acceptance/openapi.test.ts', 'test/acceptance/permissions.test.ts'],
     mistakes: ['the document leaves out answers of 404'],
   },
 ];

@@ -6,7 +6,7 @@ import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { BUCKET, countFiles, readText, startTestStore, type TestStore, waitFor } from './fixture.ts';
 import { post, renderForm, supersetForm } from './form.ts';
 
-setDefaultTimeout(40_000);
+setDefaultTimeout(60_000);
 
 let store: TestStore;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgr
 import { eventually } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 let sql: Sql;
@@ -152,7 +152,9 @@ test('after its end the client refuses statements and opens no connections', asy
   await ended.end();
   expect(isUnavailable(await failureOf(ended`select 1`))).toBe(true);
   expect(isUnavailable(await failureOf(ended.begin((tx) => tx`select 1`)))).toBe(true);
-  expect(await sql`select from pg_stat_activity where application_name = 'ended'`).toHaveLength(0);
+  const left = await sql`
+    select from pg_stat_activity where datname = current_database() and application_name = 'ended'`;
+  expect(left).toHaveLength(0);
 });
 
 /** The session that runs the statement, seen from another one. */
@@ -160,7 +162,7 @@ async function terminateSessionOf(marker: string): Promise<void> {
   await eventually('the session', async () => {
     const ended = await sql`
       select pg_terminate_backend(pid) from pg_stat_activity
-      where query like ${`%${marker}%`} and pid <> pg_backend_pid()`;
+      where datname = current_database() and query like ${`%${marker}%`} and pid <> pg_backend_pid()`;
     return ended.length > 0;
   });
 }

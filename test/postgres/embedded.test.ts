@@ -22,7 +22,7 @@ import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const MODULE = join(import.meta.dir, '../../src/embedded/postgres/index.ts');
 const root = mkdtempSync(join(tmpdir(), 'atrium-embedded-'));

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { createCachedLookup } from '../../src/core/cached-lookup.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { createInvalidation, type Invalidation } from '../../src/infra/postgres/invalidation.ts';
-import { eventually } from '../support/child.ts';
+import { eventually, freeze } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 let sql: Sql;
@@ -39,7 +39,7 @@ afterEach(async () => {
 const announce = (payload: string) => sql`select pg_notify('atrium_invalidate', ${payload})`;
 const listener = () => sql<{ pid: number }[]>`
   select pid from pg_stat_activity
-  where application_name = 'listening' and (query like 'listen %' or query like '%pg_notify%')`;
+  where datname = current_database() and application_name = 'listening' and (query like 'listen %' or query like '%pg_notify%')`;
 
 test('a change is told to the subscribers of its topic, once it is committed', async () => {
   await announce('others:1');
@@ -70,7 +70,7 @@ test('a lost connection is noticed and made anew, with a reset at each', async (
 
 test('a connection that hangs is noticed although it stays open', async () => {
   const [session] = await listener();
-  process.kill(session?.pid ?? 0, 'SIGSTOP');
+  freeze(session?.pid ?? 0);
   await eventually('the silence', () => !invalidation.connected());
   process.kill(session?.pid ?? 0, 'SIGCONT');
   await eventually('the connection', () => invalidation.connected());

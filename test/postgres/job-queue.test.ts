@@ -8,7 +8,7 @@ import type { JobOutcome, JobWorkerOptions } from '../../src/infra/postgres/job-
 import { eventually, startChild } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 let sql: Sql;
@@ -190,7 +190,9 @@ test('a worker that loses its connection goes on by itself', async () => {
   const seen: number[] = [];
   const worker = workerOf(
     async (jobs) => {
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'loses'`;
+      await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'loses'`;
       seen.push(...jobs.map(numberOf));
       return allDone(jobs);
     },

@@ -8,7 +8,7 @@ import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
 import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const root = mkdtempSync(join(tmpdir(), 'atrium-migrations-'));
 const databases: TestDatabase[] = [];

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
 import { readServerState } from '../../src/embedded/postgres/leftover.ts';
 import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
-import { eventually, freePort } from '../support/child.ts';
+import { eventually, freePort, freeze } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const directory = mkdtempSync(join(tmpdir(), 'atrium-outage-'));
 const settings = { port: `${freePort()}`, fsync: 'off' };
@@ -90,10 +90,13 @@ test('a server that is killed amid statements and transactions', async () => {
 /** Stops the server and its sessions in their tracks; they go on when told. */
 async function prepareHang(): Promise<{ hang: () => void; resume: () => void }> {
   const rows = await sql<{ pid: number }[]>`select pid from pg_stat_activity where pid is not null`;
-  const signal = (name: NodeJS.Signals) => {
-    for (const pid of [postmaster(), ...rows.map((row) => row.pid)]) process.kill(pid, name);
+  const pids = [postmaster(), ...rows.map((row) => row.pid)];
+  return {
+    hang: () => pids.forEach(freeze),
+    resume: () => {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+    },
   };
-  return { hang: () => signal('SIGSTOP'), resume: () => signal('SIGCONT') };
 }
 
 test('a server that hangs, and goes on later', async () => {

@@ -7,7 +7,10 @@ import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 setDefaultTimeout(90_000);
 
 test('the embedded database has room for every process', async () => {
-  await using service = await startService({ environment: { PROCESSES: '9', PORT: String(freePort()) } });
+  await using service = await startService({
+    environment: { PROCESSES: '9', PORT: String(freePort()) },
+    postgres: 'embedded',
+  });
   const headers = { APIKeyHeader: BOOTSTRAP_KEY, connection: 'close' };
   const call = async () => (await fetch(`${service.url}/v1/${WORKSPACE}/trash`, { headers })).status;
   const statuses = new Set<number>();

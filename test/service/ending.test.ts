@@ -13,7 +13,7 @@ import {
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, eventually, freePort, startChild } from '../support/child.ts';
+import { type Child, eventually, freePort, freeze, startChild } from '../support/child.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 
 setDefaultTimeout(60_000);
@@ -103,7 +103,7 @@ function isRunning(pid: number): boolean {
 
 test('what runs in several processes is finished when the whole group is told to end', async () => {
   const environment = { PROCESSES: '2', PORT: String(freePort()) };
-  await using service = await startService({ detached: true, environment });
+  await using service = await startService({ detached: true, environment, postgres: 'embedded' });
   const requests = await Promise.all(Array.from({ length: 4 }, () => beginRequest(service.url)));
   // As a terminal and systemd do it; the owner then tells its processes once more.
   service.child.kill('SIGTERM');
@@ -117,7 +117,7 @@ test('what runs in several processes is finished when the whole group is told to
 test('at a terminal Ctrl-C finishes what runs and says so in one line, and a second one ends at once', async () => {
   for (const again of [false, true]) {
     const command = [process.execPath, 'run', 'start'];
-    await using service = await startService({ terminal: true, command });
+    await using service = await startService({ terminal: true, command, postgres: 'embedded' });
     const request = await beginRequest(service.url);
     const { child } = service;
     const before = child.output().length;
@@ -193,7 +193,7 @@ test('a start ends what the one before has left at once, hung or at work, and se
     await using service = await startService(options);
     const orphans = await serving(service);
     const requests = await Promise.all(Array.from({ length: 8 }, () => beginRequest(service.url)));
-    process.kill(orphans[0] ?? 0, 'SIGSTOP');
+    freeze(orphans[0] ?? 0);
     process.kill(service.child.pid, 'SIGKILL');
     await service.child.exited;
     await using next = await startService(options);

@@ -72,7 +72,8 @@ test.each(['1', '2'])(
     const child = startChild([process.execPath, MAIN], { environment });
     await eventually('the workspace to wait for the lock', async () => {
       const waiting = await database.sql`
-        SELECT 1 FROM pg_locks WHERE relation = 'workspaces'::regclass AND NOT granted`;
+        SELECT 1 FROM pg_locks WHERE relation = 'workspaces'::regclass AND NOT granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
       return waiting.length > 0;
     });
     expect(await probe()).toBe('refused');

@@ -1,5 +1,6 @@
 // Processes that a test starts: each is ended with the test, whatever happens, and none outlives the run.
 
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Subprocess } from 'bun';
 
 const running = new Set<Subprocess>();
@@ -34,7 +35,10 @@ type ChildOptions = {
   terminal?: boolean;
 };
 
-/** Starts a process whose output is collected. The environment is the given one alone, beside PATH and HOME. */
+/**
+ * Starts a process whose output is collected. The environment is the given one alone, beside PATH, HOME and TMPDIR, by
+ * which the end of the run finds it.
+ */
 export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
   let output = '';
   const collector = (): ((chunk: Uint8Array) => void) => {
@@ -50,7 +54,7 @@ export function startChild(command: readonly string[], options: ChildOptions = {
       : { stdio: ['ignore', 'pipe', 'pipe'] as const }),
     detached: options.detached ?? false,
     ...(options.directory === undefined ? {} : { cwd: options.directory }),
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...options.environment },
+    env: { ...inherited(), ...options.environment },
   });
   running.add(child);
   if (options.detached) groups.add(child);
@@ -68,7 +72,10 @@ export function startChild(command: readonly string[], options: ChildOptions = {
     pid: child.pid,
     output: () => output,
     exited,
-    kill: (signal) => signalGroup(child, signal),
+    kill(signal) {
+      signalGroup(child, signal);
+      if (signal === 'SIGSTOP') awaitStandstill(child.pid);
+    },
     type: (text) => void child.terminal?.write(text),
     async stop() {
       child.kill('SIGTERM');
@@ -79,17 +86,42 @@ export function startChild(command: readonly string[], options: ChildOptions = {
   };
 }
 
+const inherited = (): Record<string, string | undefined> => {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { PATH, HOME, TMPDIR };
+};
+
 /** To the process, or to its whole group where it leads one; an ended process is left alone. */
 function signalGroup(child: Subprocess, signal: NodeJS.Signals): void {
   if (!groups.has(child)) child.kill(signal);
   else if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, signal);
 }
 
+/** SIGSTOP to a process; returns when it stands still. */
+export function freeze(pid: number): void {
+  process.kill(pid, 'SIGSTOP');
+  awaitStandstill(pid);
+}
+
+/** The signal alone takes its time: a thread that waits for a processor or a disk may still answer somebody. */
+function awaitStandstill(pid: number): void {
+  const tasks = `/proc/${pid}/task`;
+  const standsStill = (task: string): boolean => {
+    try {
+      return /\) [TtZX] /.test(readFileSync(`${tasks}/${task}/stat`, 'latin1'));
+    } catch {
+      // It has ended.
+      return true;
+    }
+  };
+  while (existsSync(tasks) && !readdirSync(tasks).every(standsStill)) Bun.sleepSync(1);
+}
+
 /** Waits until `condition` gives something other than undefined or false; fails with `what` after the time. */
 export async function eventually<Value>(
   what: string,
   condition: () => Value | undefined | false | Promise<Value | undefined | false>,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<Value> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -100,10 +132,22 @@ export async function eventually<Value>(
   }
 }
 
-/** A loopback port that was free a moment ago. */
+/**
+ * A loopback port that was free a moment ago. It is below those that the system gives out by itself, so that no
+ * connection or server of another test takes it meanwhile.
+ */
 export function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
-  return port;
+  for (;;) {
+    const port = FIRST_GIVEN_OUT - 1 - Math.floor(Math.random() * PORTS);
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
+      return port;
+    } catch {
+      // Taken.
+    }
+  }
 }
+
+const PORTS = 20_000;
+const RANGE = '/proc/sys/net/ipv4/ip_local_port_range';
+const FIRST_GIVEN_OUT = existsSync(RANGE) ? Number.parseInt(readFileSync(RANGE, 'utf8'), 10) : 49_152;

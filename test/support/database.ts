@@ -1,4 +1,4 @@
-// One Postgres a test run; a database of its own, with the schema in place, for whoever asks.
+// One Postgres a test run; a database of its own, with the schema in place, for each that asks.
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,23 +15,25 @@ export const MIGRATIONS = join(import.meta.dir, '../../src/infra/postgres/migrat
 
 export type TestDatabase = { url: string; sql: Sql; drop: () => Promise<void> };
 
-type Server = { admin: Sql; url: string; template: string; end: () => Promise<void> };
+/** What the processes of one run share: a server, and the database that all others are copies of. */
+type Shared = { url: string; template: string };
+
+type Server = Shared & { end: () => Promise<void> };
 
 /** Folders of the run's servers are named after the process, so that a later run can tell whose they were. */
 const FOLDER = /^atrium-test-postgres-(\d+)-/;
 
-let server: Promise<Server> | undefined;
-let databases = 0;
+let server: Promise<Server & { admin: Sql }> | undefined;
 
 /**
- * A fresh database with all migrations applied. The server is started at the first call, without fsync; with
- * TEST_DATABASE_URL it is that one, whose role must be allowed to create databases.
+ * A fresh database with all migrations applied, on the server of the run (test/run.ts). A file that runs without it
+ * starts a server at the first call, without fsync, or takes that of TEST_DATABASE_URL, whose role must be allowed to
+ * create databases.
  */
 export async function testDatabase(): Promise<TestDatabase> {
-  server ??= startServer();
+  server ??= openServer();
   const { admin, url, template } = await server;
-  databases += 1;
-  const name = `${template}_${databases}`;
+  const name = `${template}_${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`;
   await admin.unsafe(`create database ${name} template ${template}`);
   const own = withDatabase(url, name);
   const sql = connectPostgres({ url: own, applicationName: 'test', connectionsMax: 5, log: silentLog });
@@ -61,33 +63,58 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Ends what `testDatabase` started; called once after all tests. */
 export async function endTestDatabases(): Promise<void> {
-  const started = server;
+  const opened = server;
   server = undefined;
-  await (await started)?.end();
+  if (opened === undefined) return;
+  const { admin, end } = await opened;
+  await admin.end({ timeout: 1 });
+  await end();
 }
 
-async function startServer(): Promise<Server> {
+async function openServer(): Promise<Server & { admin: Sql }> {
+  const shared = sharedServer();
+  const opened = shared === undefined ? await startServer() : { ...shared, end: async () => {} };
+  return { ...opened, admin: connectAdmin(opened.url) };
+}
+
+function sharedServer(): Shared | undefined {
+  const { TEST_DATABASE_URL: url, TEST_DATABASE_TEMPLATE: template } = process.env;
+  return url === undefined || template === undefined ? undefined : { url, template };
+}
+
+/** The settings by which the processes of a run find its server. */
+export const sharedBy = ({ url, template }: Shared): Record<string, string> => ({
+  TEST_DATABASE_URL: url,
+  TEST_DATABASE_TEMPLATE: template,
+});
+
+/** Starts a server, or takes that of TEST_DATABASE_URL, and makes the database that the others are copies of. */
+export async function startServer(): Promise<Server> {
   const external = process.env['TEST_DATABASE_URL'];
   const { url, end } =
     external === undefined ? await startEmbedded() : { url: external, end: async () => {} };
   const template = `atrium_test_${process.pid}_${Date.now()}`;
-  const admin = connectPostgres({ url, applicationName: 'test', statementTimeoutMs: 60_000, log: silentLog });
+  const admin = connectAdmin(url);
   try {
     await admin.unsafe(`create database ${template}`);
     await migrateTemplate(withDatabase(url, template));
   } catch (error) {
     await end();
     throw error;
+  } finally {
+    await admin.end({ timeout: 1 });
   }
   return {
-    ...{ admin, url, template },
+    ...{ url, template },
     async end() {
-      if (external !== undefined) await dropDatabases(admin, template);
-      await admin.end({ timeout: 1 });
+      if (external !== undefined) await dropDatabases(url, template);
       await end();
     },
   };
 }
+
+const connectAdmin = (url: string): Sql =>
+  connectPostgres({ url, applicationName: 'test', statementTimeoutMs: 60_000, log: silentLog });
 
 async function startEmbedded() {
   await removeLeftovers();
@@ -96,7 +123,8 @@ async function startEmbedded() {
     fsync: 'off',
     synchronous_commit: 'off',
     full_page_writes: 'off',
-    shared_buffers: '64MB',
+    shared_buffers: '128MB',
+    max_connections: '500',
   };
   const postgres = await startPostgres({ directory, log: silentLog, settings });
   // The test runner kills it when a test takes too long; the next to ask for a database gets a new one.
@@ -131,10 +159,12 @@ async function migrateTemplate(url: string): Promise<void> {
   await sql.end({ timeout: 1 });
 }
 
-async function dropDatabases(admin: Sql, template: string): Promise<void> {
+async function dropDatabases(url: string, template: string): Promise<void> {
+  const admin = connectAdmin(url);
   const rows = await admin<{ name: string }[]>`
     select datname as name from pg_database where starts_with(datname, ${template})`;
   for (const { name } of rows) await admin.unsafe(`drop database if exists ${name} with (force)`);
+  await admin.end({ timeout: 1 });
 }
 
 function withDatabase(url: string, name: string): string {

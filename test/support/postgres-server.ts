@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
+import { freePort, freeze } from './child.ts';
 import { silentLog } from './database.ts';
 
 export type PostgresUnderTest = {
@@ -20,7 +21,7 @@ export type PostgresUnderTest = {
 /** In a folder of its own, or in `directory`, which may have a cluster already; either is removed with it. */
 export async function startPostgresServer(options: { directory?: string } = {}): Promise<PostgresUnderTest> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'atrium-postgres-'));
-  let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog });
+  let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog, port: freePort() });
   const { url } = server;
   const signal = (name: NodeJS.Signals): void => signalPostgres(directory, name);
   return {
@@ -49,7 +50,8 @@ export function signalPostgres(directory: string, name: NodeJS.Signals): void {
 /** Those that have ended by themselves meanwhile are none of our concern. */
 function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
-    process.kill(pid, name);
+    if (name === 'SIGSTOP') freeze(pid);
+    else process.kill(pid, name);
   } catch (error) {
     if ((error as { code?: string }).code !== 'ESRCH') throw error;
   }

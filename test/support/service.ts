@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, eventually, startChild } from './child.ts';
+import { type TestDatabase, testDatabase } from './database.ts';
 
 export const BOOTSTRAP_KEY = 'test-bootstrap-key-0123456789abcdef';
 export const WORKSPACE = 'acme';
@@ -16,14 +17,20 @@ export type RunningService = AsyncDisposable & {
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 
+/** The databases of running services by their data folders, so that a service started again finds its own. */
+const databases = new Map<string, TestDatabase>();
+
 /**
  * Starts the service with a workspace `acme` and BOOTSTRAP_KEY. A fresh data folder is made, and removed with it,
- * unless one is given. A detached one leads a process group of its own; one with a terminal speaks as to a person.
+ * unless one is given; with a fresh one goes a fresh database on the Postgres of the test run. The service embeds its
+ * own Postgres where the test asks for that or gives it a data folder. A detached one leads a process group of its own;
+ * one with a terminal speaks as to a person.
  */
 export async function startService(
   options: {
     environment?: Record<string, string>;
     dataDir?: string;
+    postgres?: 'embedded';
     detached?: boolean;
     terminal?: boolean;
     command?: readonly string[];
@@ -31,6 +38,12 @@ export async function startService(
 ): Promise<RunningService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'atrium-service-'));
   const terminal = options.terminal ?? false;
+  const fresh =
+    options.dataDir === undefined &&
+    options.postgres !== 'embedded' &&
+    options.environment?.['DATABASE_URL'] === undefined;
+  if (fresh) databases.set(dataDir, await testDatabase());
+  const database = databases.get(dataDir);
   const child = startChild(options.command ?? [process.execPath, MAIN], {
     detached: options.detached ?? false,
     terminal,
@@ -41,6 +54,7 @@ export async function startService(
       BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
       NODE_ENV: 'production',
       LOG_FORMAT: terminal ? 'pretty' : 'json',
+      ...(database === undefined ? {} : { DATABASE_URL: database.url }),
       ...options.environment,
     },
   });
@@ -50,6 +64,10 @@ export async function startService(
   });
   const stop = async (): Promise<void> => {
     await child.stop();
+    if (fresh) {
+      databases.delete(dataDir);
+      await database?.drop();
+    }
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
   try {

@@ -22,6 +22,8 @@ const sink = createSink({
   deadLetters: createDeadLetterStore(sql),
 });
 await sink.job.start();
-while ((await sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted`).length === 0)
-  await Bun.sleep(20);
+const locks = () => sql`
+  SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+while ((await locks()).length === 0) await Bun.sleep(20);
 process.stdout.write('working\n');

@@ -13,7 +13,7 @@ import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 import { mountDisk } from '../support/small-disk.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let root: string;
 let folders = 0;

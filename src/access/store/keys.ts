@@ -26,7 +26,7 @@ export type NewKey = Secret & {
   name: string;
   scopes: readonly Scope[];
   limits: KeyLimits;
-  /** In lower case. The user is created, as `userId`, when the workspace has nobody of that e-mail. */
+  /** In lower case. The user is created, as `userId`, when no person of the workspace has that e-mail. */
   userEmail: string;
   userId: string;
 };

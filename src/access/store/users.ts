@@ -91,7 +91,7 @@ export function createUserStore(sql: Sql) {
       }
     },
 
-    /** Whom it deleted, with the hashes of the keys that this has revoked; undefined when there is no such user. */
+    /** The user that it deleted, with the hashes of the keys that this has revoked; undefined when there is no such user. */
     async delete(
       reference: UserReference,
       { spareOperators }: Sparing,

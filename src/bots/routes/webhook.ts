@@ -81,7 +81,7 @@ const toReference = (path: { workspace_id: string; bot_id: string }): BotReferen
 
 const PLATFORM = 'chatapp';
 
-/** The chat app itself, which acts for whoever an event names. */
+/** The chat app itself, which acts for the person that an event names. */
 const platformOf = ({ workspaceId }: Bot): Principal => ({
   keyId: PLATFORM,
   workspaceId,

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
-import { ALIVE_MS, CLAIM_GRACE_MS, LOOK_MAX } from '../limits.ts';
+import { ALIVE_MS, CLAIM_GRACE_MS, JUDGE_MS, LOOK_MAX } from '../limits.ts';
 import type { Turn } from '../turn.ts';
 
 /** The first of a session's line: mine, or one whose process has died. */
@@ -11,17 +11,23 @@ export type FirstInLine = {
   isLost: boolean;
 };
 
+/** `recoveries`: how often it was taken over since it was last asked for. They are kept with its caller: asking sets both. */
+export type RecoveredTurn = Turn & { recoveries: number };
+
 export type RecoveryStore = ReturnType<typeof createRecoveryStore>;
 
 /** What processes tell each other of their life and their work. `owner` is this process. */
 export function createRecoveryStore(sql: Transaction, owner: string) {
-  const aliveUntil = sql`clock_timestamp() + ${ALIVE_MS}::float8 * interval '1 ms'`;
+  const after = (ms: number) => sql`clock_timestamp() + ${ms}::float8 * interval '1 ms'`;
   return {
     /** From now on this process counts as living, for a while. */
     async live(): Promise<void> {
       await sql`
-        INSERT INTO chat_processes (id, alive_until) VALUES (${owner}, ${aliveUntil})
-        ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`;
+        INSERT INTO chat_processes AS p (id, alive_until, judges_from, judges_until)
+        VALUES (${owner}, ${after(ALIVE_MS)}, ${after(ALIVE_MS)}, ${after(JUDGE_MS)})
+        ON CONFLICT (id) DO UPDATE SET
+          alive_until = excluded.alive_until, judges_until = excluded.judges_until,
+          judges_from = CASE WHEN p.judges_until < clock_timestamp() THEN excluded.judges_from ELSE p.judges_from END`;
     },
 
     /** What is left of this process is anybody's. */
@@ -48,27 +54,20 @@ export function createRecoveryStore(sql: Transaction, owner: string) {
     },
 
     /** Makes it this process's, unless somebody was faster: then undefined. */
-    async adopt({ answerId, owner: before, attempt }: FirstInLine): Promise<Turn | undefined> {
-      const [turn] = await sql<Turn[]>`
+    async adopt({ answerId, owner: before, attempt }: FirstInLine): Promise<RecoveredTurn | undefined> {
+      const [turn] = await sql<RecoveredTurn[]>`
         WITH mine AS (
-          UPDATE chat_messages SET owner = ${owner}, attempts = attempts + 1, claimed_at = clock_timestamp()
+          UPDATE chat_messages SET owner = ${owner}, attempts = attempts + 1, claimed_at = clock_timestamp(),
+            caller = (caller::jsonb || jsonb_build_object('recoveries', coalesce((caller ->> 'recoveries')::int, 0) + 1))::json
           WHERE id = ${answerId} AND state = 'pending' AND owner = ${before} AND attempts = ${attempt} RETURNING *)
         SELECT mine.workspace_id AS "workspaceId", mine.session_id AS "sessionId",
           s.channel_session_id AS "channelSessionId", s.persona_id AS "personaId", s.agi_id AS "agiId",
           s.history_version AS "historyVersion",
           mine.agent_id AS "agentId", q.parent_id AS "parentId", q.id AS "userMessageId", mine.id AS "answerId",
           q.channel_message_id AS "channelMessageId", mine.channel_message_id AS "channelAnswerId", q.message,
-          mine.caller, mine.attempts AS attempt
+          mine.caller, mine.attempts AS attempt, (mine.caller ->> 'recoveries')::int AS recoveries
         FROM mine JOIN chat_messages q ON q.id = mine.parent_id JOIN chat_sessions s ON s.id = mine.session_id`;
       return turn;
-    },
-
-    /** Those of the answers that are not pending any more, or are gone. */
-    async over(answerIds: readonly number[]): Promise<number[]> {
-      const rows = await sql<{ id: number }[]>`
-        SELECT watched.id FROM unnest(${answerIds as number[]}::bigint[]) AS watched (id)
-        LEFT JOIN chat_messages m ON m.id = watched.id WHERE m.state IS DISTINCT FROM 'pending'`;
-      return rows.map(({ id }) => id);
     },
   };
 }

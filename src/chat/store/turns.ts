@@ -25,6 +25,8 @@ export type Acceptance =
   | ({ outcome: 'done' | 'in flight' } & TurnIds)
   | { outcome: 'no session' | 'no message' | 'deleted' | 'other text' | 'no documents' | 'full' };
 
+type Attempt = Pick<Turn, 'answerId' | 'attempt'>;
+
 /** How a turn's answer stands. */
 export type AnswerState =
   | { state: 'pending' }
@@ -110,6 +112,24 @@ export function createTurnStore(sql: Transaction, owner: string) {
       if (state === 'pending') return { state };
       if (state === 'done') return { state, answered };
       return { state, failure: { sentence, kind, retryAfterSeconds: retryAfterSeconds ?? undefined } };
+    },
+
+    /**
+     * Those of the attempts that are not this process's any more, and those of the followed answers that are not
+     * pending. `isGone`: with their session.
+     */
+    over(
+      attempts: readonly Attempt[],
+      followed: readonly number[],
+    ): Promise<{ answerId: number; isGone: boolean }[]> {
+      const ids = [...attempts.map(({ answerId }) => answerId), ...followed];
+      const numbers = [...attempts.map(({ attempt }) => attempt), ...followed.map(() => null)];
+      return sql`
+        SELECT watched.id AS "answerId", m.id IS NULL AS "isGone"
+        FROM unnest(${ids}::bigint[], ${numbers}::integer[]) AS watched (id, attempt)
+        LEFT JOIN chat_messages m ON m.id = watched.id
+        WHERE m.state IS DISTINCT FROM 'pending'
+          OR (watched.attempt IS NOT NULL AND (m.owner <> ${owner} OR m.attempts <> watched.attempt))`;
     },
 
     /**

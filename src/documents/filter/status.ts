@@ -7,7 +7,7 @@ export type StatusWord = (typeof WORDS)[number];
 
 /**
  * The statuses that the status predicates allow. `deleted` needs more than not to be excluded: a positive test that
- * the word passes, so that nobody finds binned documents without asking for them.
+ * the word passes, so that a search finds no binned documents unless it asks for them.
  */
 export function statusWordsUnder(predicates: readonly Predicate[]): StatusWord[] {
   const tests = predicates.flatMap((predicate) => (predicate.attribute === 'status' ? [predicate] : []));

@@ -20,7 +20,7 @@ import { assertMayOwn, type FindUser } from './owner.ts';
 export type ConfirmDeps = {
   store: Pick<DocumentStore, 'insert' | 'findByUpload'>;
   objects: Pick<ObjectStore, 'head' | 'copy' | 'removeUnchanged'>;
-  /** Deletes objects that nobody needs any more, soon and without being waited for; what it loses is swept. */
+  /** Deletes objects that are not needed any more, soon after the answer; what it fails to delete is swept. */
   discard(removal: Removal): void;
   /** Is told of every record. */
   recorded(): void;

@@ -5,7 +5,7 @@ export type FindUser = (user: { workspaceId: string; userId: string }) => Promis
 
 /**
  * That the viewer may make another user the owner of a document. Throws 403 for all but administrators, and 422 at
- * `loc` for an owner whom the workspace does not know.
+ * `loc` for an owner who is unknown to the workspace.
  */
 export async function assertMayOwn(
   findUser: FindUser,

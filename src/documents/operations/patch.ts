@@ -13,7 +13,7 @@ const ADMINISTERED = ['access', 'status'] as const;
 /**
  * Sets the given metadata fields of a document and leaves the others.
  * Throws 404 unseen, 403 for viewers who may not edit it (or not its `access`, `status` or owner), 409 binned, 422 for
- * the status `deleted` and for an owner whom the workspace does not know.
+ * the status `deleted` and for an owner who is unknown to the workspace.
  */
 export function createPatch(deps: EditDeps & { store: Pick<DocumentStore, 'update'>; findUser: FindUser }) {
   return async (viewer: Viewer, reference: string, patch: DocumentMetadataPatch): Promise<Document> => {

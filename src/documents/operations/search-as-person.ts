@@ -12,7 +12,7 @@ export type SearchAsPersonDeps = {
 
 /**
  * What a person, known by e-mail, would find with their own key: documents that have every word of the text. Somebody
- * whom the workspace does not know finds what is public, or curated by that e-mail; a text without a word finds nothing.
+ * who is unknown to the workspace finds what is public, or curated by that e-mail; a text without a word finds nothing.
  */
 export function createSearchAsPerson({ search, findUserByEmail }: SearchAsPersonDeps) {
   return async (

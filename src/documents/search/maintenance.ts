@@ -22,7 +22,7 @@ export type SearchMaintenance = {
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const PROGRESS_INTERVAL_MS = 2_000;
 
-/** With a search server its index is meant too; whoever writes to it does the work, else this process. */
+/** With a search server its index is meant too; the process that writes to it does the work, or this one where there is none. */
 export function createSearchMaintenance(deps: {
   sql: Sql;
   meilisearch: MirrorSettings | undefined;

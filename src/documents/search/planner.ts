@@ -1,4 +1,4 @@
-// Which engine answers. Meilisearch where it can do so exactly and in time, Postgres wherever not: whoever searches
+// Which engine answers. Meilisearch where it can do so exactly and in time, Postgres wherever not: a caller
 // notices neither an outage nor a slow server.
 
 import { createCircuitBreaker } from '../../core/circuit-breaker.ts';
@@ -17,7 +17,7 @@ export type SearchPlanner = {
 
 /** After this long Postgres is asked too, and the first to answer is heard: many times what Meilisearch takes. */
 const HEDGE_MS = 40;
-/** Nobody waits longer for Meilisearch, whatever Postgres does. */
+/** No search waits longer for Meilisearch, whatever Postgres does. */
 const DEADLINE_MS = 2000;
 /** Searches that Meilisearch answers at once; more would only queue there. */
 const IN_FLIGHT_MAX = 64;
@@ -76,7 +76,7 @@ export function createSearchPlanner(deps: {
       const certain = byPostgres(query);
       const answered = await Promise.race([mirrored.then((page) => page ?? certain), certain]);
       giveUp.abort();
-      // The one that nobody waits for any more may still fail.
+      // The answer that is no longer awaited may still fail.
       certain.catch(() => undefined);
       return answered;
     },

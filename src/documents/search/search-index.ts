@@ -1,4 +1,4 @@
-// The port of search: what an engine is asked and what it answers. Two engines stand behind it, and whoever asks
+// The port of search: what an engine is asked and what it answers. Two engines stand behind it, and a caller
 // can't tell which one answered.
 
 import type { Document } from '../document.ts';

@@ -73,7 +73,7 @@ export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): Nat
         await open();
         told = '';
       } catch (error) {
-        // What is in the way may change: first nobody answers, then it is the password.
+        // What is in the way may change: first no server answers, then it is the password.
         if (told !== `${error}`) log.warn({ err: error }, 'NATS is not reachable yet; waiting for it');
         told = `${error}`;
       }

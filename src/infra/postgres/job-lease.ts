@@ -8,7 +8,7 @@ export type Settlement = { job: LeasedJob; retry?: { reason: string; delayMs: nu
 
 const ERROR_LENGTH_MAX = 1_000;
 
-/** Takes due jobs for as long as the lease lasts; nobody else sees them until then. */
+/** Takes due jobs for as long as the lease lasts; no other worker sees them until then. */
 export async function leaseJobs(
   sql: Transaction,
   options: { kind: string; batchMax: number; leaseMs: number },

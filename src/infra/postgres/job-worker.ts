@@ -31,7 +31,7 @@ export type JobWorkerOptions = {
   /** Does the jobs and tells how each went, in their order. Rejecting means that all failed. */
   handle: (jobs: Job[]) => Promise<readonly JobOutcome[]>;
   log: { warn(fields: object, message: string): void };
-  /** How often to look for jobs that are due again or that nobody announced. */
+  /** How often to look for jobs that are due again or that were not announced. */
   pollMs: number;
   /** How long the jobs of a worker that died stay with it (default 30 s). */
   leaseMs?: number;

@@ -154,7 +154,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
           command,
           within(CALL_TIMEOUT_MS + (source.size / COPY_BYTES_PER_SECOND_MIN) * 1000),
         );
-        // Something in between may answer 200 without a copy; whoever calls removes the source next.
+        // Something in between may answer 200 without a copy; the caller removes the source next.
         if (answer.CopyObjectResult?.ETag === undefined) throw new Error('the answer names no copy');
         return 'copied';
       } catch (error) {

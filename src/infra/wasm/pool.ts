@@ -136,7 +136,7 @@ export function createPool(options: PoolOptions): Pool {
     }
   }
 
-  /** A thread that goes on with what nobody wants is given up. */
+  /** A thread that goes on with abandoned work is given up. */
   function stopParts(task: Task): void {
     for (const member of crew.members) {
       for (const part of member.parts.values()) {

@@ -40,7 +40,7 @@ export async function openThread(options: ThreadOptions): Promise<Thread> {
     if (report.type === 'open') opened.resolve();
     else if (!ended) options.onReport(report);
   });
-  // An error that nobody caught ends a thread; without a listener it would end the process.
+  // An uncaught error ends a thread; without a listener it would end the process.
   worker.addEventListener('error', (event) => opened.reject(new Error(event.message)));
   worker.addEventListener('close', () => {
     opened.reject(new Error('it has ended'));

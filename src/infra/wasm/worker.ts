@@ -29,7 +29,7 @@ function serve({ module, port, attention }: Opening, handlers: Readonly<Record<s
     const startedAt = performance.now();
     try {
       const handler = handlers[kind];
-      if (handler === undefined) throw new Error(`nobody does ${kind}`);
+      if (handler === undefined) throw new Error(`there is no handler for ${kind}`);
       const { output, transfer } = handler(instance.exports, input);
       report({ type: 'done', id, output, ms: performance.now() - startedAt }, transfer);
     } catch (error) {

@@ -18,7 +18,7 @@ import {
 import { expectStatus } from '../support/caller.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const WELCOME = 'Hello. Ask me about our documents.';
 const HELP = 'Ask me anything about our documents.';

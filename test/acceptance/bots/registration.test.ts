@@ -7,7 +7,7 @@ import { bodyOf, expectRefusal, expectStatus } from '../support/caller.ts';
 import * as entry from '../support/entries.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let setting: Setting;
 beforeAll(async () => {

@@ -22,7 +22,7 @@ import * as entry from '../support/entries.ts';
 import { sendRaw } from '../support/raw-request.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 let setting: Setting;
 let signer: Signer;
@@ -149,24 +149,27 @@ describe('an unknown bot', () => {
 });
 
 describe('a token of a project', () => {
-  const REFUSED: [string, claims: Record<string, unknown>, header: Record<string, unknown>][] = [
-    ['expired', { exp: seconds() - 60 }, {}],
-    ['expired just now', { exp: seconds() - 1 }, {}],
-    ['without an expiry', { exp: undefined }, {}],
-    ['with an expiry that is no number', { exp: 'tomorrow' }, {}],
-    ['issued in the future', { iat: seconds() + 600 }, {}],
-    ['not yet valid', { nbf: seconds() + 600 }, {}],
-    ['for another audience', { aud: '999' }, {}],
-    ['for no audience', { aud: undefined }, {}],
-    ['of another issuer', { iss: 'https://accounts.google.com' }, {}],
-    ['of no issuer', { iss: undefined }, {}],
-    ['without a kid', {}, { kid: undefined }],
-    ['with an unknown kid', {}, { kid: 'unknown' }],
-    ['with a kid that is no text', {}, { kid: 17 }],
-    ['with an unknown critical header', {}, { crit: ['x'], x: 1 }],
+  /** From the second at which the token is made. */
+  type Claims = (now: number) => Record<string, unknown>;
+  const REFUSED: [string, claims: Claims, header: Record<string, unknown>][] = [
+    ['expired', (now) => ({ exp: now - 60 }), {}],
+    ['expired just now', (now) => ({ exp: now - 1 }), {}],
+    ['without an expiry', () => ({ exp: undefined }), {}],
+    ['with an expiry that is no number', () => ({ exp: 'tomorrow' }), {}],
+    ['issued in the future', (now) => ({ iat: now + 600 }), {}],
+    ['not yet valid', (now) => ({ nbf: now + 600 }), {}],
+    ['for another audience', () => ({ aud: '999' }), {}],
+    ['for no audience', () => ({ aud: undefined }), {}],
+    ['of another issuer', () => ({ iss: 'https://accounts.google.com' }), {}],
+    ['of no issuer', () => ({ iss: undefined }), {}],
+    ['without a kid', () => ({}), { kid: undefined }],
+    ['with an unknown kid', () => ({}), { kid: 'unknown' }],
+    ['with a kid that is no text', () => ({}), { kid: 17 }],
+    ['with an unknown critical header', () => ({}), { crit: ['x'], x: 1 }],
   ];
 
-  test.each(REFUSED)('%s is refused with 401', async (_title, claims, header) => {
+  test.each(REFUSED)('%s is refused with 401', async (_title, claimsAt, header) => {
+    const claims = claimsAt(seconds());
     const token = await signer.token(claims, header).catch(() => forged(claims, header));
     expectUnauthenticated(await bot.send(hello(), `Bearer ${token}`));
   });

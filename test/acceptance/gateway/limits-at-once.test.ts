@@ -214,8 +214,7 @@ test('two processes answer together no more than arrives before they have told e
   const asking = createClient(own);
   const { key } = await asking.newKey({ budget_per_month: 1.5 });
   const begun: Promise<Response>[] = [];
-  const refused: number[] = [];
-  // Each of them runs for longer than all of this takes.
+  // Each that is taken runs for longer than all of this takes.
   for (let round = 0; round < 8; round++) {
     let refusals = 0;
     for (let index = 0; index < 8; index++) {
@@ -225,12 +224,11 @@ test('two processes answer together no more than arrives before they have told e
         if (status === 429) refusals += 1;
       });
     }
-    await Bun.sleep(400);
-    refused.push(refusals);
+    // Two in each process at most, and none once they have told each other.
+    const refusedMin = round === 0 ? 4 : 8;
+    await eventually(`the refusals of round ${round}`, () => refusals >= refusedMin);
+    if (round === 0) await Bun.sleep(400);
   }
-  // Two in each process at most, and none once they have told each other.
-  expect(refused[0]).toBeGreaterThanOrEqual(4);
-  expect(refused.slice(1)).toEqual(Array<number>(7).fill(8));
   const answers = await Promise.all(begun);
   expect(countAnswered(answers)).toBeGreaterThanOrEqual(1);
   expect(countAnswered(answers)).toBeLessThanOrEqual(4);

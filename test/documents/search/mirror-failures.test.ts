@@ -180,7 +180,9 @@ test(
     });
     await eventually('the transaction to write', async () => {
       const [row] = await setting.sql<{ found: boolean }[]>`
-        SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'document_search'::regclass AND mode = 'RowExclusiveLock') AS found`;
+        SELECT EXISTS (
+          SELECT FROM pg_locks WHERE relation = 'document_search'::regclass AND mode = 'RowExclusiveLock'
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS found`;
       return row?.found;
     });
     const mirror = setting.open();

@@ -9,7 +9,7 @@ import { becomesReady, confirmPatiently, createClient, download } from '../suppo
 
 export function describeEmbeddedPostgres(): void {
   test('an embedded database that is killed is started again, and the service goes on with it', async () => {
-    await using service = await startService();
+    await using service = await startService({ postgres: 'embedded' });
     const client = createClient(service);
     const { library } = client;
     const pidOf = (): number =>

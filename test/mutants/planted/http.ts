@@ -100,10 +100,10 @@ export const http: readonly Planted[] = [
     test: 'test/acceptance/gateway/anonymous.test.ts',
   },
   {
-    mistake: 'a limit that is reached is told as a malformed request',
+    mistake: 'what is not there is told as a malformed request',
     file: 'src/http/statuses.ts',
-    text: "'too-many-requests': 429",
-    replacement: "'too-many-requests': 400",
+    text: "'not-found': 404",
+    replacement: "'not-found': 400",
     test: 'test/gateway/sdk-conformance/npm.test.ts',
   },
   {
@@ -125,6 +125,6 @@ export const http: readonly Planted[] = [
     file: 'src/http/openapi.ts',
     text: 'Object.entries(operation.responses).map(',
     replacement: "Object.entries(operation.responses).filter(([status]) => status !== '404').map(",
-    test: 'test/acceptance/openapi.test.ts',
+    test: 'test/acceptance/permissions.test.ts',
   },
 ];

@@ -1,5 +1,5 @@
 // Which index is to be there, and the steps to it. Each step is small and leaves a state in the database from which
-// whoever comes next goes on; until the last one no search asks the new index.
+// the next process goes on; until the last one no search asks the new index.
 
 import { randomBase62 } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
@@ -43,7 +43,7 @@ export function createRebuild(deps: {
     if (madeAt !== undefined) await registrations.noteServer(indexUid, madeAt, task);
   };
 
-  /** Whether everybody who may not have queued changes for the index has ended. */
+  /** Whether all transactions have ended that may not have queued their changes for the index. */
   const mayCopy = async ({ indexUid, copiedTo }: Registration): Promise<boolean> => {
     if (copiedTo !== FIRST_ID) return true;
     const horizon = horizons.get(indexUid) ?? (await registrations.horizon());

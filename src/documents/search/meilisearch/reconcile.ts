@@ -67,7 +67,7 @@ export function createReconciliation({ sql, indexes }: { sql: Sql; indexes: Inde
     return drifted;
   };
 
-  /** The same for documents that the index has and nobody else. */
+  /** The same for documents that only the index has. */
   const findExtra = async (context: Context, page: readonly Held[]): Promise<Held[]> => {
     const { indexUid, signal, drift } = context;
     const rows = await sql<{ id: string }[]>`

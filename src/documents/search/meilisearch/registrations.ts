@@ -87,7 +87,7 @@ export function createRegistrations(sql: Transaction) {
         WHERE index_uid = ${indexUid} AND (SELECT count(*) FROM old) >= 0`;
     },
 
-    /** The index answers nobody any more and is not fed; it is left to be deleted. */
+    /** The index answers no searches and receives no changes any more; it is deleted later. */
     async retire(indexUids: readonly string[]): Promise<void> {
       await sql`
         WITH old AS (DELETE FROM search_mirror WHERE index_uid = ANY (${indexUids as string[]}) RETURNING index_uid)
@@ -103,7 +103,7 @@ export function createRegistrations(sql: Transaction) {
       await sql`DELETE FROM search_mirror_retired WHERE index_uid = ${indexUid}`;
     },
 
-    /** Asks whoever feeds the indexes for new ones. */
+    /** Asks the process that feeds the indexes for new ones. */
     async requestRebuild(): Promise<void> {
       await sql`UPDATE search_mirror SET outdated = true`;
     },
@@ -116,7 +116,7 @@ export async function retireAll(sql: Sql): Promise<void> {
     await tx`
       WITH old AS (DELETE FROM search_mirror RETURNING index_uid)
       INSERT INTO search_mirror_retired SELECT index_uid FROM old ON CONFLICT DO NOTHING`;
-    // What a writer has locked stays, and harms nobody; waiting for it could end in a circle.
+    // What a writer has locked stays, and does no harm; waiting for it could end in a circle.
     await tx`
       DELETE FROM search_outbox WHERE document_id IN (SELECT document_id FROM search_outbox FOR UPDATE SKIP LOCKED)`;
   });

@@ -69,7 +69,7 @@ async function areCommon(sql: Transaction, terms: readonly string[], documentsMi
   return (row?.documents ?? 0) >= documentsMin;
 }
 
-/** Whoever holds it may change counts and bitmaps; it goes with the transaction. */
+/** The transaction that holds this lock may change counts and bitmaps. */
 export const COUNTS_LOCK = 'documents.counts';
 
 async function makeBitmaps(tx: Transaction, terms: readonly string[]): Promise<void> {
@@ -82,7 +82,7 @@ async function makeBitmaps(tx: Transaction, terms: readonly string[]): Promise<v
   );
 }
 
-/** Makes the bitmaps of all common terms anew; nobody may change counts meanwhile. */
+/** Makes the bitmaps of all common terms anew; counts must not change meanwhile. */
 export async function remakeBitmaps(tx: Transaction): Promise<void> {
   await tx`DELETE FROM document_bitmaps`;
   const rows = await tx<{ term: string }[]>`SELECT term FROM document_common_terms`;

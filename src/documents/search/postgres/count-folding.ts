@@ -24,7 +24,7 @@ export function createCountFolding(deps: { sql: Sql; common: CommonTerms; log: L
       } while (folded === PASS_MAX && !signal.aborted);
       await common.update();
     } catch (error) {
-      // Nothing is lost: what is not folded is added up by whoever asks.
+      // Nothing is lost: each search adds up what is not folded yet.
       if (!isUnavailable(error)) throw error;
       log.debug({ err: error }, 'counts are folded later');
     }

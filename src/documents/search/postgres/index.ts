@@ -15,7 +15,7 @@ export type PostgresSearchDeps = {
   /** A pool of its own: searches, however slow, take no connection from anything else. */
   sql: Sql;
   bucket: string;
-  /** What slow searches share, so that they slow nobody else. */
+  /** The semaphore of slow searches, so that others stay quick. */
   slow: Semaphore;
   common: CommonTerms;
 };

@@ -7,7 +7,7 @@ import type { CommonTerms } from './common-terms.ts';
 import { all, any, type Fragment } from './fragments.ts';
 import type { RowTest } from './row-tests.ts';
 
-/** Whom the maintained counts call everybody. */
+/** The subject under which all owners are counted. */
 export const EVERYBODY = '00000000-0000-0000-0000-000000000000';
 
 export const DAY_MS = 86_400_000;

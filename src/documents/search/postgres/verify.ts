@@ -125,7 +125,7 @@ async function bitmapsAreRight(sql: Sql): Promise<boolean> {
   return row?.right === true;
 }
 
-/** Writers wait for it: whoever has changed documents has ended, and nobody changes any while they are counted. */
+/** Waits until all writers have ended, and keeps others waiting: no document changes while they are counted. */
 async function recount(sql: Sql): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`LOCK TABLE document_count_changes, document_counts, document_bitmaps IN SHARE ROW EXCLUSIVE MODE`;

@@ -1,0 +1,57 @@
+// `bun run test [words]`: runs the test files, several at once, on one Postgres that it starts and ends. With
+// `--group=NAME` (test/support/groups.ts) those of a group alone; everything else is the test runner's own.
+
+import { mkdtempSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sharedBy, startServer } from './support/database.ts';
+import { filesOf, isGroup } from './support/groups.ts';
+
+/** Most of a test's time is waiting. */
+const FILES_AT_ONCE = Math.min(8, 2 * availableParallelism());
+/** Of one test on a busy machine. */
+const TIMEOUT_MS = 60_000;
+const PARENT_POLL_MS = 500;
+
+const folder = mkdtempSync(join(tmpdir(), 'atrium-run-'));
+// It ends whatever the run leaves, also when this process is killed: then its standard input ends.
+const sweeper = Bun.spawn([process.execPath, join(import.meta.dir, 'support/sweep-run.ts'), folder], {
+  stdio: ['pipe', 'inherit', 'inherit'],
+  detached: true,
+});
+// Everything of the run lies in its folder and names it in its environment.
+process.env['TMPDIR'] = folder;
+
+async function runTests(): Promise<number> {
+  const server = await startServer();
+  const tests = Bun.spawn(
+    [
+      ...[process.execPath, 'test', '--no-orphans', `--parallel=${FILES_AT_ONCE}`],
+      ...['--timeout', `${TIMEOUT_MS}`, ...process.argv.slice(2).flatMap(toArguments)],
+    ],
+    { stdio: ['inherit', 'inherit', 'inherit'], env: { ...process.env, ...sharedBy(server) } },
+  );
+  const end = (signal: NodeJS.Signals): void => tests.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+  const parent = process.ppid;
+  const watch = setInterval(() => process.ppid === parent || end('SIGTERM'), PARENT_POLL_MS);
+  const code = await tests.exited;
+  clearInterval(watch);
+  await server.end();
+  return code;
+}
+
+function toArguments(argument: string): string[] {
+  const group = /^--group=(.*)$/.exec(argument)?.[1];
+  if (group === undefined) return [argument];
+  if (!isGroup(group)) throw new Error(`There is no group of tests ${group}`);
+  return filesOf(group).map((path) => `./${path}`);
+}
+
+const code = await runTests().catch((error: Error) => {
+  process.stderr.write(`test: ${error.message}\n`);
+  return 1;
+});
+sweeper.stdin.end();
+await sweeper.exited;
+process.exit(code);
