@@ -74,7 +74,9 @@ export function createSemaphore(
     acquire,
     release,
     async run(work) {
-      await acquire();
+      // At once where a permit is free: the caller may rely on what has begun.
+      const wait = acquire();
+      if (wait !== undefined) await wait;
       try {
         return await work();
       } finally {
