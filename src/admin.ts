@@ -63,7 +63,8 @@ async function main(words: readonly string[]): Promise<void> {
     const access = createAccess({
       ...{ sql, clock: systemClock, log },
       invalidation: createInvalidation({ sql, log }),
-      record: usage.record,
+      // The service's processes look each second.
+      wakeMover: () => undefined,
     });
     const bots = createBotAdministration({
       ...{ sql, clock: systemClock },

@@ -61,7 +61,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     clock,
     log,
   });
-  const access = createAccess({ sql, invalidation, record: usage.record, clock, log });
+  const access = createAccess({ sql, invalidation, wakeMover: usage.wakeMover, clock, log });
   const compute = createCompute({ settings: config.compute, log });
   const documents = createDocuments({
     sql,
@@ -90,7 +90,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     searchDocuments: documents.searchAsPerson,
     visibleDocuments: documents.visibleTo,
     requireWorkspace: access.requireWorkspace,
-    record: usage.record,
+    wakeMover: usage.wakeMover,
     log,
   });
 

@@ -2,7 +2,6 @@
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../src/core/clock.ts';
 import { createRecord } from '../../src/usage/record.ts';
 import { createSpool } from '../../src/usage/spool.ts';
 import { silentLog } from '../../test/support/database.ts';
@@ -14,12 +13,14 @@ const TARGET_MICROS = 5;
 export async function measureEmission(): Promise<void> {
   const directory = mkdtempSync(join(import.meta.dir, '../.data-usage-'));
   const spool = createSpool({ directory, appender: { append: async () => undefined }, log: silentLog });
-  const { record } = createRecord({ spool, clock: systemClock, log: silentLog });
+  const { record } = createRecord({ spool, log: silentLog });
   const event = {
     workspaceId: 'bench',
-    type: 'messages.user.new',
+    type: 'model.usage',
     subject: 'person-17@example.com',
-    data: { value: '1', message_id: 17, chat_session_id: 4 },
+    data: { value: 1, key_id: 'key-17', model: 'model-4', requests: 1 },
+    eventId: 'file-17',
+    time: new Date(),
   };
   await spool.job.start();
   const micros: number[] = [];

@@ -76,6 +76,7 @@ const toBootstrapKey = (workspaceId: string, text: string, createdAt: Date): New
   createdAt,
   userEmail: administratorOf(workspaceId),
   userId: newId(),
+  tellsOfUser: false,
 });
 
 function refuseImpossible({ workspace, key }: BootstrapRequest): void {

@@ -2,7 +2,7 @@
 
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
-import type { RecordEvent } from '../core/event.ts';
+import type { WakeEventMover } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
@@ -25,7 +25,6 @@ import { createKeyStore, type KeyDescription } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createUserStore, type UserReference } from './store/users.ts';
 import { createWorkspaceStore } from './store/workspaces.ts';
-import { createUserEvents } from './user-events.ts';
 import { createUsers } from './users.ts';
 import { administratorOf } from './workspace-names.ts';
 import { createWorkspaces } from './workspaces.ts';
@@ -35,7 +34,7 @@ export { explainWorkspaceName, WORKSPACE_NAME_FORM } from './workspace-names.ts'
 export type AccessDeps = {
   sql: Sql;
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
-  record: RecordEvent;
+  wakeMover: WakeEventMover;
   clock: Clock;
   log: Logger;
 };
@@ -55,7 +54,7 @@ export type Access = {
   bootstrap(request: BootstrapRequest): Promise<BootstrapOutcome>;
 };
 
-export function createAccess({ sql, invalidation, record, clock, log }: AccessDeps): Access {
+export function createAccess({ sql, invalidation, wakeMover, clock, log }: AccessDeps): Access {
   const stores = {
     workspaces: createWorkspaceStore(sql),
     users: createUserStore(sql),
@@ -78,24 +77,24 @@ export function createAccess({ sql, invalidation, record, clock, log }: AccessDe
   const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
   const workspaces = createWorkspaces({ store: stores.workspaces, clock });
   const requireWorkspace = workspaces.requireExisting;
-  const events = createUserEvents({ record, clock, log });
-  const { tell } = events;
   const sessions = createSessions({
     ...{ store: stores.sessions, sessions: openSessions, authentication },
-    ...{ events, clock },
+    ...{ wakeMover, clock },
   });
 
   return {
     routes: [
       ...workspaceRoutes(workspaces),
-      ...userRoutes({ users: createUsers({ store: stores.users, forget, tell, clock }), requireWorkspace }),
-      ...keyRoutes({ keys: createKeys({ store: stores.keys, forget, tell, clock }), requireWorkspace }),
+      ...userRoutes({
+        users: createUsers({ store: stores.users, forget, wakeMover, clock }),
+        requireWorkspace,
+      }),
+      ...keyRoutes({ keys: createKeys({ store: stores.keys, forget, wakeMover, clock }), requireWorkspace }),
       ...sessionRoutes(sessions),
     ],
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },
     jobs: [
       lastUses.job,
-      events.job,
       createPeriodic({
         name: 'access.sessions',
         intervalMs: SESSION_SWEEP_MS,

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { parseDateTime } from '../core/date-time.ts';
 import { conflict, notFound, valueError } from '../core/errors.ts';
+import type { WakeEventMover } from '../core/event.ts';
 import { newId } from '../core/ids.ts';
 import type { KeyLimits, Principal } from '../core/principal.ts';
 import { type Page, type PageRequest, toPage } from '../http/paging.ts';
@@ -8,21 +9,19 @@ import { createKeyText, hashSecret, shownPrefix } from './key-text.ts';
 import { refuseUnlessOperator } from './operators.ts';
 import type { KeyCreate, KeyCreated, KeyPatch, KeyRead, KeyRotate } from './schema.ts';
 import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
-import type { UserEvents } from './user-events.ts';
 
 export type KeysDeps = {
   store: KeyStore;
   /** Forgets what is cached of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
-  /** Tells of a person who was added for a key. */
-  tell: UserEvents['tell'];
+  wakeMover: WakeEventMover;
   clock: Clock;
 };
 
 export type Keys = ReturnType<typeof createKeys>;
 
 /** The keys of a workspace. A key's text leaves once, in the answer that makes it. */
-export function createKeys({ store, forget, tell, clock }: KeysDeps) {
+export function createKeys({ store, forget, wakeMover, clock }: KeysDeps) {
   /** Throws 404; 403 when others than operators ask for a key with the scope `operator`. */
   const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<FoundKey> => {
     const key = await store.find(reference);
@@ -58,9 +57,10 @@ export function createKeys({ store, forget, tell, clock }: KeysDeps) {
         limits: toLimits(wanted.limits),
         userEmail,
         userId: newId(),
+        tellsOfUser: true,
       });
       if (key === undefined) throw new Error('a new key has the hash of another one');
-      if (key.ownerIsNew) tell('create', { workspaceId, email: key.userEmail, provider: 'admin' });
+      wakeMover();
       return { ...render(key), key: text };
     },
 

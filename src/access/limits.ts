@@ -41,7 +41,3 @@ export const GIVEN_KEY_LENGTH_MAX = 512;
 export const SESSION_BODY_BYTES_MAX = 4096;
 
 if (GIVEN_KEY_LENGTH_MAX * 6 > SESSION_BODY_BYTES_MAX) throw new Error('the longest key could not sign in');
-
-/** How often events of people are tried again that the disk did not take, and how many wait for that at most. */
-export const USER_EVENTS_RETRY_MS = 1000;
-export const USER_EVENTS_WAITING_MAX = 10_000;

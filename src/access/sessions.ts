@@ -1,21 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import type { CachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
-import { forbidden, unauthenticated, unavailable } from '../core/errors.ts';
+import { forbidden, unauthenticated } from '../core/errors.ts';
+import type { WakeEventMover } from '../core/event.ts';
 import { isAdmin, type Principal } from '../core/principal.ts';
 import type { Authentication } from './authentication.ts';
 import { hashSecret } from './key-text.ts';
 import { SESSION_SECONDS } from './limits.ts';
 import { readCookie } from './session-cookie.ts';
 import type { PortalSession, SessionStore } from './store/sessions.ts';
-import type { UserEvents } from './user-events.ts';
 
 export type SessionsDeps = {
   store: SessionStore;
   sessions: Pick<CachedLookup<PortalSession>, 'get' | 'drop'>;
   authentication: Pick<Authentication, 'authenticate' | 'principalOf'>;
-  /** Tell of sign-ins and sign-outs. */
-  events: Pick<UserEvents, 'tell' | 'tellAtOnce'>;
+  wakeMover: WakeEventMover;
   clock: Clock;
 };
 
@@ -24,26 +23,22 @@ const COOKIE_BYTES = 32;
 export type Sessions = ReturnType<typeof createSessions>;
 
 /** The portal's sessions. A session is worth what the key that opened it is worth, and ends with it. */
-export function createSessions({ store, sessions, authentication, events, clock }: SessionsDeps) {
+export function createSessions({ store, sessions, authentication, wakeMover, clock }: SessionsDeps) {
   return {
     /**
-     * Opens a session and returns the cookie's value. Throws 401 for a bad key, 403 for one that may not administer, 503
-     * where the sign-in could not be recorded: then there is none.
+     * Opens a session and returns the cookie's value. Throws 401 for a bad key, 403 for one that may not administer.
      */
     async open(key: string): Promise<string> {
       const principal = await authentication.authenticate(key);
-      if (principal === undefined) throw unauthenticated('The API key is unknown, expired or revoked');
+      if (principal === undefined) throw keyRefused();
       if (!isAdmin(principal)) throw forbidden('The portal needs a key with the scope admin or operator');
       const value = randomBytes(COOKIE_BYTES).toString('base64url');
       const createdAt = clock.now();
       const expiresAt = new Date(createdAt.getTime() + SESSION_SECONDS * 1000);
-      const hash = hashSecret(value);
-      await store.insert({ hash, keyId: principal.keyId, expiresAt, createdAt });
-      const { workspaceId, email } = principal;
-      if (events.tellAtOnce('login', { workspaceId, email, provider: 'key' })) return value;
-      // Its cookie is not sent: a session that cannot be deleted now cannot be used either, and expires.
-      await store.delete(hash);
-      throw unavailable('Sign-ins cannot be recorded at the moment');
+      const session = { hash: hashSecret(value), keyId: principal.keyId, expiresAt, createdAt };
+      if (!(await store.insert(session))) throw keyRefused();
+      wakeMover();
+      return value;
     },
 
     /** Ends the session of the request's cookie, if there is one. */
@@ -51,9 +46,9 @@ export function createSessions({ store, sessions, authentication, events, clock 
       const value = readCookie(request);
       if (value === undefined) return;
       const hash = hashSecret(value);
-      const owner = await store.delete(hash);
+      await store.delete(hash);
       sessions.drop(hash);
-      if (owner !== undefined) events.tell('logout', { ...owner, provider: 'key' });
+      wakeMover();
     },
 
     /** The principal whose session the request's cookie names; undefined once it, or its key, has ended. */
@@ -66,3 +61,5 @@ export function createSessions({ store, sessions, authentication, events, clock 
     },
   };
 }
+
+const keyRefused = () => unauthenticated('The API key is unknown, expired or revoked');

@@ -1,26 +1,25 @@
 import type { Clock } from '../core/clock.ts';
 import { conflict, notFound } from '../core/errors.ts';
+import type { WakeEventMover } from '../core/event.ts';
 import { newId } from '../core/ids.ts';
 import type { Principal } from '../core/principal.ts';
 import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import { isOperator, operatorsOnly } from './operators.ts';
 import type { UserCreate, UserPatch, UserRead } from './schema.ts';
 import type { User, UserReference, UserStore } from './store/users.ts';
-import type { UserEvents } from './user-events.ts';
 
 export type UsersDeps = {
   store: UserStore;
   /** Forgets what is cached of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
-  /** Tells of a change to a person. */
-  tell: UserEvents['tell'];
+  wakeMover: WakeEventMover;
   clock: Clock;
 };
 
 export type Users = ReturnType<typeof createUsers>;
 
 /** The people of a workspace. E-mails compare in lower case. */
-export function createUsers({ store, forget, tell, clock }: UsersDeps) {
+export function createUsers({ store, forget, wakeMover, clock }: UsersDeps) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<UserRead>> {
       return toPage(await store.list(workspaceId, page), page.limit, {
@@ -34,7 +33,7 @@ export function createUsers({ store, forget, tell, clock }: UsersDeps) {
       const user = { id: newId(), email: email.toLowerCase(), name: name ?? null, createdAt: clock.now() };
       const made = await store.insert(workspaceId, user);
       if (made === undefined) throw emailTaken();
-      tell('create', { workspaceId, email: made.email, provider: 'admin' });
+      wakeMover();
       return render(made);
     },
 
@@ -53,7 +52,7 @@ export function createUsers({ store, forget, tell, clock }: UsersDeps) {
       if (outcome === 'email taken') throw emailTaken();
       if (outcome === undefined) throw userNotFound();
       forget(outcome.keyHashes);
-      tell('update', { workspaceId: reference.workspaceId, email: outcome.user.email, provider: 'admin' });
+      wakeMover();
       return render(outcome.user);
     },
 
@@ -63,7 +62,7 @@ export function createUsers({ store, forget, tell, clock }: UsersDeps) {
       if (deleted === 'operator') throw operatorsOnly();
       if (deleted === undefined) throw userNotFound();
       forget(deleted.keyHashes);
-      tell('delete', { workspaceId: reference.workspaceId, email: deleted.email, provider: 'admin' });
+      wakeMover();
     },
   };
 }

@@ -1,8 +1,8 @@
 // Turns of conversations that bots bring: the same line, the same memory, the same events.
 
+import type { WakeEventMover } from '../core/event.ts';
 import { BOTS, toCaller } from './caller.ts';
 import type { Turn as BotTurn, Converse } from './converse.ts';
-import type { Tell } from './events.ts';
 import { requestKeyOf, sessionKeyOf } from './session-key.ts';
 import type { MessageStore } from './store/messages.ts';
 import type { SessionStore } from './store/sessions.ts';
@@ -13,12 +13,12 @@ export function createConverse({
   take,
   sessions,
   messages,
-  tell,
+  wakeMover,
 }: {
   take: TakeQuestion;
   sessions: Pick<SessionStore, 'open'>;
   messages: Pick<MessageStore, 'addReply'>;
-  tell: Tell;
+  wakeMover: WakeEventMover;
 }): Converse {
   /** Runs it; makes the session and runs it again where that is absent. */
   const inSession = async <T>(
@@ -30,7 +30,7 @@ export function createConverse({
       if (result !== 'no session' && result !== undefined) return result;
       // Each question says who answers it: the first one's agent is not the conversation's.
       const session = { ...turn, personaId: 0, agiId: '', person: personOf(turn) };
-      tell((await sessions.open(session, { reach: BOTS, rebinds: false })).event);
+      await sessions.open(session, { reach: BOTS, rebinds: false });
     }
     throw new Error('a session is deleted whenever it is made');
   };
@@ -56,7 +56,7 @@ export function createConverse({
 
     async reply({ message, reply, ...turn }) {
       if (message !== null) assertMessageSize(message);
-      const { answer, events } = await inSession(turn, () =>
+      const { answer } = await inSession(turn, () =>
         messages.addReply({
           workspaceId: turn.workspaceId,
           sessionKey: sessionKeyOf(turn),
@@ -65,7 +65,7 @@ export function createConverse({
           ...{ message, reply, subject: personOf(turn) },
         }),
       );
-      tell(events);
+      wakeMover();
       return { answer };
     },
   };

@@ -1,8 +1,7 @@
 // Area C: conversations. A channel's message is taken once, answered once, in order, with memory.
 
-import { createBatcher } from '../core/batcher.ts';
 import { createCachedLookup } from '../core/cached-lookup.ts';
-import type { RecordEvent } from '../core/event.ts';
+import type { WakeEventMover } from '../core/event.ts';
 import { newRandomId } from '../core/ids.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
@@ -15,12 +14,11 @@ import { type Agent, createFindAgent, parseAgentKey } from './agents.ts';
 import { createConverse } from './bot-turns.ts';
 import { createShowCitations, type VisibleDocuments } from './citations.ts';
 import type { Converse } from './converse.ts';
-import { createTell } from './events.ts';
 import { chatFigures, createCounts } from './figures.ts';
 import { createGenerate } from './generate.ts';
 import { createDocumentKnowledge, type SearchDocuments } from './knowledge/documents.ts';
 import { createLease } from './lease.ts';
-import { AGENT_TTL_MS, CACHED_AGENTS_MAX, OUTBOX_BATCH, OUTBOX_FORGET_MS } from './limits.ts';
+import { AGENT_TTL_MS, CACHED_AGENTS_MAX } from './limits.ts';
 import { createMemory } from './memory.ts';
 import { createAgents } from './operations/agents.ts';
 import { createCreateSession } from './operations/create-session.ts';
@@ -35,7 +33,6 @@ import { messageRoutes } from './routes/messages.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { createAgentStore } from './store/agents.ts';
 import { createMessageStore } from './store/messages.ts';
-import { createOutboxStore } from './store/outbox.ts';
 import { createRecoveryStore } from './store/recovery.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createTurnStore } from './store/turns.ts';
@@ -50,7 +47,7 @@ export type ChatDeps = {
   visibleDocuments: VisibleDocuments;
   /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
-  record: RecordEvent;
+  wakeMover: WakeEventMover;
   log: Logger;
 };
 
@@ -62,14 +59,13 @@ export function createChat(deps: ChatDeps): {
   /** Leaves the answers that are being made to other processes, and ends what waits for them with 503. */
   interrupt(): void;
 } {
-  const { sql, invalidation, streamChat, searchDocuments, requireWorkspace, record, log } = deps;
+  const { sql, invalidation, streamChat, searchDocuments, requireWorkspace, wakeMover, log } = deps;
   const owner = newRandomId();
   const stores = {
     agents: createAgentStore(sql),
     sessions: createSessionStore(sql),
     messages: createMessageStore(sql),
     turns: createTurnStore(sql, owner),
-    outbox: createOutboxStore(sql),
   };
   const agents = createCachedLookup<Agent>({
     load: (key) => stores.agents.select(parseAgentKey(key)),
@@ -79,17 +75,6 @@ export function createChat(deps: ChatDeps): {
   });
   invalidation.subscribe('chat-agents', agents.reset, agents.reset);
 
-  const recorded = createBatcher<number>({
-    itemsMax: OUTBOX_BATCH,
-    waitingMax: 20 * OUTBOX_BATCH,
-    delayMs: OUTBOX_FORGET_MS,
-    // What cannot be forgotten now is recorded again, which is recording it once.
-    run: (ids) =>
-      stores.outbox
-        .forget(ids)
-        .catch((error: unknown) => log.debug({ err: error }, 'recorded events stay in the outbox for now')),
-  });
-  const tell = createTell({ record, recorded });
   const memory = createMemory(stores.turns);
   const counts = createCounts();
   const lease = createLease();
@@ -105,38 +90,37 @@ export function createChat(deps: ChatDeps): {
     }),
     memory,
     counts,
-    tell,
+    wakeMover,
     log,
   });
   const ignore = (): void => undefined;
   invalidation.subscribe('chat-first', (answerId) => line.isFirst(Number(answerId)), ignore);
   invalidation.subscribe('chat-deleted', (answerId) => line.drop(Number(answerId)), ignore);
   invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
-  const take = createTakeQuestion({ store: stores.turns, line, tell });
+  const take = createTakeQuestion({ store: stores.turns, line, wakeMover });
   const show = createShowCitations(deps.visibleDocuments);
-  const messages = createMessages({ store: stores.messages, sessions: stores.sessions, show, tell });
+  const messages = createMessages({ store: stores.messages, sessions: stores.sessions, show, wakeMover });
 
   return {
     routes: [
       ...conversationRoutes({
-        createSession: createCreateSession({ store: stores.sessions, tell }),
+        createSession: createCreateSession({ store: stores.sessions, wakeMover }),
         sendMessage: createSendMessage({ take, show }),
         editMessage: createEditMessage({ take, show }),
       }),
-      ...sessionRoutes({ sessions: createSessions({ store: stores.sessions, tell }), messages }),
+      ...sessionRoutes({ sessions: createSessions({ store: stores.sessions, wakeMover }), messages }),
       ...messageRoutes(messages),
       ...agentRoutes(createAgents({ store: stores.agents, requireWorkspace, changed: agents.reset })),
     ],
     jobs: [
-      { name: 'chat.recorded', start: ignore, stop: recorded.flush, settle: recorded.flush },
-      ...createRecovery({
+      createRecovery({
         store: createRecoveryStore(sql, owner),
-        ...{ turns: stores.turns, outbox: stores.outbox, lease, line, counts, tell, log },
+        ...{ turns: stores.turns, lease, line, counts, log },
       }),
     ],
     figures: chatFigures(counts, line.length),
     interrupt: line.interrupt,
-    converse: createConverse({ take, sessions: stores.sessions, messages: stores.messages, tell }),
+    converse: createConverse({ take, sessions: stores.sessions, messages: stores.messages, wakeMover }),
   };
 }
 

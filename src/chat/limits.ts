@@ -66,11 +66,6 @@ export const RECOVERED_MAX = 16;
 /** Sessions that one look sees. */
 export const LOOK_MAX = 1000;
 
-/** Age at which an event counts as left behind by its process, and how many are looked at together. */
-export const OUTBOX_AGE_MS = 10_000;
-export const OUTBOX_BATCH = 500;
-export const OUTBOX_FORGET_MS = 200;
-
 /** Silence of a stream after which a comment keeps it open. */
 export const PING_MS = 15_000;
 

@@ -5,12 +5,10 @@ import { upstreamFailed } from '../core/errors.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
-import type { Tell } from './events.ts';
 import { toFailure } from './feed.ts';
 import type { ChatCounts } from './figures.ts';
 import type { Lease } from './lease.ts';
-import { ATTEMPTS_MAX, OUTBOX_AGE_MS, OUTBOX_BATCH, RECOVERED_MAX, TICK_MS } from './limits.ts';
-import type { OutboxStore } from './store/outbox.ts';
+import { ATTEMPTS_MAX, RECOVERED_MAX, TICK_MS } from './limits.ts';
 import type { FirstInLine, RecoveryStore } from './store/recovery.ts';
 import type { TurnStore } from './store/turns.ts';
 import type { TurnLine } from './turn-line.ts';
@@ -21,16 +19,13 @@ const CLOSE_MS = 5000;
 export type RecoveryDeps = {
   store: RecoveryStore;
   turns: Pick<TurnStore, 'finish'>;
-  outbox: OutboxStore;
   lease: Lease;
   line: TurnLine;
   counts: ChatCounts;
-  tell: Tell;
   log: Logger;
 };
 
-export function createRecovery(deps: RecoveryDeps): Job[] {
-  const { store, turns, outbox, lease, line, counts, tell, log } = deps;
+export function createRecovery({ store, turns, lease, line, counts, log }: RecoveryDeps): Job {
   const recovered = new Set<number>();
 
   const takeOver = async (first: FirstInLine): Promise<void> => {
@@ -61,33 +56,18 @@ export function createRecovery(deps: RecoveryDeps): Job[] {
   };
   const ticking = createPeriodic({ name: 'chat.line', intervalMs: TICK_MS, run: look, log });
 
-  return [
-    {
-      ...ticking,
-      async start() {
-        // Questions that are taken from now on are this process's.
-        await lease.renew(store.live);
-        await store.forgetDead();
-        await ticking.start();
-      },
-      async stop() {
-        await line.close(CLOSE_MS);
-        await ticking.stop();
-        await store.leave();
-      },
+  return {
+    ...ticking,
+    async start() {
+      // Questions that are taken from now on are this process's.
+      await lease.renew(store.live);
+      await store.forgetDead();
+      await ticking.start();
     },
-    createPeriodic({
-      name: 'chat.events',
-      intervalMs: OUTBOX_AGE_MS / 2,
-      async run(signal) {
-        for (let left = OUTBOX_BATCH; left === OUTBOX_BATCH && !signal.aborted; ) {
-          const ids = tell(await outbox.leftBehind());
-          await outbox.forget(ids);
-          // Fewer, too, where the disk does not take them all: those come again in their time.
-          left = ids.length;
-        }
-      },
-      log,
-    }),
-  ];
+    async stop() {
+      await line.close(CLOSE_MS);
+      await ticking.stop();
+      await store.leave();
+    },
+  };
 }

@@ -8,8 +8,8 @@ import {
   upstreamTimeout,
   valueError,
 } from '../core/errors.ts';
+import type { WakeEventMover } from '../core/event.ts';
 import { withDeadline } from '../infra/postgres/client.ts';
-import type { Tell } from './events.ts';
 import { closedFeed, type Feed } from './feed.ts';
 import { MESSAGE_BYTES_MAX, RETRY_AFTER_SECONDS, WAIT_TIMEOUT_MS } from './limits.ts';
 import type { Question, TurnStore } from './store/turns.ts';
@@ -27,11 +27,11 @@ export type TakeQuestion = (question: Question) => Promise<Taken | 'no session'>
 export function createTakeQuestion({
   store,
   line,
-  tell,
+  wakeMover,
 }: {
   store: Pick<TurnStore, 'accept' | 'answer'>;
   line: TurnLine;
-  tell: Tell;
+  wakeMover: WakeEventMover;
 }): TakeQuestion {
   const stored = async (answerId: number): Promise<AnsweredTurn> => {
     const current = await store.answer(answerId);
@@ -45,8 +45,8 @@ export function createTakeQuestion({
     const taken = await store.accept(question);
     switch (taken.outcome) {
       case 'accepted':
-        // A crash before this leaves the event in the outbox, and the question in line.
-        tell(taken.event);
+        // A crash before this leaves the question in line.
+        wakeMover();
         return { feed: line.enter(taken.turn, { isFirst: taken.isFirst, takenAt }), replayed: false };
       case 'in flight':
         return { feed: line.follow(taken), replayed: true };

@@ -5,9 +5,9 @@
 // is stored, until the database has been asked whose it is.
 
 import { notFound, ServiceError, unavailable } from '../core/errors.ts';
+import type { WakeEventMover } from '../core/event.ts';
 import type { Logger } from '../core/logger.ts';
 import { isUnavailable } from '../infra/postgres/client.ts';
-import type { Tell } from './events.ts';
 import { closedFeed, type Feed, type OpenFeed, openFeed, toError, toFailure } from './feed.ts';
 import type { ChatCounts } from './figures.ts';
 import { createFollowed } from './followed.ts';
@@ -64,12 +64,12 @@ export type TurnLineDeps = {
   generate: Generate;
   memory: Pick<Memory, 'forget'>;
   counts: ChatCounts;
-  tell: Tell;
+  wakeMover: WakeEventMover;
   log: Logger;
 };
 
 export function createTurnLine(deps: TurnLineDeps): TurnLine {
-  const { store, lease, generate, memory, counts, tell, log } = deps;
+  const { store, lease, generate, memory, counts, wakeMover, log } = deps;
   const entries = new Map<number, Entry>();
   const followed = createFollowed({ store, endingRefusal });
   let isStopping = false;
@@ -99,7 +99,7 @@ export function createTurnLine(deps: TurnLineDeps): TurnLine {
       const finished = await storePatiently(entry, result);
       // From here on nobody else is first, unless this process says so.
       if (finished.outcome === 'stored') {
-        tell(finished.event);
+        wakeMover();
         counts['answer' in result ? 'answered' : 'failed'] += 1;
         if (finished.nextId !== null) isFirst(finished.nextId, finished.historyVersion);
       } else {

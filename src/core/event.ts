@@ -1,18 +1,16 @@
 // What the service reports of itself, as every area sees it.
 
-/** Something that happened, to be counted and billed. */
+/** Something that happened outside of any transaction, to be counted and billed. */
 export type ServiceEvent = {
   workspaceId: string;
-  /** A type of the interface's table ("Events"). */
   type: string;
   /** The person's e-mail, lower-cased; `''` where there is none. */
   subject: string;
-  /** With `value`, as the table says. */
   data: { value: number | string; [field: string]: unknown };
-  /** The same again is the same event; absent: each is another. */
-  eventId?: string;
-  /** When it happened; absent: now. */
-  time?: Date;
+  /** The same again is the same event. */
+  eventId: string;
+  /** When it happened. */
+  time: Date;
 };
 
 /**
@@ -24,7 +22,13 @@ export type EventProjection = { type: string; statement: string };
 
 /**
  * Records an event: at once, without waiting and without ever throwing. When it returns true, the event outlives the
- * process; so an operation records before it answers. False: the disk does not take it, and the caller keeps it and
- * tries again, or does not do what it would tell of.
+ * process. False: the disk does not take it, and the caller keeps it and tries again.
  */
 export type RecordEvent = (event: ServiceEvent) => boolean;
+
+/**
+ * For events whose cause is a transaction. The statement that causes one selects `usage_tell(workspace_id, type, subject,
+ * data)`, which puts it into the outbox: it is there exactly when its cause is. This is called after the commit, so that it
+ * is moved to the stored events at once; where the process dies before, that takes a second.
+ */
+export type WakeEventMover = () => void;

@@ -1,14 +1,15 @@
-// How the buffer does: for /readyz and /metrics.
+// How the buffer and the outbox do: for /readyz and /metrics.
 
 import type { Job } from '../core/lifecycle.ts';
 import type { ReadinessCheck } from '../http/health.ts';
 import type { Figure } from '../http/metrics.ts';
 import type { AppendFigures } from './appender.ts';
 import type { BufferFigures, EventBuffer } from './buffer/event-buffer.ts';
-import { FIGURES_INTERVAL_MS, REFUSAL_TOLD_MS, SPOOL_BYTES_MAX } from './limits.ts';
+import { FIGURES_INTERVAL_MS, OUTBOX_LATE_SECONDS, REFUSAL_TOLD_MS, SPOOL_BYTES_MAX } from './limits.ts';
 import type { RecordFigures } from './record.ts';
 import type { SinkFigures } from './sink.ts';
 import type { Spool } from './spool.ts';
+import type { OutboxBacklog, OutboxStore } from './store/outbox.ts';
 
 /** Share of the buffer from which on somebody should look. */
 const NEARLY_FULL = 0.8;
@@ -16,17 +17,24 @@ const NEARLY_FULL = 0.8;
 export function createUsageHealth(parts: {
   buffer: Pick<EventBuffer, 'figures' | 'durability'>;
   appending: AppendFigures;
-  sink: SinkFigures;
+  /** Of those who store events. */
+  storing: readonly SinkFigures[];
+  outbox: Pick<OutboxStore, 'backlog'>;
   recording: RecordFigures;
   spool: Pick<Spool, 'waitingBytes'>;
 }): { check: ReadinessCheck; figures: Figure[]; job: Job } {
-  const { buffer, appending, sink, recording, spool } = parts;
+  const { buffer, appending, storing, outbox, recording, spool } = parts;
   let latest: BufferFigures = { packs: 0, bytes: 0, bytesMax: 0 };
+  let backlog: OutboxBacklog = { events: 0, oldestSeconds: 0 };
   let timer: ReturnType<typeof setInterval> | undefined;
   const update = async (): Promise<BufferFigures> => {
     latest = await buffer.figures();
     return latest;
   };
+  const updateBacklog = async (): Promise<void> => {
+    backlog = await outbox.backlog();
+  };
+  const sum = (name: keyof SinkFigures): number => storing.reduce((all, figures) => all + figures[name], 0);
 
   const check: ReadinessCheck = {
     name: 'usage_events',
@@ -39,6 +47,7 @@ export function createUsageHealth(parts: {
         buffer_bytes: bytes,
         buffer_bytes_max: bytesMax,
         synced_before_acknowledged: durability.synced,
+        outbox_events: backlog.events,
       };
       if (fault !== undefined) {
         const detail = `usage events can't be written: the disk of DATA_DIR/events ${fault}`;
@@ -57,10 +66,12 @@ export function createUsageHealth(parts: {
       if (recording.failing) {
         return {
           state: 'degraded',
-          detail: "the disk does not take the service's own events, which are kept for later: see the log",
+          detail: 'the disk does not take accounts of models, which are kept for later: see the log',
           ...figures,
         };
       }
+      if (backlog.oldestSeconds > OUTBOX_LATE_SECONDS)
+        return { state: 'degraded', detail: 'events wait in the outbox: see the log', ...figures };
       const nearlyFull =
         bytes > bytesMax * NEARLY_FULL || spool.waitingBytes() > SPOOL_BYTES_MAX * NEARLY_FULL;
       if (nearlyFull)
@@ -83,15 +94,29 @@ export function createUsageHealth(parts: {
         () => latest.packs,
       ),
       figure('buffer_bytes', 'What they take in the buffer.', 'gauge', () => latest.bytes),
-      figure('stored_events_total', 'Usage events given to the database.', 'counter', () => sink.stored),
-      figure('dead_letters_total', 'Usage events that it refused.', 'counter', () => sink.deadLetters),
-      figure(
-        'sink_failures_total',
-        'Attempts to store that failed as a whole.',
-        'counter',
-        () => sink.failures,
+      figure('stored_events_total', 'Usage events given to the database.', 'counter', () => sum('stored')),
+      figure('dead_letters_total', 'Usage events that it refused.', 'counter', () => sum('deadLetters')),
+      figure('sink_failures_total', 'Attempts to store that failed as a whole.', 'counter', () =>
+        sum('failures'),
       ),
-      figure('own_events_total', "The service's own events.", 'counter', () => recording.recorded),
+      figure(
+        'outbox_events',
+        'Events in the outbox, which wait to be moved to the stored events.',
+        'gauge',
+        () => backlog.events,
+      ),
+      figure(
+        'outbox_lag_seconds',
+        'For how long the oldest of them has waited.',
+        'gauge',
+        () => backlog.oldestSeconds,
+      ),
+      figure(
+        'own_events_total',
+        'Events of the service without a transaction: accounts of models.',
+        'counter',
+        () => recording.recorded,
+      ),
       figure(
         'own_events_refused_total',
         'Attempts to record one that the disk did not take; they are made again.',
@@ -103,8 +128,10 @@ export function createUsageHealth(parts: {
     job: {
       name: 'usage.figures',
       start() {
-        // A buffer that is away keeps its last figures.
-        timer = setInterval(() => void update().catch(() => undefined), FIGURES_INTERVAL_MS);
+        // What is away keeps its last figures.
+        timer = setInterval(() => {
+          for (const each of [update(), updateBacklog()]) each.catch(() => undefined);
+        }, FIGURES_INTERVAL_MS);
       },
       async stop() {
         clearInterval(timer);

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
-import type { EventProjection, RecordEvent } from '../core/event.ts';
+import type { EventProjection, RecordEvent, WakeEventMover } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
@@ -18,6 +18,7 @@ import { createJetStreamBuffer, type JetStreamSettings } from './buffer/jetstrea
 import { createJournal } from './buffer/journal/index.ts';
 import { createUsageHealth } from './health.ts';
 import { DAY_MS, RETENTION_INTERVAL_MS, RETENTION_STEP_EVENTS } from './limits.ts';
+import { createMover } from './mover.ts';
 import { createDeadLetters } from './operations/dead-letters.ts';
 import { createIngest } from './operations/ingest.ts';
 import { createRetrieve } from './operations/retrieve.ts';
@@ -28,6 +29,7 @@ import { eventRoutes } from './routes/events.ts';
 import { createSink } from './sink.ts';
 import { createSpool } from './spool.ts';
 import { createDeadLetterStore } from './store/dead-letters.ts';
+import { createOutboxStore } from './store/outbox.ts';
 import { createEventReader } from './store/reader.ts';
 import { createRetention } from './store/retention.ts';
 import { createStorageBarrier } from './store/stripes.ts';
@@ -38,7 +40,7 @@ export type UsageDeps = {
   sql: Sql;
   /** What tells the database from every other, as of a message queue that several services use. */
   identity(): Promise<string>;
-  /** Of the journal and of the service's own events. */
+  /** Of the journal and of accounts of models. */
   directory: string;
   settings: {
     nats: Omit<JetStreamSettings, 'bytesMax'> | undefined;
@@ -54,6 +56,7 @@ export type UsageDeps = {
 export function createUsage(deps: UsageDeps): {
   routes: Route[];
   record: RecordEvent;
+  wakeMover: WakeEventMover;
   /** The first of the jobs: for a command that sends events without the rest. */
   buffer: Job;
   jobs: Job[];
@@ -65,7 +68,7 @@ export function createUsage(deps: UsageDeps): {
   const appender = createAppender(buffer);
   const letters = createDeadLetterStore(sql);
   const spool = createSpool({ directory: join(directory, 'own'), appender, log });
-  const recording = createRecord({ spool, clock, log });
+  const recording = createRecord({ spool, log });
   const sink = createSink({
     sql,
     buffer,
@@ -73,9 +76,11 @@ export function createUsage(deps: UsageDeps): {
     deadLetters: letters,
     log,
   });
+  const outbox = createOutboxStore(sql, deps.projections);
+  const mover = createMover({ store: outbox, log });
   const health = createUsageHealth({
-    ...{ buffer, spool, appending: appender.figures, sink: sink.figures },
-    recording: recording.figures,
+    ...{ buffer, outbox, spool, appending: appender.figures, recording: recording.figures },
+    storing: [sink.figures, mover.figures],
   });
   const settled = createStorageBarrier(sql);
 
@@ -100,6 +105,7 @@ export function createUsage(deps: UsageDeps): {
   const opening: Job = { name: 'usage.buffer', start: buffer.start, stop: buffer.close };
   return {
     record: recording.record,
+    wakeMover: mover.wake,
     buffer: opening,
     routes: [
       ...eventRoutes({
@@ -114,7 +120,7 @@ export function createUsage(deps: UsageDeps): {
       }),
       ...deadLetterRoutes(createDeadLetters({ store: letters, appender })),
     ],
-    jobs: [opening, health.job, sink.job, spool.job, ...(retentionDays === 0 ? [] : [retention])],
+    jobs: [opening, health.job, sink.job, spool.job, mover.job, ...(retentionDays === 0 ? [] : [retention])],
     checks: [health.check],
     figures: health.figures,
   };

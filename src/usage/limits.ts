@@ -44,7 +44,16 @@ export const SINK_LINGER_MS = 50;
 export const SINK_BUSY_EVENTS = 200;
 export const SINK_BUSY_LINGER_MS = 200;
 
-/** What own events are first written to: bytes of a file, of all files; how soon they are handed on. */
+/**
+ * Events of the outbox that are moved in one transaction; how long a commit waits for others, to be moved with them; how
+ * often the outbox is looked into without one; how old its oldest event is before somebody should look.
+ */
+export const OUTBOX_BATCH_MAX = 1000;
+export const OUTBOX_LINGER_MS = 50;
+export const OUTBOX_INTERVAL_MS = 1000;
+export const OUTBOX_LATE_SECONDS = 30;
+
+/** What accounts of models are first written to: bytes of a file, of all files; how soon they are handed on. */
 export const SPOOL_FILE_BYTES_MAX = 1_048_576;
 export const SPOOL_BYTES_MAX = 1_073_741_824;
 export const SPOOL_FLUSH_MS = 20;

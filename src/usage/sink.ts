@@ -17,6 +17,7 @@ import {
   SINK_LINGER_MS,
 } from './limits.ts';
 import { readPack } from './pack.ts';
+import { isRefusal, isTimeout } from './refusal.ts';
 import { decodeRow, splitRows } from './row.ts';
 import type { DeadLetterStore } from './store/dead-letters.ts';
 import type { EventWriter } from './store/writer.ts';
@@ -201,14 +202,3 @@ function add(batch: Batch, delivery: Delivery): void {
   batch.bytes += rows.length;
   for (const row of splitRows(rows)) batch.rows.push(row);
 }
-
-/** Data exceptions, violated constraints, program limits: the same rows would be refused for ever. */
-const REFUSALS = /^(?:22|23|54)/;
-/** Of the server, and of our own clock. */
-const TIMEOUTS: ReadonlySet<string> = new Set(['57014', 'DATABASE_TIMEOUT']);
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-
-const isRefusal = (error: unknown): error is Error => REFUSALS.test(codeOf(error));
-const isTimeout = (error: unknown): boolean => TIMEOUTS.has(codeOf(error));

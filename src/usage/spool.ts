@@ -1,5 +1,5 @@
-// Events of the service itself: written to a file before the request is answered, and handed on to the buffer from
-// there. So recording costs a write to the page cache, waits for nobody, and outlives the process.
+// Events of the service itself whose cause is no transaction: written to a file, and handed on to the buffer from there. So
+// recording costs a write to the page cache, waits for nobody, and outlives the process.
 
 import {
   closeSync,

@@ -4,7 +4,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { createAccess } from '../../src/access/index.ts';
 import { unavailable } from '../../src/core/errors.ts';
-import type { ServiceEvent } from '../../src/core/event.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import type { Scope } from '../../src/core/principal.ts';
@@ -77,11 +76,8 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   const lookups = watchLookups(sql);
   const listener = watchListener(sql);
   const invalidation = createInvalidation({ sql: listener.sql, log });
-  const events: ServiceEvent[] = [];
-  /** What a full disk does not take. */
-  const disk = { full: false };
-  const record = (event: ServiceEvent): boolean => !disk.full && events.push(event) > 0;
-  const access = createAccess({ sql: lookups.sql, invalidation, record, clock, log });
+  const wakeMover = () => undefined;
+  const access = createAccess({ sql: lookups.sql, invalidation, wakeMover, clock, log });
   const notices: string[] = [];
   invalidation.subscribe(
     'access',
@@ -130,8 +126,6 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   return {
     access,
     ask,
-    events,
-    disk,
     clock,
     sql,
     lookups,

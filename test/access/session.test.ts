@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
+import { readOutbox } from '../support/outbox.ts';
 import {
   type Administration,
   OPERATOR_KEY,
@@ -56,32 +57,68 @@ test('a bad key is 401, a key without administrative scopes 403, and neither get
   expect((await administration.ask('POST', SESSION, { body: {} })).status).toBe(422);
 });
 
-test('a sign-in that cannot be recorded is refused, and other events of people are recorded when there is room', async () => {
-  const { disk, events } = administration;
-  const cookie = await openSession();
-  const sessions = async (): Promise<number> =>
-    (await administration.sql`SELECT FROM portal_sessions`).length;
-  const before = { sessions: await sessions(), events: events.length };
-  disk.full = true;
+/** The database takes no event while `work` runs. */
+async function withoutOutbox(work: () => Promise<void>): Promise<void> {
+  const { sql } = administration;
+  await sql`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$`;
+  await sql`CREATE TRIGGER refuse BEFORE INSERT ON usage_outbox FOR EACH ROW EXECUTE FUNCTION refuse()`;
   try {
-    const refused = await signIn(OPERATOR_KEY);
-    expect([refused.status, refused.headers.get('set-cookie')]).toEqual([503, null]);
-    expect(refused.headers.get('retry-after')).toBe('2');
-    expect(await sessions()).toBe(before.sessions);
-    const headers = { cookie, origin: 'http://localhost' };
-    const body = { email: 'later@example.com' };
-    const users = `/admin/api/workspaces/${WORKSPACE}/users`;
-    expect((await administration.ask('POST', users, { headers, body })).status).toBe(201);
-    expect((await administration.ask('DELETE', SESSION, { headers })).status).toBe(204);
-    expect(events.length).toBe(before.events);
+    await work();
   } finally {
-    disk.full = false;
+    await sql`DROP FUNCTION refuse CASCADE`;
   }
-  await eventually('the events', () => events.length === before.events + 2);
-  expect(events.slice(before.events).map(({ type }) => type)).toEqual([
-    'auth.user.create',
-    'auth.user.logout',
+}
+
+test('sign-ins and people change together with their event, or not at all', async () => {
+  const { sql } = administration;
+  const users = `/admin/api/workspaces/${WORKSPACE}/users`;
+  const before = (await readOutbox(sql)).length;
+  const cookie = await openSession();
+  const headers = { cookie, origin: 'http://localhost' };
+  const ask = (method: string, path: string, body?: object) =>
+    administration.ask(method, path, { headers, ...(body === undefined ? {} : { body }) });
+  const ada = (await ask('POST', users, { email: 'Ada@example.com' })).body;
+  const state = async () => ({
+    sessions: (await sql`SELECT FROM portal_sessions`).length,
+    people: [...(await sql`SELECT id, email, name FROM users ORDER BY id`)],
+    keys: (await sql`SELECT FROM keys WHERE revoked_at IS NULL`).length,
+    events: (await readOutbox(sql)).length,
+  });
+  const kept = await state();
+  const newKey = { name: 'k', scopes: ['chat'], user_email: 'grace@example.com' };
+  await withoutOutbox(async () => {
+    const refused = await Promise.all([
+      signIn(OPERATOR_KEY),
+      ask('DELETE', SESSION),
+      ask('POST', users, { email: 'later@example.com' }),
+      ask('PATCH', `${users}/${ada.id}`, { name: 'Ada' }),
+      ask('DELETE', `${users}/${ada.id}`),
+      ask('POST', KEYS, newKey),
+    ]);
+    for (const { status, headers: sent } of refused)
+      expect([status >= 500, sent.get('set-cookie')]).toEqual([true, null]);
+    expect(await state()).toEqual(kept);
+  });
+  expect((await ask('POST', users, { email: 'ADA@example.com' })).status).toBe(409);
+  expect((await ask('PATCH', `${users}/${ada.id}`, { email: 'ada.l@example.com' })).status).toBe(200);
+  expect((await ask('DELETE', `${users}/${ada.id}`)).status).toBe(204);
+  expect((await ask('DELETE', `${users}/${ada.id}`)).status).toBe(404);
+  expect((await ask('POST', KEYS, newKey)).status).toBe(201);
+  expect((await ask('POST', KEYS, newKey)).status).toBe(201);
+  expect((await ask('DELETE', SESSION)).status).toBe(204);
+  expect((await ask('DELETE', SESSION)).status).not.toBe(500);
+  const told = (await readOutbox(sql)).slice(before);
+  expect(told.map(({ type, subject, data }) => [type, subject, data['provider']])).toEqual([
+    ['auth.user.login', `admin@${WORKSPACE}.localhost`, 'key'],
+    ['auth.user.create', 'ada@example.com', 'admin'],
+    ['auth.user.update', 'ada.l@example.com', 'admin'],
+    ['auth.user.delete', 'ada.l@example.com', 'admin'],
+    ['auth.user.create', 'grace@example.com', 'admin'],
+    ['auth.user.logout', `admin@${WORKSPACE}.localhost`, 'key'],
   ]);
+  for (const { workspaceId, data } of told) expect([workspaceId, data.value]).toEqual([WORKSPACE, 1]);
 });
 
 test('a session is worth what its key is worth', async () => {

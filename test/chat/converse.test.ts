@@ -31,7 +31,7 @@ async function stored(session: string) {
   const [row] = await setting.sql<{ id: number; count: number; person: string }[]>`
     SELECT id, message_count AS count, person FROM chat_sessions WHERE channel_session_id = ${session}`;
   if (row === undefined) throw new Error('no session');
-  const told = chat.events.filter(({ data }) => data['chat_session_id'] === row.id);
+  const told = (await setting.events()).filter(({ data }) => data['chat_session_id'] === row.id);
   return {
     ...row,
     told: told.map(({ type, subject }) => `${type} ${subject}`),

@@ -21,9 +21,9 @@ beforeEach(async () => {
 });
 afterEach(() => setting[Symbol.asyncDispose]());
 
-const typesOf = (...chats: ChatProcess[]): string[] =>
-  chats
-    .flatMap(({ events }) => events.map(({ type }) => type))
+const types = async (): Promise<string[]> =>
+  (await setting.events())
+    .map(({ type }) => type)
     .filter((type) => type.startsWith('messages'))
     .sort();
 
@@ -43,7 +43,7 @@ describe('two processes', () => {
     const first = answers.filter(({ headers }) => headers.get('idempotent-replayed') !== 'true');
     expect(first.length).toBe(1);
     expect(one.model.calls.length + other.model.calls.length).toBe(1);
-    expect(typesOf(one, other)).toEqual(['messages.rag.persona.new', 'messages.user.new']);
+    expect(await types()).toEqual(['messages.rag.persona.new', 'messages.user.new']);
     expect((await other.transcript(chat_session_id)).length).toBe(2);
     // By a notice, not by looking every second.
     expect(tookMs).toBeLessThan(900);
@@ -93,7 +93,7 @@ describe('two processes', () => {
       await other.ask(name, 'after');
       return other.model.calls.at(-1)?.messages[0]?.content === 'Help.';
     });
-    expect(typesOf(other)).toContain('messages.rag.agent.new');
+    expect(await types()).toContain('messages.rag.agent.new');
   });
 });
 
@@ -114,7 +114,7 @@ describe('a process that dies', () => {
     ]);
     const rows = await other.transcript(chat_session_id);
     expect(rows.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
-    const told = typesOf(other).filter((type) => type === 'messages.rag.persona.new');
+    const told = (await types()).filter((type) => type === 'messages.rag.persona.new');
     expect(told.length).toBe(2);
   });
 
@@ -155,40 +155,6 @@ describe('a process that dies', () => {
     expect(await isAlive()).toBe(true);
     await createRecoveryStore(sql, dead).leave();
     expect(await isAlive()).toBe(false);
-  });
-
-  test('does not leave events unrecorded; each is recorded under one id', async () => {
-    await setting.sql`
-      INSERT INTO chat_outbox (event_id, workspace_id, type, subject, data, created_at)
-      VALUES ('019a9f3e-7c1b-4d52-9a44-2f60c1d3b7aa', 'acme', 'chat.delete', 'a@example.com',
-        '{"value":"1","chat_session_id":7}', now() - interval '1 minute')`;
-    await one.settle();
-    const found = [...one.events, ...other.events].filter(({ type }) => type === 'chat.delete');
-    expect(found.length).toBeGreaterThan(0);
-    expect(found[0]).toEqual({
-      workspaceId: 'acme',
-      type: 'chat.delete',
-      subject: 'a@example.com',
-      data: { value: '1', chat_session_id: 7 },
-      eventId: '019a9f3e-7c1b-4d52-9a44-2f60c1d3b7aa',
-      time: expect.any(Date),
-    });
-    // The time of the change, not of its recovery.
-    expect(Date.now() - (found[0]?.time?.getTime() ?? 0)).toBeGreaterThan(30_000);
-    await eventually('the outbox to be empty', async () => (await outboxRows()) === 0);
-  });
-
-  test('does not lose events that the disk does not take', async () => {
-    for (const { disk } of [one, other]) disk.full = true;
-    await one.newSession();
-    await setting.sql`UPDATE chat_outbox SET created_at = now() - interval '1 minute'`;
-    await one.settle();
-    expect(await outboxRows()).toBe(1);
-    expect(one.events).toEqual([]);
-    one.disk.full = false;
-    await one.settle();
-    expect(one.events.map(({ type }) => type)).toEqual(['chat.create']);
-    await eventually('the outbox to be empty', async () => (await outboxRows()) === 0);
   });
 
   /** A session with a question whose answer was begun so often, by processes that have died. */
@@ -286,7 +252,7 @@ describe('a session that is deleted', () => {
     expectStatus(await other.removeSession(chat_session_id), 204);
     one.model.release();
     for (const answer of await Promise.all(sent)) expectRefusal(answer, 404);
-    expect(typesOf(one, other)).not.toContain('messages.rag.persona.new');
+    expect(await types()).not.toContain('messages.rag.persona.new');
     const again = await one.newSession({ channel_session_id: name });
     expect(again.chat_session_id).not.toBe(chat_session_id);
     await one.ask(name, 'anew', { id: '0' });
@@ -300,10 +266,5 @@ const waitFor = (chat: ChatProcess, calls: number) =>
 async function pending(): Promise<number> {
   const [row] = await setting.sql<{ count: number }[]>`
     SELECT count(*)::int AS count FROM chat_messages WHERE state = 'pending'`;
-  return row?.count ?? 0;
-}
-
-async function outboxRows(): Promise<number> {
-  const [row] = await setting.sql<{ count: number }[]>`SELECT count(*)::int AS count FROM chat_outbox`;
   return row?.count ?? 0;
 }

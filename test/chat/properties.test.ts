@@ -74,12 +74,13 @@ test('counts, tree and events stay whole', async () => {
         FROM chat_sessions s WHERE s.id = ${chat_session_id}`;
       expect(stored).toEqual({ pending: 0, orphans: 0 });
       // Each answer that is there was told of once; each question too, as new or as an edit.
-      const told = chat.events
+      const events = await setting.events();
+      const told = events
         .filter(({ type }) => type === 'messages.rag.persona.new')
         .map(({ data }) => data['message_id']);
       const answers = rows.filter(({ role, error_msg }) => role === 'assistant' && error_msg === null);
       for (const { message_id } of answers) expect(told.filter((id) => id === message_id).length).toBe(1);
-      const asked = chat.events.flatMap(({ type, data }) =>
+      const asked = events.flatMap(({ type, data }) =>
         type === 'messages.user.new'
           ? data['message_id']
           : type === 'messages.user.update'

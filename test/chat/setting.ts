@@ -6,7 +6,6 @@ import type { Converse } from '../../src/chat/converse.ts';
 import { createChat } from '../../src/chat/index.ts';
 import type { SearchDocuments } from '../../src/chat/knowledge/documents.ts';
 import { unavailable } from '../../src/core/errors.ts';
-import type { ServiceEvent } from '../../src/core/event.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts';
 import { createBoundary } from '../../src/http/boundary.ts';
@@ -17,6 +16,7 @@ import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
 import type { Answer, Caller } from '../acceptance/support/caller.ts';
 import { type ChatClient, createChatClient } from '../support/chat-client.ts';
 import { silentLog, testDatabase } from '../support/database.ts';
+import { type OutboxEvent, readOutbox } from '../support/outbox.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
 
 const WORKSPACE = 'acme';
@@ -51,10 +51,6 @@ export type ChatProcess = ChatClient & {
   fetch(request: Request): Promise<Response>;
   converse: Converse;
   model: FakeModel;
-  /** What it has recorded, in order. */
-  events: ServiceEvent[];
-  /** Whether the disk takes events. */
-  disk: { full: boolean };
   settle(): Promise<void>;
   stop(): Promise<void>;
   /** Cuts it off from the database, as a process that died is. */
@@ -72,6 +68,8 @@ type StartOptions = {
 
 export type ChatSetting = AsyncDisposable & {
   sql: Sql;
+  /** What its processes have caused, in order. */
+  events(): Promise<OutboxEvent[]>;
   start(options?: StartOptions): Promise<ChatProcess>;
 };
 
@@ -81,6 +79,7 @@ export async function startSetting(): Promise<ChatSetting> {
   const started: ChatProcess[] = [];
   return {
     sql: database.sql,
+    events: () => readOutbox(database.sql),
     async start(options = {}) {
       const chat = await startChat(database.url, options);
       started.push(chat);
@@ -99,14 +98,11 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
   const connected = connectPostgres({ url, applicationName: 'test', log: silentLog });
   const sql = onStatement === undefined ? connected : watched(connected, onStatement);
   const invalidation = createInvalidation({ sql, log: silentLog });
-  const events: ServiceEvent[] = [];
-  /** What a full disk does not take. */
-  const disk = { full: false };
   const { routes, jobs, converse } = createChat({
     requireWorkspace: async () => undefined,
     ...{ sql, invalidation, searchDocuments, visibleDocuments, log: silentLog },
     streamChat: model.streamChat,
-    record: (event) => !disk.full && events.push(event) > 0,
+    wakeMover: () => undefined,
   });
   const boundary = createBoundary({
     access: () => undefined,
@@ -133,7 +129,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
   return {
     ...createChatClient(inProcess(fetch), { workspace: WORKSPACE, key: KEY }),
     as: (key) => createChatClient(inProcess(fetch), { workspace: WORKSPACE, key }),
-    ...{ fetch, converse, model, events, disk },
+    ...{ fetch, converse, model },
     settle: lifecycle.settle,
     stop: () => (stopping ??= stop()),
     async sever() {

@@ -57,7 +57,7 @@ function startProcess(name: string) {
     },
     memory: createMemory(turns),
     counts: createCounts(),
-    tell: () => [],
+    wakeMover: () => undefined,
     log: silentLog,
   });
   return {

@@ -42,7 +42,7 @@ async function recalledAfter(finish: () => Promise<Finished>) {
     memory,
     lease: { covers: () => true },
     counts: createCounts(),
-    tell: () => [],
+    wakeMover: () => undefined,
     log: silentLog,
   });
   const outcome = await line.enter(TURN, { isFirst: true, takenAt: 0 }).outcome.catch(() => undefined);

@@ -90,9 +90,23 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['an event that comes twice is stored twice, or fails'],
   },
   {
-    says: "The service's own events outlive it once their request was answered, and never hold one up",
-    tests: ['test/faults/usage-crash.test.ts', 'test/usage/spool.test.ts'],
-    mistakes: ['what a killed process has left of the service’s own events is not looked for'],
+    says: 'A sign-in, a change to a person or a conversation has its events exactly when it is committed, whatever happens to the process, its disk or the event buffer',
+    tests: [
+      'test/faults/service-events.test.ts',
+      'test/faults/full-disk.test.ts',
+      'test/access/session.test.ts',
+      'test/usage/outbox.test.ts',
+    ],
+    mistakes: [
+      'an event leaves the outbox before it is stored',
+      'an event of the outbox is stored without the lock of its stripe',
+      'a sign-in causes no event',
+    ],
+  },
+  {
+    says: 'Accounts of model calls outlive the process, and never hold a request up',
+    tests: ['test/faults/model-usage-crash.test.ts', 'test/usage/spool.test.ts'],
+    mistakes: ['what a killed process has left of the accounts of models is not looked for'],
   },
   {
     says: 'Unmodified SDKs of CloudEvents (npm, PyPI, Go) are understood',

@@ -33,7 +33,7 @@ const usage = createUsage({
   clock: systemClock,
   log,
 });
-const access = createAccess({ sql, invalidation, record: usage.record, clock: systemClock, log });
+const access = createAccess({ sql, invalidation, wakeMover: usage.wakeMover, clock: systemClock, log });
 const chat = createChat({
   requireWorkspace: access.requireWorkspace,
   sql,
@@ -44,7 +44,7 @@ const chat = createChat({
   }),
   searchDocuments: async () => ({ documents: [], total: 0 }),
   visibleDocuments: async () => new Set(),
-  record: usage.record,
+  wakeMover: usage.wakeMover,
   log,
 });
 const cors = createCors([]);

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/core/clock.ts';
 import type { Appender } from '../../src/usage/appender.ts';
 import { createRecord } from '../../src/usage/record.ts';
 import { decodeRow, encodeRow } from '../../src/usage/row.ts';
@@ -47,9 +46,12 @@ function createFakeAppender() {
 
 const openSpool = (appender: Appender, directory = join(root, `${++folders}`)) => {
   const spool = createSpool({ directory, appender, log: silentLog });
-  const { record, figures } = createRecord({ spool, clock: systemClock, log: silentLog });
+  const { record, figures } = createRecord({ spool, log: silentLog });
   const tell = (subject: string): boolean =>
-    record({ workspaceId: 'w', type: 'chat.create', subject, data: { value: '1' } });
+    record({
+      ...{ workspaceId: 'w', type: 'model.usage', subject, data: { value: 1 } },
+      ...{ eventId: crypto.randomUUID(), time: new Date() },
+    });
   return { directory, spool, tell, figures };
 };
 

@@ -29,6 +29,8 @@ export type NewKey = Secret & {
   /** In lower case. The user is created, as `userId`, when no person of the workspace has that e-mail. */
   userEmail: string;
   userId: string;
+  /** Whether a user who is created causes an event. */
+  tellsOfUser: boolean;
 };
 
 /** What a key that is neither revoked nor disabled stands for; it may have expired. */
@@ -112,16 +114,16 @@ export function createKeyStore(sql: Transaction) {
     },
 
     /**
-     * The key together with its owner, and whether that is a new user; undefined when a key of that hash exists,
-     * revoked or not.
+     * The key together with its owner, who may be a new user; undefined when a key of that hash exists, revoked or not.
      */
-    async insert(key: NewKey): Promise<(Key & { ownerIsNew: boolean }) | undefined> {
-      const [row] = await sql<(Key & { ownerIsNew: boolean })[]>`
+    async insert(key: NewKey): Promise<Key | undefined> {
+      const [row] = await sql<Key[]>`
         WITH owner AS (
           INSERT INTO users (id, workspace_id, email, created_at)
           VALUES (${key.userId}, ${key.workspaceId}, ${key.userEmail}, ${key.createdAt})
           ON CONFLICT (workspace_id, email) DO UPDATE SET email = excluded.email
-          RETURNING id, email, (xmax = 0) AS fresh
+          RETURNING id, email, CASE WHEN xmax = 0 AND ${key.tellsOfUser}::boolean THEN
+            usage_tell(workspace_id, 'auth.user.create', email, json_build_object('value', 1, 'provider', 'admin')) END
         ), made AS (
           INSERT INTO keys (id, workspace_id, user_id, name, prefix, hash, scopes, limits, expires_at, created_at)
           SELECT ${key.id}::uuid, ${key.workspaceId}, id, ${key.name}, ${key.prefix}, decode(${key.hash}, 'hex'),
@@ -129,7 +131,7 @@ export function createKeyStore(sql: Transaction) {
             ${key.createdAt}::timestamptz
           FROM owner ON CONFLICT (hash) DO NOTHING RETURNING *
         )
-        SELECT ${columns}, fresh AS "ownerIsNew" FROM made AS keys CROSS JOIN owner`;
+        SELECT ${columns} FROM made AS keys CROSS JOIN owner`;
       return row;
     },
 

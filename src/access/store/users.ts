@@ -21,6 +21,10 @@ export function createUserStore(sql: Sql) {
   const hashesOfKeys = sql`ARRAY(
     SELECT encode(hash, 'hex') FROM keys WHERE user_id = users.id AND revoked_at IS NULL) AS "keyHashes"`;
 
+  /** In what a change returns: its event is committed with it. */
+  const tell = (what: 'create' | 'update' | 'delete') => sql`
+    usage_tell(workspace_id, ${`auth.user.${what}`}, email, json_build_object('value', 1, 'provider', 'admin')) AS told`;
+
   /** The user cannot become an operator between the look and the change: the creation of a key locks its user, too. */
   const changeUnlessOperator = <T>(
     { workspaceId, userId }: UserReference,
@@ -62,7 +66,8 @@ export function createUserStore(sql: Sql) {
       const [row] = await sql<User[]>`
         INSERT INTO users (id, workspace_id, email, name, created_at)
         VALUES (${id}, ${workspaceId}, ${email}, ${name}, ${createdAt})
-        ON CONFLICT (workspace_id, email) DO NOTHING RETURNING ${columns}`;
+        ON CONFLICT (workspace_id, email) DO NOTHING
+        RETURNING ${columns}, ${tell('create')}`;
       return row;
     },
 
@@ -78,7 +83,7 @@ export function createUserStore(sql: Sql) {
             email = ${email === undefined ? tx`email` : email},
             name = ${name === undefined ? tx`name` : name}
           WHERE workspace_id = ${reference.workspaceId} AND id = ${reference.userId}
-          RETURNING ${columns}, ${hashesOfKeys}`;
+          RETURNING ${columns}, ${hashesOfKeys}, ${tell('update')}`;
         if (row === undefined) return undefined;
         const { keyHashes, ...user } = row;
         return { user, keyHashes };
@@ -91,15 +96,15 @@ export function createUserStore(sql: Sql) {
       }
     },
 
-    /** The user that it deleted, with the hashes of the keys that this has revoked; undefined when there is no such user. */
+    /** The hashes of the keys that this has revoked; undefined when there is no such user. */
     async delete(
       reference: UserReference,
       { spareOperators }: Sparing,
-    ): Promise<{ email: string; keyHashes: string[] } | 'operator' | undefined> {
+    ): Promise<{ keyHashes: string[] } | 'operator' | undefined> {
       const change = async (tx: Transaction) => {
-        const [row] = await tx<{ email: string; keyHashes: string[] }[]>`
+        const [row] = await tx<{ keyHashes: string[] }[]>`
           DELETE FROM users WHERE workspace_id = ${reference.workspaceId} AND id = ${reference.userId}
-          RETURNING email, ${hashesOfKeys}`;
+          RETURNING ${hashesOfKeys}, ${tell('delete')}`;
         return row;
       };
       return spareOperators ? changeUnlessOperator(reference, change) : change(sql);

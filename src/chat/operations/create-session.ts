@@ -1,6 +1,6 @@
+import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
 import { toReach } from '../caller.ts';
-import type { Tell } from '../events.ts';
 import { refuseReserved, refuseUnreachable } from '../reserved.ts';
 import type { ChatSessionCreated } from '../schema.ts';
 import type { SessionKeys } from '../session-key.ts';
@@ -9,18 +9,24 @@ import type { SessionStore } from '../store/sessions.ts';
 export type CreateSessionRequest = { keys: SessionKeys; personaId: number; agiId: string };
 
 /** The caller's session of the five keys: new, or as it was but for another persona or agi. Throws ValidationFailure. */
-export function createCreateSession({ store, tell }: { store: Pick<SessionStore, 'open'>; tell: Tell }) {
+export function createCreateSession({
+  store,
+  wakeMover,
+}: {
+  store: Pick<SessionStore, 'open'>;
+  wakeMover: WakeEventMover;
+}) {
   return async (
     principal: Principal,
     { keys, personaId, agiId }: CreateSessionRequest,
   ): Promise<ChatSessionCreated> => {
     refuseReserved(keys);
     refuseUnreachable(keys);
-    const { session, created, event } = await store.open(
+    const { session, created, told } = await store.open(
       { ...keys, personaId, agiId, person: principal.email },
       { reach: toReach(principal), rebinds: true },
     );
-    tell(event);
+    if (told) wakeMover();
     return {
       chat_session_id: session.id,
       channel_session_id: session.channelSessionId,

@@ -1,8 +1,8 @@
 import { notFound } from '../../core/errors.ts';
+import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
 import { type Page, type PageRequest, renderCursor } from '../../http/paging.ts';
 import type { ShowCitations } from '../citations.ts';
-import type { Tell } from '../events.ts';
 import type { ChatMessage } from '../schema.ts';
 import type { Feedback, Message, MessageReference, MessageStore } from '../store/messages.ts';
 import type { SessionReference, SessionStore } from '../store/sessions.ts';
@@ -13,11 +13,11 @@ export type MessagesDeps = {
   store: MessageStore;
   sessions: Pick<SessionStore, 'exists'>;
   show: ShowCitations;
-  tell: Tell;
+  wakeMover: WakeEventMover;
 };
 
 /** What is done with messages beside sending them. `subject` is who asks. */
-export function createMessages({ store, sessions, show, tell }: MessagesDeps) {
+export function createMessages({ store, sessions, show, wakeMover }: MessagesDeps) {
   return {
     /** In order of arrival, all branches, as the caller is shown them. Throws 404. */
     async list(
@@ -44,8 +44,8 @@ export function createMessages({ store, sessions, show, tell }: MessagesDeps) {
       assertMessageSize(words.message);
       const added = await store.addOfPerson(reference, words);
       if (added === undefined) throw sessionNotFound();
-      tell(added.event);
-      return render(added.message);
+      wakeMover();
+      return render(added);
     },
 
     /** Replaces what was said of the answer before. Throws 404. */
@@ -53,16 +53,14 @@ export function createMessages({ store, sessions, show, tell }: MessagesDeps) {
       reference: MessageReference,
       given: { feedback: Feedback; subject: string },
     ): Promise<void> {
-      const event = await store.giveFeedback(reference, given);
-      if (event === undefined) throw notFound('There is no answer of this id');
-      tell(event);
+      if (!(await store.giveFeedback(reference, given))) throw notFound('There is no answer of this id');
+      wakeMover();
     },
 
     /** With its answer; what follows them stays. Throws 404. */
     async delete(reference: MessageReference, by: { subject: string }): Promise<void> {
-      const event = await store.delete(reference, by);
-      if (event === undefined) throw notFound('There is no user message of this id');
-      tell(event);
+      if (!(await store.delete(reference, by))) throw notFound('There is no user message of this id');
+      wakeMover();
     },
   };
 }

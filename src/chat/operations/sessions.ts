@@ -1,11 +1,11 @@
 import { notFound } from '../../core/errors.ts';
+import type { WakeEventMover } from '../../core/event.ts';
 import { type Page, type PageRequest, toPage } from '../../http/paging.ts';
-import type { Tell } from '../events.ts';
 import type { ChatSession } from '../schema.ts';
 import type { Session, SessionReference, SessionStore } from '../store/sessions.ts';
 
 /** The conversations that a caller may reach. `subject` is who asks. */
-export function createSessions({ store, tell }: { store: SessionStore; tell: Tell }) {
+export function createSessions({ store, wakeMover }: { store: SessionStore; wakeMover: WakeEventMover }) {
   return {
     async list(of: Omit<SessionReference, 'sessionId'>, page: PageRequest): Promise<Page<ChatSession>> {
       return toPage(await store.list(of, page), page.limit, {
@@ -21,15 +21,14 @@ export function createSessions({ store, tell }: { store: SessionStore; tell: Tel
     ): Promise<ChatSession> {
       const renamed = await store.rename(reference, change);
       if (renamed === undefined) throw sessionNotFound();
-      tell(renamed.event);
-      return render(renamed.session);
+      wakeMover();
+      return render(renamed);
     },
 
     /** With every message; an answer that is being made is dropped. Throws 404. */
     async delete(reference: SessionReference, by: { subject: string }): Promise<void> {
-      const event = await store.delete(reference, by);
-      if (event === undefined) throw sessionNotFound();
-      tell(event);
+      if (!(await store.delete(reference, by))) throw sessionNotFound();
+      wakeMover();
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { Reach } from '../caller.ts';
-import type { OutboxEvent } from '../events.ts';
 import { PAGE_BYTES_MAX } from '../limits.ts';
 import type { Citation } from '../turn.ts';
 import { reachedBy } from './reached.ts';
@@ -66,8 +65,8 @@ export function createMessageStore(sql: Transaction) {
     async addOfPerson(
       { workspaceId, sessionId, reach }: SessionReference,
       { message, agentId, subject }: { message: string; agentId: string; subject: string },
-    ): Promise<{ message: Message; event: OutboxEvent } | undefined> {
-      const [row] = await sql<(Message & { event: OutboxEvent })[]>`
+    ): Promise<Message | undefined> {
+      const [row] = await sql<(Message & { told: boolean })[]>`
         WITH here AS (
           SELECT id, head_id FROM chat_sessions WHERE id = ${sessionId} AND workspace_id = ${workspaceId}
             AND ${reachedBy(sql, reach)} FOR UPDATE),
@@ -77,41 +76,41 @@ export function createMessageStore(sql: Transaction) {
         moved AS (
           UPDATE chat_sessions SET head_id = made.id, message_count = message_count + 1, updated_at = now()
           FROM made WHERE chat_sessions.id = made.session_id)
-        SELECT ${columns}, chat_tell(workspace_id, 'messages.agent.new', ${subject}, json_build_object(
-          'value', '1', 'message_id', id, 'chat_session_id', session_id, 'agent_id', agent_id)) AS event
+        SELECT ${columns}, usage_tell(workspace_id, 'messages.agent.new', ${subject}, json_build_object(
+          'value', '1', 'message_id', id, 'chat_session_id', session_id, 'agent_id', agent_id)) AS told
         FROM made`;
       if (row === undefined) return undefined;
-      const { event, ...rest } = row;
-      return { message: rest, event };
+      const { told: _, ...added } = row;
+      return added;
     },
 
-    /** Of an answer, or a person's words; undefined where there are none. */
+    /** Of an answer, or a person's words; false where there are none. */
     async giveFeedback(
       { workspaceId, messageId, reach }: MessageReference,
       { feedback, subject }: { feedback: Feedback; subject: string },
-    ): Promise<OutboxEvent | undefined> {
-      const [row] = await sql<{ event: OutboxEvent }[]>`
+    ): Promise<boolean> {
+      const rows = await sql`
         WITH rated AS (
           UPDATE chat_messages SET feedback = ${JSON.stringify(feedback)}::text::json
           WHERE id = ${messageId} AND workspace_id = ${workspaceId} AND role <> 'user'
             AND deleted_at IS NULL AND coalesce(state, 'done') = 'done'
             AND EXISTS (SELECT FROM chat_sessions WHERE id = session_id AND ${reachedBy(sql, reach)}) RETURNING *)
-        SELECT chat_tell(workspace_id, 'messages.user.feedback', ${subject}, json_build_object(
+        SELECT usage_tell(workspace_id, 'messages.user.feedback', ${subject}, json_build_object(
           'value', '1', 'message_id', id, 'is_positive', ${feedback.is_positive}::boolean,
-          'feedback_text', ${feedback.feedback_text}::text)) AS event
+          'feedback_text', ${feedback.feedback_text}::text))
         FROM rated`;
-      return row?.event;
+      return rows.length > 0;
     },
 
     /**
      * Deletes a question with its answer: their texts are removed, the messages behind them stay, and the process that
-     * is to answer the question gets a notice. Undefined where there is no such question.
+     * is to answer the question gets a notice. False where there is no such question.
      */
     async delete(
       { workspaceId, messageId, reach }: MessageReference,
       { subject }: { subject: string },
-    ): Promise<OutboxEvent | undefined> {
-      const [row] = await sql<{ event: OutboxEvent }[]>`
+    ): Promise<boolean> {
+      const rows = await sql`
         WITH here AS MATERIALIZED (
           SELECT id FROM chat_sessions WHERE id = (
             SELECT session_id FROM chat_messages WHERE id = ${messageId} AND workspace_id = ${workspaceId})
@@ -126,17 +125,17 @@ export function createMessageStore(sql: Transaction) {
           UPDATE chat_sessions s SET updated_at = now(), history_version = history_version + 1,
             message_count = message_count - (SELECT count(*) FROM gone WHERE state IS DISTINCT FROM 'pending')
           FROM question WHERE s.id = question.session_id)
-        SELECT chat_tell(${workspaceId}, 'messages.user.delete', ${subject}, json_build_object(
-          'value', '1', 'message_id', id)) AS event,
+        SELECT usage_tell(${workspaceId}, 'messages.user.delete', ${subject}, json_build_object(
+          'value', '1', 'message_id', id)),
           (SELECT pg_notify('atrium_invalidate', 'chat-deleted:' || gone.id) FROM gone WHERE state = 'pending')
         FROM question`;
-      return row?.event;
+      return rows.length > 0;
     },
 
     /** Stores it unless the request was answered before; undefined where there is no such session. */
-    async addReply(reply: Reply): Promise<{ answer: string; events: OutboxEvent[] | null } | undefined> {
-      const [row] = await sql<{ outcome: string; answer: string; events: OutboxEvent[] | null }[]>`
-        SELECT outcome, answer, events FROM chat_reply(${reply.workspaceId}, ${reply.sessionKey}, ${reply.requestKey},
+    async addReply(reply: Reply): Promise<{ answer: string } | undefined> {
+      const [row] = await sql<{ outcome: string; answer: string }[]>`
+        SELECT outcome, answer FROM chat_reply(${reply.workspaceId}, ${reply.sessionKey}, ${reply.requestKey},
           ${reply.message}, ${reply.channelMessageId}, ${reply.reply}, ${reply.subject})`;
       return row === undefined || row.outcome === 'no session' ? undefined : row;
     },

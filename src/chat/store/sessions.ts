@@ -1,7 +1,6 @@
 import type { PageRequest } from '../../http/paging.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { Reach } from '../caller.ts';
-import type { OutboxEvent } from '../events.ts';
 import { type SessionKeys, sessionKeyOf } from '../session-key.ts';
 import { reachedBy } from './reached.ts';
 
@@ -20,7 +19,8 @@ export type Session = SessionKeys & {
 /** A session that the caller may reach: for others there is none. */
 export type SessionReference = { workspaceId: string; sessionId: number; reach: Reach };
 export type NewSession = SessionKeys & Pick<Session, 'personaId' | 'agiId' | 'person'>;
-type Changed = { session: Session; event: OutboxEvent | null };
+/** `told`: the change has put an event into the outbox. */
+type Changed = { session: Session; told: boolean };
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** It can be made or deleted between two statements. */
@@ -30,11 +30,11 @@ export function createSessionStore(sql: Transaction) {
   const columns = sql`id, workspace_id AS "workspaceId", channel, channel_plugin AS "channelPlugin",
     channel_id AS "channelId", channel_session_id AS "channelSessionId", persona_id AS "personaId", agi_id AS "agiId",
     title, person, message_count AS "messageCount", created_at AS "createdAt", updated_at AS "updatedAt"`;
-  const read = (rows: readonly (Session & { event: OutboxEvent | null })[]): Changed | undefined => {
+  const read = (rows: readonly (Session & { told: boolean })[]): Changed | undefined => {
     const [row] = rows;
     if (row === undefined) return undefined;
-    const { event, ...session } = row;
-    return { session, event };
+    const { told, ...session } = row;
+    return { session, told };
   };
 
   const insert = async (session: NewSession, { userId }: Reach): Promise<Changed | undefined> =>
@@ -48,8 +48,8 @@ export function createSessionStore(sql: Transaction) {
             ${session.channelPlugin}, ${session.channelId}, ${session.channelSessionId}, ${session.personaId},
             ${session.agiId}, ${session.person})
           ON CONFLICT (key, user_id) DO NOTHING RETURNING *)
-        SELECT ${columns}, chat_tell(workspace_id, 'chat.create', person, json_build_object(
-          'value', '1', 'persona_id', persona_id, 'chat_session_id', id)) AS event
+        SELECT ${columns}, usage_tell(workspace_id, 'chat.create', person, json_build_object(
+          'value', '1', 'persona_id', persona_id, 'chat_session_id', id)) AS told
         FROM made`,
     );
   const rebind = async (id: number, session: NewSession): Promise<Changed | undefined> =>
@@ -60,14 +60,14 @@ export function createSessionStore(sql: Transaction) {
           WHERE id = ${id}
             AND (persona_id, agi_id) IS DISTINCT FROM (${session.personaId}::bigint, ${session.agiId})
           RETURNING *)
-        SELECT ${columns}, chat_tell(workspace_id, 'chat.rename', ${session.person}, json_build_object(
-          'value', '1', 'chat_session_id', id)) AS event
+        SELECT ${columns}, usage_tell(workspace_id, 'chat.rename', ${session.person}, json_build_object(
+          'value', '1', 'chat_session_id', id)) AS told
         FROM bound`,
     );
   const findByKeys = async (keys: SessionKeys, reach: Reach): Promise<Changed | undefined> =>
     read(
       await sql`
-        SELECT ${columns}, NULL AS event FROM chat_sessions WHERE key = ${sessionKeyOf(keys)} AND ${reachedBy(sql, reach)}
+        SELECT ${columns}, false AS told FROM chat_sessions WHERE key = ${sessionKeyOf(keys)} AND ${reachedBy(sql, reach)}
         ORDER BY user_id = ${reach.userId} DESC, id LIMIT 1`,
     );
 
@@ -114,27 +114,28 @@ export function createSessionStore(sql: Transaction) {
     async rename(
       { workspaceId, sessionId, reach }: SessionReference,
       { title, subject }: { title: string; subject: string },
-    ): Promise<Changed | undefined> {
-      return read(
+    ): Promise<Session | undefined> {
+      const renamed = read(
         await sql`
           WITH renamed AS (
             UPDATE chat_sessions SET title = ${title}, updated_at = now()
             WHERE workspace_id = ${workspaceId} AND id = ${sessionId} AND ${reachedBy(sql, reach)} RETURNING *)
-          SELECT ${columns}, chat_tell(workspace_id, 'chat.rename', ${subject}, json_build_object(
-            'value', '1', 'chat_session_id', id)) AS event
+          SELECT ${columns}, usage_tell(workspace_id, 'chat.rename', ${subject}, json_build_object(
+            'value', '1', 'chat_session_id', id)) AS told
           FROM renamed`,
       );
+      return renamed?.session;
     },
 
-    /** With its messages; the event where there was one. */
+    /** With its messages; whether there was one. */
     async delete(
       { workspaceId, sessionId, reach }: SessionReference,
       { subject }: { subject: string },
-    ): Promise<OutboxEvent | undefined> {
-      const [row] = await sql<{ event: OutboxEvent | null }[]>`
+    ): Promise<boolean> {
+      const [row] = await sql<{ deleted: boolean }[]>`
         SELECT chat_delete_session(
-          ${workspaceId}, ${sessionId}, ${reach.userId}, ${reach.admin}, ${subject}) AS event`;
-      return row?.event ?? undefined;
+          ${workspaceId}, ${sessionId}, ${reach.userId}, ${reach.admin}, ${subject}) IS NOT NULL AS deleted`;
+      return row?.deleted === true;
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { Reach } from '../caller.ts';
-import type { OutboxEvent } from '../events.ts';
 import { PENDING_MAX } from '../limits.ts';
 import type { Answer, AnsweredTurn, Failure, Turn, TurnCaller } from '../turn.ts';
 
@@ -21,7 +20,7 @@ export type Question = {
 type TurnIds = Pick<Turn, 'sessionId' | 'userMessageId' | 'answerId'>;
 
 export type Acceptance =
-  | { outcome: 'accepted'; turn: Turn; isFirst: boolean; event: OutboxEvent | null }
+  | { outcome: 'accepted'; turn: Turn; isFirst: boolean }
   | ({ outcome: 'done' | 'in flight' } & TurnIds)
   | { outcome: 'no session' | 'no message' | 'deleted' | 'other text' | 'no documents' | 'full' };
 
@@ -40,7 +39,6 @@ export type Finished =
       nextId: number | null;
       historyVersion: number;
       createdAt: Date;
-      event: OutboxEvent | null;
     }
   | { outcome: 'superseded' }
   | { outcome: 'gone' };
@@ -50,7 +48,6 @@ export type TurnStore = ReturnType<typeof createTurnStore>;
 type Accepted = Omit<Turn, 'workspaceId' | 'message'> & {
   outcome: Acceptance['outcome'];
   isFirst: boolean;
-  event: OutboxEvent | null;
 };
 
 /** Questions and answers in their line. `owner` is this process. */
@@ -63,13 +60,13 @@ export function createTurnStore(sql: Transaction, owner: string) {
           persona_id AS "personaId", agi_id AS "agiId", history_version AS "historyVersion", parent_id AS "parentId",
           user_message_id AS "userMessageId",
           answer_id AS "answerId", channel_message_id AS "channelMessageId", channel_answer_id AS "channelAnswerId",
-          attempt, is_first AS "isFirst", agent_id AS "agentId", caller, event
+          attempt, is_first AS "isFirst", agent_id AS "agentId", caller
         FROM chat_accept(${workspaceId}, ${'sessionKey' in place ? place.sessionKey : null}, ${reach.userId},
           ${reach.admin}, ${'replaces' in place ? place.replaces : null}, ${requestKey}, ${message}, ${question.channelMessageId},
           ${question.channelAnswerId}, ${agentId}, ${owner}, ${JSON.stringify(caller)}::text::json, ${PENDING_MAX})`;
       if (row === undefined) throw new Error('a question was neither taken nor refused');
-      const { outcome, isFirst, event, ...turn } = row;
-      if (outcome === 'accepted') return { outcome, turn: { ...turn, workspaceId, message }, isFirst, event };
+      const { outcome, isFirst, ...turn } = row;
+      if (outcome === 'accepted') return { outcome, turn: { ...turn, workspaceId, message }, isFirst };
       return outcome === 'done' || outcome === 'in flight' ? { outcome, ...turn } : { outcome };
     },
 
@@ -82,10 +79,9 @@ export function createTurnStore(sql: Transaction, owner: string) {
           nextId: number | null;
           historyVersion: number;
           createdAt: Date;
-          event: OutboxEvent | null;
         }[]
       >`
-        SELECT outcome, next_id AS "nextId", history_version AS "historyVersion", created_at AS "createdAt", event
+        SELECT outcome, next_id AS "nextId", history_version AS "historyVersion", created_at AS "createdAt"
         FROM chat_finish(${turn.sessionId}, ${turn.answerId}, ${owner}, ${turn.attempt}, ${turn.caller.email},
           ${answer === undefined ? 'failed' : 'done'}, ${answer?.message ?? ''},
           ${answer === undefined ? null : JSON.stringify(answer.citations)}::text::json, ${answer?.agentId ?? null},

@@ -1,6 +1,6 @@
 // Events that the database refused, kept for an administrator: one dead letter an event, however often it is delivered.
 
-import type { Sql } from '../../infra/postgres/client.ts';
+import type { Transaction } from '../../infra/postgres/client.ts';
 import { decodeRow } from '../row.ts';
 
 export type DeadLetter = { id: string; workspaceId: string; createdAt: Date; reason: string; row: Buffer };
@@ -8,7 +8,7 @@ export type NewDeadLetter = Pick<DeadLetter, 'workspaceId' | 'reason' | 'row'>;
 
 export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
 
-export function createDeadLetterStore(sql: Sql) {
+export function createDeadLetterStore(sql: Transaction) {
   const columns = sql`id, workspace_id AS "workspaceId", created_at AS "createdAt", reason, event AS row`;
   return {
     /** Of an event that has a dead letter already the latest copy is kept; the same copy again changes nothing. */

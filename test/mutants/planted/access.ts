@@ -16,4 +16,12 @@ export const access: readonly Planted[] = [
     replacement: 'if (concernsOperator && false)',
     test: 'test/access/operators.test.ts',
   },
+  {
+    mistake: 'a sign-in causes no event',
+    file: 'src/access/store/sessions.ts',
+    text: '    usage_tell(',
+    replacement: '    ROW(',
+    test: 'test/access/session.test.ts',
+    name: 'together with their event, or not at all',
+  },
 ];

@@ -127,7 +127,7 @@ export const usage: readonly Planted[] = [
   },
   {
     mistake: 'an event that comes twice is stored twice, or fails',
-    file: 'src/usage/store/writer.ts',
+    file: 'src/usage/store/statement.ts',
     text: '    ON CONFLICT (workspace_id, event_id, source) DO NOTHING\n',
     replacement: '',
     test: 'test/usage/sink.test.ts',
@@ -166,12 +166,73 @@ export const usage: readonly Planted[] = [
     test: 'test/usage/jetstream-cluster.test.ts',
   },
   {
-    mistake: 'what a killed process has left of the service’s own events is not looked for',
+    mistake: 'what a killed process has left of the accounts of models is not looked for',
     file: 'src/usage/spool.ts',
     text: 'if (unreadable.has(path)',
     replacement: 'if (true || unreadable.has(path)',
     test: 'test/usage/spool.test.ts',
     name: 'finds what a killed process has left',
+  },
+  {
+    mistake: 'an event leaves the outbox before it is stored',
+    file: 'src/usage/store/outbox.ts',
+    text: 'await tx.unsafe(statement, [ids as number[]], { prepare: true });',
+    replacement: `const gone = await sql.unsafe('DELETE FROM usage_outbox WHERE id = ANY ($1::bigint[]) RETURNING *', [ids as number[]]);
+        await tx.unsafe(
+          'INSERT INTO usage_outbox OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::usage_outbox, $1::text::json)',
+          [JSON.stringify(gone)],
+        );
+        await tx.unsafe(statement, [ids as number[]]);`,
+    test: 'test/usage/outbox.test.ts',
+    name: 'what cannot be stored stays in the outbox',
+  },
+  {
+    mistake: 'an event that was stored before blocks the outbox, or is counted as refused',
+    file: 'src/usage/store/statement.ts',
+    text: '    ON CONFLICT (workspace_id, event_id, source) DO NOTHING\n',
+    replacement: '',
+    test: 'test/usage/outbox.test.ts',
+    name: 'in an upgrade',
+  },
+  {
+    mistake: 'an event of the outbox is stored without the lock of its stripe',
+    file: 'src/usage/store/outbox.ts',
+    text: 'SELECT pg_advisory_xact_lock(',
+    replacement: 'SELECT coalesce(',
+    test: 'test/usage/outbox.test.ts',
+    name: 'who moves waits for what is being stored',
+  },
+  {
+    mistake: 'events that are moved together are stored in any order',
+    file: 'src/usage/store/outbox.ts',
+    text: 'to_hex((1::bigint << 63) | id))::uuid`',
+    replacement: "substr(md5(id::text || '1'), 1, 16))::uuid`",
+    test: 'test/usage/outbox.test.ts',
+    name: 'several processes that move at once',
+  },
+  {
+    mistake: 'an event that the database refuses holds up the others',
+    file: 'src/usage/mover.ts',
+    text: 'if (ids.length === 1) await bury(first, error.message);',
+    replacement: 'if (ids.length === 1) throw error;',
+    test: 'test/usage/outbox.test.ts',
+    name: 'an event that the database refuses',
+  },
+  {
+    mistake: 'the outbox is only looked into after a commit of the same process',
+    file: 'src/usage/mover.ts',
+    text: 'intervalMs: OUTBOX_INTERVAL_MS, run',
+    replacement: 'intervalMs: 1e9, run',
+    test: 'test/usage/outbox.test.ts',
+    name: 'after a commit it is moved at once',
+  },
+  {
+    mistake: 'processes of the version before do not find the outbox',
+    file: 'src/infra/postgres/migrations/0014-usage-outbox.sql',
+    text: 'CREATE VIEW chat_outbox AS SELECT * FROM usage_outbox;',
+    replacement: '',
+    test: 'test/usage/outbox.test.ts',
+    name: 'in an upgrade',
   },
 
   // Clusters of the message queue.

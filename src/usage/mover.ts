@@ -1,0 +1,93 @@
+// From the outbox into the stored events, at once after a commit that has put some there, and each second whatever came.
+
+import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import { createPeriodic } from '../core/periodic.ts';
+import { OUTBOX_BATCH_MAX, OUTBOX_INTERVAL_MS, OUTBOX_LINGER_MS } from './limits.ts';
+import { isRefusal, isTimeout } from './refusal.ts';
+import type { SinkFigures } from './sink.ts';
+import type { OutboxStore } from './store/outbox.ts';
+
+export type Mover = {
+  /** Has the events moved that were committed before the call: soon, and together with those that come meanwhile. */
+  wake(): void;
+  job: Job;
+  figures: SinkFigures;
+};
+
+/** A pause is so many times as long as the work before it: moving never occupies the database for long. */
+const PAUSE_FACTOR = 4;
+
+export function createMover({
+  store,
+  log,
+}: {
+  store: Pick<OutboxStore, 'oldest' | 'move' | 'bury'>;
+  log: Logger;
+}): Mover {
+  const figures: SinkFigures = { stored: 0, deadLetters: 0, failures: 0 };
+  let batchMax = OUTBOX_BATCH_MAX;
+  let pauseMs = OUTBOX_LINGER_MS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let coming = false;
+
+  /** Moves a batch and returns whether more may wait. An event that the database refuses is found by halving. */
+  const moveBatch = async (): Promise<boolean> => {
+    const limit = batchMax;
+    const ids = await store.oldest(limit);
+    const [first] = ids;
+    if (first === undefined) return false;
+    try {
+      await store.move(ids);
+      figures.stored += ids.length;
+      batchMax = Math.min(OUTBOX_BATCH_MAX, limit * 2);
+      return ids.length === limit;
+    } catch (error) {
+      if (isTimeout(error) || isRefusal(error)) batchMax = Math.ceil(ids.length / 2);
+      if (!isRefusal(error)) throw error;
+      if (ids.length === 1) await bury(first, error.message);
+      return true;
+    }
+  };
+  const bury = async (id: number, reason: string): Promise<void> => {
+    const letter = await store.bury(id, reason);
+    if (letter === undefined) return;
+    figures.deadLetters += 1;
+    log.error({ workspace_id: letter.workspaceId, reason }, 'an event of the outbox became a dead letter');
+  };
+  const run = async (signal: AbortSignal): Promise<void> => {
+    // A commit from here on wakes it again.
+    coming = false;
+    const startedAt = performance.now();
+    try {
+      while ((await moveBatch()) && !signal.aborted);
+    } catch (error) {
+      figures.failures += 1;
+      throw error;
+    } finally {
+      const tookMs = performance.now() - startedAt;
+      pauseMs = Math.min(OUTBOX_INTERVAL_MS, Math.max(OUTBOX_LINGER_MS, PAUSE_FACTOR * tookMs));
+    }
+  };
+  const periodic = createPeriodic({ name: 'usage.outbox', intervalMs: OUTBOX_INTERVAL_MS, run, log });
+
+  return {
+    figures,
+    wake() {
+      if (coming) return;
+      coming = true;
+      timer = setTimeout(() => void periodic.settle?.(), pauseMs);
+    },
+    job: {
+      ...periodic,
+      async stop() {
+        clearTimeout(timer);
+        await periodic.stop();
+        // What cannot be moved now is moved by another process, or after the next start.
+        await moveBatch().catch((error: unknown) =>
+          log.debug({ err: error }, 'events stay in the outbox for now'),
+        );
+      },
+    },
+  };
+}

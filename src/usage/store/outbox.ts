@@ -1,0 +1,87 @@
+// The outbox: events that were committed with their cause and are not among the stored events yet.
+
+import type { EventProjection } from '../../core/event.ts';
+import { newId } from '../../core/ids.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
+import { OWN_SOURCE } from '../event.ts';
+import { encodeRow } from '../row.ts';
+import { createDeadLetterStore, type NewDeadLetter } from './dead-letters.ts';
+import { storeStatement } from './statement.ts';
+import { STORAGE_LOCK, STRIPES } from './stripes.ts';
+
+/** Events that wait, and for how long the oldest one has waited. */
+export type OutboxBacklog = { events: number; oldestSeconds: number };
+
+export type OutboxStore = ReturnType<typeof createOutboxStore>;
+
+type OutboxRow = {
+  eventId: string;
+  workspaceId: string;
+  type: string;
+  subject: string;
+  createdAt: Date;
+  data: string;
+};
+
+/** Any process may move events at any time: an event leaves the outbox in the statement that stores it. */
+export function createOutboxStore(sql: Sql, projections: readonly EventProjection[] = []) {
+  const statement = storeStatement(MOVED, projections);
+  return {
+    async oldest(limit: number): Promise<number[]> {
+      const rows = await sql<{ id: number }[]>`SELECT id FROM usage_outbox ORDER BY id LIMIT ${limit}`;
+      return rows.map(({ id }) => id);
+    },
+
+    /** Moves those that are still there, in one transaction: of a workspace's events the older ones are never later. */
+    move(ids: readonly number[]): Promise<void> {
+      return sql.begin(async (tx) => {
+        await tx`
+          SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)
+          FROM (
+            SELECT DISTINCT hashtext(workspace_id) & ${STRIPES - 1} AS stripe FROM usage_outbox
+            WHERE id = ANY (${ids as number[]}::bigint[]) ORDER BY 1) AS touched`;
+        await tx.unsafe(statement, [ids as number[]], { prepare: true });
+      });
+    },
+
+    /** Makes an event a dead letter, with what the database said of it; undefined where it is not there any more. */
+    bury(id: number, reason: string): Promise<NewDeadLetter | undefined> {
+      return sql.begin(async (tx) => {
+        const [gone] = await tx<OutboxRow[]>`
+          DELETE FROM usage_outbox WHERE id = ${id}
+          RETURNING event_id AS "eventId", workspace_id AS "workspaceId", type, subject, created_at AS "createdAt",
+            data::text AS data`;
+        if (gone === undefined) return undefined;
+        const { createdAt, ...event } = gone;
+        const row = encodeRow({
+          ...{ ...event, id: newId(), source: OWN_SOURCE, extensions: null, value: VALUE },
+          timeMicroseconds: BigInt(createdAt.getTime()) * 1000n,
+        });
+        const letter = { workspaceId: event.workspaceId, reason, row };
+        await createDeadLetterStore(tx).add(letter);
+        return letter;
+      });
+    },
+
+    async backlog(): Promise<OutboxBacklog> {
+      const [row] = await sql<OutboxBacklog[]>`
+        SELECT count(*)::int AS events,
+          coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(created_at))), 0)::float8 AS "oldestSeconds"
+        FROM usage_outbox`;
+      return row ?? { events: 0, oldestSeconds: 0 };
+    },
+  };
+}
+
+/** A UUID of version 7 that ascends with the time of the event, and within a millisecond with its place in the outbox. */
+const STORED_ID = `
+  (lpad(to_hex(floor(extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '7000' ||
+    to_hex((1::bigint << 63) | id))::uuid`;
+
+/** `data.value` of every event of a transaction, as a number. */
+const VALUE = '1';
+
+const MOVED = `(
+  DELETE FROM usage_outbox WHERE id = ANY ($1::bigint[])
+  RETURNING ${STORED_ID} AS id, workspace_id, event_id::text, '${OWN_SOURCE}' AS source, type, subject,
+    created_at AT TIME ZONE 'UTC' AS time, data, NULL::json AS extensions, '${VALUE}' AS value)`;
