@@ -293,4 +293,12 @@ export const usage: readonly Planted[] = [
     replacement: '',
     test: 'test/faults/full-message-queue.test.ts',
   },
+  {
+    mistake: '/readyz says nothing of a disk that takes no usage events',
+    file: 'src/usage/health.ts',
+    text: 'if (fault !== undefined) {',
+    replacement: 'if (false) {',
+    test: 'test/faults/failing-disk.test.ts',
+    name: 'to every write loses nothing and is over by itself',
+  },
 ];
