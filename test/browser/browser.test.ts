@@ -28,7 +28,7 @@ describe.skipIf(CHROMIUM === null)(
       await browser?.[Symbol.asyncDispose]();
       await service?.[Symbol.asyncDispose]();
       await otherOrigin?.stop(true);
-    }, 30_000);
+    }, 60_000);
 
     test('a page of an allowed origin uploads, confirms and downloads', async () => {
       const { page, errors } = await browser.open(otherOrigin.url.href);

@@ -25,7 +25,7 @@ describe.skipIf(CHROMIUM === null)(
     afterAll(async () => {
       await browser?.[Symbol.asyncDispose]();
       await service?.[Symbol.asyncDispose]();
-    }, 30_000);
+    }, 60_000);
 
     const operations = () =>
       Object.entries(document.paths).flatMap(([path, methods]) =>

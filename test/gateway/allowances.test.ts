@@ -9,6 +9,7 @@ import { ALLOWANCE_LEASE_MS } from '../../src/gateway/limits.ts';
 import { type AllowanceStore, createAllowanceStore } from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { machineNow } from '../support/machine-time.ts';
 
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 10, 30, 23, 50);
@@ -421,9 +422,9 @@ describe('several processes', () => {
     const never = () => new Promise<never>(() => {});
     const silent: AllowanceStore = { find: never, share: never, sweep: never };
     const one = process(new Clock(), silent);
-    const startedAt = performance.now();
+    const startedAt = machineNow();
     expect(await one.ask({ requests_per_minute: 5 })).not.toBeInstanceOf(OpenAiRefusal);
-    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(machineNow() - startedAt).toBeLessThan(3000);
   });
 
   test('a thousand keys are told in one statement', async () => {

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { readMember, readRequest, splice } from '../../src/gateway/request.ts';
 import { type Members, scanObject } from '../../src/gateway/scan.ts';
 import type { Json } from '../../src/gateway/wire.ts';
+import { machineNow } from '../support/machine-time.ts';
 
 const encoder = new TextEncoder();
 const bytesOf = (text: string): Uint8Array => encoder.encode(text);
@@ -136,9 +137,9 @@ test('values and members are bounded', () => {
 test('strings of quotes and backslashes are read in time that grows with their length alone', () => {
   for (const unit of ['\\"', '\\\\', '\\\\\\"', 'a']) {
     const bytes = bytesOf(`{"a":"${unit.repeat(2_000_000)}"}`);
-    const startedAt = performance.now();
+    const startedAt = machineNow();
     expect(membersOf(bytes).ends[0]).toBe(bytes.length - 1);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(machineNow() - startedAt).toBeLessThan(2000);
   }
 });
 

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { checkAnswer, estimatePrompt, estimateTokens, fromUsage } from '../../src/gateway/usage.ts';
+import { machineNow } from '../support/machine-time.ts';
 
 const usageOf = (answer: string): unknown => checkAnswer(Buffer.from(answer)).usage;
 
@@ -82,9 +83,9 @@ describe('what a request is estimated to ask', () => {
   });
 
   test('is quickly known', () => {
-    const startedAt = performance.now();
+    const startedAt = machineNow();
     asking('"data:'.repeat(500_000));
     asking(Array.from({ length: 100_000 }, () => 'data:,a'));
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(machineNow() - startedAt).toBeLessThan(2000);
   });
 });

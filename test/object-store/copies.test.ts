@@ -108,7 +108,7 @@ test('a copy of a running store does not start on its torn catalogue, names what
   expect(await countIn(copy, 'aside')).toBe(0);
   expect(await keysIn(copy)).toBe(ALL);
   await rm(copy, { recursive: true });
-}, 30_000);
+}, 60_000);
 
 test('what was written onto a snapshot is there after a crash', async () => {
   const copy = await copyOf(torn);
@@ -118,7 +118,7 @@ test('what was written onto a snapshot is there after a crash', async () => {
   await child.kill();
   expect(await keysIn(copy)).toBe(KNOWN + 10);
   await rm(copy, { recursive: true });
-}, 30_000);
+}, 60_000);
 
 test('a catalogue of a newer version is refused, and left as it is', async () => {
   const copy = await copyOf(original);
@@ -156,7 +156,7 @@ test('an operator may set aside whatever has no name; it is removed once its tim
   await waitFor('the old one to go', async () => (await countIn(copy, 'aside')) === limits.unexplainedMax);
   await store.close();
   await rm(copy, { recursive: true });
-}, 30_000);
+}, 60_000);
 
 test('a crash amid deletions leaves nothing that stops the start, however many', async () => {
   const copy = await copyOf(original);
@@ -173,7 +173,7 @@ test('a crash amid deletions leaves nothing that stops the start, however many',
   expect(await keysIn(copy)).toBe(0);
   expect(await countIn(copy, 'aside')).toBe(left);
   await rm(copy, { recursive: true });
-}, 30_000);
+}, 60_000);
 
 test('a snapshot is whole at any moment, and the catalogue stays locked while it is made', async () => {
   const own = await createDirectory();
@@ -194,4 +194,4 @@ test('a snapshot is whole at any moment, and the catalogue stays locked while it
   expect(snapshot.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
   snapshot.close();
   await rm(own, { recursive: true });
-}, 30_000);
+}, 60_000);

@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Subprocess } from 'bun';
+import { machineNow } from './machine-time.ts';
 
 const running = new Set<Subprocess>();
 /** Those that lead a process group of their own. */
@@ -117,17 +118,20 @@ function awaitStandstill(pid: number): void {
   while (existsSync(tasks) && !readdirSync(tasks).every(standsStill)) Bun.sleepSync(1);
 }
 
-/** Waits until `condition` gives something other than undefined or false; fails with `what` after the time. */
+/**
+ * Waits until `condition` gives something other than undefined or false; fails with `what` after the time, which passes
+ * more slowly on a crowded machine.
+ */
 export async function eventually<Value>(
   what: string,
   condition: () => Value | undefined | false | Promise<Value | undefined | false>,
   timeoutMs = 60_000,
 ): Promise<Value> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = machineNow() + timeoutMs;
   for (;;) {
     const value = await condition();
     if (value !== undefined && value !== false) return value;
-    if (performance.now() > deadline) throw new Error(`in vain waited for: ${what}`);
+    if (machineNow() > deadline) throw new Error(`in vain waited for: ${what}`);
     await Bun.sleep(20);
   }
 }
