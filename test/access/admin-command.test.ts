@@ -8,7 +8,7 @@ import { GROUPS } from '../../src/admin/groups.ts';
 import { type Administration, START_TIMEOUT_MS, startAdministration, WORKSPACE } from './administration.ts';
 
 const ADMIN = join(import.meta.dir, '../../src/admin.ts');
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 let administration: Administration;
 
 beforeAll(async () => {

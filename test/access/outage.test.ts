@@ -15,7 +15,7 @@ import { type Relay, startRelay } from './relay.ts';
 
 const KEYS = `/admin/api/workspaces/${WORKSPACE}/keys`;
 /** Whoever asks first waits until the database is given up. */
-const TIMEOUT_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 let administration: Administration;
 let relay: Relay;
 let cutOff: Instance;

@@ -6,8 +6,8 @@ import { unavailable } from '../../src/core/errors.ts';
 import { expectRefusal, expectStatus } from '../acceptance/support/caller.ts';
 import { type AnswerBody, eventsOf, freshId } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
-import { createFakeModel } from './fake-model.ts';
 import { machineNow } from '../support/machine-time.ts';
+import { createFakeModel } from './fake-model.ts';
 import { type ChatProcess, type ChatSetting, startSetting } from './setting.ts';
 
 setDefaultTimeout(60_000);

@@ -4,6 +4,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
 import { normaliseText } from '../../src/compute/normalise.ts';
 import { loadModule } from '../../src/infra/wasm/module.ts';
+import { machineNow } from '../support/machine-time.ts';
 import { KERNELS } from './support/pool.ts';
 import { embedPlainly } from './support/reference.ts';
 
@@ -62,9 +63,9 @@ describe('fibonacci', () => {
 
   test('comes to a checkpoint a few thousand times a second', () => {
     checkpoints = 0;
-    const startedAt = performance.now();
+    const startedAt = machineNow();
     kernels.fibonacci(38);
-    const seconds = (performance.now() - startedAt) / 1000;
+    const seconds = (machineNow() - startedAt) / 1000;
     expect(checkpoints / seconds).toBeGreaterThan(1000);
   });
 });

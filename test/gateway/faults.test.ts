@@ -13,7 +13,7 @@ setDefaultTimeout(120_000);
 const CANCELLED_MS_MAX = 100;
 
 /** A caller who stays waits longer than any time-out of the gateway. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 
 let gateway: RunningGateway;
 beforeAll(async () => {

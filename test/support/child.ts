@@ -37,8 +37,8 @@ type ChildOptions = {
 };
 
 /**
- * Starts a process whose output is collected. The environment is the given one alone, beside PATH, HOME and TMPDIR, by
- * which the end of the run finds it.
+ * Starts a process whose output is collected. The environment is the given one alone, beside PATH, HOME,
+ * TMPDIR, by which the end of the run finds it, and TZ.
  */
 export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
   let output = '';
@@ -88,8 +88,8 @@ export function startChild(command: readonly string[], options: ChildOptions = {
 }
 
 const inherited = (): Record<string, string | undefined> => {
-  const { PATH, HOME, TMPDIR } = process.env;
-  return { PATH, HOME, TMPDIR };
+  const { PATH, HOME, TMPDIR, TZ } = process.env;
+  return { PATH, HOME, TMPDIR, TZ };
 };
 
 /** To the process, or to its whole group where it leads one; an ended process is left alone. */

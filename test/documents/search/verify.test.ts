@@ -11,7 +11,7 @@ import { silentLog, type TestDatabase, testDatabase } from '../../support/databa
 import { createLibrary } from './mirror-setting.ts';
 
 const ADMIN = join(import.meta.dir, '../../../src/admin.ts');
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 const SOUND = { missing: 0, different: 0, extra: 0, counts: 'right' };
 let database: TestDatabase;
 let ids: string[];
