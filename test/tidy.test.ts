@@ -119,7 +119,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3650);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4150);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7750);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7920);
   expect(linesOf('src/')).toBeLessThanOrEqual(40_800);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2050);

@@ -3,7 +3,6 @@
 
 import type { KeyLimits } from '../core/principal.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import type { Used } from './store/allowances.ts';
 
 export const MINUTE_MS = 60_000;
 
@@ -18,49 +17,56 @@ export type Settled = Amount & { completionTokens: number };
 /** What a request may use; it is told how many tokens the recent completions of the key had at most. */
 export type Estimate = (recentCompletionTokens: number) => Amount;
 
-export type Allowance = Used & {
+export type Allowance = {
+  /** Until when allowances are spoken for, by the clock of `admit`. */
+  requestsAt: number;
+  tokensAt: number;
+  /** Year and month, UTC, as the database says; 0: nothing is known yet. */
+  month: number;
+  spent: number;
   /** What of the use no other process knows yet. */
   untold: { requestsMs: number; tokensMs: number; spent: number };
+  /** All of `untold` was used at this time or later. */
+  untoldSinceMs: number;
   /** Of the requests that run in this process. */
   reserved: Reserved;
   running: number;
   /** What the other processes know of `reserved`, and when they were told. */
   told: Reserved & { atMs: number };
-  /** What the other processes have reserved, as they said; it is believed until then. */
-  elsewhere: Reserved & { untilMs: number };
+  /** What the other processes have reserved, as they said. */
+  elsewhere: Reserved;
+  /** When what all processes had used was asked for last. */
+  knownAtMs: number;
+  /** How long that admits. */
+  freshUntilMs: number;
+  /** When `spent` was compared with the accounts; only of interest where it has a limit. */
+  hasBudget: boolean;
+  recoveredAtMs: number;
   /** The largest completion of late; it fades with each smaller one. */
   recentCompletionTokens: number;
   askedAtMs: number;
 };
 
-export const newAllowance = (used: Used, nowMs: number): Allowance => ({
-  ...used,
+export const newAllowance = (): Allowance => ({
+  ...{ requestsAt: 0, tokensAt: 0, month: 0, spent: 0 },
   untold: { requestsMs: 0, tokensMs: 0, spent: 0 },
+  untoldSinceMs: 0,
   reserved: { tokensMs: 0, cost: 0 },
   running: 0,
-  told: { tokensMs: 0, cost: 0, atMs: nowMs },
-  elsewhere: { tokensMs: 0, cost: 0, untilMs: 0 },
+  told: { tokensMs: 0, cost: 0, atMs: 0 },
+  elsewhere: { tokensMs: 0, cost: 0 },
+  knownAtMs: Number.NEGATIVE_INFINITY,
+  freshUntilMs: Number.NEGATIVE_INFINITY,
+  hasBudget: false,
+  recoveredAtMs: Number.NEGATIVE_INFINITY,
   recentCompletionTokens: 0,
-  askedAtMs: nowMs,
+  askedAtMs: 0,
 });
 
 export const isUnlimited = (limits: KeyLimits): boolean =>
   limits.requests_per_minute === undefined &&
   limits.tokens_per_minute === undefined &&
   limits.budget_per_month === undefined;
-
-/** Year and month, UTC. */
-export const monthOf = (nowMs: number): number => {
-  const at = new Date(nowMs);
-  return at.getUTCFullYear() * 100 + at.getUTCMonth() + 1;
-};
-
-function turnMonth(allowance: Allowance, nowMs: number): void {
-  const month = monthOf(nowMs);
-  if (allowance.month >= month) return;
-  Object.assign(allowance, { month, spent: 0 });
-  allowance.untold.spent = 0;
-}
 
 /** Milliseconds since 1970 are doubles of steps of 2⁻¹² ms: so many additions may be off by this, and by no request. */
 const toleranceMs = (requests: number): number => Math.min(requests / 4096, MINUTE_MS / requests / 2);
@@ -74,13 +80,11 @@ export function admit(
   limits: KeyLimits,
   { estimate, nowMs }: { estimate: Estimate; nowMs: number },
 ): Reserved {
-  allowance.askedAtMs = nowMs;
-  turnMonth(allowance, nowMs);
   const { requests_per_minute: requests, tokens_per_minute: tokens, budget_per_month: budget } = limits;
-  const others = elsewhereOf(allowance, nowMs);
   if (budget !== undefined) {
     if (allowance.spent >= budget) throw budgetIsSpent();
-    if (allowance.spent + allowance.reserved.cost + others.cost >= budget) throw budgetIsReserved();
+    if (allowance.spent + allowance.reserved.cost + allowance.elsewhere.cost >= budget)
+      throw budgetIsReserved();
   }
   if (tokens !== undefined) checkTokens(allowance, limits, { tokens, nowMs });
   if (requests !== undefined) takeRequest(allowance, limits, { requests, nowMs });
@@ -97,11 +101,6 @@ export function admit(
 }
 
 const NO_AMOUNT: Amount = { tokens: 0, cost: 0 };
-const NOTHING_RESERVED: Reserved = { tokensMs: 0, cost: 0 };
-
-/** A process that is not heard of any more reserves nothing. */
-const elsewhereOf = ({ elsewhere }: Allowance, nowMs: number): Reserved =>
-  elsewhere.untilMs > nowMs ? elsewhere : NOTHING_RESERVED;
 
 function checkTokens(
   allowance: Allowance,
@@ -109,7 +108,7 @@ function checkTokens(
   { tokens, nowMs }: { tokens: number; nowMs: number },
 ): void {
   const usedMs = Math.max(0, allowance.tokensAt - nowMs);
-  const reservedMs = allowance.reserved.tokensMs + elsewhereOf(allowance, nowMs).tokensMs;
+  const reservedMs = allowance.reserved.tokensMs + allowance.elsewhere.tokensMs;
   if (usedMs + reservedMs < MINUTE_MS) return;
   const isUsed = usedMs >= MINUTE_MS;
   throw limited('tokens', {
@@ -136,8 +135,22 @@ function takeRequest(
     });
   }
   allowance.requestsAt = Math.max(allowance.requestsAt, nowMs) + intervalMs;
-  allowance.untold.requestsMs += intervalMs;
+  addUntold(allowance, { requestsMs: intervalMs, nowMs });
 }
+
+function addUntold(
+  allowance: Allowance,
+  { requestsMs = 0, tokensMs = 0, spent = 0, nowMs }: Partial<Allowance['untold']> & { nowMs: number },
+): void {
+  const { untold } = allowance;
+  if (!isUsed(untold)) allowance.untoldSinceMs = nowMs;
+  untold.requestsMs += requestsMs;
+  untold.tokensMs += tokensMs;
+  untold.spent += spent;
+}
+
+export const isUsed = ({ requestsMs, tokensMs, spent }: Allowance['untold']): boolean =>
+  requestsMs > 0 || tokensMs > 0 || spent > 0;
 
 /** Gives back what a request has reserved, and counts what it has used. */
 export function settle(
@@ -154,14 +167,11 @@ export function settle(
           tokensMs: Math.max(0, allowance.reserved.tokensMs - reserved.tokensMs),
           cost: Math.max(0, allowance.reserved.cost - reserved.cost),
         };
-  if (limits.tokens_per_minute !== undefined) {
-    const usedMs = (used.tokens * MINUTE_MS) / limits.tokens_per_minute;
-    allowance.tokensAt = Math.max(allowance.tokensAt, nowMs) + usedMs;
-    allowance.untold.tokensMs += usedMs;
-  }
-  turnMonth(allowance, nowMs);
+  const { tokens_per_minute: tokens } = limits;
+  const tokensMs = tokens === undefined ? 0 : (used.tokens * MINUTE_MS) / tokens;
+  allowance.tokensAt = Math.max(allowance.tokensAt, nowMs) + tokensMs;
   allowance.spent += used.cost;
-  allowance.untold.spent += used.cost;
+  addUntold(allowance, { tokensMs, spent: used.cost, nowMs });
   if (used.completionTokens > 0) {
     const faded = allowance.recentCompletionTokens * 0.9 + used.completionTokens * 0.1;
     allowance.recentCompletionTokens = Math.ceil(Math.max(used.completionTokens, faded));
@@ -179,7 +189,7 @@ export function describe(allowance: Allowance, limits: KeyLimits, nowMs: number)
     headers[`x-ratelimit-reset-${kind}`] = `${Math.ceil(aheadMs) / 1000}s`;
   };
   if (tokens !== undefined) {
-    const reservedMs = allowance.reserved.tokensMs + elsewhereOf(allowance, nowMs).tokensMs;
+    const reservedMs = allowance.reserved.tokensMs + allowance.elsewhere.tokensMs;
     write('tokens', tokens, Math.max(0, allowance.tokensAt - nowMs) + reservedMs);
   }
   if (requests !== undefined) write('requests', requests, Math.max(0, allowance.requestsAt - nowMs));

@@ -79,10 +79,21 @@ export const CACHED_ANSWER_BYTES_MAX = 1_048_576;
 export const SHARED_WAIT_MS_MAX = 60_000;
 
 /** Limits of keys are counted here and told to the other processes this often. */
-export const ALLOWANCE_SYNC_MS = 250;
-export const ALLOWANCE_LOAD_MS = 1000;
+export const ALLOWANCE_SYNC_MS = 125;
+/** What others were known to have used admits for so long; then it is asked for before a request is admitted. */
+export const ALLOWANCE_FRESH_MS = 250;
+/** How long a request waits for that. */
+export const ALLOWANCE_LOAD_MS = 3000;
+/** A database that has not answered by then is asked again. */
+export const ALLOWANCE_ANSWER_MS = 1000;
+/** How long nobody asks again after a failure. */
+export const ALLOWANCE_RETRY_MS = 50;
 /** What a process has reserved is void for the others when they have not heard of it for so long. */
 export const ALLOWANCE_LEASE_MS = 10_000;
+/** Keys that were asked for so lately are kept up to date, so that their next request need not wait. */
+export const ALLOWANCE_IDLE_MS = 10_000;
+/** What keys that are asked for have spent is compared with their accounts this often. */
+export const ALLOWANCE_RECOVER_MS = 10_000;
 export const ALLOWANCES_MAX = 50_000;
 
 /** A completion is taken to have so many tokens, unless the request bounds it or the key's recent ones were longer. */

@@ -2,11 +2,17 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { ServiceError } from '../../src/core/errors.ts';
 import type { KeyLimits } from '../../src/core/principal.ts';
 import type { Amount } from '../../src/gateway/allowance.ts';
 import { createAllowances, NOTHING_USED, type Reservation } from '../../src/gateway/allowances.ts';
-import { ALLOWANCE_LEASE_MS } from '../../src/gateway/limits.ts';
-import { type AllowanceStore, createAllowanceStore } from '../../src/gateway/store/allowances.ts';
+import { ALLOWANCE_FRESH_MS, ALLOWANCE_LEASE_MS } from '../../src/gateway/limits.ts';
+import {
+  type AllowanceStore,
+  createAllowanceStore,
+  type Shared,
+  type Told,
+} from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 import { machineNow } from '../support/machine-time.ts';
@@ -14,18 +20,32 @@ import { machineNow } from '../support/machine-time.ts';
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 10, 30, 23, 50);
 
-/** A fake store that holds nothing, for one process alone. */
-const noStore: AllowanceStore = {
-  find: async () => undefined,
-  share: async () => new Map(),
-  sweep: async () => undefined,
-};
-
 class Clock {
   ms = START;
 }
 
-function process(clock: Clock, store: AllowanceStore = noStore) {
+const NOTHING_TOLD = {
+  ...{ hasNews: false, requestsMs: 0, tokensMs: 0, month: 0, spent: 0 },
+  reserved: { tokensMs: 0, cost: 0 },
+};
+
+let readers = 0;
+/** What a process learns that asks for the first time. */
+async function read(store: AllowanceStore, keyId: string): Promise<Shared> {
+  const told = [{ ...NOTHING_TOLD, keyId }];
+  const known = await store.share({
+    processId: `reader-${++readers}`,
+    number: 1,
+    told,
+    ageMs: 0,
+    leaseMs: 1,
+  });
+  const shared = known?.get(keyId);
+  if (shared === undefined) throw new Error('nothing is known of it');
+  return shared;
+}
+
+function process(clock: Clock, store: AllowanceStore = memoryStore(clock)) {
   const warnings: unknown[] = [];
   const log = { ...silentLog, warn: (...given: unknown[]) => void warnings.push(given) };
   const allowances = createAllowances({ store, log, now: () => clock.ms });
@@ -202,19 +222,14 @@ describe('tokens a minute', () => {
 test('of more keys than are remembered the idle ones go, and none that runs or that others have not been told of', async () => {
   const clock = new Clock();
   const found: string[] = [];
+  const remembering = memoryStore(clock);
   const store: AllowanceStore = {
-    ...noStore,
-    async find(keyId) {
-      found.push(keyId);
-      return undefined;
+    ...remembering,
+    share(batch) {
+      // Of which nothing is known.
+      found.push(...batch.told.filter(({ month }) => month === 0).map(({ keyId }) => keyId));
+      return remembering.share(batch);
     },
-    share: async ({ increases }) =>
-      new Map(
-        increases.map(({ keyId, month }) => [
-          keyId,
-          { used: { requestsAt: 0, tokensAt: 0, month, spent: 0 }, elsewhere: { tokensMs: 0, cost: 0 } },
-        ]),
-      ),
   };
   const allowances = createAllowances({ store, log: silentLog, now: () => clock.ms, allowancesMax: 3 });
   const limits = { requests_per_minute: 10 };
@@ -260,14 +275,14 @@ describe('several processes', () => {
 
   function two() {
     const clock = new Clock();
-    const store = createAllowanceStore(database.sql);
+    const store = createAllowanceStore(database.sql, { now: () => clock.ms });
     const keyId = `key-${++keys}`;
     const all = [process(clock, store), process(clock, store)] as const;
     return { clock, store, keyId, all, syncAll: () => Promise.all(all.map((each) => each.sync())) };
   }
 
   test('know of each other’s requests within a tick of telling, and each counts once', async () => {
-    const { clock, keyId, all, syncAll, store } = two();
+    const { keyId, all, syncAll, store } = two();
     const limits = { requests_per_minute: 60 };
     const [one, other] = all;
     for (let index = 0; index < 20; index++) await one.ask(limits, keyId);
@@ -280,7 +295,7 @@ describe('several processes', () => {
     await syncAll();
     expect(await one.ask(limits, keyId)).toMatchObject({ 'x-ratelimit-remaining-requests': '28' });
     await syncAll();
-    expect(((await store.find(keyId, clock.ms))?.used.requestsAt ?? 0) - clock.ms).toBeCloseTo(32 * 1000, 1);
+    expect((await read(store, keyId)).requestsMs).toBeCloseTo(32 * 1000, 1);
   });
 
   test('let through together what one may, over minutes of steady load', async () => {
@@ -331,13 +346,18 @@ describe('several processes', () => {
     expect(refusalOf(await other.ask(limits, keyId)).details.code).toBe('insufficient_quota');
   });
 
+  const tellSpent = (store: AllowanceStore, keyId: string, told: Pick<Told, 'month' | 'spent'>) =>
+    store.share({
+      ...{ processId: `teller-${++readers}`, number: 1, ageMs: 0, leaseMs: ALLOWANCE_LEASE_MS },
+      told: [{ ...NOTHING_TOLD, keyId, hasNews: true, ...told }],
+    });
+
   test('what was told late of the last month does not count in this one', async () => {
     const { clock, keyId, store } = two();
-    const nothing = { requestsMs: 0, tokensMs: 0, reserved: { tokensMs: 0, cost: 0 } };
-    const told = { processId: 'p', nowMs: clock.ms, leaseMs: ALLOWANCE_LEASE_MS };
-    await store.share({ ...told, increases: [{ keyId, ...nothing, month: 202612, spent: 1 }] });
-    const late = await store.share({ ...told, increases: [{ keyId, ...nothing, month: 202611, spent: 50 }] });
-    expect(late.get(keyId)?.used).toMatchObject({ month: 202612, spent: 1 });
+    clock.ms = Date.UTC(2026, 11, 1);
+    await tellSpent(store, keyId, { month: 202612, spent: 1 });
+    await tellSpent(store, keyId, { month: 202611, spent: 50 });
+    expect(await read(store, keyId)).toMatchObject({ month: 202612, spent: 1 });
   });
 
   test('what was being told while the month turned is not taken off the new month, nor added to it', async () => {
@@ -348,9 +368,11 @@ describe('several processes', () => {
     /** The real store, whose answer comes late. */
     const late: AllowanceStore = {
       ...store,
-      async share(telling) {
-        told.push(...telling.increases.map(({ spent }) => spent));
-        const known = await store.share(telling);
+      async share(batch) {
+        const known = await store.share(batch);
+        const spent = batch.told.reduce((sum, each) => sum + each.spent, 0);
+        if (spent === 0) return known;
+        told.push(spent);
         begun.resolve();
         await answered.promise;
         return known;
@@ -358,86 +380,99 @@ describe('several processes', () => {
     };
     const limits = { budget_per_month: 7 };
     const one = process(clock, late);
-    await one.use(limits, { tokens: 0, cost: 6 }, keyId);
+    const running = [await one.run(limits, NOTHING_USED, keyId), await one.run(limits, NOTHING_USED, keyId)];
+    running[0]?.settle({ tokens: 0, completionTokens: 0, cost: 6 });
     const syncing = one.sync();
     await begun.promise;
-    clock.ms = Date.UTC(2026, 11, 1);
-    await one.use(limits, { tokens: 0, cost: 1 }, keyId);
+    running[1]?.settle({ tokens: 0, completionTokens: 0, cost: 2 });
     answered.resolve();
     await syncing;
-    expect(await one.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
+    expect(told).toEqual([6, 2]);
+    // It is not told yet when the month turns.
+    const last = one.run(limits, NOTHING_USED, keyId);
+    expect(await last.catch((error: unknown) => error)).toBeInstanceOf(OpenAiRefusal);
+    clock.ms = Date.UTC(2026, 11, 1);
+    await one.use(limits, { tokens: 0, cost: 1 }, keyId);
     await one.sync();
-    expect(told).toEqual([6, 1]);
-    expect((await store.find(keyId, clock.ms))?.used).toMatchObject({ month: 202612, spent: 1 });
-    // Nor does the new month hear of what nobody was told in the old one.
+    expect(told).toEqual([6, 2, 1]);
+    expect(await read(store, keyId)).toMatchObject({ month: 202612, spent: 1 });
+    // Nor does the new month hear of what was told of the old one when it had turned.
     await one.use(limits, { tokens: 0, cost: 2 }, keyId);
     clock.ms = Date.UTC(2027, 0, 1);
     await one.use(limits, { tokens: 0, cost: 3 }, keyId);
     await one.sync();
-    expect(told).toEqual([6, 1, 3]);
+    expect(await read(store, keyId)).toMatchObject({ month: 202701, spent: 3 });
   });
 
   test('a restart forgets nothing that was told', async () => {
-    const { clock, keyId, all } = two();
+    const { clock, keyId, all, store } = two();
     const limits = { requests_per_minute: 3, budget_per_month: 5 };
     await countAnswered({ ...all[0], ask: (given) => all[0].ask(given, keyId) }, limits, 2);
     await all[0].use(limits, { tokens: 1, cost: 2 }, keyId);
     await all[0].allowances.job.stop();
-    const next = process(clock, createAllowanceStore(database.sql));
+    const next = process(clock, store);
     expect(refusalOf(await next.ask(limits, keyId)).details.code).toBe('rate_limit_exceeded');
-    expect((await createAllowanceStore(database.sql).find(keyId, clock.ms))?.used.spent).toBe(2);
+    expect((await read(store, keyId)).spent).toBe(2);
   });
 
-  test('while the database is away each counts alone, says so once, and tells all of it afterwards', async () => {
-    const clock = new Clock();
-    const real = createAllowanceStore(database.sql);
-    const keyId = `key-${++keys}`;
+  const isRefusedBySentence = async (asked: Process, limits: KeyLimits, keyId: string): Promise<boolean> => {
+    const failure: unknown = await asked.ask(limits, keyId).catch((error: unknown) => error);
+    return failure instanceof ServiceError && failure.kind === 'unavailable';
+  };
+
+  test('while the database is away no limited key is answered, which is said once; what ran meanwhile is told then', async () => {
+    const { clock, store: real, keyId } = two();
     let away = true;
     /** A fake that fails as the driver does when nobody answers. */
     const gone: AllowanceStore = {
-      find: (...given) => (away ? Promise.reject(new Error('away')) : real.find(...given)),
       share: (told) => (away ? Promise.reject(new Error('away')) : real.share(told)),
+      recover: (keyIds) => (away ? Promise.reject(new Error('away')) : real.recover(keyIds)),
       sweep: async () => undefined,
     };
     const limits = { requests_per_minute: 60, budget_per_month: 100 };
     const one = process(clock, gone);
-    for (let index = 0; index < 9; index++) await one.ask(limits, keyId);
-    await one.use(limits, { tokens: 0, cost: 7 }, keyId);
-    await one.sync();
-    await one.sync();
+    // Not even the first time: nobody knows what was used.
+    expect(await isRefusedBySentence(one, limits, keyId)).toBe(true);
     expect(one.warnings).toHaveLength(1);
-    expect(await one.ask(limits, keyId)).toMatchObject({ 'x-ratelimit-remaining-requests': '49' });
     away = false;
-    await one.sync();
-    const used = (await real.find(keyId, clock.ms))?.used;
-    expect((used?.requestsAt ?? 0) - clock.ms).toBeCloseTo(11_000, 1);
-    expect(used?.spent).toBe(7);
+    const running = await one.run(limits, NOTHING_USED, keyId);
     away = true;
-    await one.ask(limits, keyId);
+    clock.ms += ALLOWANCE_FRESH_MS - 1;
+    expect(await one.ask(limits, keyId)).toMatchObject({ 'x-ratelimit-remaining-requests': '58' });
+    clock.ms += 1;
+    expect(await isRefusedBySentence(one, limits, keyId)).toBe(true);
+    running.settle({ tokens: 0, completionTokens: 0, cost: 7 });
     await one.sync();
     expect(one.warnings).toHaveLength(2);
-  });
+    away = false;
+    await one.sync();
+    const known = await read(real, keyId);
+    expect(known.spent).toBe(7);
+    expect(known.requestsMs).toBeCloseTo(2000 - ALLOWANCE_FRESH_MS, 1);
+    expect(await one.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
+  }, 20_000);
 
-  test('a database that does not answer keeps the first request of a key for a second at most', async () => {
+  test('a database that does not answer keeps a request of a limited key for some seconds at most, and none without', async () => {
     const never = () => new Promise<never>(() => {});
-    const silent: AllowanceStore = { find: never, share: never, sweep: never };
+    const silent: AllowanceStore = { recover: never, share: never, sweep: never };
     const one = process(new Clock(), silent);
     const startedAt = machineNow();
-    expect(await one.ask({ requests_per_minute: 5 })).not.toBeInstanceOf(OpenAiRefusal);
-    expect(machineNow() - startedAt).toBeLessThan(3000);
-  });
+    expect(await isRefusedBySentence(one, { requests_per_minute: 5 }, 'key')).toBe(true);
+    expect(machineNow() - startedAt).toBeLessThan(10_000);
+    expect(await one.ask({})).toEqual({});
+  }, 20_000);
 
   test('a thousand keys are told in one statement', async () => {
-    const store = createAllowanceStore(database.sql);
-    const increases = Array.from({ length: 1000 }, (_, index) => ({
-      ...{ keyId: `many-${index}`, requestsMs: 1000, tokensMs: 0, month: 202611, spent: 0.1 },
+    const { store } = two();
+    const told = Array.from({ length: 1000 }, (_, index) => ({
+      ...{ keyId: `many-${index}`, hasNews: true, requestsMs: 1000, tokensMs: 0, month: 202611, spent: 0.1 },
       reserved: { tokensMs: 5, cost: 0.5 },
     }));
-    const told = { increases, nowMs: START, leaseMs: ALLOWANCE_LEASE_MS };
-    expect((await store.share({ processId: 'one', ...told })).size).toBe(1000);
-    const again = await store.share({ processId: 'other', ...told });
-    expect(again.get('many-7')).toEqual({
-      used: { requestsAt: START + 2000, tokensAt: START, month: 202611, spent: 0.2 },
+    const batch = { number: 1, told, ageMs: 0, leaseMs: ALLOWANCE_LEASE_MS };
+    expect((await store.share({ processId: 'one', ...batch }))?.size).toBe(1000);
+    const again = await store.share({ processId: 'other', ...batch });
+    expect(again?.get('many-7')).toEqual({
+      ...{ requestsMs: 2000, tokensMs: 0, month: 202611, spent: 0.2, monthLeftMs: 600_000 },
       elsewhere: { tokensMs: 5, cost: 0.5 },
     });
   });
@@ -508,36 +543,11 @@ describe('several processes', () => {
     expect(await other.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
     running.settle(NOTHING_USED);
     await other.sync();
-    expect(await store.find(keyId, clock.ms)).toMatchObject({
-      used: { spent: 0 },
-      elsewhere: { tokensMs: 0, cost: 0 },
-    });
-    await store.sweep(clock.ms);
+    expect(await read(store, keyId)).toMatchObject({ spent: 0, elsewhere: { tokensMs: 0, cost: 0 } });
+    await store.sweep();
     const [row] = await database.sql<{ left: number }[]>`
       SELECT count(*)::int AS left FROM model_reservations WHERE key_id = ${keyId}`;
     expect(row?.left).toBe(0);
-  });
-
-  test('a belief about others that cannot be asked for ends with the lease', async () => {
-    const clock = new Clock();
-    const real = createAllowanceStore(database.sql);
-    const keyId = `key-${++keys}`;
-    const limits = { budget_per_month: 10 };
-    const holder = process(clock, real);
-    await holder.run(limits, { tokens: 0, cost: 10 }, keyId);
-    await holder.sync();
-    let away = false;
-    /** A fake that fails as the driver does when nobody answers. */
-    const leaving: AllowanceStore = {
-      ...real,
-      share: (told) => (away ? Promise.reject(new Error('away')) : real.share(told)),
-    };
-    const one = process(clock, leaving);
-    expect(await one.ask(limits, keyId)).toBeInstanceOf(OpenAiRefusal);
-    away = true;
-    clock.ms += ALLOWANCE_LEASE_MS;
-    await one.sync();
-    expect(await one.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
   });
 
   test('overdraw by no more than what arrives between two tellings, however long requests run', async () => {
@@ -655,7 +665,7 @@ describe('what running requests may use', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 100 }), async (steps) => {
         const clock = new Clock();
-        const store = rememberingStore();
+        const store = memoryStore(clock);
         const one = process(clock, store);
         const running: Reservation[] = [];
         let spent = 0;
@@ -677,17 +687,17 @@ describe('what running requests may use', () => {
             if (ending !== undefined) end(ending, each.used);
           }
           await one.sync();
-          expect(store.reserved().tokensMs).toBeGreaterThanOrEqual(0);
-          expect(store.reserved().cost).toBeGreaterThanOrEqual(0);
+          expect(store.of('key').tokensMs).toBeGreaterThanOrEqual(0);
+          expect(store.of('key').cost).toBeGreaterThanOrEqual(0);
         }
         for (const each of running) end(each, NOTHING_USED);
         await one.sync();
-        expect(store.reserved()).toEqual({ tokensMs: 0, cost: 0 });
-        expect(store.spent()).toBeCloseTo(spent, 9);
+        expect(store.of('key')).toMatchObject({ tokensMs: 0, cost: 0 });
+        expect(store.of('key').spent).toBeCloseTo(spent, 9);
         // Once all is refilled, only the month's money is gone.
         clock.ms += 100 * MINUTE;
         const after = await one.begin(given, NOTHING_USED);
-        if (store.spent() >= 20) expect(after).toBeInstanceOf(OpenAiRefusal);
+        if (store.of('key').spent >= 20) expect(after).toBeInstanceOf(OpenAiRefusal);
         else expect((after as Reservation).headers()['x-ratelimit-remaining-tokens']).toBe('5000');
       }),
       { numRuns: 100 },
@@ -695,26 +705,48 @@ describe('what running requests may use', () => {
   });
 });
 
-/** A fake store of one process: what it was told. */
-function rememberingStore(): AllowanceStore & {
-  reserved(): { tokensMs: number; cost: number };
-  spent(): number;
-} {
-  let reserved = { tokensMs: 0, cost: 0 };
-  let used = { requestsAt: 0, tokensAt: 0, month: 0, spent: 0 };
+/** A fake store in memory, of one process alone: what it was told. */
+function memoryStore(
+  clock: Clock,
+): AllowanceStore & { of(keyId: string): Told['reserved'] & { spent: number } } {
+  type Row = { requestsAt: number; tokensAt: number; spent: Map<number, number>; reserved: Told['reserved'] };
+  const rows = new Map<string, Row>();
+  const rowOf = (keyId: string): Row => {
+    const row = rows.get(keyId) ?? {
+      requestsAt: 0,
+      tokensAt: 0,
+      spent: new Map(),
+      reserved: NOTHING_TOLD.reserved,
+    };
+    rows.set(keyId, row);
+    return row;
+  };
+  const monthNow = (): number => {
+    const at = new Date(clock.ms);
+    return at.getUTCFullYear() * 100 + at.getUTCMonth() + 1;
+  };
   return {
-    find: async () => undefined,
+    recover: async () => undefined,
     sweep: async () => undefined,
-    share: async ({ increases, nowMs }) => {
-      for (const { month, spent, tokensMs, reserved: told } of increases) {
-        reserved = told;
-        const tokensAt = Math.max(used.tokensAt, nowMs) + tokensMs;
-        used = { requestsAt: nowMs, tokensAt, month, spent: used.spent + spent };
-      }
-      const shared = { used, elsewhere: { tokensMs: 0, cost: 0 } };
-      return new Map(increases.map(({ keyId }) => [keyId, shared]));
-    },
-    reserved: () => reserved,
-    spent: () => used.spent,
+    share: async ({ told, ageMs }) =>
+      new Map(
+        told.map(({ keyId, hasNews, requestsMs, tokensMs, month, spent, reserved }) => {
+          const row = rowOf(keyId);
+          row.requestsAt = Math.max(row.requestsAt, clock.ms - ageMs) + requestsMs;
+          row.tokensAt = Math.max(row.tokensAt, clock.ms - ageMs) + tokensMs;
+          row.spent.set(month, (row.spent.get(month) ?? 0) + spent);
+          if (hasNews) row.reserved = reserved;
+          const shared: Shared = {
+            requestsMs: Math.max(0, row.requestsAt - clock.ms),
+            tokensMs: Math.max(0, row.tokensAt - clock.ms),
+            ...{ month: monthNow(), spent: row.spent.get(monthNow()) ?? 0 },
+            monthLeftMs:
+              Date.UTC(new Date(clock.ms).getUTCFullYear(), new Date(clock.ms).getUTCMonth() + 1) - clock.ms,
+            elsewhere: NOTHING_TOLD.reserved,
+          };
+          return [keyId, shared];
+        }),
+      ),
+    of: (keyId) => ({ ...rowOf(keyId).reserved, spent: rowOf(keyId).spent.get(monthNow()) ?? 0 }),
   };
 }

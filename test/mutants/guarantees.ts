@@ -167,9 +167,20 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['of two members named model the last one counts'],
   },
   {
-    says: 'Limits of keys hold for any number of requests at once, streams and conversations included: one may overdraw, and across processes what arrives within a quarter of a second',
+    says: 'Limits of keys hold for any number of requests at once, streams and conversations included: one may overdraw, and across processes what arrives within a quarter of a second (twice that where the database is slow)',
     tests: ['test/acceptance/gateway/limits-at-once.test.ts', 'test/gateway/allowances.test.ts'],
     mistakes: ['what requests that run have reserved is forgotten'],
+  },
+  {
+    says: 'A process that was idle knows what others have spent before it admits a request; what is told twice counts once, what a crashed process had reserved is free after ten seconds, and what it had spent is found in the accounts. Without the database a limited key is 503',
+    tests: ['test/gateway/budgets.test.ts', 'test/faults/idle-budget.test.ts'],
+    mistakes: [
+      'an idle process admits by what it knew',
+      'a batch that is sent again counts again',
+      'leases of processes that died are ignored',
+      'what a process that died had not told is not looked up in the accounts',
+      'where it cannot be looked up what was spent, it is taken for nothing',
+    ],
   },
   {
     says: 'What limits and accounts of keys count is what happened, also across processes and SIGKILL',

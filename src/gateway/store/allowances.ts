@@ -1,88 +1,109 @@
 import type { Sql } from '../../infra/postgres/client.ts';
 
-/** Until when allowances are spoken for (milliseconds since 1970), and what was spent in the month. */
-export type Used = { requestsAt: number; tokensAt: number; month: number; spent: number };
-
 /** What running requests may use: allowance as milliseconds of its minute, and money. */
 type Reserved = { tokensMs: number; cost: number };
 
-/** What a process has used since it told last, and all that it has reserved now. */
-export type Increase = {
+/** What one process has to say of a key, and that it asks what all know of it. */
+export type Told = {
   keyId: string;
+  /** False: it only asks, and nothing is written. */
+  hasNews: boolean;
+  /** Used since it told last: allowance as milliseconds of its minute, and money in the month. */
   requestsMs: number;
   tokensMs: number;
   month: number;
   spent: number;
+  /** All that it has reserved now. */
   reserved: Reserved;
 };
 
 /** What all processes have used, and what the others have reserved. */
-export type Shared = { used: Used; elsewhere: Reserved };
-
-export type AllowanceStore = {
-  find(keyId: string, nowMs: number): Promise<Shared | undefined>;
-  /**
-   * Adds what was used, puts what is reserved in the place of what this process had reserved, and gives what all know:
-   * one statement, whatever the number of keys. A reservation that is not told again within the lease is void.
-   */
-  share(told: {
-    processId: string;
-    increases: readonly Increase[];
-    nowMs: number;
-    leaseMs: number;
-  }): Promise<Map<string, Shared>>;
-  /** Deletes void reservations. */
-  sweep(nowMs: number): Promise<void>;
-};
-
-type Row = {
-  key_id: string;
-  requests_at: number;
-  tokens_at: number;
+export type Shared = {
+  /** For how long the allowance is spoken for. */
+  requestsMs: number;
+  tokensMs: number;
+  /** Year and month, UTC, and what was spent in it. */
   month: number;
   spent: number;
-  reserved_tokens_ms: number;
-  reserved_cost: number;
+  /** Until the month turns. */
+  monthLeftMs: number;
+  elsewhere: Reserved;
 };
 
-export function createAllowanceStore(sql: Sql): AllowanceStore {
+/** `number` grows from batch to batch: one that is sent again, its answer having been lost, has the same. */
+export type Batch = {
+  processId: string;
+  number: number;
+  told: readonly Told[];
+  /** How long ago the first of what it tells was used: the allowance of a minute refills from there. */
+  ageMs: number;
+  leaseMs: number;
+};
+
+export type AllowanceStore = {
+  /**
+   * Adds what was used, puts what is reserved in the place of what this process had reserved, and gives what all know:
+   * one statement, whatever the number of keys. A batch counts once, however often it is sent; where it had been counted
+   * before, nothing is changed, and undefined says so. A reservation that is not told again within the lease is void.
+   */
+  share(batch: Batch): Promise<Map<string, Shared> | undefined>;
+  /** Raises what these keys have spent in this month to what the accounts say: a process that died may not have told all. */
+  recover(keyIds: readonly string[]): Promise<void>;
+  /** Deletes void reservations, and the numbers of processes that have not been heard of for a month. */
+  sweep(): Promise<void>;
+};
+
+type Row = Omit<Shared, 'elsewhere'> & { keyId: string; reservedTokensMs: number; reservedCost: number };
+
+/**
+ * Times and months are those of the database's clock, so that machines whose clocks differ agree. `now` (milliseconds
+ * since 1970) stands in for it in tests.
+ */
+export function createAllowanceStore(sql: Sql, { now }: { now?: () => number } = {}): AllowanceStore {
+  const moment = () => sql`
+    moment AS MATERIALIZED (
+      SELECT ms, to_char(at, 'YYYYMM')::int AS month, date_trunc('month', at) AS month_from,
+        date_trunc('month', at) + interval '1 month' AS month_to
+      FROM (SELECT coalesce(${now?.() ?? null}::float8, extract(epoch FROM clock_timestamp()) * 1000) AS ms) AS clock,
+        LATERAL (SELECT to_timestamp(ms / 1000) AT TIME ZONE 'UTC' AS at) AS utc
+    )`;
   return {
-    async find(keyId, nowMs) {
-      const [row] = await sql<Row[]>`
-        SELECT key_id, requests_at, tokens_at, month, spent,
-          coalesce(reserved.tokens_ms, 0) AS reserved_tokens_ms, coalesce(reserved.cost, 0) AS reserved_cost
-        FROM model_allowances a CROSS JOIN LATERAL (
-          SELECT sum(r.tokens_ms) AS tokens_ms, sum(r.cost) AS cost FROM model_reservations r
-          WHERE r.key_id = a.key_id AND r.expires_at > ${nowMs}::float8) AS reserved
-        WHERE key_id = ${keyId}`;
-      return row === undefined ? undefined : toShared(row);
-    },
-    async share({ processId, increases, nowMs, leaseMs }) {
-      const numbers = (read: (increase: Increase) => number): number[] => increases.map(read);
-      // The rows of `used` are locked before any reservation is touched: two processes cannot wait for each other.
+    async share({ processId, number, told, ageMs, leaseMs }) {
+      const numbers = (read: (each: Told) => number): number[] => told.map(read);
+      // First the process's own row, then the rows of keys in order, each before what is reserved of it: two statements
+      // cannot wait for each other.
       const rows = await sql<Row[]>`
-        WITH told AS (
-          SELECT * FROM unnest(
-            ${increases.map(({ keyId }) => keyId)}::text[], ${numbers(({ requestsMs }) => requestsMs)}::float8[],
-            ${numbers(({ tokensMs }) => tokensMs)}::float8[], ${numbers(({ month }) => month)}::int[],
-            ${numbers(({ spent }) => spent)}::float8[], ${numbers(({ reserved }) => reserved.tokensMs)}::float8[],
+        WITH ${moment()}, since AS (
+          SELECT ms - ${ageMs}::float8 AS ms FROM moment
+        ), counted AS (
+          INSERT INTO model_allowance_batches AS b (process_id, number, told_at)
+          SELECT ${processId}, ${number}::bigint, ms FROM moment
+          ON CONFLICT (process_id) DO UPDATE SET number = excluded.number, told_at = excluded.told_at
+          WHERE b.number < excluded.number
+          RETURNING 1
+        ), told AS (
+          SELECT t.* FROM counted CROSS JOIN unnest(
+            ${told.map(({ keyId }) => keyId)}::text[], ${numbers(({ hasNews }) => Number(hasNews))}::int[],
+            ${numbers(({ requestsMs }) => requestsMs)}::float8[], ${numbers(({ tokensMs }) => tokensMs)}::float8[],
+            ${numbers(({ month }) => month)}::int[], ${numbers(({ spent }) => spent)}::float8[],
+            ${numbers(({ reserved }) => reserved.tokensMs)}::float8[],
             ${numbers(({ reserved }) => reserved.cost)}::float8[])
-          AS t (key_id, requests_ms, tokens_ms, month, spent, reserved_tokens_ms, reserved_cost)
+          AS t (key_id, has_news, requests_ms, tokens_ms, month, spent, reserved_tokens_ms, reserved_cost)
         ), used AS (
           INSERT INTO model_allowances AS a (key_id, requests_at, tokens_at, month, spent)
-          SELECT key_id, ${nowMs}::float8 + requests_ms, ${nowMs}::float8 + tokens_ms, month, spent
-          FROM told ORDER BY key_id
+          SELECT key_id, since.ms + requests_ms, since.ms + tokens_ms, moment.month,
+            CASE WHEN told.month = moment.month THEN spent ELSE 0 END
+          FROM told, since, moment WHERE has_news = 1 ORDER BY key_id
           ON CONFLICT (key_id) DO UPDATE SET
-            requests_at = greatest(a.requests_at, ${nowMs}::float8) + excluded.requests_at - ${nowMs}::float8,
-            tokens_at = greatest(a.tokens_at, ${nowMs}::float8) + excluded.tokens_at - ${nowMs}::float8,
-            spent = CASE WHEN a.month = excluded.month THEN a.spent + excluded.spent
-              WHEN a.month < excluded.month THEN excluded.spent ELSE a.spent END,
-            month = greatest(a.month, excluded.month)
+            requests_at = greatest(a.requests_at - (SELECT ms FROM since), 0) + excluded.requests_at,
+            tokens_at = greatest(a.tokens_at - (SELECT ms FROM since), 0) + excluded.tokens_at,
+            spent = CASE WHEN a.month = excluded.month THEN a.spent ELSE 0 END + excluded.spent,
+            month = excluded.month
           RETURNING key_id, requests_at, tokens_at, month, spent
         ), reserved AS (
           INSERT INTO model_reservations AS r (key_id, process_id, tokens_ms, cost, expires_at)
-          SELECT key_id, ${processId}, reserved_tokens_ms, reserved_cost, ${nowMs}::float8 + ${leaseMs}::float8
-          FROM told JOIN used USING (key_id) WHERE reserved_tokens_ms > 0 OR reserved_cost > 0
+          SELECT key_id, ${processId}, reserved_tokens_ms, reserved_cost, ms + ${leaseMs}::float8
+          FROM told JOIN used USING (key_id), moment WHERE reserved_tokens_ms > 0 OR reserved_cost > 0
           ON CONFLICT (key_id, process_id) DO UPDATE SET
             tokens_ms = excluded.tokens_ms, cost = excluded.cost, expires_at = excluded.expires_at
         ), given_back AS (
@@ -90,28 +111,40 @@ export function createAllowanceStore(sql: Sql): AllowanceStore {
           WHERE r.key_id = told.key_id AND r.process_id = ${processId}
             AND reserved_tokens_ms = 0 AND reserved_cost = 0
         )
-        SELECT key_id, requests_at, tokens_at, month, used.spent,
-          coalesce(others.tokens_ms, 0) AS reserved_tokens_ms, coalesce(others.cost, 0) AS reserved_cost
-        FROM used CROSS JOIN LATERAL (
+        SELECT key_id AS "keyId",
+          greatest(0, coalesce(used.requests_at, a.requests_at, 0) - ms) AS "requestsMs",
+          greatest(0, coalesce(used.tokens_at, a.tokens_at, 0) - ms) AS "tokensMs", moment.month AS month,
+          extract(epoch FROM month_to)::float8 * 1000 - ms AS "monthLeftMs",
+          coalesce(used.spent, CASE WHEN a.month = moment.month THEN a.spent END, 0) AS spent,
+          coalesce(others.tokens_ms, 0) AS "reservedTokensMs", coalesce(others.cost, 0) AS "reservedCost"
+        FROM told CROSS JOIN moment LEFT JOIN used USING (key_id) LEFT JOIN model_allowances a USING (key_id)
+        CROSS JOIN LATERAL (
           SELECT sum(r.tokens_ms) AS tokens_ms, sum(r.cost) AS cost FROM model_reservations r
-          WHERE r.key_id = used.key_id AND r.process_id <> ${processId}
-            AND r.expires_at > ${nowMs}::float8) AS others`;
-      return new Map(rows.map((row) => [row.key_id, toShared(row)]));
+          WHERE r.key_id = told.key_id AND r.process_id <> ${processId} AND r.expires_at > ms) AS others`;
+      return rows.length === 0 ? undefined : new Map(rows.map((row) => [row.keyId, toShared(row)]));
     },
-    async sweep(nowMs) {
-      await sql`DELETE FROM model_reservations WHERE expires_at <= ${nowMs}::float8`;
+    async recover(keyIds) {
+      await sql`
+        WITH ${moment()}
+        INSERT INTO model_allowances AS a (key_id, requests_at, tokens_at, month, spent)
+        SELECT key_id, 0, 0, month, sum(cost)::float8
+        FROM model_usage CROSS JOIN moment
+        WHERE key_id = ANY (${keyIds}::text[]) AND hour >= month_from AND hour < month_to
+        GROUP BY key_id, month HAVING sum(cost) > 0 ORDER BY key_id
+        ON CONFLICT (key_id) DO UPDATE SET spent = excluded.spent, month = excluded.month
+        WHERE a.month <> excluded.month OR a.spent < excluded.spent`;
+    },
+    async sweep() {
+      await sql`WITH ${moment()} DELETE FROM model_reservations USING moment WHERE expires_at <= ms`;
+      await sql`
+        WITH ${moment()} DELETE FROM model_allowance_batches USING moment WHERE told_at < ms - ${NUMBERS_KEPT_MS}::float8`;
     },
   };
 }
 
-const toShared = ({
-  requests_at,
-  tokens_at,
-  month,
-  spent,
-  reserved_tokens_ms,
-  reserved_cost,
-}: Row): Shared => ({
-  used: { requestsAt: requests_at, tokensAt: tokens_at, month, spent },
-  elsewhere: { tokensMs: reserved_tokens_ms, cost: reserved_cost },
+const NUMBERS_KEPT_MS = 31 * 86_400_000;
+
+const toShared = ({ keyId: _, reservedTokensMs, reservedCost, ...used }: Row): Shared => ({
+  ...used,
+  elsewhere: { tokensMs: reservedTokensMs, cost: reservedCost },
 });

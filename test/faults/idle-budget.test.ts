@@ -1,0 +1,71 @@
+// Two services on one database: one that was idle knows what was spent at the other, and one that cannot reach the database
+// admits nothing by what it knew.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { createClient } from '../acceptance/gateway/client.ts';
+import { eventually } from '../support/child.ts';
+import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
+import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+setDefaultTimeout(120_000);
+
+/** With its prompt of three words, an answer has a thousand tokens: so it costs 1. */
+const modelsFile = (mockUrl: string): ModelsFile => ({
+  upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
+  models: {
+    thousand: {
+      targets: [{ upstream: 'mock', model: 'slow+ms=1+words=997' }],
+      price: { input_per_million: 1000, output_per_million: 1000 },
+    },
+  },
+});
+
+let postgres: PostgresUnderTest;
+let proxy: TcpProxy;
+let busy: RunningGateway;
+let idle: RunningGateway;
+beforeAll(async () => {
+  postgres = await startPostgresServer();
+  proxy = await startTcpProxy(postgres.url);
+  busy = await startGateway(modelsFile, { DATABASE_URL: proxy.url });
+  idle = await startGateway(modelsFile, { DATABASE_URL: postgres.url });
+});
+afterAll(async () => {
+  await idle?.[Symbol.asyncDispose]();
+  await busy?.[Symbol.asyncDispose]();
+  await proxy?.close();
+  await postgres?.stop();
+});
+
+const ask = async (gateway: RunningGateway, key: string): Promise<number> => {
+  const answer = await createClient(gateway).ask('thousand', { key, body: { max_tokens: 997 } });
+  await answer.text();
+  return answer.status;
+};
+
+/** Longer than what is known admits; the service's own clock is not the test's. */
+const waitUntilOld = (): Promise<void> => Bun.sleep(1000);
+
+test('a service that was idle answers nobody whose budget was used up at another', async () => {
+  const { key } = await createClient(busy).newKey({ budget_per_month: 4 });
+  expect(await ask(idle, key)).toBe(200);
+  await waitUntilOld();
+  for (let index = 0; index < 3; index++) expect(await ask(busy, key)).toBe(200);
+  await waitUntilOld();
+  const statuses = await Promise.all(Array.from({ length: 30 }, () => ask(idle, key)));
+  expect(statuses).toEqual(Array<number>(30).fill(429));
+});
+
+test('while the database is away a limited key is 503 and no other, and it is answered again afterwards', async () => {
+  const limited = (await createClient(busy).newKey({ budget_per_month: 4 })).key;
+  const free = (await createClient(busy).newKey({})).key;
+  expect(await ask(busy, limited)).toBe(200);
+  expect(await ask(busy, free)).toBe(200);
+  proxy.cut();
+  await waitUntilOld();
+  expect(await ask(busy, limited)).toBe(503);
+  expect(await ask(busy, free)).toBe(200);
+  proxy.heal();
+  await eventually('the key to be answered', async () => (await ask(busy, limited)) === 200);
+});
