@@ -57,13 +57,15 @@ const damagedTexts = fc
       text.slice(0, at % (text.length + 1)) + insert + text.slice((at % (text.length + 1)) + 1),
   );
 
+/** JSON.stringify writes -0 as 0. */
+const positiveZero = (_name: string, value: unknown): unknown => (value === 0 ? 0 : value);
+
 test('it takes what JSON.parse takes, and nothing else', () => {
   fc.assert(
     fc.property(damagedTexts, fc.integer({ min: 1, max: 5 }), (text, valuesAStep) => {
       let expected: unknown;
       try {
-        // Written and read once more, as below: -0 is then 0.
-        expected = JSON.parse(JSON.stringify(JSON.parse(text)));
+        expected = JSON.parse(text, positiveZero);
       } catch {
         const { index, message } = mistakeIn(text);
         expect(index).toBeWithin(0, text.length + 1);
@@ -71,7 +73,7 @@ test('it takes what JSON.parse takes, and nothing else', () => {
         return;
       }
       const parsed = parse(text, { ...OPTIONS, anyNumber: true }, valuesAStep);
-      expect(JSON.parse(JSON.stringify(parsed))).toEqual(expected);
+      expect(JSON.parse(JSON.stringify(parsed), positiveZero)).toEqual(expected);
     }),
     { numRuns: 3000 },
   );
