@@ -76,7 +76,8 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     settings: config.documents,
   });
   const gateway = createGateway({
-    ...{ sql, clock, log, record: usage.record, describeKeys: access.describeKeys },
+    ...{ sql, clock, log, record: usage.record, awaitRecorded: usage.awaitRecorded },
+    describeKeys: access.describeKeys,
     directory: join(config.dataDir, 'events', 'models'),
     source: toSource(config.gateway),
     connectsDirectly: !PROXY_VARIABLES.some((name) => config.gateway.variable(name)),

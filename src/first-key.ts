@@ -1,9 +1,10 @@
 // The first workspace and key: as configured, or made and kept for the newcomer where Postgres is embedded.
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Areas } from './areas.ts';
 import type { Config } from './config.ts';
+import { makeFolder, replaceFile } from './core/durable.ts';
 
 const DEFAULT_WORKSPACE = 'default';
 const FILE = 'first-key';
@@ -33,9 +34,8 @@ export async function keepFirstKey(config: Config, bootstrap: Areas['bootstrap']
 
 function keep(file: string, key: string): void {
   // Where nothing is embedded, nothing has made the folder.
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(`${file}.new`, `${key}\n`, { mode: 0o600, flush: true });
-  renameSync(`${file}.new`, file);
+  makeFolder(dirname(file));
+  replaceFile(file, `${key}\n`);
 }
 
 function isReadable(file: string): boolean {

@@ -1,8 +1,9 @@
 // What stands behind the areas: the servers that are configured, and embedded ones where none is.
 
-import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, S3Settings } from './config.ts';
+import { replaceFile } from './core/durable.ts';
 import { randomBase62 } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import { isLoopback } from './core/origin.ts';
@@ -152,7 +153,5 @@ function readIdentity(file: string, log: Logger): StoreIdentity | undefined {
 }
 
 function writeIdentity(file: string, identity: StoreIdentity): void {
-  writeFileSync(`${file}.new`, JSON.stringify(identity), { mode: 0o600, flush: true });
-  chmodSync(`${file}.new`, 0o600);
-  renameSync(`${file}.new`, file);
+  replaceFile(file, JSON.stringify(identity));
 }

@@ -118,9 +118,9 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(6600);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(250);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3650);
-  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4150);
+  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7920);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_800);
+  expect(linesOf('src/')).toBeLessThanOrEqual(40_900);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2050);
 });

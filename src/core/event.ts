@@ -32,3 +32,9 @@ export type RecordEvent = (event: ServiceEvent) => boolean;
  * is moved to the stored events at once; where the process dies before, that takes a second.
  */
 export type WakeEventMover = () => void;
+
+/**
+ * Resolves once everything that was recorded before the call would survive a loss of power. What an event was made of is
+ * forgotten after that. Rejects where that is not sure now.
+ */
+export type AwaitRecorded = () => Promise<void>;

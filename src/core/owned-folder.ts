@@ -1,8 +1,9 @@
 // A folder in which each process has files of its own, and takes over those of a process that has died. Whether it has,
 // its lock tells: a process that hangs, or whose clock was set, keeps what is its own.
 
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './durable.ts';
 import { type FileLock, lockFile } from './file-lock.ts';
 import { newRandomId } from './ids.ts';
 
@@ -30,7 +31,7 @@ export function createOwnedFolder(directory: string): OwnedFolder {
   let names = 0;
 
   const hold = (): { id: string; lock: FileLock } => {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeFolder(directory);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const id = newRandomId();
       const lock = lockFile(lockPath(id), { create: true });

@@ -1,16 +1,8 @@
 /** The folder that holds everything embedded, and the lock that makes one process its owner. */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type DiskFault, diskFaultOf } from '../core/disk-fault.ts';
+import { makeFolder } from '../core/durable.ts';
 import { type FileLock, lockFile } from '../core/file-lock.ts';
 
 export type DataFolder = {
@@ -33,7 +25,7 @@ export function checkDataFolder(path: string): void {
   const folder = resolve(path);
   const trial = join(folder, `writable.${process.pid}`);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     writeFileSync(trial, 'It can be removed.\n', { mode: 0o600, flush: true });
     rmSync(trial);
   } catch (cause) {

@@ -3,7 +3,7 @@
 import type { Clock } from '../core/clock.ts';
 import { createDeadlines } from '../core/deadlines.ts';
 import type { EmbedTexts } from '../core/embed-texts.ts';
-import type { RecordEvent } from '../core/event.ts';
+import type { AwaitRecorded, RecordEvent } from '../core/event.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
@@ -49,6 +49,7 @@ export type GatewayDeps = {
   embed: EmbedTexts;
   describeKeys: DescribeKeys;
   record: RecordEvent;
+  awaitRecorded: AwaitRecorded;
   onInterrupt: OnInterrupt;
   clock: Clock;
   log: Logger;
@@ -70,11 +71,11 @@ export function createGateway(deps: GatewayDeps): {
   checks: ReadinessCheck[];
   figures: Figure[];
 } {
-  const { sql, directory, source, embed, record, onInterrupt, clock, log } = deps;
+  const { sql, directory, source, embed, record, awaitRecorded, onInterrupt, clock, log } = deps;
   const targets = createTargets();
   const catalogue = createCatalogue({ source, build: targets.build, log });
   const cache = createAnswerCache();
-  const ledger = createLedger({ directory, record, clock, log });
+  const ledger = createLedger({ directory, record, awaitRecorded, clock, log });
   const health = createGatewayHealth({ catalogue, targets: targets.all, cache, ledger });
   const deadlines = createDeadlines();
   const execute = createExecute({

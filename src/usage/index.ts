@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
-import type { EventProjection, RecordEvent, WakeEventMover } from '../core/event.ts';
+import type { AwaitRecorded, EventProjection, RecordEvent, WakeEventMover } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
@@ -57,6 +57,7 @@ export function createUsage(deps: UsageDeps): {
   routes: Route[];
   record: RecordEvent;
   wakeMover: WakeEventMover;
+  awaitRecorded: AwaitRecorded;
   /** The first of the jobs: for a command that sends events without the rest. */
   buffer: Job;
   jobs: Job[];
@@ -106,6 +107,7 @@ export function createUsage(deps: UsageDeps): {
   return {
     record: recording.record,
     wakeMover: mover.wake,
+    awaitRecorded: spool.awaitRecorded,
     buffer: opening,
     routes: [
       ...eventRoutes({

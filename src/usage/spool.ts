@@ -11,7 +11,10 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFolder } from '../core/durable.ts';
+import type { AwaitRecorded } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createOwnedFolder } from '../core/owned-folder.ts';
@@ -23,16 +26,19 @@ export type Spool = {
   /** Keeps a row. Throws where the disk does not take it, or more wait than may. */
   add(row: Buffer): void;
   job: Job;
+  awaitRecorded: AwaitRecorded;
   /** Bytes in closed files that wait for the buffer. */
   waitingBytes(): number;
 };
 
-type OpenFile = { path: string; descriptor: number; bytes: number };
+/** `first`: how many rows there were before its first. */
+type OpenFile = { path: string; descriptor: number; bytes: number; first: number };
 type ClosedFile = { path: string; bytes: number };
 
 const SUFFIX = '.events';
 const RETRY_MS_MAX = 5000;
 const SETTLE_POLL_MS = 5;
+const FLUSHES_MAX = 3;
 
 export function createSpool(deps: { directory: string; appender: Appender; log: Logger }): Spool {
   const { directory, appender, log } = deps;
@@ -40,6 +46,11 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
   const closed: ClosedFile[] = [];
   let open: OpenFile | undefined;
   let waitingBytes = 0;
+  /** Rows so far, and those of them that the buffer has or that are flushed. */
+  let added = 0;
+  let safe = 0;
+  /** Bytes of waiting files that are flushed. */
+  const synced = new Map<string, number>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let adoptTimer: ReturnType<typeof setInterval> | undefined;
   let flushing: Promise<void> | undefined;
@@ -64,7 +75,7 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     }, delayMs);
   };
   const flush = (): Promise<void> => {
-    flushing ??= handOn()
+    flushing ??= keep()
       .catch((error: unknown) => log.error({ err: error }, "the service's own events cannot be handed on"))
       .finally(() => {
         flushing = undefined;
@@ -72,8 +83,32 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
       });
     return flushing;
   };
-  /** Every file that is closed, in order; while the buffer is away files fill up instead of becoming many. */
-  const handOn = async (): Promise<void> => {
+  /** The buffer makes rows durable; those that it does not take are flushed where they are. */
+  const keep = async (): Promise<void> => {
+    const before = added;
+    if (!(await handOn())) await syncWaiting();
+    else if (open !== undefined) {
+      safe = Math.max(safe, Math.min(before, open.first));
+      return;
+    }
+    safe = Math.max(safe, before);
+  };
+  const syncWaiting = async (): Promise<void> => {
+    const waiting = open === undefined ? closed : [...closed, open];
+    for (const { path, bytes } of [...waiting]) {
+      if (synced.get(path) === bytes || !existsSync(path)) continue;
+      const file = await openFile(path, 'r');
+      try {
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      synced.set(path, bytes);
+    }
+    await syncFolder(directory);
+  };
+  /** Every file that is closed, in order; while the buffer is away files fill up instead of becoming many. False: it is away. */
+  const handOn = async (): Promise<boolean> => {
     if (failures === 0 || closed.length === 0) close();
     for (let file = closed[0]; file !== undefined; file = closed[0]) {
       const rows = read(file.path);
@@ -83,12 +118,14 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
       } catch (error) {
         failures += 1;
         log.warn({ err: error }, "the service's own events wait for the buffer");
-        return;
+        return false;
       }
       closed.shift();
       waitingBytes -= file.bytes;
+      synced.delete(file.path);
       if (!unreadable.has(file.path)) rmSync(file.path, { force: true });
     }
+    return true;
   };
   /** Nothing of a file that another process has handed on; one that cannot be read is left for an operator. */
   const read = (path: string): Buffer[] => {
@@ -145,11 +182,20 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
         throw new Error('too many events of the service wait for the buffer');
       if (open === undefined) {
         const path = join(directory, `${folder.newName()}${SUFFIX}`);
-        open = { path, descriptor: openSync(path, 'ax', 0o600), bytes: 0 };
+        open = { path, descriptor: openSync(path, 'ax', 0o600), bytes: 0, first: added };
         flushLater();
       }
       writeWhole(open, row);
+      added += 1;
       if (open.bytes > SPOOL_FILE_BYTES_MAX) close();
+    },
+    async awaitRecorded() {
+      const wanted = added;
+      // The first may have begun before, the second may leave the file that is open.
+      for (let flushes = 0; safe < wanted; flushes++) {
+        if (flushes === FLUSHES_MAX) throw new Error("the disk does not flush the service's own events");
+        await flush();
+      }
     },
     waitingBytes: () => waitingBytes,
     job: {

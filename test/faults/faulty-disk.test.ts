@@ -94,6 +94,18 @@ describe.skipIf(missing !== undefined)(
       expect(readFileSync(join(done, 'to/b'), 'utf8')).toBe('b');
     });
 
+    test('keeps a name with its file where it is told so, as journalling file systems do', async () => {
+      await using disk = await mountFaultyDisk({ namesWithFiles: 'journalling/**' });
+      for (const folder of ['journalling', 'strict']) {
+        mkdirSync(join(disk.path, folder));
+        write(join(disk.path, folder, 'file'), 'kept');
+        sync(join(disk.path, folder, 'file'));
+      }
+      const found = await disk.survivor();
+      expect(readdirSync(found)).toEqual(['journalling']);
+      expect(readFileSync(join(found, 'journalling/file'), 'utf8')).toBe('kept');
+    });
+
     test('knows mapped memory, fdatasync, synchronous writes and truncation', async () => {
       await using disk = await mountFaultyDisk();
       const at = (name: string) => join(disk.path, name);

@@ -30,11 +30,14 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 function ledger(events = new Map<string, ServiceEvent>()) {
   const errors: unknown[] = [];
   /** Events that the disk still takes. */
-  const disk = { full: false, events: Number.POSITIVE_INFINITY };
+  const disk = { full: false, flushes: true, events: Number.POSITIVE_INFINITY };
   let now = new Date('2026-11-21T10:00:00Z');
   const created = createLedger({
     directory,
     record: (event) => !disk.full && disk.events-- > 0 && events.set(event.eventId ?? '', event).size > 0,
+    awaitRecorded: async () => {
+      if (!disk.flushes) throw new Error('no flush');
+    },
     clock: { now: () => now },
     log: { ...silentLog, error: (...given: unknown[]) => void errors.push(given) },
   });
@@ -268,3 +271,18 @@ describe.skipIf(missing !== undefined)(
     );
   },
 );
+
+test('sums are forgotten once their events would survive a loss of power, and count once until then', async () => {
+  const first = ledger();
+  first.disk.flushes = false;
+  first.add(ACCOUNT, MEASURES);
+  await first.handOn();
+  expect(files().length).toBe(2);
+  die();
+  const next = ledger(first.events);
+  await next.job.start();
+  await next.handOn();
+  expect(files()).toEqual([]);
+  expect(sumOf(next.events, 'requests')).toBe(MEASURES.requests);
+  await next.job.stop();
+});

@@ -26,6 +26,15 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['the sweeper leaves uploads that nobody confirmed'],
   },
   {
+    says: 'What was acknowledged survives a loss of power, from the first answer on: folders are flushed as well as files',
+    tests: ['test/faults/power-cut.test.ts'],
+    mistakes: [
+      'usage events are acknowledged before the journal is flushed',
+      'an upload is acknowledged before its file has a durable name',
+      'the embedded database does not flush what it commits',
+    ],
+  },
+  {
     says: 'Metadata and names read back exactly as they went in, every character and every digit',
     tests: ['test/acceptance/properties.test.ts'],
     mistakes: ['names are stored in another form of Unicode than they came in'],

@@ -84,8 +84,14 @@ export function missingFaultyDisk(): string | undefined {
   return missingGoProgram('faulty-disk');
 }
 
-/** Mounts one, empty or with the content of a folder. */
-export async function mountFaultyDisk(options: { from?: string } = {}): Promise<FaultyDisk> {
+/**
+ * Mounts one, empty or with the content of a folder. Files that `namesWithFiles` matches keep their name with their
+ * content when they are synced, without a sync of the folder: POSIX does not say so, but the journalling file systems
+ * do it, and Postgres relies on it for the files of its tables.
+ */
+export async function mountFaultyDisk(
+  options: { from?: string; namesWithFiles?: string } = {},
+): Promise<FaultyDisk> {
   const folders: string[] = [];
   const newFolder = (): string => {
     const folder = mkdtempSync(join(tmpdir(), 'atrium-faulty-disk-'));
@@ -95,8 +101,9 @@ export async function mountFaultyDisk(options: { from?: string } = {}): Promise<
   const path = newFolder();
   // Postgres, as another user, passes through it.
   chmodSync(path, 0o755);
-  const from = options.from === undefined ? [] : [options.from];
-  const child = Bun.spawn([findGoProgram('faulty-disk') ?? 'faulty-disk', path, ...from], {
+  const { from = '', namesWithFiles = '' } = options;
+  const flags = ['-from', from, '-names-with-files', namesWithFiles];
+  const child = Bun.spawn([findGoProgram('faulty-disk') ?? 'faulty-disk', ...flags, path], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const answers = readLines(child.stdout);

@@ -10,6 +10,7 @@ import { decodeRow, encodeRow } from '../../src/usage/row.ts';
 import { createSpool } from '../../src/usage/spool.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
+import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { mountDisk } from '../support/small-disk.ts';
 
 setDefaultTimeout(60_000);
@@ -106,7 +107,9 @@ test('finds what a killed process has left, also a last event that was cut off, 
   // One that cannot be read holds nobody up.
   mkdirSync(join(directory, 'aaa.events'));
   // One that a running process writes to, whose clock was set.
-  const running = openSpool(appender, directory);
+  const own = createFakeAppender();
+  own.state.away = true;
+  const running = openSpool(own.appender, directory);
   running.tell('running');
   setClock(directory, 3_600_000);
   const spools = [openSpool(appender, directory), openSpool(appender, directory)];
@@ -129,8 +132,10 @@ test('finds what a killed process has left, also a last event that was cut off, 
   expect(files(directory).filter((name) => name !== 'aaa.events')).toHaveLength(1);
   for (const { spool } of spools) await spool.job.stop();
   running.tell('running still');
+  own.state.away = false;
+  await running.spool.job.settle?.();
   await running.spool.job.stop();
-  expect(taken.filter((subject) => subject.startsWith('running'))).toEqual(['running', 'running still']);
+  expect(own.taken).toEqual(['running', 'running still']);
   expect(readdirSync(directory)).toEqual(['aaa.events']);
 });
 
@@ -185,6 +190,43 @@ test.skipIf(disk === undefined)(
     await spool.job.start();
     await spool.job.settle?.();
     expect(taken).toEqual(recorded);
+    await spool.job.stop();
+  },
+);
+
+const missing = missingFaultyDisk();
+test.skipIf(missing !== undefined)(
+  missing ?? 'what the buffer does not take is flushed, before what it was made of may be forgotten',
+  async () => {
+    await using disk = await mountFaultyDisk();
+    const { appender, taken, state } = createFakeAppender();
+    const { spool, tell } = openSpool(appender, join(disk.path, 'own'));
+    await spool.job.start();
+    state.away = true;
+    tell('kept');
+    await spool.awaitRecorded();
+    tell('kept, too');
+    await spool.awaitRecorded();
+    const found = await disk.survivor();
+    await disk.fail({ calls: ['fsync'], error: 'EIO' });
+    tell('not kept');
+    await expect(spool.awaitRecorded()).rejects.toThrow('flush');
+    await disk.clear();
+    await spool.awaitRecorded();
+
+    const later = createFakeAppender();
+    // The machine's process is dead.
+    for (const name of readdirSync(join(found, 'own')))
+      if (name.endsWith('.lock')) rmSync(join(found, 'own', name));
+    const next = openSpool(later.appender, join(found, 'own'));
+    await next.spool.job.start();
+    await next.spool.job.settle?.();
+    expect(later.taken.toSorted()).toEqual(['kept', 'kept, too']);
+    await next.spool.job.stop();
+
+    state.away = false;
+    await spool.job.settle?.();
+    expect(taken).toEqual(['kept', 'kept, too', 'not kept']);
     await spool.job.stop();
   },
 );

@@ -9,10 +9,11 @@ import { openSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { syncFolder } from '../../core/durable.ts';
 import { createDigest, type DigestAlgorithm } from './checksums.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
-import { syncFolder, writeAll } from './snapshot.ts';
+import { writeAll } from './snapshot.ts';
 
 export interface Content {
   readonly sizeBytes: number;

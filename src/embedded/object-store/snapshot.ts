@@ -4,6 +4,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncFolder } from '../../core/durable.ts';
 import { limits } from './limits.ts';
 
 /** Where SQLite keeps `user_version`, big-endian: https://www.sqlite.org/fileformat2.html section 1.3 */
@@ -66,14 +67,5 @@ export async function writeAll(file: FileHandle, data: Buffer, position: number)
   while (offset < data.length) {
     const { bytesWritten } = await file.write(data, offset, data.length - offset, position + offset);
     offset += bytesWritten;
-  }
-}
-
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }

@@ -1,13 +1,14 @@
 // Opening the store: what a crash, or somebody who copied it while it ran, has left is found before anything is served.
 // And what is done beside the requests while it is open: snapshots of the catalogue, and the end of what was set aside.
 import { existsSync, statSync } from 'node:fs';
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder, syncFolder } from '../../core/durable.ts';
 import { type Blobs, openBlobs, type Recovery, TooManyUnnamed } from './blobs.ts';
 import { type Catalogue, openCatalogue } from './catalogue.ts';
 import { limits } from './limits.ts';
 import { createObjects, type Objects } from './objects.ts';
-import { isSnapshot, syncFolder } from './snapshot.ts';
+import { isSnapshot } from './snapshot.ts';
 
 export interface OpenOptions {
   /** For how long a file without a name is kept aside. */
@@ -25,7 +26,7 @@ export interface OpenStore {
 
 /** Opens or creates the store in `directory`, which no other process may have open, and tidies it. */
 export async function openStore(directory: string, options: OpenOptions): Promise<OpenStore> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory);
   await chmod(directory, 0o700);
   const path = join(directory, 'catalogue.sqlite');
   const snapshot = join(directory, 'catalogue.snapshot.sqlite');

@@ -1,15 +1,7 @@
 /** Creating the database cluster, once. */
-import {
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { replaceFile, syncFolderNow } from '../../core/durable.ts';
 import { type Account, takeOwnership } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import type { LogFile } from './log-file.ts';
@@ -42,7 +34,9 @@ export async function ensureCluster(parts: Parts, password: string): Promise<voi
   if (account.owner !== undefined) chownSync(unfinished, account.owner.uid, account.owner.gid);
   await initialise({ ...parts, cluster: unfinished }, password);
   await createDatabase({ ...parts, cluster: unfinished }, password);
+  await syncCluster({ ...parts, cluster: unfinished });
   renameSync(unfinished, cluster);
+  syncFolderNow(dirname(cluster));
 }
 
 /**
@@ -63,8 +57,7 @@ function removeUnfinished(prefix: string): void {
 export function ensurePassword(path: string): string {
   if (!existsSync(path)) {
     const bytes = crypto.getRandomValues(new Uint8Array(24));
-    writeFileSync(`${path}.new`, bytes.toHex(), { mode: 0o600 });
-    renameSync(`${path}.new`, path);
+    replaceFile(path, bytes.toHex());
   }
   return readFileSync(path, 'utf8');
 }
@@ -79,6 +72,7 @@ async function initialise(parts: Parts, password: string): Promise<void> {
   const command = (ctype: string) => [
     ...[binaries.initdb, '--pgdata', cluster, '--username', 'postgres', '--pwfile', '/dev/stdin'],
     ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--data-checksums', '--no-instructions'],
+    '--no-sync',
     ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C', '--lc-ctype', ctype],
   ];
   for (const ctype of ['C.UTF-8', 'C']) {
@@ -104,6 +98,14 @@ async function createDatabase(parts: Parts, password: string): Promise<void> {
   if (exitCode !== 0 || log.written().includes('ERROR:')) {
     throw new Error(`The embedded Postgres can't create its database (${log.path}): ${log.tail()}`);
   }
+}
+
+/** Every file and folder: nothing is a cluster before all of it would survive a loss of power. */
+async function syncCluster(parts: Parts): Promise<void> {
+  const { binaries, cluster, log } = parts;
+  log.mark();
+  if ((await run(parts, [binaries.initdb, '--sync-only', '--pgdata', cluster], '')) === 0) return;
+  throw new Error(`The embedded Postgres can't be set up (${log.path}): ${log.tail()}`);
 }
 
 async function run({ account, log }: Parts, command: string[], input: string): Promise<number> {

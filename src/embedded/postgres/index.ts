@@ -1,6 +1,7 @@
 /** The Postgres that stands in when no DATABASE_URL is given: a child process with its data in our folder. */
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../core/durable.ts';
 import { chooseAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import { CLUSTER, ensureCluster, ensurePassword } from './cluster.ts';
@@ -45,7 +46,7 @@ export async function startPostgres(options: {
   port?: number;
   settings?: Record<string, string>;
 }): Promise<EmbeddedPostgres> {
-  mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+  makeFolder(options.directory);
   const directory = realpathSync(options.directory);
   const cluster = join(directory, CLUSTER);
   await checkDataVersion(directory);

@@ -6,7 +6,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { type DiskFault, diskFaultOf } from '../../core/disk-fault.ts';
 import { unavailable } from '../../core/errors.ts';
-import type { RecordEvent } from '../../core/event.ts';
+import type { AwaitRecorded, RecordEvent } from '../../core/event.ts';
 import { newRandomId } from '../../core/ids.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -37,14 +37,16 @@ export type Ledger = {
 export function createLedger(deps: {
   directory: string;
   record: RecordEvent;
+  awaitRecorded: AwaitRecorded;
   clock: Clock;
   log: Logger;
 }): Ledger {
-  const { directory, record, clock, log } = deps;
+  const { directory, record, awaitRecorded, clock, log } = deps;
   const folder = createOwnedFolder(directory);
   let open: LedgerFile | undefined;
   /** No more is added to them; their events are not recorded yet. */
   const closed: LedgerFile[] = [];
+  const removals = new Set<Promise<void>>();
   let timer: ReturnType<typeof setInterval> | undefined;
   let adoptTimer: ReturnType<typeof setInterval> | undefined;
   /** Why no file could be made, and until when that is taken for granted. */
@@ -91,12 +93,21 @@ export function createLedger(deps: {
         time: openedAt,
       });
     });
+  /** Forgets what is recorded, once that would survive a loss of power. What stays is handed on again, which counts once. */
+  const removeLater = (id: string): void => {
+    const removal = awaitRecorded().then(
+      () => removeLedgerFile(directory, id),
+      (error: unknown) => log.debug({ err: error }, 'recorded accounts stay on disk for now'),
+    );
+    removals.add(removal);
+    void removal.finally(() => removals.delete(removal));
+  };
   /** A file goes once its events are kept elsewhere. False where the disk does not take them. */
   const handOn = (): boolean => {
     for (let file = closed[0]; file !== undefined; file = closed[0]) {
       if (!recordSums(file)) return false;
       closed.shift();
-      if (file.onDisk) removeLedgerFile(directory, file.id);
+      if (file.onDisk) removeLater(file.id);
     }
     return true;
   };
@@ -122,7 +133,7 @@ export function createLedger(deps: {
       if (id === undefined) continue;
       safely('accounts that were left cannot be handed on', () => {
         const left = readLedgerFile(directory, id);
-        if (left === undefined || recordSums(left)) removeLedgerFile(directory, id);
+        if (left === undefined || recordSums(left)) removeLater(id);
       });
     }
   };
@@ -176,12 +187,16 @@ export function createLedger(deps: {
           close();
           handOn();
         });
+        await Promise.all(removals);
         // What is on disk is found at the next start, or by another process.
         folder.leave();
         const lost = closed.filter(({ onDisk }) => !onDisk);
         if (lost.length > 0) log.error({ files: lost.length }, 'accounts of the use of models are lost');
       },
-      settle: async () => rotateSafely(),
+      async settle() {
+        rotateSafely();
+        await Promise.all(removals);
+      },
     },
   };
 }

@@ -319,4 +319,14 @@ export const gateway: readonly Planted[] = [
     test: 'test/gateway/ledger.test.ts',
     name: 'is told of while no request can be accounted for',
   },
+
+  // A loss of power.
+  {
+    mistake: 'accounts are forgotten before their events would survive a loss of power',
+    file: 'src/gateway/accounting/ledger.ts',
+    text: 'awaitRecorded().then(',
+    replacement: 'Promise.resolve().then(',
+    test: 'test/gateway/ledger.test.ts',
+    name: 'sums are forgotten once',
+  },
 ];

@@ -183,4 +183,46 @@ export const infra: readonly Planted[] = [
     test: 'test/postgres/expanding.test.ts',
     name: 'a migration that takes away',
   },
+
+  // A loss of power.
+  {
+    mistake: 'the embedded database does not flush what it commits',
+    file: 'src/embedded/postgres/settings.ts',
+    text: "    timezone: 'UTC',",
+    replacement: "    timezone: 'UTC',\n    fsync: 'off',",
+    test: 'test/faults/power-cut.test.ts',
+    name: 'knows the keys that were made',
+  },
+  {
+    mistake: 'a new cluster takes its place before it is flushed',
+    file: 'src/embedded/postgres/cluster.ts',
+    text: '  await syncCluster({ ...parts, cluster: unfinished });\n',
+    replacement: '',
+    test: 'test/faults/power-cut.test.ts',
+    name: 'knows the keys that were made',
+  },
+  {
+    mistake: 'a new cluster has no durable name',
+    file: 'src/embedded/postgres/cluster.ts',
+    text: '  syncFolderNow(dirname(cluster));\n',
+    replacement: '',
+    test: 'test/faults/power-cut.test.ts',
+    name: 'knows the keys that were made',
+  },
+  {
+    mistake: 'folders that are made have no durable names',
+    file: 'src/core/durable.ts',
+    text: '    syncFolderNow(dirname(folder));\n',
+    replacement: '    dirname(folder);\n',
+    test: 'test/faults/power-cut.test.ts',
+    name: 'knows the keys that were made',
+  },
+  {
+    mistake: 'a file that replaces another has no durable name',
+    file: 'src/core/durable.ts',
+    text: '  syncFolderNow(dirname(path));\n',
+    replacement: '',
+    test: 'test/faults/power-cut.test.ts',
+    name: 'takes signed URLs from before',
+  },
 ];

@@ -212,4 +212,30 @@ export const objectStore: readonly Planted[] = [
     test: 'test/object-store/failing-disk.test.ts',
     name: 'one that is full for the catalogue alone',
   },
+
+  // A loss of power.
+  {
+    mistake: 'a change of the catalogue is acknowledged before it is flushed',
+    file: 'src/embedded/object-store/catalogue.ts',
+    text: 'await log.datasync();',
+    replacement: 'await log.stat();',
+    test: 'test/faults/power-cut.test.ts',
+    name: 'loses no document that was confirmed',
+  },
+  {
+    mistake: 'an upload is acknowledged before its bytes are flushed',
+    file: 'src/embedded/object-store/blobs.ts',
+    text: 'running = running.then(() => file.sync());',
+    replacement: 'running = running.then(() => undefined);',
+    test: 'test/faults/power-cut.test.ts',
+    name: 'loses no document that was confirmed',
+  },
+  {
+    mistake: 'an upload is acknowledged before its file has a durable name',
+    file: 'src/embedded/object-store/blobs.ts',
+    text: '      await keptFolder.sync();\n      return',
+    replacement: '      return',
+    test: 'test/faults/power-cut.test.ts',
+    name: 'loses no document that was confirmed',
+  },
 ];

@@ -301,4 +301,30 @@ export const usage: readonly Planted[] = [
     test: 'test/faults/failing-disk.test.ts',
     name: 'to every write loses nothing and is over by itself',
   },
+
+  // A loss of power.
+  {
+    mistake: 'usage events are acknowledged before the journal is flushed',
+    file: 'src/usage/buffer/journal/journal-file.ts',
+    text: 'write(() => insertAll.immediate(packs));',
+    replacement: "database.run('PRAGMA synchronous = OFF');\n      write(() => insertAll.immediate(packs));",
+    test: 'test/faults/power-cut.test.ts',
+    name: 'loses no usage event that was acknowledged',
+  },
+  {
+    mistake: 'events that wait for the buffer are not flushed',
+    file: 'src/usage/spool.ts',
+    text: 'await file.datasync();',
+    replacement: 'await file.stat();',
+    test: 'test/usage/spool.test.ts',
+    name: 'what the buffer does not take is flushed',
+  },
+  {
+    mistake: 'files of events that wait for the buffer have no durable names',
+    file: 'src/usage/spool.ts',
+    text: '    await syncFolder(directory);\n',
+    replacement: '',
+    test: 'test/usage/spool.test.ts',
+    name: 'what the buffer does not take is flushed',
+  },
 ];

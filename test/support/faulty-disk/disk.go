@@ -192,15 +192,27 @@ func keepPage(into, from content, index int64) {
 	}
 }
 
-// syncFolder makes the folder's entries durable: the operations that concern it, and the earlier ones on the same names
-// that these rest on.
+// syncFolder makes the folder's entries durable.
 func (d *disk) syncFolder(folder *node) {
+	d.commit(func(c change) bool { return c.folder == folder })
+}
+
+// syncName makes the name of a file durable, and those of the folders that it is in.
+func (d *disk) syncName(n *node) {
+	for ; n.parent != nil; n = n.parent {
+		at := place{n.parent, n.name}
+		d.commit(func(c change) bool { return place{c.folder, c.name} == at })
+	}
+}
+
+// commit makes the operations that are chosen durable, and the earlier ones on the same names that these rest on.
+func (d *disk) commit(isChosen func(c change) bool) {
 	needed := map[place]bool{}
 	rest := []operation{}
 	chosen := []operation{}
 	for _, operation := range slices.Backward(d.pending) {
 		if !slices.ContainsFunc(operation, func(c change) bool {
-			return c.folder == folder || needed[place{c.folder, c.name}]
+			return isChosen(c) || needed[place{c.folder, c.name}]
 		}) {
 			rest = append(rest, operation)
 			continue

@@ -1,4 +1,4 @@
-// A file system for tests whose disk can lose its power and go wrong: faulty-disk <mount point> [<folder to begin with>].
+// A file system for tests whose disk can lose its power and go wrong.
 //
 // Requests are lines of JSON on standard input, each answered by one on standard output; the first line says that it is
 // mounted. It is unmounted and gone when its input ends.
@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -32,14 +33,20 @@ type request struct {
 }
 
 func main() {
-	point := os.Args[1]
+	from := flag.String("from", "", "a folder to begin with, all of it durable")
+	names := flag.String("names-with-files", "", "a glob: files of which a sync keeps the name, too")
+	flag.Parse()
+	point := flag.Arg(0)
 	d := newDisk()
-	if len(os.Args) > 2 {
-		if err := d.load(os.Args[2]); err != nil {
+	if *from != "" {
+		if err := d.load(*from); err != nil {
 			log.Fatal(err)
 		}
 	}
 	m := newMount(d)
+	if *names != "" {
+		m.namesWithFiles = globPattern(*names)
+	}
 	server, err := fuse.NewServer(m, point, &fuse.MountOptions{
 		// Postgres runs as another user than root.
 		AllowOther: os.Geteuid() == 0, Options: []string{"default_permissions"}, DirectMount: os.Geteuid() == 0,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -20,6 +21,8 @@ type mount struct {
 	// Entries of folders that are being read, by handle.
 	listings   map[uint64][]fuse.DirEntry
 	lastHandle uint64
+	// Of which files a sync keeps the name, too.
+	namesWithFiles *regexp.Regexp
 }
 
 func newMount(d *disk) *mount {
@@ -344,6 +347,9 @@ func (m *mount) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	}
 	defer m.mutex.Unlock()
 	n.sync()
+	if m.namesWithFiles != nil && m.namesWithFiles.MatchString(n.path()) {
+		m.disk.syncName(n)
+	}
 	return fuse.OK
 }
 

@@ -1,9 +1,9 @@
 // The journal on disk: packs in a SQLite table, each group of them made durable by one fsync.
 
 import { Database } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DiskFault, diskFaultOf } from '../../../core/disk-fault.ts';
+import { makeFolder } from '../../../core/durable.ts';
 
 export type Entry = { seq: number; pack: Uint8Array };
 
@@ -40,7 +40,7 @@ export function openJournalFile(
   bytesMax: number,
   open = (path: string): Database => new Database(path, { create: true }),
 ): JournalFile {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory);
   const database = open(join(directory, 'journal.sqlite'));
   database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.run(`PRAGMA page_size = ${PAGE_BYTES}`);
