@@ -30,11 +30,10 @@ async function main(owner: Owner | undefined): Promise<void> {
   const log = createLogger(config.log);
   const signals = createSignals(config.server.sharesPort);
   try {
-    if (owner === undefined) {
-      checkDataFolder(config.dataDir);
-      await endLeftovers(config.dataDir, log);
-    }
+    if (owner === undefined) await endLeftovers(config.dataDir, log);
     await checkStart(config);
+    // Last, for it makes the folder where there is none.
+    if (owner === undefined) checkDataFolder(config.dataDir);
     if (config.processes > 1) await runProcesses(config, log, signals);
     else await runAlone(config, { log, signals, owner });
   } finally {
