@@ -11,22 +11,22 @@ export type Guarantee = {
 
 export const guarantees: readonly Guarantee[] = [
   {
-    says: 'A confirmed document is one record with one object: repeated, raced, or cut off by a crash',
+    says: 'A confirmed document is one record with one object, also after repeated or concurrent confirms and a crash',
     tests: ['test/acceptance/documents.test.ts', 'test/faults/crash.test.ts'],
     mistakes: ['confirms of one object at once make a document each'],
   },
   {
-    says: 'Each file that is posted with one form becomes its own document, also while another is being confirmed',
+    says: 'Each file posted with one form becomes a document of its own, also while another one is being confirmed',
     tests: ['test/acceptance/documents.test.ts', 'test/documents/reused-form.test.ts'],
     mistakes: ['a second file that is posted with a form is taken for the first'],
   },
   {
-    says: 'What was acknowledged survives SIGKILL of the service and all it embeds; nothing is orphaned for longer than a sweep',
+    says: 'Acknowledged data survives SIGKILL of the service and all its embedded parts; no object is orphaned for longer than a sweep',
     tests: ['test/faults/crash.test.ts'],
     mistakes: ['the sweeper leaves uploads that nobody confirmed'],
   },
   {
-    says: 'What was acknowledged survives a loss of power, from the first answer on: folders are flushed as well as files',
+    says: 'Acknowledged data survives a loss of power, from the first answer on: folders are flushed as well as files',
     tests: ['test/faults/power-cut.test.ts'],
     mistakes: [
       'usage events are acknowledged before the journal is flushed',
@@ -35,27 +35,27 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
-    says: 'Metadata and names read back exactly as they went in, every character and every digit',
+    says: 'Metadata and names are returned exactly as they were sent, every character and every digit',
     tests: ['test/acceptance/properties.test.ts'],
     mistakes: ['names are stored in another form of Unicode than they came in'],
   },
   {
-    says: 'Purging deletes the object too, also when the store is away at that moment',
+    says: 'Purging deletes the object too, even if the store is unavailable at that moment',
     tests: ['test/faults/outages.test.ts'],
     mistakes: ['purging forgets the object'],
   },
   {
-    says: 'A database or store that is down, slow or back again means 503 with `Retry-After`, then service as before',
+    says: 'While a database or store is down or slow, requests that need it get 503 with `Retry-After`; afterwards the service works as before',
     tests: ['test/faults/outages.test.ts'],
     mistakes: ['what is unavailable does not say when to come again'],
   },
   {
-    says: "A revoked key is refused at once by the process that revokes it, and by the others as soon as the database's notice reaches them",
+    says: "The process that revokes a key refuses it at once, and the other processes as soon as the database's notification reaches them",
     tests: ['test/access/revocation.test.ts', 'test/acceptance/processes.test.ts'],
     mistakes: ['a revoked key is good until the cache forgets it'],
   },
   {
-    says: 'Who may do what, endpoint by caller',
+    says: 'Permissions are as documented, for every endpoint and kind of caller',
     tests: ['test/acceptance/permissions.test.ts'],
     mistakes: [
       'curators may not edit',
@@ -69,37 +69,37 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['a body is read before the credential is looked at'],
   },
   {
-    says: "An operator's keys and user are changed by operators alone, also in a race",
+    says: "Only operators can change an operator's keys and user, also in a race",
     tests: ['test/access/operators.test.ts'],
     mistakes: ['whoever administers keys may change an operator’s'],
   },
   {
-    says: 'A search is exact: items, order and total as if every document were looked at, in Postgres and in Meilisearch',
+    says: 'A search is exact in Postgres and in Meilisearch: its items, order and total equal those of a full scan',
     tests: ['test/documents/search/differential.test.ts'],
     mistakes: ['the comparison lt includes its bound'],
   },
   {
-    says: 'A search sees every write that was answered before it, by whichever client and process, also with Meilisearch killed meanwhile',
+    says: 'A search sees every write that was answered before it, from any client and process, even if Meilisearch is killed in between',
     tests: ['test/documents/search/freshness.test.ts', 'test/acceptance/search.test.ts'],
     mistakes: ['what is not folded in yet is not counted'],
   },
   {
-    says: 'The mirror loses and reorders nothing, whoever dies',
+    says: 'The mirror loses and reorders no change, whichever process is killed',
     tests: ['test/documents/search/mirror.test.ts', 'test/documents/search/mirror-failures.test.ts'],
     mistakes: ['what the search server did not take leaves the outbox'],
   },
   {
-    says: 'Every operator is served by an index, but for those named there',
+    says: 'Every filter operator uses an index, except those that the test names',
     tests: ['test/documents/search/plans.test.ts'],
     mistakes: ['there is no index of names'],
   },
   {
-    says: 'A usage event that was acknowledged is stored exactly once and counted once, whoever is killed: service, message queue, database, or all',
+    says: 'An acknowledged usage event is stored exactly once and counted once, even if the service, the message queue, the database or all of them are killed',
     tests: ['test/faults/usage-crash.test.ts', 'test/usage/sink.test.ts'],
     mistakes: ['an event that comes twice is stored twice, or fails'],
   },
   {
-    says: 'A sign-in, a change to a person or a conversation has its events exactly when it is committed, whatever happens to the process, its disk or the event buffer',
+    says: 'A sign-in, or a change to a person or a conversation, has its events exactly if it is committed, whatever happens to the process, its disk or the event buffer',
     tests: [
       'test/faults/service-events.test.ts',
       'test/faults/full-disk.test.ts',
@@ -113,17 +113,17 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
-    says: 'Accounts of model calls outlive the process, and never hold a request up',
+    says: 'Accounts of model calls survive the process, and never delay a request',
     tests: ['test/faults/model-usage-crash.test.ts', 'test/usage/spool.test.ts'],
     mistakes: ['what a killed process has left of the accounts of models is not looked for'],
   },
   {
-    says: 'Unmodified SDKs of CloudEvents (npm, PyPI, Go) are understood',
+    says: 'Unmodified CloudEvents SDKs (npm, PyPI, Go) work',
     tests: ['test/acceptance/metrics/sdks.test.ts', 'test/acceptance/metrics/ingestion.test.ts'],
     mistakes: ['the attributes of a binary event are not decoded'],
   },
   {
-    says: 'Readers at the end of the events, and walks in both directions, meet every one once while others write',
+    says: 'Readers at the end of the events, and paging in both directions, see every event once while others write',
     tests: [
       'test/acceptance/metrics/retrieval.test.ts',
       'test/usage/paging.test.ts',
@@ -132,7 +132,7 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['the last page is read before what is being stored is there'],
   },
   {
-    says: 'Both event buffers keep the same promises, JetStream on one server and on three, of which each may fail',
+    says: 'Both event buffers give the same guarantees: the journal, and JetStream on one server and on three, of which any one may fail',
     tests: [
       'test/usage/event-buffer.test.ts',
       'test/usage/jetstream.test.ts',
@@ -146,42 +146,42 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['the stream of another database is used', 'a full stream drops its oldest events'],
   },
   {
-    says: "Without a key models answer this machine's own programs alone, never a proxy, another site's page or another workspace",
+    says: "Without a key only programs on the same machine can call models; a proxy, another site's page or another workspace cannot",
     tests: ['test/acceptance/gateway/anonymous.test.ts'],
     mistakes: ['what a proxy hands on is taken for this machine’s own'],
   },
   {
-    says: 'Unmodified SDKs of OpenAI (npm, PyPI) work: every route, streams, tools, every class of error',
+    says: 'Unmodified OpenAI SDKs (npm, PyPI) work: every route, streams, tools, every class of error',
     tests: ['test/gateway/sdk-conformance'],
     mistakes: ['what is not there is told as a malformed request'],
   },
   {
-    says: 'Every fault of an upstream, streaming or not, with a fallback or without: the caller learns the truth, and nothing is asked again after a byte',
+    says: 'Every fault of an upstream, streaming or not, with or without a fallback, is reported to the caller truthfully; no attempt is repeated after the first byte was sent',
     tests: ['test/gateway/faults.test.ts'],
     mistakes: ['a stream that breaks off ends as if it were whole'],
   },
   {
-    says: '`local-echo` honours what a client of a real model relies on, or refuses it by name; no text makes it dear',
+    says: '`local-echo` honours the options that clients of real models rely on, or refuses them by name; no input makes it expensive',
     tests: ['test/gateway/sdk-conformance/local-echo.test.ts', 'test/acceptance/gateway/echo-load.test.ts'],
     mistakes: ['a limit of tokens is not honoured by local-echo'],
   },
   {
-    says: 'A caller that leaves cancels the upstream within 100 ms, before its headers and amid a stream',
+    says: 'A disconnected caller cancels the upstream request within 100 ms, before its headers and during a stream',
     tests: ['test/gateway/faults.test.ts'],
     mistakes: ['a caller that leaves does not cancel the upstream'],
   },
   {
-    says: "The model that is asked is the body's own, whatever else is called `model` in it",
+    says: 'The called model is that of the outer member `model`, whatever other members of that name the body contains',
     tests: ['test/acceptance/gateway/right-model.test.ts'],
     mistakes: ['of two members named model the last one counts'],
   },
   {
-    says: 'Limits of keys hold for any number of requests at once, streams and conversations included: one may overdraw, and across processes what arrives within a quarter of a second (twice that where the database is slow)',
+    says: 'Limits of keys hold for any number of concurrent requests, including streams and conversations: one request may overdraw, and across processes the requests of a quarter of a second (twice that if the database is slow)',
     tests: ['test/acceptance/gateway/limits-at-once.test.ts', 'test/gateway/allowances.test.ts'],
     mistakes: ['what requests that run have reserved is forgotten'],
   },
   {
-    says: 'A process that was idle knows what others have spent before it admits a request; what is told twice counts once, what a crashed process had reserved is free after ten seconds, and what it had spent is found in the accounts. Without the database a limited key is 503',
+    says: 'An idle process reads the spending of the others before it admits a request; usage reported twice counts once, reservations of a crashed process expire after ten seconds, and its spending is restored from the accounts. Without the database a limited key gets 503',
     tests: ['test/gateway/budgets.test.ts', 'test/faults/idle-budget.test.ts'],
     mistakes: [
       'an idle process admits by what it knew',
@@ -192,7 +192,7 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
-    says: 'What limits and accounts of keys count is what happened, also across processes and SIGKILL',
+    says: 'Limits and accounts of keys count the actual usage, also across processes and SIGKILL',
     tests: [
       'test/acceptance/gateway/limits.test.ts',
       'test/acceptance/gateway/accounting.test.ts',
@@ -201,17 +201,17 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['the usage that an upstream tells in its stream is not counted'],
   },
   {
-    says: 'The models are read again without dropping a stream; a file with a mistake changes nothing',
+    says: 'Reloading the models interrupts no stream; a file with a mistake changes nothing',
     tests: ['test/acceptance/gateway/reload.test.ts'],
     mistakes: ['a models file with a mistake takes the models away'],
   },
   {
-    says: 'A message is one user row, one answer and one set of events, whoever sends it again and whoever is killed',
+    says: 'A message is one user row, one answer and one set of events, however often it is sent and whichever process is killed',
     tests: ['test/faults/chat-crash.test.ts', 'test/chat/'],
     mistakes: ['a message that is sent again is a new one'],
   },
   {
-    says: "A conversation is its key owner's and the administrators'; citations are shown to those who may see the documents now",
+    says: "Only the key's owner and administrators can access a conversation; citations are shown only to readers who may see the documents now",
     tests: ['test/acceptance/chat/ownership.test.ts'],
     mistakes: ['everybody reaches every conversation'],
   },
@@ -226,22 +226,22 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['another persona of a session is told as a new chat'],
   },
   {
-    says: 'Bots believe nobody but the platform and keys, and answer each event once',
+    says: 'Bots accept only events with a valid platform token or key, and answer each event once',
     tests: ['test/acceptance/bots/verification.test.ts', 'test/acceptance/bots/processes.test.ts'],
     mistakes: ['a bot believes tokens of every issuer', 'a bot believes tokens for another audience'],
   },
   {
-    says: 'What an administrator names for a bot is fetched from public addresses alone, also when its name leads elsewhere later',
+    says: 'The key set of a bot that an administrator configured is fetched only from public addresses, even if its name resolves differently later',
     tests: ['test/bots/fetch-key-set.test.ts', 'test/acceptance/bots/registration.test.ts'],
     mistakes: ['private addresses are taken for public ones'],
   },
   {
-    says: 'A chat app is answered in the format of its events, the classic one or that of add-ons, also when they come again',
+    says: 'A chat app is answered in the format of its events, classic or add-on, also when an event is repeated',
     tests: ['test/acceptance/bots/add-on.test.ts'],
     mistakes: ['add-ons are answered in the classic format'],
   },
   {
-    says: "Long computations hold nobody up, and end with their client or with the shutdown's time",
+    says: 'Long computations delay no other request, and end when their client disconnects or at the shutdown time-out',
     tests: ['test/acceptance/compute.test.ts', 'test/compute/pool.test.ts'],
     mistakes: ['long computations hold up short ones'],
   },
@@ -256,12 +256,12 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['of several mistakes only the first is named'],
   },
   {
-    says: 'The sweeper touches nothing that belongs to another database, nor anything while the database is older than the bucket',
+    says: 'The sweeper deletes no object that belongs to another database, and none while the database is older than the bucket',
     tests: ['test/documents/sweep.test.ts', 'test/faults/older-database.test.ts'],
     mistakes: ['an older database sweeps the bucket', 'a bucket with the marks of two databases is swept'],
   },
   {
-    says: 'SIGTERM finishes what runs, and tells what it cannot finish so; a second service on the same folder or port is turned away',
+    says: 'After SIGTERM running requests finish, or end with an error at the time-out; a second service on the same folder or port is refused',
     tests: [
       'test/service/ending.test.ts',
       'test/acceptance/shutdown.test.ts',
@@ -270,7 +270,7 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['a stream that the end of the service cuts does not say so'],
   },
   {
-    says: 'A process that hangs is replaced, and what it alone may do is done by another',
+    says: 'A process that hangs is replaced, and another one takes over its exclusive jobs',
     tests: [
       'test/acceptance/processes.test.ts',
       'test/postgres/exclusive.test.ts',
@@ -284,17 +284,17 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['the key of the page is sent by one scheme alone'],
   },
   {
-    says: 'pages of allowed origins upload straight into the store',
+    says: 'Pages of allowed origins can upload directly to the store',
     tests: ['test/browser/browser.test.ts'],
     mistakes: ['the embedded store lets no origin read its answers'],
   },
   {
-    says: 'Nobody ever sees half a file in the embedded store',
+    says: 'The embedded store never serves a partial file',
     tests: ['test/object-store/'],
     mistakes: ['what is left of an upload that was cut off stays'],
   },
   {
-    says: 'A copy of the embedded store that was taken while it ran loses no file: it is refused, or mended from the snapshot of its catalogue',
+    says: 'A copy of the embedded store that was taken while it ran loses no file: it is refused, or repaired from the snapshot of its catalogue',
     tests: ['test/object-store/copies.test.ts'],
     mistakes: [
       'a catalogue whose pages do not fit together is opened',
