@@ -12,7 +12,14 @@ setDefaultTimeout(400_000);
 const SEEDS = { from: 1, to: 12, jobs: 3, quiet: true };
 
 test('a seed is one plan', () => {
-  const available = { nats: true, minio: true, versitygw: true, disk: true, clock: true };
+  const available = {
+    nats: true,
+    minio: true,
+    versitygw: true,
+    smallDisk: true,
+    faultyDisk: true,
+    clock: true,
+  };
   for (let seed = 1; seed <= 50; seed++) expect(planOf(seed, available)).toEqual(planOf(seed, available));
   const plans = Array.from({ length: 500 }, (_, index) => planOf(index, available));
   const kinds = new Set(plans.flatMap(({ faults }) => faults.map(({ kind, target }) => `${kind} ${target}`)));

@@ -29,6 +29,8 @@ export type Desk = {
   call: Caller;
   adminKey: string;
   workspace: string;
+  /** The service's machine loses its power, which costs what is written once a second. */
+  losesPower: boolean;
   /** Whether the load is over. */
   isOver(): boolean;
   pause(): Promise<void>;
@@ -70,12 +72,13 @@ export function createDesk(options: {
   url: string;
   kind: string;
   parts: PlannedParts;
+  losesPower: boolean;
   random: Random;
   tally: Tally;
   violations: Violations;
   isOver(): boolean;
 }): Desk {
-  const { url, kind, parts, random, tally, violations, isOver } = options;
+  const { url, kind, parts, losesPower, random, tally, violations, isOver } = options;
   const plain = createPlainCaller(url, ANSWER_MS_MAX);
   const note = (invariant: string, detail: string): void =>
     violate(violations, invariant, `${kind}: ${detail}`);
@@ -96,7 +99,16 @@ export function createDesk(options: {
     }
   };
   return {
-    ...{ parts, random, call, isOver, violate: note, adminKey: BOOTSTRAP_KEY, workspace: WORKSPACE },
+    ...{
+      parts,
+      losesPower,
+      random,
+      call,
+      isOver,
+      violate: note,
+      adminKey: BOOTSTRAP_KEY,
+      workspace: WORKSPACE,
+    },
     pause: () => Bun.sleep(random.between(PAUSE_MS)),
     async attempt(expected, run) {
       try {

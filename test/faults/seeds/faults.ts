@@ -29,6 +29,13 @@ const directed = (parts: PlannedParts): string[] =>
   linksOf(parts).flatMap((name) => [name, `${name} up`, `${name} down`]);
 const oneOfSeveral = ({ processes }: PlannedParts): string[] => (processes > 1 ? ['process'] : []);
 
+const onFaultyDisk = ({ disk }: PlannedParts): string[] => (disk === 'faulty' ? ['disk'] : []);
+/** Whose files are struck. */
+const folderOf = (chance: number): string => {
+  const folders = ['**', 'data/postgres/**', 'data/object-store/**', 'data/events/**'];
+  return folders[Math.floor(chance * 97) % folders.length] ?? '**';
+};
+
 const partOf = ({ parts }: Site, { target }: PlannedFault): Part => {
   const part = parts[target as keyof Site['parts']];
   if (part === undefined) throw new Error(`there is no ${target}`);
@@ -131,10 +138,56 @@ export const FAULTS = {
   fill: {
     weight: 6,
     forMs: { from: 100, to: 1500 },
-    targets: ({ smallDisk }) => (smallDisk ? ['disk'] : []),
-    inject({ disk }) {
-      disk?.fill();
-      return () => disk?.free();
+    targets: ({ disk }) => (disk === 'small' ? ['disk'] : []),
+    inject({ smallDisk }) {
+      smallDisk?.fill();
+      return () => smallDisk?.free();
+    },
+  },
+  'cut the power of': {
+    weight: 6,
+    forMs: { from: 0, to: 300 },
+    targets: onFaultyDisk,
+    async inject({ cutPower, parts }, { chance }) {
+      await cutPower(Math.floor(chance * 1000));
+      return parts.service.start;
+    },
+  },
+  'fail calls of': {
+    weight: 4,
+    forMs: { from: 50, to: 800 },
+    targets: onFaultyDisk,
+    async inject({ faultyDisk }, { chance }) {
+      const calls = chance < 0.5 ? (['fsync'] as const) : (['write', 'fsync', 'rename'] as const);
+      await faultyDisk()?.fail({
+        calls,
+        path: folderOf(chance),
+        error: 'EIO',
+        count: 1 + Math.floor(chance * 5),
+      });
+      return async () => faultyDisk()?.clear();
+    },
+  },
+  slow: {
+    weight: 2,
+    forMs: { from: 200, to: 1500 },
+    targets: onFaultyDisk,
+    async inject({ faultyDisk }, { chance }) {
+      await faultyDisk()?.delay({
+        calls: ['fsync', 'write'],
+        path: folderOf(chance),
+        ms: 5 + Math.floor(chance * 60),
+      });
+      return async () => faultyDisk()?.clear();
+    },
+  },
+  hang: {
+    weight: 2,
+    forMs: { from: 100, to: 1500 },
+    targets: onFaultyDisk,
+    async inject({ faultyDisk }, { chance }) {
+      await faultyDisk()?.hang({ calls: ['fsync', 'write'], path: folderOf(chance) });
+      return async () => faultyDisk()?.clear();
     },
   },
   step: {

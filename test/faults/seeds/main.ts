@@ -16,7 +16,7 @@ import { planOf, renderPlan } from './plan.ts';
 import { addOutcome, emptyReport, type Report, renderReport } from './report.ts';
 import { type Outcome, runSeed } from './run-seed.ts';
 
-export type Seeds = { from: number; to: number; jobs: number; untilMs?: number; quiet?: boolean };
+export type Seeds = { from: number; to: number; jobs: number; isOver?: () => boolean; quiet?: boolean };
 
 /**
  * Runs the seeds in a folder of their own, in memory where there is such a file system: that a disk keeps what it was given is
@@ -48,7 +48,7 @@ export async function runSeeds(seeds: Seeds, failures: string): Promise<Report> 
     const report = emptyReport();
     let next = seeds.from;
     const work = async (): Promise<void> => {
-      while (next <= seeds.to && performance.now() < (seeds.untilMs ?? Number.POSITIVE_INFINITY)) {
+      while (next <= seeds.to && seeds.isOver?.() !== true) {
         const seed = next++;
         if (seeds.from === seeds.to && !seeds.quiet) console.log(renderPlan(planOf(seed, available)));
         const outcome = await runSeed(seed, surroundings);
@@ -94,13 +94,22 @@ if (import.meta.main) {
     },
   });
   const [from = 1, to = from] = (values.seeds ?? values.seed ?? '1..100').split('..').map(Number);
-  const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
+  const until =
+    values.minutes === undefined ? undefined : performance.now() + Number(values.minutes) * 60_000;
+  let interrupted = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    // Seeds under way end in order: they have processes and mounts. The second time they are left.
+    process.on(signal, () => {
+      if (interrupted) process.exit(1);
+      interrupted = true;
+    });
+  }
   const report = await runSeeds(
     {
       from,
-      to: minutes === undefined ? to : Number.MAX_SAFE_INTEGER,
+      to: until === undefined ? to : Number.MAX_SAFE_INTEGER,
       jobs: Number(values.jobs),
-      ...(minutes === undefined ? {} : { untilMs: performance.now() + minutes * 60_000 }),
+      isOver: () => interrupted || performance.now() > (until ?? Number.POSITIVE_INFINITY),
     },
     join(tmpdir(), 'atrium-faults-failures'),
   );

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, startChild } from '../../support/child.ts';
+import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../../support/faulty-disk.ts';
 import { missingNats, startNats } from '../../support/nats-server.ts';
 import { missingStore, startRealStore } from '../../support/object-stores.ts';
 import { signalPostgres, startPostgresServer } from '../../support/postgres-server.ts';
@@ -26,6 +27,7 @@ import type { Available, PlannedParts } from './planned.ts';
 export const RETENTION_SECONDS = 3;
 const SHUTDOWN_MS = 8000;
 const READY_MS = 40_000;
+const STANDSTILL_MS = 50;
 
 export type Part = {
   /** SIGKILL; resolves when it is gone. */
@@ -38,10 +40,14 @@ export type Part = {
 
 export type Site = {
   url: string;
-  dataDir: string;
+  /** Another one after each loss of power. */
+  dataDir(): string;
   parts: { service: ServicePart; group: Part; process: Part; database: Part; nats?: Part; store?: Part };
   links: { database?: TcpProxy; nats?: TcpProxy; store?: TcpProxy };
-  disk: SmallDisk | undefined;
+  smallDisk: SmallDisk | undefined;
+  faultyDisk(): FaultyDisk | undefined;
+  /** The machine of the service is without power from one moment to the next; it may be started on what the disk has then. */
+  cutPower(seed: number): Promise<void>;
   /** Seconds that the service's clock is ahead; nothing where it has the machine's own. */
   setClock(seconds: number): void;
   bucket(): BucketAccess;
@@ -65,7 +71,8 @@ export function findAvailable(): Available {
     nats: missingNats() === undefined,
     minio: missingStore('minio') === undefined,
     versitygw: missingStore('versitygw') === undefined,
-    disk: disk !== undefined,
+    smallDisk: disk !== undefined,
+    faultyDisk: missingFaultyDisk() === undefined,
     clock: FAKETIME !== undefined,
   };
 }
@@ -88,10 +95,12 @@ type Options = { template: string; modelsFile: string };
 
 export async function startSite(planned: PlannedParts, { template, modelsFile }: Options): Promise<Site> {
   await using begun = new AsyncDisposableStack();
-  const disk = planned.smallDisk ? mountDisk('400m') : undefined;
-  const root = disk?.path ?? mkdtempSync(join(tmpdir(), 'site-'));
-  begun.defer(() => (disk === undefined ? rmSync(root, { recursive: true, force: true }) : disk.remove()));
-  const dataDir = join(root, 'data');
+  const smallDisk = planned.disk === 'small' ? mountDisk('400m') : undefined;
+  const root = smallDisk?.path ?? mkdtempSync(join(tmpdir(), 'site-'));
+  begun.defer(() =>
+    smallDisk === undefined ? rmSync(root, { recursive: true, force: true }) : smallDisk.remove(),
+  );
+  let dataDir = join(root, 'data');
   copyFolder(template, dataDir);
   const struck = new Map<string, number>();
   const links: Site['links'] = {};
@@ -116,7 +125,8 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
     SHUTDOWN_TIMEOUT_MS: `${SHUTDOWN_MS}`,
     MODELS_CONFIG: modelsFile,
   };
-  const parts: Omit<Site['parts'], 'service' | 'group' | 'process'> = { database: embeddedDatabase(dataDir) };
+  const embedded = embeddedDatabase(() => dataDir);
+  const parts: Omit<Site['parts'], 'service' | 'group' | 'process'> = { database: embedded };
   if (planned.database === 'server') {
     const directory = mkdtempSync(join(tmpdir(), 'database-'));
     begun.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -162,16 +172,35 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
       NO_FAKE_STAT: '1',
     });
   }
+  let faultyDisk: FaultyDisk | undefined;
+  begun.defer(async () => faultyDisk?.[Symbol.asyncDispose]());
+  const mount = async (from: string): Promise<void> => {
+    const mounted = await mountFaultyDisk({ from });
+    await faultyDisk?.[Symbol.asyncDispose]();
+    faultyDisk = mounted;
+    dataDir = join(mounted.path, 'data');
+    environment['DATA_DIR'] = dataDir;
+  };
+  if (planned.disk === 'faulty') await mount(root);
   const service = createService(environment);
   begun.defer(service.abandon);
   await service.start();
   const kept = begun.move();
   return {
     url: `http://127.0.0.1:${port}`,
-    dataDir,
+    dataDir: () => dataDir,
     parts: { ...parts, service, group: service.group, process: service.process },
     links,
-    disk,
+    smallDisk,
+    faultyDisk: () => faultyDisk,
+    async cutPower(seed) {
+      embedded.pause();
+      const kill = await service.freeze(dataDir);
+      const survivor = await faultyDisk?.survivor(seed);
+      await embedded.kill();
+      kill();
+      await mount(survivor ?? root);
+    },
     setClock,
     bucket,
     struck,
@@ -214,11 +243,10 @@ function restartable(server: {
 }
 
 /** The service starts it again by itself. */
-function embeddedDatabase(dataDir: string): Part {
-  const directory = join(dataDir, 'postgres');
+function embeddedDatabase(dataDir: () => string): Part {
   const signal = (name: NodeJS.Signals): void => {
     try {
-      signalPostgres(directory, name);
+      signalPostgres(join(dataDir(), 'postgres'), name);
     } catch (error) {
       // Between its end and its next start there is none.
       if ((error as { code?: string }).code !== 'ENOENT') throw error;
@@ -237,6 +265,8 @@ function embeddedDatabase(dataDir: string): Part {
 export type ServicePart = Part & {
   /** SIGTERM; resolves with the exit code. */
   end(): Promise<number | undefined>;
+  /** Everything that runs on the folder stands still until what is returned kills it. */
+  freeze(dataDir: string): Promise<() => void>;
   /** All of it at once, like a machine that stops; the embedded database as well. */
   group: Part;
   /** One process of several. */
@@ -319,6 +349,17 @@ function createService(environment: Record<string, string>): ServicePart {
         const late = setTimeout(() => running.kill('SIGKILL'), SHUTDOWN_MS * 2);
         void running.exited.then(() => clearTimeout(late));
       }),
+    async freeze(dataDir) {
+      wanted = false;
+      child = undefined;
+      const pids = runningOn(dataDir);
+      for (const pid of pids) signalProcess(pid, 'SIGSTOP');
+      // Threads that were in a call finish it.
+      await Bun.sleep(STANDSTILL_MS);
+      return () => {
+        for (const pid of pids) signalProcess(pid, 'SIGKILL');
+      };
+    },
     group: {
       kill: async () => void (await gone((running) => running.kill('SIGKILL'))),
       start,
@@ -355,19 +396,26 @@ function signalProcess(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Command lines of what still runs with the folder as an argument or as its DATA_DIR. */
-export function survivorsOf(folder: string): string[] {
-  const read = (pid: string, name: string): string => {
-    try {
-      return readFileSync(`/proc/${pid}/${name}`, 'latin1');
-    } catch {
-      return '';
-    }
-  };
+/** Processes with the folder in their command line or as their DATA_DIR. */
+function runningOn(folder: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter(
-      (pid) => read(pid, 'cmdline').includes(folder) || read(pid, 'environ').includes(`DATA_DIR=${folder}\0`),
+      (pid) =>
+        readOf(pid, 'cmdline').includes(folder) || readOf(pid, 'environ').includes(`DATA_DIR=${folder}\0`),
     )
-    .map((pid) => read(pid, 'cmdline').replaceAll('\0', ' ').slice(0, 200));
+    .map(Number);
 }
+
+const readOf = (pid: string, name: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1');
+  } catch {
+    // It has ended.
+    return '';
+  }
+};
+
+/** Command lines of what still runs on the folder. */
+export const survivorsOf = (folder: string): string[] =>
+  runningOn(folder).map((pid) => readOf(`${pid}`, 'cmdline').replaceAll('\0', ' ').slice(0, 200));

@@ -46,9 +46,14 @@ function planParts(random: Random, available: Available): PlannedParts {
     database: (database ?? 0) < 45 ? 'embedded' : 'server',
     buffer: available.nats && (nats ?? 0) < 30 ? 'nats' : 'journal',
     store: (store ?? 0) < 65 ? 'embedded' : (stores[(store ?? 0) % Math.max(1, stores.length)] ?? 'embedded'),
-    smallDisk: available.disk && (disk ?? 0) < 20,
+    disk: planDisk(disk ?? 0, available),
     steppedClock: available.clock && (clock ?? 0) < 20,
   };
+}
+
+function planDisk(lot: number, { smallDisk, faultyDisk }: Available): PlannedParts['disk'] {
+  if (smallDisk && lot < 18) return 'small';
+  return faultyDisk && lot < 40 ? 'faulty' : 'plain';
 }
 
 /** Some of those that are possible: what a few kinds do to one another shows where many would hide it (swarm testing). */
@@ -72,8 +77,8 @@ function planFault(random: Random, { parts, kinds, loadMs }: Frame): PlannedFaul
 
 /** One line for the parts, one for each fault. */
 export function renderPlan({ seed, parts, loadMs, faults }: Plan): string {
-  const { processes, database, buffer, store, smallDisk, steppedClock } = parts;
-  const more = [smallDisk ? 'a small disk' : [], steppedClock ? 'a clock that steps' : []].flat();
+  const { processes, database, buffer, store, disk, steppedClock } = parts;
+  const more = [disk === 'plain' ? [] : `a ${disk} disk`, steppedClock ? 'a clock that steps' : []].flat();
   const head = [`${processes} process(es)`, `${database} database`, buffer, `${store} store`, ...more].join(
     ', ',
   );

@@ -5,8 +5,8 @@ export type PlannedParts = {
   database: 'embedded' | 'server';
   buffer: 'journal' | 'nats';
   store: 'embedded' | 'minio' | 'versitygw';
-  /** The data folder lies on a small file system that can be filled. */
-  smallDisk: boolean;
+  /** Where the data folder lies: on one that can be filled, or on one that fails, waits, hangs and loses its power. */
+  disk: 'plain' | 'small' | 'faulty';
   /** The service's clock can be stepped; that of the database and of other servers stays. */
   steppedClock: boolean;
 };
@@ -23,4 +23,11 @@ export type PlannedFault<Kind extends string = string> = {
 };
 
 /** The parts that this machine has beside the embedded ones. */
-export type Available = { nats: boolean; minio: boolean; versitygw: boolean; disk: boolean; clock: boolean };
+export type Available = {
+  nats: boolean;
+  minio: boolean;
+  versitygw: boolean;
+  smallDisk: boolean;
+  faultyDisk: boolean;
+  clock: boolean;
+};

@@ -90,12 +90,22 @@ type Run = { plan: Plan; tally: Tally; violations: Violations; over(phase: strin
 
 async function runPhases(site: Site, { plan, tally, violations, over }: Run): Promise<void> {
   let loadIsOver = false;
+  const losesPower = plan.faults.some(({ kind }) => kind === 'cut the power of');
   const desks = plan.clients.map(({ kind, seed }) => {
     const random = createRandom(seed);
     const { parts } = plan;
     return {
       kind,
-      desk: createDesk({ url: site.url, kind, parts, random, tally, violations, isOver: () => loadIsOver }),
+      desk: createDesk({
+        url: site.url,
+        kind,
+        parts,
+        losesPower,
+        random,
+        tally,
+        violations,
+        isOver: () => loadIsOver,
+      }),
     };
   });
   const clients = await Promise.all(desks.map(({ kind, desk }) => CLIENTS[kind](desk)));
@@ -124,9 +134,9 @@ async function runPhases(site: Site, { plan, tally, violations, over }: Run): Pr
   await checkEnd(site, violations);
 }
 
-function heal({ links, disk, setClock }: Site): void {
+function heal({ links, smallDisk, setClock }: Site): void {
   for (const link of Object.values(links)) link.heal();
-  disk?.free();
+  smallDisk?.free();
   setClock(0);
 }
 
@@ -192,10 +202,10 @@ async function lookAt({ url }: Site): Promise<World> {
 async function checkEnd(site: Site, violations: Violations): Promise<void> {
   const code = await site.parts.service.end();
   if (code !== 0) violate(violations, 'SIGTERM ends the service with 0', `code ${code}`);
-  await eventually('all processes to end', () => survivorsOf(site.dataDir).length === 0, 5000).catch(() =>
-    violate(violations, 'no process is left behind', survivorsOf(site.dataDir).join('\n')),
+  await eventually('all processes to end', () => survivorsOf(site.dataDir()).length === 0, 5000).catch(() =>
+    violate(violations, 'no process is left behind', survivorsOf(site.dataDir()).join('\n')),
   );
-  const store = join(site.dataDir, 'object-store');
+  const store = join(site.dataDir(), 'object-store');
   if (!existsSync(join(store, 'catalogue.sqlite'))) return;
   using catalogue = new Database(join(store, 'catalogue.sqlite'), { readonly: true });
   const rows = catalogue.query<{ blob: string }, []>('SELECT DISTINCT blob FROM objects').all();
