@@ -40,8 +40,9 @@ export async function createModelsClient(desk: Desk): Promise<Client> {
         const streams = random.chance(0.3);
         const answer = await desk.attempt([200, ...(limited ? [429] : [])], () => ask(key, streams));
         if (answer?.status === 200 && isWhole(answer.text, streams)) counts.answered += 1;
-        else if (answer?.status === 429) counts.limited += 1;
-        else counts.open += 1;
+        // One that says when to come again is refused for what others have reserved, and may fit then.
+        else if (answer?.status === 429 && answer.headers.get('retry-after') === null) counts.limited += 1;
+        else if (answer?.status !== 429) counts.open += 1;
         await desk.pause();
       }
     },
