@@ -47,6 +47,8 @@ export type Client = {
   work(): Promise<void>;
   /** Asks again for what was left open, once all is well. */
   settle(): Promise<void>;
+  /** Remembers what it was told so far; what is returned forgets all that came after. */
+  keep(): () => void;
   /** What is not as it was promised (yet); polled until it is empty or the time is over. */
   check(world: World): Promise<string[]>;
   /** Keys of the bucket that belong to what the client has, as of the last check. */

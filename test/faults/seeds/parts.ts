@@ -2,6 +2,7 @@
 // killed, paused and started again, and everything between the service and its servers passes a proxy.
 
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -50,6 +51,8 @@ export type Site = {
   cutPower(seed: number): Promise<void>;
   /** Seconds that the service's clock is ahead; nothing where it has the machine's own. */
   setClock(seconds: number): void;
+  /** Ends the service, copies its folder and starts it again; what is returned kills it and starts it on the copy. */
+  copy(): Promise<() => Promise<void>>;
   bucket(): BucketAccess;
   /** Counts that something has struck. */
   note(what: string): void;
@@ -84,6 +87,14 @@ export async function makeTemplate(folder: string): Promise<string> {
   const service = await startService({ dataDir });
   await service.child.stop();
   return dataDir;
+}
+
+/** Shared memory of processes that were killed, named after them. */
+function removeFaketimeLeftovers(): void {
+  for (const name of readdirSync('/dev/shm')) {
+    const pid = /^(?:sem\.faketime_sem|faketime_shm)_(\d+)$/.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join('/dev/shm', name), { force: true });
+  }
 }
 
 const copyFolder = (from: string, to: string): void => {
@@ -164,6 +175,7 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
   };
   if (planned.steppedClock) {
     setClock(0);
+    begun.defer(removeFaketimeLeftovers);
     Object.assign(environment, {
       LD_PRELOAD: FAKETIME ?? '',
       FAKETIME_TIMESTAMP_FILE: clock,
@@ -186,7 +198,7 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
   begun.defer(service.abandon);
   await service.start();
   const kept = begun.move();
-  return {
+  const site: Site = {
     url: `http://127.0.0.1:${port}`,
     dataDir: () => dataDir,
     parts: { ...parts, service, group: service.group, process: service.process },
@@ -202,11 +214,25 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
       await mount(survivor ?? root);
     },
     setClock,
+    async copy() {
+      const kept = join(root, 'copy');
+      await service.end();
+      copyFolder(dataDir, kept);
+      await service.start();
+      return async () => {
+        await service.group.kill();
+        rmSync(dataDir, { recursive: true });
+        renameSync(kept, dataDir);
+        await service.start();
+        site.note('older copy of the folder');
+      };
+    },
     bucket,
     struck,
     note: (what) => void struck.set(what, (struck.get(what) ?? 0) + 1),
     stop: () => kept.disposeAsync(),
   };
+  return site;
 }
 
 /** A server that is killed once, however many faults strike it, and started once. */

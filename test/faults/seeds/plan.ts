@@ -39,16 +39,21 @@ export function planOf(seed: number, available: Available): Plan {
 }
 
 function planParts(random: Random, available: Available): PlannedParts {
-  const [processes, database, nats, store, disk, clock] = Array.from({ length: 6 }, () => random.below(100));
+  const lot = (): number => random.below(100);
+  const [processes, database, buffer, store] = [lot(), lot(), lot(), lot()];
   const stores = (['minio', 'versitygw'] as const).filter((name) => available[name]);
-  return {
-    processes: (processes ?? 0) < 60 ? 1 : (processes ?? 0) < 85 ? 2 : 3,
-    database: (database ?? 0) < 45 ? 'embedded' : 'server',
-    buffer: available.nats && (nats ?? 0) < 30 ? 'nats' : 'journal',
-    store: (store ?? 0) < 65 ? 'embedded' : (stores[(store ?? 0) % Math.max(1, stores.length)] ?? 'embedded'),
-    disk: planDisk(disk ?? 0, available),
-    steppedClock: available.clock && (clock ?? 0) < 20,
+  const parts: PlannedParts = {
+    processes: processes < 60 ? 1 : processes < 85 ? 2 : 3,
+    database: database < 45 ? 'embedded' : 'server',
+    buffer: available.nats && buffer < 30 ? 'nats' : 'journal',
+    store: store < 65 ? 'embedded' : (stores[store % Math.max(1, stores.length)] ?? 'embedded'),
+    disk: planDisk(lot(), available),
+    steppedClock: available.clock && lot() < 20,
+    olderCopy: false,
   };
+  // A copy of the folder is whole where everything is in it.
+  const isWhole = parts.database === 'embedded' && parts.store === 'embedded' && parts.buffer === 'journal';
+  return { ...parts, olderCopy: lot() < 40 && isWhole && parts.disk === 'plain' };
 }
 
 function planDisk(lot: number, { smallDisk, faultyDisk }: Available): PlannedParts['disk'] {
@@ -77,8 +82,12 @@ function planFault(random: Random, { parts, kinds, loadMs }: Frame): PlannedFaul
 
 /** One line for the parts, one for each fault. */
 export function renderPlan({ seed, parts, loadMs, faults }: Plan): string {
-  const { processes, database, buffer, store, disk, steppedClock } = parts;
-  const more = [disk === 'plain' ? [] : `a ${disk} disk`, steppedClock ? 'a clock that steps' : []].flat();
+  const { processes, database, buffer, store, disk, steppedClock, olderCopy } = parts;
+  const more = [
+    disk === 'plain' ? [] : `a ${disk} disk`,
+    steppedClock ? 'a clock that steps' : [],
+    olderCopy ? 'an older copy' : [],
+  ].flat();
   const head = [`${processes} process(es)`, `${database} database`, buffer, `${store} store`, ...more].join(
     ', ',
   );

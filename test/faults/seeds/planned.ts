@@ -7,6 +7,8 @@ export type PlannedParts = {
   store: 'embedded' | 'minio' | 'versitygw';
   /** Where the data folder lies: on one that can be filled, or on one that fails, waits, hangs and loses its power. */
   disk: 'plain' | 'small' | 'faulty';
+  /** After the load the data folder is copied, worked with, and the older copy put in its place. */
+  olderCopy: boolean;
   /** The service's clock can be stepped; that of the database and of other servers stays. */
   steppedClock: boolean;
 };

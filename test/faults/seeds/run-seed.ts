@@ -57,6 +57,7 @@ const CLIENTS: Record<ClientKind, (desk: Desk) => Promise<Client>> = {
 const QUIESCENCE_MS = 30_000;
 const CHECKS_MS = 45_000;
 const CHECK_PAUSE_MS = 250;
+const COPY_LOAD_MS = 800;
 
 export async function runSeed(
   seed: number,
@@ -110,23 +111,41 @@ async function runPhases(site: Site, { plan, tally, violations, over }: Run): Pr
   });
   const clients = await Promise.all(desks.map(({ kind, desk }) => CLIENTS[kind](desk)));
 
-  const load = Promise.all(clients.map((client) => client.work()));
-  try {
+  /** Lets the clients work while `run` does; returns when they are done with what they had begun. */
+  const workDuring = async (run: () => Promise<unknown>): Promise<void> => {
+    loadIsOver = false;
+    const load = Promise.all(clients.map((client) => client.work()));
+    try {
+      await run();
+    } finally {
+      loadIsOver = true;
+      await load;
+    }
+  };
+  const settle = async (): Promise<void> => {
+    await becomesQuiet(site).catch((error: Error) =>
+      violate(violations, 'the service is ready again', error.message),
+    );
+    over('quiet');
+    await Promise.all(clients.map((client) => client.settle()));
+    over('settled');
+  };
+
+  await workDuring(async () => {
     await Promise.all([strike(site, plan.faults), Bun.sleep(plan.loadMs)]);
     heal(site);
     await Promise.all(Object.values(site.parts).map((part) => part.start()));
-  } finally {
-    loadIsOver = true;
-    await load;
-  }
+  });
   over('load');
-
-  await becomesQuiet(site).catch((error: Error) =>
-    violate(violations, 'the service is ready again', error.message),
-  );
-  over('quiet');
-  await Promise.all(clients.map((client) => client.settle()));
-  over('settled');
+  await settle();
+  if (plan.parts.olderCopy) {
+    const forget = clients.map((client) => client.keep());
+    const restore = await site.copy();
+    await workDuring(() => Bun.sleep(COPY_LOAD_MS));
+    await restore();
+    for (const each of forget) each();
+    await settle();
+  }
   for (const problem of await checkUntilRight(site, clients))
     violate(violations, problem.replace(/:.*/s, ''), problem);
   over('checked');

@@ -58,6 +58,18 @@ export async function createChannelClient(desk: Desk): Promise<Client> {
       }
       if (current !== undefined) desk.violate('a message is answered in the end', current);
     },
+    keep() {
+      const kept = {
+        session,
+        current,
+        told: [...told].map(([text, answers]) => [text, new Set(answers)] as const),
+      };
+      return () => {
+        ({ session, current } = kept);
+        told.clear();
+        for (const [text, answers] of kept.told) told.set(text, answers);
+      };
+    },
     async check({ events }) {
       if (session === undefined) return [];
       const rows = await chat.transcript(session.chat_session_id);

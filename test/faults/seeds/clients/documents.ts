@@ -203,6 +203,10 @@ export async function createDocumentsClient(desk: Desk): Promise<Client> {
     async settle() {
       for (const document of documents) if (document.open !== undefined) await make(document, document.open);
     },
+    keep() {
+      const kept = documents.map((document) => ({ ...document }));
+      return () => documents.splice(0, documents.length, ...kept);
+    },
     async check() {
       const problems: string[] = [];
       const archived = new Set((await library.archived({ limit: 100 })).items.map(({ id }) => id));

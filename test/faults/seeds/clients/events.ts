@@ -50,6 +50,13 @@ export async function createEventsClient(desk: Desk): Promise<Client> {
       // Of half of it nobody ever learns whether it was taken.
       for (const events of left) if (random.chance(0.5)) await send(events);
     },
+    keep() {
+      const kept = new Set(acknowledged);
+      return () => {
+        for (const id of acknowledged) if (!kept.has(id)) acknowledged.delete(id);
+        open = [];
+      };
+    },
     async check({ events }) {
       const own = events.filter((event) => event.source === source).map(({ event_id }) => event_id);
       const found = new Set(own);
@@ -99,6 +106,13 @@ export async function createReaderClient(desk: Desk): Promise<Client> {
       }
     },
     settle: async () => undefined,
+    keep() {
+      const kept = { count: seen.length, cursor, seenOfPage };
+      return () => {
+        seen.length = kept.count;
+        ({ cursor, seenOfPage } = kept);
+      };
+    },
     async check({ events }) {
       while (take(await metrics.page({ size, cursor }))) {}
       const { total } = await metrics.page({ size: 0, include_total: true });

@@ -61,6 +61,14 @@ export async function createKeysClient(desk: Desk): Promise<Client> {
       }
     },
     settle: async () => undefined,
+    keep() {
+      const [keptKeys, keptPeople] = [keys.map((key) => ({ ...key })), [...people]];
+      return () => {
+        keys.splice(0, keys.length, ...keptKeys);
+        people.clear();
+        for (const email of keptPeople) people.add(email);
+      };
+    },
     async check({ events }) {
       const problems: string[] = [];
       for (const key of keys) {

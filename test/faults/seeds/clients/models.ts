@@ -47,6 +47,10 @@ export async function createModelsClient(desk: Desk): Promise<Client> {
       }
     },
     settle: async () => undefined,
+    keep() {
+      const kept = { ...counts };
+      return () => Object.assign(counts, kept);
+    },
     async check({ usage }) {
       const { requests, cost } = usage.get(id) ?? { requests: 0, cost: 0 };
       const { answered, open } = counts;
