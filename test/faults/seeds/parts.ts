@@ -195,6 +195,8 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
   };
   if (planned.disk === 'faulty') await mount(root);
   const service = createService(environment);
+  /** One loss of power after the other. */
+  let powerless = Promise.resolve();
   begun.defer(service.abandon);
   await service.start();
   const kept = begun.move();
@@ -205,13 +207,17 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
     links,
     smallDisk,
     faultyDisk: () => faultyDisk,
-    async cutPower(seed) {
-      embedded.pause();
-      const kill = await service.freeze(dataDir);
-      const survivor = await faultyDisk?.survivor(seed);
-      await embedded.kill();
-      kill();
-      await mount(survivor ?? root);
+    cutPower(seed) {
+      powerless = powerless.then(async () => {
+        embedded.pause();
+        const frozen = await service.freeze(dataDir);
+        const survivor = await faultyDisk?.survivor(seed);
+        await embedded.kill();
+        frozen.kill();
+        await mount(survivor ?? root);
+        frozen.release();
+      });
+      return powerless;
     },
     setClock,
     async copy() {
@@ -291,8 +297,8 @@ function embeddedDatabase(dataDir: () => string): Part {
 export type ServicePart = Part & {
   /** SIGTERM; resolves with the exit code. */
   end(): Promise<number | undefined>;
-  /** Everything that runs on the folder stands still until what is returned kills it. */
-  freeze(dataDir: string): Promise<() => void>;
+  /** Everything that runs on the folder stands still until `kill`, and nothing is started until `release`. */
+  freeze(dataDir: string): Promise<{ kill(): void; release(): void }>;
   /** All of it at once, like a machine that stops; the embedded database as well. */
   group: Part;
   /** One process of several. */
@@ -308,6 +314,8 @@ function createService(environment: Record<string, string>): ServicePart {
   let child: Child | undefined;
   let earlier = '';
   let wanted = false;
+  /** Settled unless the machine has no power. */
+  let held: Promise<void> = Promise.resolve();
   let starting: Promise<void> | undefined;
   const endedByItself: string[] = [];
 
@@ -352,6 +360,7 @@ function createService(environment: Record<string, string>): ServicePart {
   };
   const killOwner = (running: Child): void => signalProcess(running.pid, 'SIGKILL');
   const start = async (): Promise<void> => {
+    await held;
     wanted = true;
     if (child === undefined) await begin();
   };
@@ -376,15 +385,18 @@ function createService(environment: Record<string, string>): ServicePart {
         void running.exited.then(() => clearTimeout(late));
       }),
     async freeze(dataDir) {
+      const { promise, resolve: release } = Promise.withResolvers<void>();
+      held = promise;
       wanted = false;
       child = undefined;
       const pids = runningOn(dataDir);
       for (const pid of pids) signalProcess(pid, 'SIGSTOP');
       // Threads that were in a call finish it.
       await Bun.sleep(STANDSTILL_MS);
-      return () => {
+      const kill = (): void => {
         for (const pid of pids) signalProcess(pid, 'SIGKILL');
       };
+      return { kill, release };
     },
     group: {
       kill: async () => void (await gone((running) => running.kill('SIGKILL'))),
