@@ -2,8 +2,8 @@
 
 import type { Subprocess } from 'bun';
 import type { Config } from './config.ts';
-import { endsWithin } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
+import { endsWithin } from './core/wait.ts';
 import { recordProcess } from './leftovers.ts';
 import { ALIVE_INTERVAL_MS, type ToOwner, type ToProcess } from './owner.ts';
 import { holdPort } from './port.ts';

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { parseJson } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
+import { until } from './core/wait.ts';
 
 /** A process id and when its process started: nobody else ever has both. */
 type Identity = { pid: number; startedAt: string };
@@ -44,8 +45,7 @@ export async function endLeftovers(dataDir: string, log: Logger): Promise<void> 
     }
     rmSync(file, { force: true });
   }
-  const deadline = performance.now() + END_TIMEOUT_MS;
-  while (ended.some(isRunning) && performance.now() < deadline) await Bun.sleep(POLL_MS);
+  await until(() => !ended.some(isRunning), { everyMs: POLL_MS, timeoutMs: END_TIMEOUT_MS });
 }
 
 function recordsIn(folder: string): string[] {

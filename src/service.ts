@@ -5,9 +5,10 @@ import { createApp } from './app.ts';
 import { createAreas } from './areas.ts';
 import type { Config, S3Settings } from './config.ts';
 import { type ServiceError, unavailable } from './core/errors.ts';
-import { createLifecycle, endsWithin } from './core/lifecycle.ts';
+import { createLifecycle } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
+import { until } from './core/wait.ts';
 import { connectDatabase, connectForSearch } from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
 import { createBoundary } from './http/boundary.ts';
@@ -107,6 +108,8 @@ export async function startService(
   // The server's own count includes the answers that are still being read.
   const running = (): number => Math.max(boundary.running(), app.server?.pendingRequests ?? 0);
 
+  const isIdle = (): boolean => running() === 0;
+
   return {
     url: toOrigin(host, app.server?.port ?? port),
     first,
@@ -117,9 +120,9 @@ export async function startService(
       const deadline = performance.now() + shutdownTimeoutMs;
       ending = true;
       boundary.refuseNewRequests();
-      if (!(await endsWithin(whenIdle(running), shutdownTimeoutMs * 0.7))) {
+      if (!(await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.7 }))) {
         areas.interruption.interrupt();
-        await endsWithin(whenIdle(running), shutdownTimeoutMs * 0.05);
+        await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.05 });
       }
       await app.server?.stop(true);
       await close(Math.max(500, deadline - performance.now() - 500));
@@ -128,10 +131,6 @@ export async function startService(
 }
 
 const closeDatabase = (sql: Sql): Promise<void> => sql.end({ timeout: 1 });
-
-async function whenIdle(running: () => number): Promise<void> {
-  while (running() > 0) await Bun.sleep(10);
-}
 
 /** A database that is down, slow or going away is the caller's 503, not our 500. */
 const explainDatabaseFailure = (error: unknown): ServiceError | undefined =>

@@ -1,6 +1,7 @@
 // Background work of the areas: started in order, ended in reverse, each with a deadline.
 
 import type { Logger } from './logger.ts';
+import { endsWithin } from './wait.ts';
 
 /** Something that runs beside the requests. `stop` ends it after the work in hand. */
 export type Job = {
@@ -43,17 +44,4 @@ export function createLifecycle(jobs: readonly Job[], log: Logger): Lifecycle {
       for (const job of jobs) await job.settle?.();
     },
   };
-}
-
-/** Whether the promise settles within the time; it is not cancelled when it does not. */
-export async function endsWithin(promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
-  });
-  try {
-    return await Promise.race([promise.then(() => true as const), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

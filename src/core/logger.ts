@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { explain } from './errors.ts';
+import { endsWithin } from './wait.ts';
 
 const BLOCK_LENGTH = 8192;
 const FLUSH_MS = 100;
@@ -114,7 +115,7 @@ function createJsonLogger(level: LogLevel): ProcessLog {
       // flushSync would leave out what is just being written.
       const closed = new Promise<void>((resolve) => destination.once('close', resolve));
       destination.end();
-      await Promise.race([closed, Bun.sleep(CLOSE_TIMEOUT_MS)]);
+      await endsWithin(closed, CLOSE_TIMEOUT_MS);
     },
   });
 }

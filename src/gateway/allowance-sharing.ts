@@ -3,8 +3,8 @@
 
 import { unavailable } from '../core/errors.ts';
 import { newRandomId } from '../core/ids.ts';
-import { endsWithin } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
+import { endsWithin } from '../core/wait.ts';
 import { withDeadline } from '../infra/postgres/client.ts';
 import { type Allowance, isUsed } from './allowance.ts';
 import {

@@ -1,5 +1,6 @@
 // The only loop: attempts in order until one answers. Nothing is tried again once a byte has gone to the client.
 
+import { sleep } from '../core/wait.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Answer, AttemptFailure, type StreamAnswer, type WholeAnswer } from './answer.ts';
 import { type AttemptDeps, attempt, type Call } from './attempt.ts';
@@ -114,15 +115,7 @@ async function waitBefore(
   if (retryAfterMs !== undefined && retryAfterMs > RETRY_AFTER_MS_MAX) return false;
   const pauseMs = retryAfterMs ?? random() * Math.min(BACKOFF_MS_MAX, BACKOFF_BASE_MS * 2 ** (times - 1));
   const delayMs = Math.ceil(atMs + pauseMs - performance.now());
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, delayMs);
-    signal.addEventListener('abort', done, { once: true });
-  });
+  await sleep(delayMs, signal);
   signal.throwIfAborted();
   return true;
 }

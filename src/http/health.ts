@@ -1,6 +1,7 @@
 // Probes and figures: no key, nothing secret.
 
 import { Type } from '@sinclair/typebox';
+import { within } from '../core/wait.ts';
 import type { Figure, RequestMetrics } from './metrics.ts';
 import { type Operation, type Route, reply, route } from './operation.ts';
 import { described, withErrors } from './schemas.ts';
@@ -161,14 +162,10 @@ export function healthRoutes(deps: HealthDeps): Route[] {
 type Checked = { name: string; essential: boolean; state: ServiceState };
 
 async function runCheck({ name, essential, check }: ReadinessCheck): Promise<Checked> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<ServiceState>((resolve) => {
-    timer = setTimeout(() => resolve({ state: 'down', detail: 'no answer in time' }), CHECK_TIMEOUT_MS);
-  });
-  const state = await Promise.race([check(), late]).catch(
+  const late = (): ServiceState => ({ state: 'down', detail: 'no answer in time' });
+  const state = await within(check(), CHECK_TIMEOUT_MS, late).catch(
     (): ServiceState => ({ state: 'down', detail: 'it cannot be reached' }),
   );
-  clearTimeout(timer);
   return { name, essential, state };
 }
 

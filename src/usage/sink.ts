@@ -3,6 +3,7 @@
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
+import { sleep, until } from '../core/wait.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
 import type { Delivery, EventBuffer } from './buffer/event-buffer.ts';
@@ -48,8 +49,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   const { sql, buffer, writer, deadLetters, log, lockLeaseMs } = deps;
   const figures: SinkFigures = { stored: 0, deadLetters: 0, failures: 0 };
   let eventsMax = SINK_EVENTS_MAX;
-  let stopping = false;
-  let wake = () => {};
+  const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
 
   /** What waits, up to a batch; where that is less, what comes within a moment as well. */
@@ -59,7 +59,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
     for (let waitMs = WAIT_MS; ; waitMs = 0) {
       const fetched = await fetchInto(batch, waitMs);
       if (batch.rows.length >= eventsMax || batch.bytes >= SINK_BATCH_BYTES) return batch;
-      if (batch.rows.length === 0 || stopping) return batch;
+      if (batch.rows.length === 0 || stopping.signal.aborted) return batch;
       const bytes = fetched.reduce((sum, { pack }) => sum + pack.length, 0);
       if (bytes >= SINK_FETCH_BYTES || fetched.length >= SINK_FETCH_PACKS) continue;
       if (lingered) return batch;
@@ -111,7 +111,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   /** Works until told to stop; rejects when something is away, with everything released. */
   const drain = async (lock?: Lease): Promise<void> => {
     let next = collect();
-    while (!stopping) {
+    while (!stopping.signal.aborted) {
       const batch = await next;
       if (batch.deliveries.length === 0) {
         lock?.assert();
@@ -136,30 +136,22 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   };
   let failures = 0;
   const work = async (): Promise<void> => {
-    while (!stopping) {
+    while (!stopping.signal.aborted) {
       try {
         const lock = buffer.sinkLock();
         await (lock === undefined ? drain() : exclusively(sql, lock, drain, lockLeaseMs));
-        if (!stopping) await pause(LOCK_PAUSE_MS);
+        await sleep(LOCK_PAUSE_MS, stopping.signal);
       } catch (error) {
-        if (stopping) return;
+        if (stopping.signal.aborted) return;
         figures.failures += 1;
         eventsMax = isTimeout(error) ? Math.max(SINK_EVENTS_MIN, Math.floor(eventsMax / 2)) : eventsMax;
         // Once an outage.
         if (failures === 0)
           log.warn({ err: error }, 'usage events cannot be stored now; they wait in the buffer');
-        await pause(Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** failures++));
+        await sleep(Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** failures++), stopping.signal);
       }
     }
   };
-  const pause = (delayMs: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, delayMs);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
 
   return {
     figures,
@@ -169,13 +161,12 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
         running = work();
       },
       async stop() {
-        stopping = true;
-        wake();
+        stopping.abort();
         await running;
         writer.close();
       },
       async settle() {
-        while ((await buffer.figures()).packs > 0) await Bun.sleep(SETTLE_POLL_MS);
+        await until(async () => (await buffer.figures()).packs === 0, { everyMs: SETTLE_POLL_MS });
       },
     },
   };

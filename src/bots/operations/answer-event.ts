@@ -4,6 +4,7 @@ import type { Converse, Turn } from '../../chat/converse.ts';
 import type { Clock } from '../../core/clock.ts';
 import { ServiceError, ValidationFailure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { within } from '../../core/wait.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { Bot } from '../bot.ts';
 import { toEventKey, toSessionKey, toTurnKey } from '../event-keys.ts';
@@ -89,19 +90,14 @@ async function converseInTime(
 ): Promise<Outcome> {
   const answers: string[] = [];
   const leaving = new AbortController();
-  const { promise: late, resolve } = Promise.withResolvers<Outcome>();
-  const timer = setTimeout(
-    () => resolve({ answers: [...answers, THINKING], complete: false }),
-    answerTimeoutMs,
-  );
+  const late = (): Outcome => ({ answers: [...answers, THINKING], complete: false });
   const taking = takeTurns(converse, { ...conversation, answers, signal: leaving.signal }).then(
     () => ({ answers, complete: true }),
     (error: unknown) => ({ answers: [...answers, apologyFor(error)], complete: false, error }),
   );
   try {
-    return await Promise.race([late, taking]);
+    return await within(taking, answerTimeoutMs, late);
   } finally {
-    clearTimeout(timer);
     leaving.abort();
   }
 }

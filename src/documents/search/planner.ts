@@ -3,6 +3,7 @@
 
 import { createCircuitBreaker } from '../../core/circuit-breaker.ts';
 import type { Logger } from '../../core/logger.ts';
+import { within } from '../../core/wait.ts';
 import type { MeilisearchIndex } from './meilisearch/index.ts';
 import type { PostgresSearch } from './postgres/index.ts';
 import type { SearchIndex, SearchPage, SearchQuery } from './search-index.ts';
@@ -71,7 +72,7 @@ export function createSearchPlanner(deps: {
       const giveUp = new AbortController();
       const deadline = setTimeout(() => giveUp.abort(), DEADLINE_MS);
       const mirrored = byMeilisearch(query, giveUp.signal).finally(() => clearTimeout(deadline));
-      const first = await within(mirrored, HEDGE_MS);
+      const first = await within(mirrored, HEDGE_MS, (): typeof LATE => LATE);
       if (first !== LATE) return first ?? byPostgres(query);
       const certain = byPostgres(query);
       const answered = await Promise.race([mirrored.then((page) => page ?? certain), certain]);
@@ -83,16 +84,5 @@ export function createSearchPlanner(deps: {
   };
 }
 
-const LATE = Symbol('late');
-
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | typeof LATE> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => resolve(LATE), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+/** Postgres is asked, too. */
+const LATE = 'late';

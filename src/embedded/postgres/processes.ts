@@ -1,5 +1,7 @@
 /** Watching and ending a Postgres server by its process id. */
+
 import { readFileSync, readlinkSync } from 'node:fs';
+import { until } from '../../core/wait.ts';
 
 /** A fast shutdown disconnects the clients and writes everything out; an immediate one leaves that to recovery. */
 const SHUTDOWN_STEPS = [
@@ -45,11 +47,7 @@ export async function shutDown(pid: number): Promise<boolean> {
     } catch {
       return !isAlive(pid);
     }
-    const deadline = performance.now() + timeoutMs;
-    while (performance.now() < deadline) {
-      if (!isAlive(pid)) return true;
-      await Bun.sleep(POLL_MS);
-    }
+    if (await until(() => !isAlive(pid), { everyMs: POLL_MS, timeoutMs })) return true;
   }
   return !isAlive(pid);
 }

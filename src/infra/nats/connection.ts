@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { connect, credsAuthenticator, Events, type NatsConnection } from 'nats';
-import { endsWithin } from '../../core/lifecycle.ts';
+import { endsWithin } from '../../core/wait.ts';
 
 export type NatsLink = {
   /** The connection, while there is one; the server has been heard of within seconds. */

@@ -1,4 +1,5 @@
 /** News of changed rows, from every process, for caches. */
+import { sleep } from '../../core/wait.ts';
 import type { Sql } from './client.ts';
 import { listen } from './listener.ts';
 
@@ -63,7 +64,7 @@ export function createInvalidation({ sql, log }: { sql: Pick<Sql, 'reserve'>; lo
       });
       lose();
       firstAttempt.resolve();
-      await pause(delayMs, closing.signal);
+      await sleep(delayMs, closing.signal);
       delayMs = Math.min(RECONNECT_DELAY_MS_MAX, delayMs * 2);
     }
   };
@@ -108,16 +109,4 @@ function createRegistry(log: Log) {
       for (const subscriber of subscribers) tell(subscriber, subscriber.onReset);
     },
   };
-}
-
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, delayMs);
-  const stop = () => resolve();
-  signal.addEventListener('abort', stop);
-  if (signal.aborted) resolve();
-  return promise.finally(() => {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
-  });
 }

@@ -1,4 +1,6 @@
 /** What works a queue off: one loop for a kind in each process; processes share the work. */
+
+import { createPause, endsWithin } from '../../core/wait.ts';
 import { type LeasedJob, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
 import type { Transaction } from './supervised-sql.ts';
 import { withDeadline } from './unavailable.ts';
@@ -54,32 +56,22 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   const workBatch = createBatch(options);
   let stopping = false;
   let running: Promise<void> | undefined;
-  let woken = false;
-  let interrupt = () => {};
 
-  const pause = async (delayMs: number) => {
-    if (woken || stopping) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, delayMs);
-    interrupt = resolve;
-    await promise;
-    clearTimeout(timer);
-  };
+  const pause = createPause();
 
   const run = async () => {
     let outageDelayMs = OUTAGE_DELAY_MS_MIN;
     while (!stopping) {
-      woken = false;
       try {
         const count = await workBatch();
         outageDelayMs = OUTAGE_DELAY_MS_MIN;
-        if (count < options.batchMax) await pause(options.pollMs);
+        if (count < options.batchMax) await pause.take(options.pollMs);
       } catch (error) {
         // Once an outage.
         if (outageDelayMs === OUTAGE_DELAY_MS_MIN) {
           options.log.warn({ err: error, kind: options.kind }, 'the job queue is out of reach');
         }
-        await pause(outageDelayMs);
+        await pause.take(outageDelayMs);
         outageDelayMs = Math.min(OUTAGE_DELAY_MS_MAX, outageDelayMs * 2);
       }
     }
@@ -92,14 +84,11 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
     },
     async stop() {
       stopping = true;
-      interrupt();
-      await withDeadline(running ?? Promise.resolve(), STOP_TIMEOUT_MS).catch(() => {});
+      pause.wake();
+      await endsWithin(running ?? Promise.resolve(), STOP_TIMEOUT_MS);
       running = undefined;
     },
-    wake() {
-      woken = true;
-      interrupt();
-    },
+    wake: pause.wake,
     async drain() {
       while ((await workBatch()) > 0);
     },

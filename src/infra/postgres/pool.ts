@@ -5,7 +5,9 @@
  * with the old error, or never be sent. And while the server is away, waiting statements fail one by one, each after
  * an attempt of its own. A fresh pool has neither trouble and costs some microseconds.
  */
+
 import type postgres from 'postgres';
+import { endsWithin } from '../../core/wait.ts';
 import type { PendingQuery, Supervision } from './supervised-query.ts';
 import type { TransactionOptions } from './transaction.ts';
 import { isConnectionLost } from './unavailable.ts';
@@ -112,7 +114,7 @@ export function createPool(options: Options) {
       const ended = current.end(timeoutSeconds);
       // An idle pool that lost a connection would wait for its time-out.
       const busy = [...retired].filter(([pending]) => pending.size > 0).map(([, end]) => end);
-      await Promise.race([Promise.all([ended, ...busy]), Bun.sleep(timeoutSeconds * 1000)]);
+      await endsWithin(Promise.all([ended, ...busy]), timeoutSeconds * 1000);
     },
   };
 }

@@ -1,4 +1,6 @@
-/** Telling "the database is down, slow or going away" from a mistake of ours. */
+// Tells "the database is down, slow or going away" from a mistake of ours.
+
+import { within } from '../../core/wait.ts';
 
 /** What postgres.js calls it, and the server's farewell at a shutdown or after a crash. */
 const CONNECTION_CODES = new Set([
@@ -91,9 +93,8 @@ export function withDeadline<T>(
   timeoutMs: number,
   timeoutError = () => new DatabaseTimeout(timeoutMs) as Error,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(timeoutError()), timeoutMs);
-    work.then(resolve, reject).then(() => clearTimeout(timer));
+  return within<T, never>(work, timeoutMs, () => {
+    throw timeoutError();
   });
 }
 

@@ -1,5 +1,6 @@
-import { endsWithin, type Job } from '../../core/lifecycle.ts';
+import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
+import { endsWithin } from '../../core/wait.ts';
 import type { ObjectStore } from './client.ts';
 
 const RETRY_MS = 1000;

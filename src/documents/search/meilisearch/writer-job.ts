@@ -1,6 +1,7 @@
 // Who of all processes writes: the one that holds the lock, for as long as its connection lives.
 
 import type { Job } from '../../../core/lifecycle.ts';
+import { createPause, sleep } from '../../../core/wait.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import { openLease } from '../../../infra/postgres/exclusive.ts';
 import type { Sendable } from './delivery.ts';
@@ -22,22 +23,9 @@ export function createWriterJob(
   const { sql, indexes, indexPrefix, log } = deps;
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
-  let wake = () => {};
+  const pause = createPause();
   /** May be on its way to the server while another process writes already: to be sent again after it. */
   let adrift: readonly Sendable[] = [];
-
-  const pause = (timeoutMs: number, wakeable: boolean, signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, timeoutMs);
-      signal.addEventListener('abort', end);
-      if (signal.aborted) end();
-      if (wakeable) wake = end;
-    });
 
   /** Once: connects, waits for the lock, writes for as long as it is held. */
   const serve = async (): Promise<void> => {
@@ -51,7 +39,7 @@ export function createWriterJob(
         if (adrift.length > 0) await createOutbox(connection).add(adrift);
         adrift = [];
         if (row?.held === true) break;
-        await pause(LOCK_RETRY_MS, false, signal);
+        await sleep(LOCK_RETRY_MS, signal);
         if (signal.aborted) return;
       }
       const writer = createWriter({
@@ -59,7 +47,7 @@ export function createWriterJob(
         onFlight: (documents) => {
           adrift = documents;
         },
-        pause: (timeoutMs, wakeable) => pause(timeoutMs, wakeable, signal),
+        pause: (timeoutMs, wakeable) => (wakeable ? pause.take(timeoutMs, signal) : sleep(timeoutMs, signal)),
       });
       await writer.run(signal);
     } finally {
@@ -73,7 +61,7 @@ export function createWriterJob(
         if (!stopping.signal.aborted)
           log.warn({ err: error }, 'the mirror stopped; it will be taken up again');
       });
-      await pause(LOCK_RETRY_MS, false, stopping.signal);
+      await sleep(LOCK_RETRY_MS, stopping.signal);
     }
   };
 
@@ -94,7 +82,7 @@ export function createWriterJob(
     },
     async settle() {
       while (!stopping.signal.aborted && !(await isSettled())) {
-        wake();
+        pause.wake();
         await Bun.sleep(POLL_MS);
       }
     },

@@ -2,8 +2,9 @@
 // whenever their form changes. Until that is done a search could miss documents, so none is answered.
 
 import { unavailable } from '../../../core/errors.ts';
-import { endsWithin, type Job } from '../../../core/lifecycle.ts';
+import type { Job } from '../../../core/lifecycle.ts';
 import type { Logger } from '../../../core/logger.ts';
+import { endsWithin } from '../../../core/wait.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import { exclusively, type Lease } from '../../../infra/postgres/exclusive.ts';
 import type { SearchEntries } from './entries.ts';

@@ -2,7 +2,7 @@
 
 import { ErrorCode, type Msg, type NatsConnection, NatsError } from 'nats';
 import { tooLarge, unavailable } from '../../../core/errors.ts';
-import { endsWithin } from '../../../core/lifecycle.ts';
+import { endsWithin } from '../../../core/wait.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../event-buffer.ts';
 import { type Pull, pull } from './pull.ts';
 import { createSession, type JetStreamSettings, type Prepared, type SessionDeps } from './session.ts';

@@ -1,0 +1,102 @@
+// Waiting: for a time, for a condition, for a promise no longer than a time, or until woken.
+
+/** Resolves after the time, or as soon as the signal aborts; the caller looks at the signal. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal === undefined) return Bun.sleep(ms);
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/**
+ * The outcome of the promise, or of `late` when the time has passed (it may throw). The work behind the promise is not
+ * cancelled.
+ */
+export function within<Value, Late>(
+  promise: PromiseLike<Value>,
+  timeoutMs: number,
+  late: () => Late,
+): Promise<Value | Late> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      try {
+        resolve(late());
+      } catch (error) {
+        reject(error);
+      }
+    }, timeoutMs);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Whether the promise settles within the time. Rejects when the promise does. */
+export const endsWithin = (promise: Promise<unknown>, timeoutMs: number): Promise<boolean> =>
+  within(
+    promise.then(() => true),
+    timeoutMs,
+    () => false,
+  );
+
+/** Whether the condition came to hold: it is looked at again and again until the time has passed. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  { everyMs, timeoutMs = Number.POSITIVE_INFINITY }: { everyMs: number; timeoutMs?: number },
+): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() >= deadline) return false;
+    await Bun.sleep(everyMs);
+  }
+  return true;
+}
+
+export type Pause = {
+  /** Resolves after the time, when woken, or when the signal aborts. A wake before the pause ends it at once. */
+  take(ms: number, signal?: AbortSignal): Promise<void>;
+  wake(): void;
+};
+
+/** A pause that new work ends early. One caller pauses at a time. */
+export function createPause(): Pause {
+  let woken = false;
+  let end = (): void => undefined;
+  return {
+    take(ms, signal) {
+      if (woken || signal?.aborted === true) {
+        woken = false;
+        return Promise.resolve();
+      }
+      return new Promise((resolve) => {
+        end = (): void => {
+          clearTimeout(timer);
+          signal?.removeEventListener('abort', end);
+          woken = false;
+          end = () => undefined;
+          resolve();
+        };
+        const timer = setTimeout(end, ms);
+        signal?.addEventListener('abort', end, { once: true });
+      });
+    },
+    wake() {
+      woken = true;
+      end();
+    },
+  };
+}
