@@ -7,7 +7,7 @@ type Address = { url: string; headers: Record<string, string> };
 /** By the specification, so that a reload begins anew. */
 const addresses = new WeakMap<UpstreamSpec, Map<string, Address>>();
 
-/** Where a model is asked for, and with which headers: made once, since neither changes. */
+/** The URL and headers of a model, made once, since neither changes. */
 export function addressOf({ spec, adapter }: Upstream, endpoint: Endpoint, model: string): Address {
   const known = addresses.get(spec) ?? new Map<string, Address>();
   addresses.set(spec, known);

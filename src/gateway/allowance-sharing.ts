@@ -19,9 +19,9 @@ import {
 import type { AllowanceStore, Shared, Told } from './store/allowances.ts';
 
 export type Sharing = {
-  /** Sends what is to be told, and learns what all have used. Joins one that is under way. False: it failed. */
+  /** Sends the pending use, and receives the totals of all processes. Joins a call in progress. False: it failed. */
   share(): Promise<boolean>;
-  /** Until nothing is left to be told, or it fails. */
+  /** Repeats until nothing is pending, or a call fails. */
   shareAll(): Promise<void>;
   /** Resolves when what is known is fresh, or was asked for at `sinceMs` or later. Rejects with 503 where it cannot be had in time. */
   refresh(allowance: Allowance, sinceMs: number): Promise<void>;
@@ -45,7 +45,7 @@ export function createSharing(deps: {
   let running: Promise<boolean> | undefined;
   let away = false;
 
-  /** Of keys that were asked for of late, or have news; undefined where there are none. */
+  /** Keys that were used recently or have pending changes; undefined if there are none. */
   const nextBatch = (atMs: number): Pending | undefined => {
     const entries: Entry[] = [];
     let sinceMs = atMs;
@@ -63,7 +63,7 @@ export function createSharing(deps: {
     batches += 1;
     return { number: batches, atMs, sinceMs, entries };
   };
-  /** What a process that died had not told stands in the accounts alone. */
+  /** The unreported use of a process that died is only in the accounts. */
   const recover = async (entries: readonly Entry[]): Promise<void> => {
     const nowMs = now();
     const due = entries.filter(
@@ -139,7 +139,7 @@ export function createSharing(deps: {
   };
 }
 
-/** Others need to know something. Reservations are told again in time, so that they stay valid. */
+/** There are changes to report. Reservations are renewed in time, so that they stay valid. */
 export function hasNews({ untold, reserved, told }: Allowance, nowMs: number): boolean {
   if (isUsed(untold)) return true;
   if (reserved.tokensMs !== told.tokensMs || reserved.cost !== told.cost) return true;
@@ -147,7 +147,7 @@ export function hasNews({ untold, reserved, told }: Allowance, nowMs: number): b
   return isReserved && nowMs - told.atMs > ALLOWANCE_LEASE_MS / 2;
 }
 
-/** What was written down to be sent at `atMs` has been counted, now or by an answer that was lost. */
+/** The batch that was prepared at `atMs` has been counted, now or by an earlier call whose answer was lost. */
 function acknowledge(allowance: Allowance, sent: Told, atMs: number): void {
   const { untold } = allowance;
   untold.requestsMs -= sent.requestsMs;
@@ -157,7 +157,7 @@ function acknowledge(allowance: Allowance, sent: Told, atMs: number): void {
   if (sent.hasNews) allowance.told = { ...sent.reserved, atMs };
 }
 
-/** What all have used, asked for at `sentAtMs`, and on top of it what was used here since. */
+/** The totals of all processes, requested at `sentAtMs`, plus the use in this process since then. */
 function merge(allowance: Allowance, shared: Shared, sentAtMs: number): void {
   const { untold } = allowance;
   allowance.requestsAt = sentAtMs + shared.requestsMs + untold.requestsMs;

@@ -6,15 +6,15 @@ import { OpenAiRefusal } from '../http/openai-error.ts';
 
 export const MINUTE_MS = 60_000;
 
-/** What requests that run may use: allowance as milliseconds of its minute, and money. */
+/** The reservation of running requests: allowance as milliseconds of its minute, and money. */
 export type Reserved = { tokensMs: number; cost: number };
 
-/** What a request uses: tokens of prompt and completion together, and money in the units of the price table. */
+/** The use of a request: tokens of prompt and completion together, and money in the units of the price table. */
 export type Amount = { tokens: number; cost: number };
 
 export type Settled = Amount & { completionTokens: number };
 
-/** What a request may use; it is told how many tokens the recent completions of the key had at most. */
+/** The most that a request may use, given the most tokens that recent completions of the key had. */
 export type Estimate = (recentCompletionTokens: number) => Amount;
 
 export type Allowance = {
@@ -24,18 +24,18 @@ export type Allowance = {
   /** Year and month, UTC, as the database says; 0: nothing is known yet. */
   month: number;
   spent: number;
-  /** What of the use no other process knows yet. */
+  /** The part of the use that has not been reported to the other processes yet. */
   untold: { requestsMs: number; tokensMs: number; spent: number };
   /** All of `untold` was used at this time or later. */
   untoldSinceMs: number;
   /** Of the requests that run in this process. */
   reserved: Reserved;
   running: number;
-  /** What the other processes know of `reserved`, and when they were told. */
+  /** The part of `reserved` that the other processes have received, and when they received it. */
   told: Reserved & { atMs: number };
-  /** What the other processes have reserved, as they said. */
+  /** The reservations that the other processes have reported. */
   elsewhere: Reserved;
-  /** When what all processes had used was asked for last. */
+  /** When the total use of all processes was last requested. */
   knownAtMs: number;
   /** How long that admits. */
   freshUntilMs: number;
@@ -152,7 +152,7 @@ function addUntold(
 export const isUsed = ({ requestsMs, tokensMs, spent }: Allowance['untold']): boolean =>
   requestsMs > 0 || tokensMs > 0 || spent > 0;
 
-/** Gives back what a request has reserved, and counts what it has used. */
+/** Releases the reservation of a request, and counts its actual use. */
 export function settle(
   allowance: Allowance,
   limits: KeyLimits,
@@ -178,7 +178,7 @@ export function settle(
   }
 }
 
-/** The `x-ratelimit-*` headers: what is reserved is not left. */
+/** The `x-ratelimit-*` headers: a reservation reduces the remaining amount. */
 export function describe(allowance: Allowance, limits: KeyLimits, nowMs: number): Record<string, string> {
   const { requests_per_minute: requests, tokens_per_minute: tokens } = limits;
   const headers: Record<string, string> = {};

@@ -22,11 +22,11 @@ import type { AllowanceStore } from './store/allowances.ts';
 
 export type Limited = { keyId: string; limits: KeyLimits };
 
-/** What a request that runs may use. It must be settled once, however the request ends; later calls do nothing. */
+/** The reservation of a running request. It must be settled once, however the request ends; later calls do nothing. */
 export type Reservation = {
   /** The `x-ratelimit-*` headers as they are now. */
   headers(): Record<string, string>;
-  /** Gives it back and counts what was used instead. */
+  /** Releases it and counts the actual use instead. */
   settle(used: Settled): void;
 };
 
@@ -48,9 +48,9 @@ const UNLIMITED: Reservation = { headers: () => NO_HEADERS, settle: () => undefi
 export function createAllowances(deps: {
   store: AllowanceStore;
   log: Logger;
-  /** Milliseconds that never go back, whatever becomes of the wall clock. */
+  /** Milliseconds of a monotonic clock, independent of adjustments of the wall clock. */
   now?: () => number;
-  /** Keys whose allowances are remembered; of more, the idle ones are read again when they are asked for. */
+  /** The number of keys in memory; beyond it, idle ones are read again at their next request. */
   allowancesMax?: number;
 }): Allowances {
   const { store, log, now = () => performance.now(), allowancesMax = ALLOWANCES_MAX } = deps;

@@ -1,4 +1,4 @@
-// What models answer, as far as it is OpenAI's and every upstream's: other members pass through, and may be absent here.
+// The shapes of models' answers, as far as all upstreams share them: other members pass, and these may be absent.
 
 import { type TSchema, Type } from '@sinclair/typebox';
 
@@ -117,7 +117,7 @@ const embeddingsOf = (model: TSchema, $id: string) =>
 /** Of the workspace's route, which names a model of the catalogue. */
 export const embeddingOut = (modelEnum: TSchema) => embeddingsOf(modelEnum, 'EmbeddingOutSchema');
 
-/** Of OpenAI's route, which names what the upstream names. */
+/** The shape of OpenAI's route, which returns the upstream's name of the model. */
 export const EmbeddingList = embeddingsOf(
   Type.String({ description: 'The model that has answered, as the upstream calls it.' }),
   'EmbeddingList',

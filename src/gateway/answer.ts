@@ -1,4 +1,4 @@
-// What an attempt gives: an answer to hand on, or a failure that says what may be tried next.
+// The result of an attempt: an answer to forward, or a failure that says which attempts may follow.
 
 import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
@@ -20,23 +20,23 @@ export type WholeAnswer = {
 export type StreamAnswer = {
   kind: 'stream';
   headers: Record<string, string>;
-  /** What came first, so that an upstream that dies before it says anything can be replaced; absent: still silent. */
+  /** The first events, so that an upstream that fails before them can be replaced; absent: still silent. */
   first: Uint8Array | undefined;
   blocks: EventBlocks;
-  /** Ends the attempt: gives back its place and tells how it went, and in our own words why it failed. Once. */
+  /** Ends the attempt once: releases its place and reports its outcome, with the reason of a failure in our words. */
   settle(outcome: 'ok' | 'failed' | 'left', failure?: OpenAiRefusal): void;
   /** The time-out between two events, and of the whole: `expired` says which one it was that cancelled. */
   touch(): void;
   /** An event has come: until the client has taken it, the upstream is not the one who is silent. */
   rest(): void;
   expired(): OpenAiRefusal | undefined;
-  /** Calls it when a time-out has cancelled the stream, also while nobody reads it. Absent: none can. */
+  /** Calls it when a time-out has cancelled the stream, also while it is not read. Absent: no time-out can. */
   onExpired?(listener: () => void): void;
 };
 
 export type Answer = WholeAnswer | StreamAnswer;
 
-/** What may be tried after a failure: the same target again, only others, or nothing at all. */
+/** The attempts that may follow a failure: the same target again, only others, or none. */
 export type NextTry = 'same' | 'others' | 'none';
 
 export class AttemptFailure extends Error {
@@ -49,7 +49,7 @@ export class AttemptFailure extends Error {
   readonly sent: boolean;
   /** Whether the target is less well for it. */
   readonly unwell: boolean;
-  /** The upstream's, where that is what failed. */
+  /** The upstream's status, if the upstream caused the failure. */
   readonly status: number | undefined;
 
   constructor(
@@ -79,7 +79,7 @@ const failed = (sentence: string, options: { cause?: unknown; code?: string } = 
 
 /** An answer that makes no sense: nothing of it goes on to the caller, or into the log. */
 export function nonsense(error?: unknown): AttemptFailure {
-  // A SyntaxError quotes what it could not read.
+  // The message of a SyntaxError quotes the text that could not be parsed.
   const cause = error instanceof SyntaxError ? new Error('the answer is not JSON') : error;
   const refusal = failed('The upstream answered with something that is no answer', { cause });
   return new AttemptFailure(refusal, { next: 'same' });
@@ -98,7 +98,7 @@ export function refuseError(block: Uint8Array, spec: UpstreamSpec): void {
 
 const ERROR_NAME = Buffer.from('"error"');
 
-/** The error that a block tells of, without what callers may not see, and the events that stand before it. */
+/** The error in a block, without secrets and hosts, and the events before it. */
 export function findError(
   block: Uint8Array,
   spec: UpstreamSpec | undefined,
@@ -122,7 +122,7 @@ function readErrorEvent(raw: string, spec: UpstreamSpec | undefined): object | u
     const shown = spec === undefined ? error : redactValue(error, spec);
     return { ...EMPTY_ERROR, ...(typeof shown === 'string' ? { message: shown } : (shown as object)) };
   } catch {
-    // What is no JSON is no error either.
+    // Data that is not JSON cannot be an error.
     return undefined;
   }
 }
@@ -142,7 +142,7 @@ export function toWholeAnswer(
   return { kind: 'whole', status, headers: passedHeaders(headers, spec), bytes, usage };
 }
 
-/** What a status other than 2xx means to the caller. `explain`: for protocols other than OpenAI's. */
+/** The caller's error for a status other than 2xx. `explain`: for protocols other than OpenAI's. */
 export function toRefusal(
   response: Response,
   bytes: Uint8Array,

@@ -12,7 +12,7 @@ export type FailedAttempt = {
   call: Pick<Call, 'modelId' | 'requestId'>;
   /** Which attempt of its request it was, from 1. */
   number: number;
-  /** In our own words: nothing of what an upstream has said is logged. */
+  /** Our own text: no text of an upstream is logged. */
   failure: AttemptFailure | OpenAiRefusal;
   startedAtMs: number;
 };

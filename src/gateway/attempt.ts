@@ -24,7 +24,7 @@ import { readWhole } from './whole-body.ts';
 
 export type Call = {
   endpoint: Endpoint;
-  /** The name that the caller asked for. */
+  /** The model name in the caller's request. */
   modelId: string;
   stream: boolean;
   includeUsage: boolean;
@@ -67,7 +67,7 @@ export async function attempt(
   }
 }
 
-/** The state of one attempt: which time-out runs, what cancelled it, and what it holds. */
+/** The state of one attempt: its running time-out, the cause of its cancellation, and the resources that it holds. */
 class Run {
   private readonly target: Target;
   private readonly upstream: Upstream;
@@ -98,7 +98,7 @@ class Run {
   private expire(phase: Phase): void {
     this.expired = phase;
     this.controller.abort(new Error(TIMED_OUT[phase]));
-    // A client that reads nothing more would give back neither the place nor what is reserved.
+    // A client that stops reading would release neither the place nor the reservation.
     if (!this.streams) return;
     this.end(phase === 'total' ? 'left' : 'failed');
     this.tellExpired?.();
@@ -158,7 +158,7 @@ class Run {
     return toWholeAnswer(response, translated, spec);
   }
 
-  /** Waits for the first event, so that an upstream that dies before it can be replaced; but no longer than may be. */
+  /** Waits for the first event, so that an upstream that fails before it can be replaced; bounded by the time-out. */
   private async beginStream(response: Response): Promise<StreamAnswer> {
     const blocks = this.blocks(response);
     // Comments are no first byte; once the client hears of the wait, they are signs of life.
@@ -210,7 +210,7 @@ class Run {
     });
   }
 
-  /** What went wrong, in our words. The caller's own leaving is nobody's failure. */
+  /** The failure in our own words. A disconnect of the caller is not a failure of the upstream. */
   explain(error: unknown): unknown {
     const late = this.timedOut();
     // Another connection, one that was kept, may have taken the request all the same.
@@ -223,7 +223,7 @@ class Run {
     return new AttemptFailure(refusal, { next: 'same', sent });
   }
 
-  /** Whoever fails at once is not quick. */
+  /** Fast failures must not look like low latency. */
   noteFailure(): void {
     const nowMs = performance.now();
     noteLatency(this.target, Math.max(FAILED_LATENCY_MS, nowMs - this.startedAtMs), nowMs);
@@ -240,7 +240,7 @@ class Run {
     if (outcome === 'ok') circuit.succeed();
     else if (outcome === 'failed') circuit.fail();
     else circuit.forget();
-    // What is not read to its end is not to be sent to its end either.
+    // If the answer is not read to its end, the upstream should stop sending it.
     if (outcome !== 'ok') this.controller.abort();
     this.upstream.permits.release();
   }

@@ -1,4 +1,4 @@
-// What is to be seen in a block of a stream without parsing it.
+// Properties of a block of a stream that can be found without parsing it.
 
 const EVENT_END = Buffer.from('\n\n');
 

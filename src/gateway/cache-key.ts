@@ -1,4 +1,4 @@
-// What makes two requests the same one.
+// The cache key: equal for requests that must have the same answer.
 
 import { isRawNumber, parseJsonAsWritten } from '../core/json.ts';
 import type { ModelCall } from './model-call.ts';
@@ -27,7 +27,7 @@ export function toCacheKey({ endpoint, request, caller }: ModelCall, model: Mode
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Undefined for what is no JSON or UTF-8 throughout: whoever is asked may read it in ways of its own. */
+/** Undefined if the body is not valid JSON and UTF-8 throughout: upstreams may parse such a body differently. */
 function parseAsWritten(bytes: Uint8Array): JsonObject | undefined {
   try {
     return parseJsonAsWritten(utf8.decode(bytes)) as JsonObject;

@@ -12,7 +12,7 @@ import { checkAnswer, type Usage } from './usage.ts';
 import type { JsonObject } from './wire.ts';
 
 export type AnswerCache = {
-  /** From memory where the same was answered before; else fresh, asked once however many ask at the same time. */
+  /** From memory if the same request was answered before; else fresh, with one call for all concurrent requests. */
   serve(request: {
     call: ModelCall;
     model: Model;
@@ -90,7 +90,7 @@ async function serveAndKeep(options: {
   call: ModelCall;
   serveFresh(onBlock?: (block: Uint8Array) => void): Promise<Served>;
   keep: (bytes: Uint8Array) => void;
-  /** Whoever waits for the same may go on. */
+  /** Requests that wait for the same answer may continue. */
   done: () => void;
 }): Promise<Served> {
   const { call, serveFresh, keep, done } = options;
@@ -112,7 +112,7 @@ async function serveAndKeep(options: {
   return { ...served, headers: { ...served.headers, ...MISS }, body: whenOver(served.body, done) };
 }
 
-/** The same stream; `done` is called when it has ended, in whatever way. */
+/** The same stream; `done` is called when it has ended, however it ended. */
 function whenOver(body: ReadableStream<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({

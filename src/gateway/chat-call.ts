@@ -1,4 +1,4 @@
-// What another area asks of a model: under the limits, fallbacks and accounting of a request over HTTP, without one.
+// A model call for another area: with the limits, fallbacks and accounting of a request over HTTP, without a request.
 
 import type { Principal } from '../core/principal.ts';
 

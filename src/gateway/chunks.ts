@@ -4,7 +4,7 @@ import { parseJson } from '../core/json.ts';
 import { parseEvents } from './events.ts';
 import type { Json, JsonObject } from './wire.ts';
 
-/** The events of a completion as if it came now, `[DONE]` included. What is no choice is left out. */
+/** The events of a completion as if it was streamed, including `[DONE]`. Invalid choices are omitted. */
 export function toChunks(answer: JsonObject, includeUsage: boolean): string[] {
   const { choices, usage, ...base } = answer;
   const isChat = base['object'] === 'chat.completion';
@@ -121,7 +121,7 @@ function merge(known: JsonObject = {}, next: Choice): JsonObject {
   return merged;
 }
 
-/** What is told of each token is told of those of its chunk alone. */
+/** Log probabilities of a chunk are those of the tokens of this chunk only. */
 function mergeLists(known: Json | undefined, next: Json | undefined): Json {
   if (!isObject(next)) return known ?? null;
   const merged: JsonObject = isObject(known) ? { ...known } : {};

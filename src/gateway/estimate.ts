@@ -1,4 +1,4 @@
-// What a request may use, before it is asked: from its bytes and a few of its members, without parsing the whole.
+// The most that a request may use, estimated from its bytes and a few of its members, without parsing the whole.
 
 import { toCost } from './accounting/account.ts';
 import type { Endpoint } from './adapters/adapter.ts';
@@ -46,7 +46,7 @@ export function estimateUse(
   };
 }
 
-/** The bound that the request states, else what the key's completions had of late, for each answer that is asked for. */
+/** The bound that the request states, else that of the key's recent completions, for each requested answer. */
 function estimateCompletion(
   endpoint: Endpoint,
   { request, recentCompletionTokens }: { request: GatewayRequest; recentCompletionTokens: number },
@@ -73,7 +73,7 @@ function countPrompts({ bytes, members }: GatewayRequest): number {
 const toCount = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : undefined;
 
-/** What is no JSON is for the model to refuse. */
+/** A body that is not JSON is for the model to refuse. */
 function tryMember(request: GatewayRequest, name: string): Json | undefined {
   try {
     return readMember(request, name);

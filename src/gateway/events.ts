@@ -1,11 +1,11 @@
-// Server-sent events as blocks of whole events: what comes in between is never seen half.
+// Server-sent events as blocks of whole events: no block ends inside an event.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 import { nextTimeSlice } from '../core/time-slices.ts';
 import { EVENT_BYTES_MAX, STREAM_BLOCK_UNITS } from './limits.ts';
 
 export type EventBlocks = {
-  /** One or more whole events; undefined at the end. Rejects when the upstream dies, also within an event. */
+  /** One or more whole events; undefined at the end. Rejects when the upstream fails, also within an event. */
   next(): Promise<Uint8Array | undefined>;
   cancel(reason?: unknown): void;
 };
@@ -72,7 +72,7 @@ export async function nextSaying(
   }
 }
 
-/** As `blocks`, where the first one has been asked for already. */
+/** As `blocks`, if the first one has been requested already. */
 export function startingWith(coming: Promise<Uint8Array | undefined>, blocks: EventBlocks): EventBlocks {
   let first: Promise<Uint8Array | undefined> | undefined = coming;
   return {

@@ -1,4 +1,4 @@
-// What the documentation shows of the gateway.
+// The examples of the gateway in the documentation.
 
 const created = 1_763_683_200;
 

@@ -16,7 +16,7 @@ export type Execute = (request: {
   catalogue: Catalogue;
   model: Model;
   call: Call;
-  /** The request may reach an upstream once, whatever comes of it. */
+  /** The request may reach an upstream at most once, whatever the outcome. */
   atMostOnce: boolean;
   /** Told of each attempt before it is made. */
   onAttempt(attempt: Attempt): void;
@@ -76,7 +76,7 @@ export function createExecute({
         observe(next.target, outcomeOf(error));
         failure = toFailure(error);
         logFailedAttempt({ target: next.target, call, number, failure, startedAtMs });
-        // A full queue is no shorter for whoever comes again at once.
+        // A full queue would still be full for an immediate retry.
         if (!(failure instanceof AttemptFailure) || failure.next === 'others') spent.add(next.target);
         if (!(failure instanceof AttemptFailure)) continue;
         const nowMs = performance.now();
@@ -94,7 +94,7 @@ export function createExecute({
   };
 }
 
-/** The same stream; `fail` is told why it has failed in the middle. */
+/** The same stream; `fail` is called with the reason when it fails in the middle. */
 const reporting = (answer: StreamAnswer, fail: (failure: OpenAiRefusal) => void): StreamAnswer => ({
   ...answer,
   settle(outcome, failure) {

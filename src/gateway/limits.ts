@@ -3,7 +3,7 @@
 /** Largest request: texts, and pictures within messages. */
 export const REQUEST_BYTES_MAX = 16_777_216;
 
-/** What its JSON may hold: a list of tokens is the longest that models take; each value may cost a hundred bytes. */
+/** Limits of the JSON of a body: a list of tokens is the longest input, and each value may cost a hundred bytes. */
 export const REQUEST_LIMITS = { nestingMax: 512, valuesMax: 524_288, membersMax: 1000, nameBytesMax: 65_536 };
 
 /** Largest member that the gateway goes by (`stream_options`, `n` and such). */
@@ -15,7 +15,7 @@ export const MODEL_BYTES_MAX = 1_048_576;
 export const ANSWER_BYTES_MAX = 67_108_864;
 export const EVENT_BYTES_MAX = 16_777_216;
 
-/** An error of an upstream that is larger is told without its reason; values nested more deeply are left out. */
+/** A larger error of an upstream is forwarded without its reason; values nested more deeply are omitted. */
 export const ERROR_BYTES_MAX = 65_536;
 export const ERROR_NESTING_MAX = 16;
 
@@ -38,7 +38,7 @@ export const BACKOFF_BASE_MS = 250;
 export const BACKOFF_MS_MAX = 4000;
 /** A longer `retry-after` is the caller's to wait for. */
 export const RETRY_AFTER_MS_MAX = 10_000;
-/** A target that asks to be left alone for longer is asked again after. */
+/** A target that requests a longer pause is called again after this one. */
 export const REST_MS_MAX = 60_000;
 
 /** Failures in a row that open a target's circuit, and for how long (doubled with each failed probe). */
@@ -50,7 +50,7 @@ export const ATTEMPT_LOG_INTERVAL_MS = 2000;
 
 /** How quickly a target's latency is forgotten (peak EWMA). */
 export const LATENCY_DECAY_MS = 10_000;
-/** What a failure counts as, where it came sooner. */
+/** The latency that a failure counts as if it was faster. */
 export const FAILED_LATENCY_MS = 1000;
 
 /** Silence of an upstream after which the client hears a comment. */
@@ -63,7 +63,7 @@ export const EMBEDDING_INPUTS_MAX = 2048;
 /** For the built-in model, in UTF-16 code units: one text (about 8,192 tokens), and all texts of a request. */
 export const EMBEDDING_TEXT_LENGTH_MAX = 32_768;
 export const EMBEDDING_TEXTS_LENGTH_MAX = 4_194_304;
-/** Parts of one large batch that an upstream is asked for side by side. */
+/** Concurrent requests to an upstream for the parts of one large batch. */
 export const EMBEDDING_PARTS_AT_ONCE = 4;
 
 /** How long the list of an upstream's models is good for, and how soon a missing model may ask again. */
@@ -78,21 +78,21 @@ export const CACHED_ANSWER_BYTES_MAX = 1_048_576;
 /** How long a request waits for another one that asks the same. */
 export const SHARED_WAIT_MS_MAX = 60_000;
 
-/** Limits of keys are counted here and told to the other processes this often. */
+/** The counts of limits in this process are shared with the other processes at this interval. */
 export const ALLOWANCE_SYNC_MS = 125;
-/** What others were known to have used admits for so long; then it is asked for before a request is admitted. */
+/** The totals of all processes are valid for this long; then they are read again before a request is admitted. */
 export const ALLOWANCE_FRESH_MS = 250;
 /** How long a request waits for that. */
 export const ALLOWANCE_LOAD_MS = 3000;
-/** A database that has not answered by then is asked again. */
+/** A database that has not answered by then is queried again. */
 export const ALLOWANCE_ANSWER_MS = 1000;
-/** How long nobody asks again after a failure. */
+/** The pause before the next query after a failure. */
 export const ALLOWANCE_RETRY_MS = 50;
-/** What a process has reserved is void for the others when they have not heard of it for so long. */
+/** The reservations of a process expire for the others after this long without an update. */
 export const ALLOWANCE_LEASE_MS = 10_000;
-/** Keys that were asked for so lately are kept up to date, so that their next request need not wait. */
+/** Keys that were used this recently are kept up to date, so that their next request need not wait. */
 export const ALLOWANCE_IDLE_MS = 10_000;
-/** What keys that are asked for have spent is compared with their accounts this often. */
+/** The spending of the keys in use is compared with their accounts at this interval. */
 export const ALLOWANCE_RECOVER_MS = 10_000;
 export const ALLOWANCES_MAX = 50_000;
 
@@ -102,7 +102,7 @@ export const COMPLETION_TOKENS_DEFAULT = 1024;
 /** How often accounts are handed on to the usage events, and files of processes that have died are looked for. */
 export const LEDGER_ROTATE_MS = 1000;
 export const LEDGER_ADOPT_MS = 5000;
-/** A disk that had no room for a file is asked again this long after. */
+/** After a full disk refused a file, the next attempt is made after this pause. */
 export const LEDGER_RETRY_MS = 1000;
 /** Accounts of one file: keys × models × outcomes of a second. */
 export const LEDGER_SLOTS = 2048;
@@ -115,7 +115,7 @@ export const ECHO_TOKENS_MAX = 16_384;
 export const ECHO_CHOICES_MAX = 2048;
 /** Length of a stop sequence: each is looked for in the whole answer. */
 export const ECHO_STOP_LENGTH_MAX = 256;
-/** What the value that `local-echo` makes for a JSON Schema may take, in UTF-16 units and nodes. */
+/** Limits of the value that `local-echo` makes for a JSON Schema, in UTF-16 units and nodes. */
 export const ECHO_SAMPLE_UNITS_MAX = 65_536;
 
 /** Streams that are made here are made in blocks of about this many UTF-16 units, as they are read. */

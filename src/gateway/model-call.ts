@@ -14,7 +14,7 @@ export type ModelCall = {
   atMostOnce: boolean;
   /** A later part of a request that has been counted. */
   continues: boolean;
-  /** Of a part: what was reserved for the whole. Absent: the call reserves what it may use. */
+  /** For a part: the reservation of the whole. Absent: the call makes its own reservation. */
   reservation?: Reservation;
   /** As the access log has it; absent for requests of other areas. */
   requestId?: string;

@@ -1,4 +1,4 @@
-// Which targets are asked, in which order: a request and the catalogue → attempts. Pure but for the dice.
+// The order in which targets are tried: a request and the catalogue → attempts. Pure except for random numbers.
 
 import { type Catalogue, latencyOf, type Model, type Target, type WeightedTarget } from './targets.ts';
 
@@ -22,7 +22,7 @@ export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOp
     const targets = order(each, options);
     const fit = targets.filter((target) => isFit(target, options.nowMs));
     const tries = Math.max(0, ...fit.map(triesOf));
-    // Each is asked once before any is asked again, and none more often than it may be.
+    // Each target is tried once before any is retried, and none more often than its retries permit.
     let left = Math.max(tries, fit.length);
     for (let round = 0; round < tries; round++) {
       for (const target of fit) {

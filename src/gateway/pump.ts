@@ -1,4 +1,4 @@
-// One stream, from the upstream to the client: bytes pass as they come, and its end is told as it was.
+// Forwards one stream from the upstream to the client: bytes pass unchanged, and its end is reported truthfully.
 
 import type { Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
@@ -15,7 +15,7 @@ export type StreamOutcome = 'ok' | 'failed' | 'cancelled';
 
 export type StreamEnd = {
   outcome: StreamOutcome;
-  /** Told by the upstream, else estimated from what has passed. */
+  /** Reported by the upstream, else estimated from the forwarded events. */
   usage: Usage;
   /** Milliseconds from the request to the first event. */
   firstEventMs: number | undefined;
@@ -23,10 +23,10 @@ export type StreamEnd = {
 
 export type PumpOptions = {
   answer: StreamAnswer;
-  /** Of the upstream; undefined for what is built in. */
+  /** Of the upstream; undefined for a built-in model. */
   spec: UpstreamSpec | undefined;
   deadlines: Deadlines;
-  /** Usage was asked for by us, not by the client, who does not get to see it. */
+  /** The gateway requested the usage, not the client, which therefore does not receive it. */
   hidesUsage: boolean;
   /** Streams of this kind end without a mark. */
   endsPlainly: boolean;
@@ -37,7 +37,7 @@ export type PumpOptions = {
   onInterrupt: OnInterrupt;
   /** Called once, before the last byte is sent. */
   onEnd(end: StreamEnd): void;
-  /** Told of what has passed, the usage included. */
+  /** Called with the statistics of the forwarded events, including the usage. */
   onBlock?: ((block: Uint8Array) => void) | undefined;
 };
 
@@ -71,7 +71,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
     controller.enqueue(PING);
     silence.set(KEEP_ALIVE_MS);
   });
-  /** Whoever still reads is not kept waiting. */
+  /** A client that still reads is not kept waiting. */
   const onAbort = (): void => {
     leave();
     controller.close();
@@ -96,7 +96,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
     end('cancelled');
   };
 
-  /** Takes note of what passes; gives what the client is to see of it, and the outcome where it is the last. */
+  /** Records the forwarded events; returns the client's part of them, and the outcome if it is the last. */
   const inspect = (block: Uint8Array): { shown: Uint8Array; outcome: StreamOutcome | undefined } => {
     firstEventMs ??= performance.now() - options.startedAtMs;
     events += countEvents(block);
@@ -126,7 +126,7 @@ export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
     try {
       while ((await answer.blocks.next()) !== undefined);
     } catch {
-      // Nobody waits for it any more.
+      // No client waits for it any more.
     }
     closing.drop();
   };
@@ -204,7 +204,7 @@ const toldError = () => new OpenAiRefusal('upstream-failed', 'The upstream told 
 const toErrorEvent = (error: object, before = ''): Uint8Array =>
   Buffer.from(`${before}data: ${JSON.stringify({ error })}\n\n`);
 
-/** The usage that a block tells of, and the block without it where the client did not ask. */
+/** The usage in a block, and the block without it if the client did not request it. */
 function readUsageBlock(block: Uint8Array, hides: boolean): { usage: Usage | undefined; shown: Uint8Array } {
   let usage: Usage | undefined;
   let shown = '';

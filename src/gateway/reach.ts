@@ -5,17 +5,17 @@ import { REACHED_LATELY_MS } from './limits.ts';
 import type { Upstream } from './targets.ts';
 
 export type Reach = {
-  /** Calls `onUnreachable` when no connection comes about in time. Gives what ends the watch. */
+  /** Calls `onUnreachable` if no connection is made in time. Returns a function that ends the watch. */
   watch(upstream: Upstream, onUnreachable: () => void): () => void;
 };
 
 type Trial = { waiting: Set<() => void> };
 
-/** Whether it answered so lately that nobody need doubt it. */
+/** Whether it answered so recently that it can be assumed to be reachable. */
 export const isReached = ({ reachedAtMs }: Upstream): boolean =>
   performance.now() - reachedAtMs < REACHED_LATELY_MS;
 
-/** `direct`: false where a proxy stands between; then nothing is tried, and nobody is unreachable. */
+/** `direct`: false if a proxy is configured; then no connection is tried, and no target counts as unreachable. */
 export function createReach(direct = true): Reach {
   const trials = new Map<Upstream, Trial>();
 
@@ -31,7 +31,7 @@ export function createReach(direct = true): Reach {
       if (unreachable) for (const tell of trial.waiting) tell();
     };
     const timer = setTimeout(() => end(true), timeoutsMs.connect);
-    // Whatever else goes wrong with it, the request itself tells.
+    // The request itself reports every other error.
     Bun.connect({
       hostname: hostname.replace(/^\[|\]$/g, ''),
       port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),

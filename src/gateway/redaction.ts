@@ -17,7 +17,7 @@ const NEVER = /(?!)/g;
 /** By the specification, so that a reload begins anew. */
 const patterns = new WeakMap<Secrets, RegExp>();
 
-/** The same JSON value, its texts and names without secrets; what is nested more deeply than errors are is left out. */
+/** The same JSON value with texts and names without secrets; values nested more deeply than errors are omitted. */
 export function redactValue(value: unknown, secrets: Secrets): unknown {
   const known = patterns.get(secrets) ?? toPattern(secrets);
   patterns.set(secrets, known);

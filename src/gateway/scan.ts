@@ -10,7 +10,7 @@ export type Members = {
   ends: number[];
 };
 
-/** What an object may hold: values inside one another, values within its members, members, and bytes of a member's name. */
+/** Limits of an object: nesting, values within its members, members, and bytes of a member's name. */
 export type ScanLimits = { nestingMax: number; valuesMax: number; membersMax: number; nameBytesMax: number };
 
 /** Why bytes are no object, or none within the limits. */
@@ -59,7 +59,7 @@ export function scanObject(bytes: Uint8Array, limits: ScanLimits = NO_LIMITS): M
   return skipBlank(bytes, at + 1) === bytes.length ? members : 'malformed';
 }
 
-/** Instead of an offset, beside -1 for what is no JSON. */
+/** Returned instead of an offset, like -1 for invalid JSON. */
 const TOO_DEEP = -2;
 const TOO_MANY = -3;
 
@@ -103,7 +103,7 @@ function skipString(bytes: Uint8Array, from: number): number {
 
 const NEAR_BYTES = 64;
 
-/** The text of the string that opens at `start`; undefined for what is none. */
+/** The text of the string that opens at `start`; undefined for an invalid one. */
 export function decodeString(bytes: Uint8Array, start: number, end: number): string | undefined {
   for (let at = start + 1; at < end - 1; at++) {
     const byte = bytes[at] ?? 0;
@@ -126,10 +126,10 @@ function decodeOddString(bytes: Uint8Array, start: number, end: number): string 
   }
 }
 
-/** What remains of the limits. */
+/** The remaining limits. */
 type Budget = { readonly nestingMax: number; valuesMax: number };
 
-/** The offset behind the value at `from`; negative for what is none. */
+/** The offset behind the value at `from`; negative for an invalid one. */
 function skipValue(bytes: Uint8Array, from: number, budget: Budget): number {
   const byte = bytes[from];
   if (byte === QUOTE) return skipString(bytes, from);
@@ -199,7 +199,7 @@ function skipDigits(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Objects and arrays, without recursion; the stack holds what closes each. */
+/** Objects and arrays, without recursion; the stack contains the closing character of each. */
 function skipNested(bytes: Uint8Array, from: number, budget: Budget): number {
   const closers: number[] = [];
   let at = from;
@@ -222,7 +222,7 @@ function skipNested(bytes: Uint8Array, from: number, budget: Budget): number {
       at = byte === QUOTE ? skipString(bytes, at) : skipScalar(bytes, at);
       if (at === -1) return -1;
     }
-    // A value has ended: close what it ends, up to the next value.
+    // A value has ended: close the objects and arrays that end here, up to the next value.
     for (;;) {
       const closer = closers.at(-1);
       if (closer === undefined) return at;

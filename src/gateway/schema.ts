@@ -1,4 +1,4 @@
-// What the gateway's operations take and answer, as far as it is ours to say: the rest is OpenAI's.
+// The input and output of the gateway's operations, as far as the gateway defines them: the rest is OpenAI's.
 
 import { Kind, type Static, type TSchema, Type } from '@sinclair/typebox';
 import { EMBEDDING_INPUTS_MAX } from './limits.ts';
@@ -62,10 +62,10 @@ export const EmbeddingRequest = Type.Object(
   { ...Open, $id: 'EmbeddingRequest', description: 'Texts that a model is to turn into vectors.' },
 );
 
-/** The models that can do something at present, and which of them is asked where a request names none. */
+/** The models that currently support an endpoint, and the default for requests that name none. */
 export type Choice = { ids: readonly string[]; fallback: string | undefined };
 
-/** The interface's ModelEnum: the embedding models that there are when the document is asked for. */
+/** The interface's ModelEnum: the embedding models at the time when the document is requested. */
 export const modelEnum = (present: () => Choice) =>
   Type.Unsafe<unknown>({
     [Kind]: 'Unknown',

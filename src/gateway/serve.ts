@@ -24,7 +24,7 @@ import { type Catalogue, type Model, TARGET_HEADER } from './targets.ts';
 import { estimatePrompt, estimateTokens, type Usage } from './usage.ts';
 import type { JsonObject } from './wire.ts';
 
-/** Throws OpenAiRefusal for whatever keeps the model from answering; the signal's reason when the caller has gone. */
+/** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
 export type Serve = (call: ModelCall) => Promise<Served>;
 
 export type ServeDeps = {
@@ -124,7 +124,7 @@ const streamsText = ({ request, endpoint }: ModelCall): boolean => request.strea
 
 const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
 
-/** An upstream that does not stream has answered whole whom asked for a stream. */
+/** A stream was requested, and an upstream that does not stream has sent a whole answer. */
 async function asStream({ bytes, headers }: WholeAnswer, { request }: ModelCall): Promise<Served> {
   const body = toByteStream(toChunks(await parseAnswer(bytes), asksForUsage(request)));
   return { kind: 'stream', headers, body };

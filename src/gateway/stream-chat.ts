@@ -84,7 +84,7 @@ function failureOf({ message, code }: NonNullable<Chunk['error']>): ServiceError
     : upstreamFailed(sentence);
 }
 
-/** Upstreams write what they like; counts that are none are left out. */
+/** Upstreams send arbitrary values; invalid counts are omitted. */
 function toUsage(told: unknown): ChatUsage | undefined {
   const usage = fromUsage(told);
   if (usage === undefined) return undefined;

@@ -1,4 +1,4 @@
-// What is known of each target while the service runs: how loaded, how quick and how well it is. It outlives reloads.
+// The load, latency and health of each target while the service runs. This state survives reloads.
 
 import { type CircuitBreaker, createCircuitBreaker } from '../core/circuit-breaker.ts';
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
@@ -8,7 +8,7 @@ import { ADAPTERS } from './adapters/index.ts';
 import type { CatalogueSpec, ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
 import { CIRCUIT, LATENCY_DECAY_MS, QUEUE_WAIT_MS_MAX } from './limits.ts';
 
-/** The header that names who has answered, or failed to: `upstream/model`, `local/…` for what is built in, or `cache`. */
+/** The header with the target that answered or failed: `upstream/model`, `local/…` for a built-in model, or `cache`. */
 export const TARGET_HEADER = 'atrium-model-target';
 
 export type Upstream = {
@@ -25,10 +25,10 @@ export type Target = {
   /** The name as a header may hold it. */
   headerName: string;
   model: string;
-  /** Undefined for what is built in. */
+  /** Undefined for a built-in model. */
   upstream: Upstream | undefined;
   circuit: CircuitBreaker;
-  /** It asked to be left alone until then. */
+  /** The target requested a pause until then. */
   restsUntilMs: number;
   running: number;
   /** Decaying peak of its latency; 0 while nothing is known. */
@@ -53,7 +53,7 @@ export type Catalogue = {
 export const idsOf = ({ models }: Catalogue, endpoint: Endpoint): string[] =>
   models.filter(({ endpoints }) => endpoints.includes(endpoint)).map(({ id }) => id);
 
-/** For the documentation: what each endpoint has to choose from; nothing where nothing is known yet. */
+/** For the documentation: the models of each endpoint; empty while none is known yet. */
 export function toChoices(
   known: () => Catalogue | undefined,
 ): Record<Endpoint, () => { ids: readonly string[]; fallback: string | undefined }> {
@@ -143,7 +143,7 @@ function createTarget(
 const keptOf = ({ latencyAtMs }: Target, nowMs: number): number =>
   Math.exp(-(nowMs - latencyAtMs) / LATENCY_DECAY_MS);
 
-/** What is still to be believed of its latency: who is never asked would stay slow for ever. */
+/** The measured latency decays, because a target that is never called would otherwise stay slow for ever. */
 export const latencyOf = (target: Target, nowMs: number): number => target.latencyMs * keptOf(target, nowMs);
 
 /** A peak is believed at once, better times only little by little. */
@@ -154,7 +154,7 @@ export function noteLatency(target: Target, latencyMs: number, nowMs: number): v
   target.latencyAtMs = nowMs;
 }
 
-/** What is no visible ASCII, percent-encoded. */
+/** Percent-encodes all characters outside visible ASCII. */
 const toHeaderValue = (text: string): string =>
   text
     .toWellFormed()

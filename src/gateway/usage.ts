@@ -1,4 +1,4 @@
-// Tokens: as the upstream tells them, else estimated.
+// Tokens as the upstream reports them, else estimated.
 
 import { parseJson } from '../core/json.ts';
 import { CHECKED_BYTES_MAX, TAIL_BYTES } from './limits.ts';
@@ -10,13 +10,13 @@ const BYTES_OF_A_TOKEN = 4;
 
 export const estimateTokens = (bytes: number): number => Math.ceil(bytes / BYTES_OF_A_TOKEN);
 
-/** What a picture or a sound within a request is taken for: about what providers count for one of middling size. */
+/** The estimate for a picture or a sound in a request: about the providers' count for one of medium size. */
 export const MEDIUM_TOKENS = 1000;
-/** What begins like one behind so many others is taken for text: to look at each would cost more than the request. */
+/** Beyond this number, possible pictures count as text: checking each would cost more than the request. */
 const MEDIA_MAX = 1000;
 const MEDIA = ['"data:', '"data":"'].map((text) => Buffer.from(text));
 
-/** Tokens of a request that nobody has counted: its text by its length, pictures and sounds by their number. */
+/** Estimated tokens of a request: its text by its length, pictures and sounds by their number. */
 export function estimatePrompt(request: Uint8Array): number {
   let text = request.length;
   let media = 0;
@@ -37,7 +37,7 @@ export function estimatePrompt(request: Uint8Array): number {
 }
 
 const QUOTE = 0x22;
-/** Shorter ones are told from words by nothing. */
+/** Shorter ones cannot be distinguished from words. */
 const BASE64_BYTES_MIN = 256;
 
 /** Whether the end of a long string looks like base64. */

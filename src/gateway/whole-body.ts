@@ -4,7 +4,7 @@ import { ANSWER_BYTES_MAX } from './limits.ts';
 /** Answers up to here are read at once. */
 const SMALL_BYTES = 65_536;
 
-/** An answer that comes whole; `onChunk` is told that it goes on. Throws AttemptFailure for one that is too large. */
+/** Reads a whole answer; `onChunk` is called for each chunk. Throws AttemptFailure for one that is too large. */
 export async function readWhole(response: Response, onChunk: () => void): Promise<Uint8Array> {
   const length = Number(response.headers.get('content-length') ?? Number.NaN);
   if (length > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));

@@ -1,4 +1,4 @@
-// What a request has cost, and whom. Never what it said.
+// The cost of a request and the key that it belongs to. It contains no text of the request.
 
 import type { Endpoint } from '../adapters/adapter.ts';
 import type { Price } from '../catalogue/model.ts';

@@ -21,7 +21,7 @@ const SLOT_SIZE = SUMS.length;
 const FILE_BYTES = LEDGER_SLOTS * SLOT_SIZE * 8;
 const EMPTY = new Uint8Array(FILE_BYTES);
 
-/** What a file says, for the events that it becomes. A line that was cut off has no account, and nothing was added to it. */
+/** The accounts of a file, as events. A truncated line has no account, because nothing was added to it. */
 export type Sums = {
   id: string;
   openedAt: Date;
@@ -37,7 +37,7 @@ export type LedgerFile = Sums & {
   add(account: Account, measures: Measures): void;
 };
 
-/** Makes a file, on disk unless `directory` is undefined. Throws what the disk says; then nothing is left. */
+/** Makes a file, on disk unless `directory` is undefined. Throws the error of the disk; then no file is left. */
 export function createLedgerFile(options: {
   id: string;
   directory: string | undefined;
@@ -105,7 +105,7 @@ function mapNew(directory: string, id: string): Float64Array {
   return new Float64Array(mapped.buffer, mapped.byteOffset, LEDGER_SLOTS * SLOT_SIZE);
 }
 
-/** What a dead process left; undefined where it had nothing to say yet. Throws where the disk does not tell. */
+/** The accounts that a dead process left; undefined if it had none. Throws if the file cannot be read. */
 export function readLedgerFile(directory: string, id: string): Sums | undefined {
   const bytes = readIfThere(sumsPath(directory, id));
   const names = readIfThere(namesPath(directory, id));

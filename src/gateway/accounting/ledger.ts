@@ -78,7 +78,7 @@ export function createLedger(deps: {
     }
   };
 
-  /** False where not all of it is recorded; what is recorded again counts once. */
+  /** False if not all of it is recorded; recording an account again counts it once. */
   const recordSums = ({ id, openedAt, accounts, sums }: Sums): boolean =>
     accounts.every((account, slot) => {
       const measures = measuresOf(sums, slot);
@@ -93,7 +93,7 @@ export function createLedger(deps: {
         time: openedAt,
       });
     });
-  /** Forgets what is recorded, once that would survive a loss of power. What stays is handed on again, which counts once. */
+  /** Deletes recorded accounts once they survive a loss of power. The rest is forwarded again, and counts once. */
   const removeLater = (id: string): void => {
     const removal = awaitRecorded().then(
       () => removeLedgerFile(directory, id),
@@ -188,7 +188,7 @@ export function createLedger(deps: {
           handOn();
         });
         await Promise.all(removals);
-        // What is on disk is found at the next start, or by another process.
+        // Accounts on disk are found at the next start, or by another process.
         folder.leave();
         const lost = closed.filter(({ onDisk }) => !onDisk);
         if (lost.length > 0) log.error({ files: lost.length }, 'accounts of the use of models are lost');

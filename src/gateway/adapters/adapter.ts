@@ -1,4 +1,4 @@
-// What an upstream's own protocol asks for. Adding one: a file beside this one, and its line in `adapters/index.ts`.
+// The interface of an upstream's own protocol. A new one needs a file here, and its line in `adapters/index.ts`.
 
 import type { JsonObject } from '../wire.ts';
 
@@ -24,9 +24,9 @@ export type Adapter = {
 
 /** Both ways between OpenAI's chat completions and an upstream's own. Pure. */
 export type Translation = {
-  /** The upstream's body. Throws `UntranslatableRequest` for what the upstream can't do, naming the field. */
+  /** The upstream's body. Throws `UntranslatableRequest` for an unsupported request, naming the field. */
   request(body: JsonObject, model: string): JsonObject;
-  /** OpenAI's whole answer; `model` is the name that the caller asked for. Throws for an answer that makes no sense. */
+  /** OpenAI's whole answer; `model` is the caller's name of it. Throws for an invalid answer. */
   response(answer: unknown, context: { model: string; created: number }): JsonObject;
   /** A state of one stream; each event of the upstream gives any number of OpenAI's chunks. */
   stream(context: { model: string; created: number; includeUsage: boolean }): StreamTranslation;

@@ -1,4 +1,4 @@
-// OpenAI, and whoever speaks its wire.
+// OpenAI, and other providers with its protocol.
 
 import type { Adapter, Endpoint } from './adapter.ts';
 

@@ -180,7 +180,7 @@ function readModel(id: string, value: Located, upstreams: ReadonlyMap<string, Up
   const amount = (name: string): number => price?.[name]?.number({ minimum: 0, maximum: 1e9 }) ?? 0;
   return {
     id,
-    // Unless the file says, a model does what all its targets can.
+    // By default a model has the endpoints that all its targets support.
     endpoints:
       named ?? TEXT_ENDPOINTS.filter((each) => specs.every((target) => abilitiesOf(target).includes(each))),
     strategy: members['strategy']?.choice(['weighted', 'latency'] as const) ?? 'weighted',

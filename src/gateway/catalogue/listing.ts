@@ -32,7 +32,7 @@ function toModel(listed: Listed, upstream: UpstreamSpec): ModelSpec | undefined 
   if (typeof id !== 'string' || id === '' || id === LOCAL_EMBEDDING_MODEL.id) return undefined;
   return {
     id,
-    // What a model can do, the list does not say; the upstream does.
+    // The list does not contain a model's endpoints; the upstream refuses unsupported ones.
     endpoints: ENDPOINTS,
     strategy: 'weighted',
     targets: [{ upstream, model: id, weight: 1 }],

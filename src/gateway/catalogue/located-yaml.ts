@@ -22,7 +22,7 @@ export type Located = {
 
 export type ReadVariable = (name: string) => string | undefined;
 
-/** The root of a YAML text (JSON is YAML). Throws FileMistake for what is no YAML. */
+/** The root of a YAML text (JSON is YAML). Throws FileMistake for invalid YAML. */
 export function readYaml(text: string, variable: ReadVariable): Located {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

@@ -1,4 +1,4 @@
-// What can be asked for, and who answers it.
+// The models that can be requested, and the targets that answer them.
 
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
@@ -22,7 +22,7 @@ export type UpstreamSpec = {
   concurrency: { max: number; queue: number };
   /** Texts that it takes at once. */
   embeddingInputsMax: number;
-  /** Whether it may be asked to tell the usage of streams (`stream_options`). */
+  /** Whether it accepts the request for usage in streams (`stream_options`). */
   streamUsage: boolean;
   /** Whether callers choose its organisation and project, and read which ones answered. */
   passOrganization: boolean;
@@ -90,7 +90,7 @@ export function builtInModel(id: string): ModelSpec {
   };
 }
 
-/** What there is with nothing configured. */
+/** The models without any configuration. */
 export const BUILT_IN_CATALOGUE: CatalogueSpec = {
   models: [builtInModel(LOCAL_CHAT_MODEL), builtInModel(LOCAL_EMBEDDING_MODEL.id)],
   defaults: { chat: LOCAL_CHAT_MODEL, embeddings: LOCAL_EMBEDDING_MODEL.id },

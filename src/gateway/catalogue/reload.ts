@@ -19,11 +19,11 @@ export type CatalogueSource =
   | { kind: 'upstream'; upstream: UpstreamSpec };
 
 export type CatalogueKeeper = {
-  /** At once, but for an upstream's list that was never had: then it is asked for. Throws 503 where it is not given. */
+  /** Immediate, unless an upstream's list was never loaded: then it is requested. Throws 503 if that fails. */
   current(): Catalogue | Promise<Catalogue>;
-  /** What is known without asking anyone. */
+  /** The current models, without any request. */
   known(): Catalogue | undefined;
-  /** Reads the source again; a mistake is logged, and what held goes on to hold. */
+  /** Reads the source again; a mistake is logged, and the previous models stay in use. */
   reload(): Promise<void>;
   state(): { state: 'ready' | 'degraded'; detail?: string };
   job: Job;
@@ -54,7 +54,7 @@ export function createCatalogue(deps: {
       });
     return loading;
   };
-  /** A model that is asked for and that an upstream's list did not hold may be new. */
+  /** A requested model that is missing from an upstream's list may be new. */
   const watched = (catalogue: Catalogue): Catalogue => ({
     ...catalogue,
     find(id) {
@@ -69,7 +69,7 @@ export function createCatalogue(deps: {
     },
   });
   const reload = async (): Promise<void> => {
-    // What is being read may be older than what asked for this.
+    // The list that is being read may be older than this request for a reload.
     await loading?.catch(() => undefined);
     try {
       const { models } = await load();

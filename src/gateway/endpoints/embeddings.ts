@@ -1,4 +1,4 @@
-// Embeddings: batches that are larger than an upstream takes are asked for in parts, side by side, and put together.
+// Embeddings: batches beyond an upstream's limit are requested in concurrent parts, and combined.
 
 import { createSemaphore } from '../../core/semaphore.ts';
 import type { Settled } from '../allowance.ts';
@@ -94,7 +94,7 @@ async function serveParts(
   return { ...served, headers: { ...served.headers, ...reservation.headers() } };
 }
 
-/** What a part has used is settled with the whole. */
+/** The use of a part is settled with the whole. */
 const addingTo = (sum: Settled, { headers }: Reservation): Reservation => ({
   headers,
   settle(used) {

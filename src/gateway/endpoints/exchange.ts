@@ -66,7 +66,7 @@ export function toResponse(served: Served): Response {
     });
   }
   return new Response(served.body, {
-    // Proxies between must not gather what is meant to flow.
+    // Intermediate proxies must not buffer a stream.
     headers: {
       ...headers,
       'content-type': 'text/event-stream; charset=utf-8',

@@ -15,7 +15,7 @@ export type Forward = (
   input: { request: Request; requestId: string; principal: Caller },
 ) => Promise<Response>;
 
-/** Throws OpenAiRefusal, and what `readDecodedBody` throws. A caller that has gone gets an answer that nobody reads. */
+/** Throws OpenAiRefusal, and the errors of `readDecodedBody`. The answer to a disconnected caller is never read. */
 export function createForward({
   serve,
   embeddings,

@@ -73,7 +73,7 @@ function refuseMistake(served: Served, body: JsonObject): void {
   throw toFailure({ message: error?.['message'], param: error?.['param'] }, body);
 }
 
-/** The mistake at the member that it is about, where that is told and there. */
+/** The mistake at its member, if that is named and present in the request. */
 function toFailure(
   { message, param }: { message: unknown; param: unknown },
   body: JsonObject,
@@ -86,7 +86,7 @@ function toFailure(
   return valueError(['body', member], sentence, typeof input === 'object' ? null : input);
 }
 
-/** The interface has the answer name a model of its enumeration, whatever the upstream calls it. */
+/** The interface requires a model of its enumeration in the answer, whatever name the upstream uses. */
 function named(served: Served, model: string): Served {
   if (served.kind !== 'whole' || served.status !== 200) return served;
   const members = scanObject(served.bytes);

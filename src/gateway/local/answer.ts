@@ -1,4 +1,4 @@
-// The models that are built in, asked like any upstream.
+// The built-in models, called like any upstream.
 
 import type { EmbedTexts } from '../../core/embed-texts.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
@@ -9,7 +9,7 @@ import { echoChat, echoCompletion } from './echo.ts';
 import { embedLocally } from './embeddings.ts';
 import { LOCAL_CHAT_MODEL } from './models.ts';
 
-/** Throws OpenAiRefusal: 400 for what the model cannot do, 503 when too much waits. */
+/** Throws OpenAiRefusal: 400 for an unsupported request, 503 when the queue is full. */
 export type AnswerLocally = (model: string, call: Call, body: Uint8Array) => Promise<Answer>;
 
 export function createLocalModels(embed: EmbedTexts): AnswerLocally {

@@ -22,7 +22,7 @@ import { COMPLETION_WIRE, render, type Said } from './wire.ts';
 
 type EchoCall = Pick<Call, 'stream' | 'includeUsage'>;
 
-/** Throws 400 for `messages` that are none, and for what the model cannot do. */
+/** Throws 400 for invalid `messages`, and for unsupported options. */
 export async function echoChat(body: JsonObject, { stream, includeUsage }: EchoCall): Promise<Answer> {
   const { messages } = body;
   if (!Array.isArray(messages) || messages.length === 0)
@@ -41,7 +41,7 @@ export async function echoChat(body: JsonObject, { stream, includeUsage }: EchoC
   return render(Array<Said>(choices).fill(said), { wire, promptTokens, stream, includeUsage });
 }
 
-/** Throws 400 for a `prompt` that is neither a text nor a list of texts, and for what the model cannot do. */
+/** Throws 400 for a `prompt` that is neither a text nor a list of texts, and for unsupported options. */
 export async function echoCompletion(body: JsonObject, { stream, includeUsage }: EchoCall): Promise<Answer> {
   const prompts = typeof body['prompt'] === 'string' ? [body['prompt']] : body['prompt'];
   if (!isTexts(prompts) || prompts.length === 0)
@@ -60,7 +60,7 @@ export async function echoCompletion(body: JsonObject, { stream, includeUsage }:
   return render(said, { wire: COMPLETION_WIRE, promptTokens, stream, includeUsage });
 }
 
-/** A prompt that is repeated at the head of the answer takes its part of what an answer may have. */
+/** A prompt that is repeated at the start of the answer counts towards the answer's limit. */
 function continuePrompt(
   prompt: string,
   options: { share: number; tokensMax: number; stops: string[]; repeats: boolean },

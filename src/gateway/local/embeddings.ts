@@ -11,7 +11,7 @@ import { invalid } from './refusal.ts';
 
 const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
 
-/** Throws 400 for what it cannot do, naming the member; 503 when too much waits. */
+/** Throws 400 for an unsupported option, naming the member; 503 when the queue is full. */
 export async function embedLocally(
   body: JsonObject,
   { embed, signal }: { embed: EmbedTexts; signal: AbortSignal },

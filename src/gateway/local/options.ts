@@ -1,4 +1,4 @@
-// What a request may ask of `local-echo` beside its text: each member is honoured, or refused by its name.
+// The options of a `local-echo` request: each member is honoured, or refused by its name.
 
 import { isRawNumber } from '../../core/json.ts';
 import { ECHO_CHOICES_MAX, ECHO_STOP_LENGTH_MAX } from '../limits.ts';

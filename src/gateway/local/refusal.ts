@@ -1,6 +1,6 @@
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 
-/** 400 for a member that is not what it must be. */
+/** 400 for a member with an invalid value. */
 export const invalid = (sentence: string, param: string): OpenAiRefusal =>
   new OpenAiRefusal('malformed', sentence, { param, code: 'invalid_value' });
 

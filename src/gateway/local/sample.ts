@@ -145,7 +145,7 @@ class Sampler {
     throw reason;
   }
 
-  /** What is required, and nothing else: so recursive schemas come to an end. */
+  /** Only required members are made, so that recursive schemas end. */
   private object(schema: JsonObject, depth: number): Json {
     const required = schema['required'] ?? [];
     const properties = schema['properties'] ?? {};

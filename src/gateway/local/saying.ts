@@ -1,4 +1,4 @@
-// What `local-echo` has to say to a conversation: the text itself, JSON where that is asked for, or a call of a tool.
+// The answer of `local-echo` to a conversation: the text itself, JSON if that is requested, or a tool call.
 
 import type { Json, JsonObject } from '../wire.ts';
 import { given, isObject } from './options.ts';
@@ -7,7 +7,7 @@ import { NoSample, sampleOf } from './sample.ts';
 import { firstTokens } from './tokens.ts';
 import { CHAT_WIRE, type Said, toolCallWire, type Wire } from './wire.ts';
 
-/** Of what was told, where a schema wants a text. */
+/** A part of the input, if a schema requires a text. */
 const SAMPLE_TEXT_TOKENS = 256;
 
 type Saying = {

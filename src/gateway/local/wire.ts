@@ -1,4 +1,4 @@
-// What `local-echo` says, as OpenAI's API has it: whole, or as a stream that is made while it is read.
+// The answer of `local-echo` in the shape of OpenAI's API: whole, or as a stream that is made while it is read.
 
 import { newRandomId } from '../../core/ids.ts';
 import type { Answer, StreamAnswer } from '../answer.ts';
@@ -21,7 +21,7 @@ export type Wire = {
   object: string;
   chunkObject: string;
   whole(text: string): JsonObject;
-  /** What comes before the text; undefined: nothing. */
+  /** The text that precedes the answer; undefined: none. */
   begin(): JsonObject | undefined;
   piece(text: string): JsonObject;
   end(): JsonObject;

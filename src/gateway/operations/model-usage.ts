@@ -23,7 +23,7 @@ type UsedKey = { name: string; prefix: string; user_email: string | null };
  * times that are none, windows that end before they begin, and windows of more than a year.
  */
 export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps) {
-  /** `group_by=key` groups by ids, which nobody knows keys by. */
+  /** `group_by=key` groups by ids, because people do not know keys by their ids. */
   const namesOfKeys = async (workspaceId: string, ids: string[]): Promise<Map<string, UsedKey>> => {
     const described = await describeKeys(workspaceId, ids);
     return new Map(

@@ -41,7 +41,7 @@ export type ModelCallRoutesDeps = {
   forward: Forward;
   workspaceEmbeddings: ReturnType<typeof createWorkspaceEmbeddings>;
   models: ReturnType<typeof createModels>;
-  /** For the documentation: what there is to choose from at present. */
+  /** For the documentation: the currently available models. */
   choices: Record<Endpoint, () => Choice>;
 };
 

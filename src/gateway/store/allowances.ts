@@ -1,14 +1,14 @@
 import type { Sql } from '../../infra/postgres/client.ts';
 
-/** What running requests may use: allowance as milliseconds of its minute, and money. */
+/** The reservation of running requests: allowance as milliseconds of its minute, and money. */
 type Reserved = { tokensMs: number; cost: number };
 
-/** What one process has to say of a key, and that it asks what all know of it. */
+/** The report of one process about a key, which also requests the totals of all processes. */
 export type Told = {
   keyId: string;
   /** False: it only asks, and nothing is written. */
   hasNews: boolean;
-  /** Used since it told last: allowance as milliseconds of its minute, and money in the month. */
+  /** Used since the last report: allowance as milliseconds of its minute, and money in the month. */
   requestsMs: number;
   tokensMs: number;
   month: number;
@@ -17,12 +17,12 @@ export type Told = {
   reserved: Reserved;
 };
 
-/** What all processes have used, and what the others have reserved. */
+/** The use of all processes, and the reservations of the others. */
 export type Shared = {
   /** For how long the allowance is spoken for. */
   requestsMs: number;
   tokensMs: number;
-  /** Year and month, UTC, and what was spent in it. */
+  /** Year and month, UTC, and the money spent in it. */
   month: number;
   spent: number;
   /** Until the month turns. */
@@ -35,7 +35,7 @@ export type Batch = {
   processId: string;
   number: number;
   told: readonly Told[];
-  /** How long ago the first of what it tells was used: the allowance of a minute refills from there. */
+  /** The age of the first reported use: the allowance of a minute refills from there. */
   ageMs: number;
   leaseMs: number;
 };
@@ -47,7 +47,7 @@ export type AllowanceStore = {
    * before, nothing is changed, and undefined says so. A reservation that is not told again within the lease is void.
    */
   share(batch: Batch): Promise<Map<string, Shared> | undefined>;
-  /** Raises what these keys have spent in this month to what the accounts say: a process that died may not have told all. */
+  /** Raises the spending of these keys in this month to that of the accounts: a process may have died unreported. */
   recover(keyIds: readonly string[]): Promise<void>;
   /** Deletes void reservations, and the numbers of processes that have not been heard of for a month. */
   sweep(): Promise<void>;

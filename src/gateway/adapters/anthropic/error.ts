@@ -19,7 +19,7 @@ const MEANINGS: Record<string, { type: string; code: string | null }> = {
   api_error: { type: 'server_error', code: null },
 };
 
-/** Whatever the answer is: one without a sentence gets one of the status. */
+/** Translates any answer: one without a message gets that of the status. */
 export function toOpenAiError(status: number, answer: unknown): OpenAiError {
   const error = isObject(answer) && isObject(answer['error']) ? answer['error'] : {};
   const { type, message } = error;

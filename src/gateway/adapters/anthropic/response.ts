@@ -41,7 +41,7 @@ function toToolCall(block: JsonObject): JsonObject {
   return { id: block['id'], type: 'function', function: called };
 }
 
-/** Throws for what is no message. Blocks that OpenAI has no place for (thoughts) are left out. */
+/** Throws for an invalid message. Blocks without an equivalent in OpenAI's shape (thoughts) are omitted. */
 export function toChatCompletion(answer: unknown, context: { model: string; created: number }): JsonObject {
   if (!isObject(answer) || !Array.isArray(answer['content'])) throw new Error('the answer is no message');
   const blocks = answer['content'].filter(isObject);

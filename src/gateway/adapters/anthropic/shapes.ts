@@ -1,4 +1,4 @@
-// What a value of a parsed body is.
+// Type guards for the values of a parsed body.
 
 import { isRawNumber } from '../../../core/json.ts';
 import { type JsonObject, UntranslatableRequest } from '../../wire.ts';
