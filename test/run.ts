@@ -1,11 +1,10 @@
 // `bun run test [words]`: runs the test files, several at once, on one Postgres that it starts and ends. With
 // `--group=NAME` (test/support/groups.ts) those of a group alone; everything else is the test runner's own.
 
-import { mkdtempSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { sharedBy, startServer } from './support/database.ts';
 import { filesOf, isGroup } from './support/groups.ts';
+import { openRunFolder } from './support/run-folder.ts';
 
 /** Most of a test's time is waiting. */
 const FILES_AT_ONCE = Math.min(8, 2 * availableParallelism());
@@ -13,14 +12,7 @@ const FILES_AT_ONCE = Math.min(8, 2 * availableParallelism());
 const TIMEOUT_MS = 60_000;
 const PARENT_POLL_MS = 500;
 
-const folder = mkdtempSync(join(tmpdir(), 'atrium-run-'));
-// It ends whatever the run leaves, also when this process is killed: then its standard input ends.
-const sweeper = Bun.spawn([process.execPath, join(import.meta.dir, 'support/sweep-run.ts'), folder], {
-  stdio: ['pipe', 'inherit', 'inherit'],
-  detached: true,
-});
-// Everything of the run lies in its folder and names it in its environment.
-process.env['TMPDIR'] = folder;
+const run = openRunFolder();
 // A test file by itself runs in UTC; the run does so where clocks differ from it in hours, minutes and summer time.
 process.env['TZ'] ??= 'Pacific/Chatham';
 
@@ -54,6 +46,5 @@ const code = await runTests().catch((error: Error) => {
   process.stderr.write(`test: ${error.message}\n`);
   return 1;
 });
-sweeper.stdin.end();
-await sweeper.exited;
+await run.close();
 process.exit(code);

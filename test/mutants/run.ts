@@ -1,109 +1,150 @@
-// Plants each mistake of the list in a copy of the tree and runs the test that has to notice it.
-// `bun run test:mutants [words]` takes minutes; words choose mistakes by their sentence, file or test.
+// Plants each mistake of the list in a copy of the tree and runs the test that has to notice it, on one Postgres.
+// `bun run test:mutants [words]` takes ten seconds or so a mistake; words choose mistakes by their sentence, file or test.
 // `bun run test:guarantees [words]` plants those of the guarantees alone; words choose by the guarantee, too. Both end
 // with 1 where a mistake was not noticed.
 
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { sharedBy, startServer } from '../support/database.ts';
+import { openRunFolder } from '../support/run-folder.ts';
 import { guarantees } from './guarantees.ts';
 import type { Planted } from './mistake.ts';
 import { planted } from './planted.ts';
 
 const ROOT = resolve(import.meta.dir, '../..');
-/** What the tests read, beside the packages. */
-const COPIED = [
-  'assembly',
-  'bench',
-  'build',
-  'docs',
-  'src',
-  'test',
-  'README.md',
-  'bunfig.toml',
-  'package.json',
-  'tsconfig.json',
-];
 const TEST_TIMEOUT_MS = 30_000;
 const RUN_TIMEOUT_MS = 300_000;
+/** What is shown of a test that fails without any mistake. */
+const END_CHARACTERS = 2_000;
+const NOT_COPIED = ['.git', 'node_modules'];
 
-type Outcome = 'passed' | 'failed' | 'did not run';
-
-function copyTree(): string {
-  const copy = mkdtempSync(join(tmpdir(), 'mutants-'));
-  for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
-}
-
-/** A test that could not even be read, or found, has noticed nothing. */
-function runTest(copy: string, { test, name }: Pick<Planted, 'test' | 'name'>): Outcome {
-  const filter = name === undefined ? [] : ['--test-name-pattern', RegExp.escape(name)];
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    ['test', `./${test}`, '--timeout', `${TEST_TIMEOUT_MS}`, ...filter],
-    { cwd: copy, encoding: 'utf8', timeout: RUN_TIMEOUT_MS, maxBuffer: 2 ** 28 },
-  );
-  const count = (what: string): number =>
-    Number(new RegExp(`^ *(\\d+) ${what}$`, 'm').exec(stderr)?.[1] ?? 0);
-  if (status === 0 && count('pass') > 0) return 'passed';
-  return count('fail') > 0 ? 'failed' : 'did not run';
-}
-
-/** Kernels are compiled, from what stands in their sources now. */
-function compileKernels(copy: string, file: string): void {
-  if (!file.startsWith('assembly/')) return;
-  const { status, stderr } = spawnSync('sh', ['assembly/build.sh'], { cwd: copy, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`the kernels do not compile: ${stderr}`);
-}
-
-/** Why the mistake was not noticed; undefined: it was. */
-function plant(copy: string, { file, text, replacement, ...rest }: Planted): string | undefined {
-  const path = join(copy, file);
-  const source = readFileSync(path, 'utf8');
-  if (source.split(text).length !== 2) return `the text is not found exactly once in ${file}`;
-  writeFileSync(
-    path,
-    source.replace(text, () => replacement),
-  );
-  try {
-    compileKernels(copy, file);
-    const outcome = runTest(copy, rest);
-    return outcome === 'failed' ? undefined : `the test ${outcome}`;
-  } finally {
-    writeFileSync(path, source);
-    compileKernels(copy, file);
-  }
-}
+/** `failed`: the name of the first test that failed. One that could not even be read, or found, has noticed nothing. */
+type Outcome = { passed: boolean; failed: string | undefined; end: string };
 
 const { values, positionals: words } = parseArgs({
   options: { guarantees: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
+const run = openRunFolder();
+const copy = join(run.folder, 'tree');
+const server = await startServer();
+
+function copyTree(): void {
+  mkdirSync(copy);
+  for (const name of readdirSync(ROOT).filter((each) => !NOT_COPIED.includes(each)))
+    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+}
+
+let runs = 0;
+
+/** `names`: parts of the names of the tests; none: all of the file. `file`: where the mistake is. */
+async function runTest(test: string, names: readonly string[], file = ''): Promise<Outcome> {
+  const filter =
+    names.length === 0 ? [] : ['--test-name-pattern', names.map((name) => RegExp.escape(name)).join('|')];
+  const output = Bun.file(join(run.folder, `output-${++runs}`));
+  // The databases of the server have all migrations as they should be.
+  const shared = file.includes('/migrations/') ? {} : sharedBy(server);
+  const tests = Bun.spawn(
+    [
+      ...[process.execPath, 'test', '--no-orphans', '--bail=1', `./${test}`],
+      ...['--timeout', `${TEST_TIMEOUT_MS}`, ...filter],
+    ],
+    {
+      ...{ cwd: copy, stdio: ['ignore', 'ignore', output], timeout: RUN_TIMEOUT_MS },
+      env: { ...process.env, ...shared },
+    },
+  );
+  const code = await tests.exited;
+  const text = await output.text();
+  return {
+    passed: code === 0 && /^ *[1-9]\d* pass$/m.test(text),
+    end: text.slice(-END_CHARACTERS),
+    failed: /^\(fail\) (.*?)(?: \[[\d.]+ms\])?$/m.exec(text)?.[1],
+  };
+}
+
+const say = ({ passed, failed }: Outcome): string =>
+  passed ? 'passed' : failed === undefined ? 'did not run' : `failed: ${failed}`;
+
+/** Kernels are compiled, from what stands in their sources now. */
+function compileKernels(file: string): void {
+  if (!file.startsWith('assembly/')) return;
+  const { exitCode, stderr } = Bun.spawnSync(['sh', 'assembly/build.sh'], { cwd: copy });
+  if (exitCode !== 0) throw new Error(`the kernels do not compile: ${stderr}`);
+}
+
+async function plant({ file, text, replacement, test, name }: Planted): Promise<Outcome> {
+  const path = join(copy, file);
+  const source = readFileSync(path, 'utf8');
+  writeFileSync(
+    path,
+    source.replace(text, () => replacement),
+  );
+  try {
+    compileKernels(file);
+    return await runTest(test, name === undefined ? [] : [name], file);
+  } finally {
+    writeFileSync(path, source);
+    compileKernels(file);
+  }
+}
+
 /** Mistake → the guarantee that it breaks, where only those are asked for. */
 const broken = new Map(guarantees.flatMap(({ says, mistakes }) => mistakes.map((each) => [each, says])));
-const chosen = planted.filter(({ mistake, file, test }) => {
+
+function isChosen({ mistake, file, test }: Planted): boolean {
   const says = broken.get(mistake);
   if (values.guarantees && says === undefined) return false;
   const texts = [mistake, file, test, says ?? ''];
   return words.length === 0 || words.some((word) => texts.some((text) => text.includes(word)));
-});
-const copy = copyTree();
-process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
-process.on('SIGINT', () => process.exit(130));
-let unnoticed = 0;
-/** Whether the test passes without any mistake: else it notices none. */
-const sound = new Map<string, Outcome>();
-for (const each of chosen) {
-  const key = `${each.test} ${each.name ?? ''}`;
-  const outcome = sound.get(key) ?? runTest(copy, each);
-  sound.set(key, outcome);
-  const reason = outcome === 'passed' ? plant(copy, each) : `without it the test ${outcome}`;
-  if (reason !== undefined) unnoticed += 1;
-  const what = `${each.mistake} (${each.test})`;
-  process.stdout.write(reason === undefined ? `noticed      ${what}\n` : `NOT NOTICED  ${what}: ${reason}\n`);
 }
-process.stdout.write(`${chosen.length - unnoticed} of ${chosen.length} planted mistakes were noticed\n`);
-process.exitCode = unnoticed === 0 && chosen.length > 0 ? 0 : 1;
+
+/** Test file → whether those of its tests that are asked for pass without any mistake: else they notice none. */
+const sound = new Map<string, Promise<Outcome>>();
+
+function isSound(test: string, chosen: readonly Planted[]): Promise<Outcome> {
+  const names = new Set(chosen.filter((each) => each.test === test).map(({ name }) => name));
+  const known = [...names].filter((name) => name !== undefined);
+  const outcome = sound.get(test) ?? runTest(test, names.has(undefined) ? [] : known);
+  sound.set(test, outcome);
+  return outcome;
+}
+
+/** The area of each file that lists mistakes is its name. */
+const areaOf = new Map<Planted, string>();
+for (const file of readdirSync(join(import.meta.dir, 'planted'))) {
+  const lists: Record<string, readonly Planted[]> = await import(`./planted/${file}`);
+  for (const each of Object.values(lists).flat()) areaOf.set(each, basename(file, '.ts'));
+}
+
+async function plantAll(): Promise<boolean> {
+  copyTree();
+  // Guarantees first, and what takes minutes last.
+  const placeOf = ({ mistake, test }: Planted): number =>
+    Number(test.startsWith('test/faults/')) * 2 + Number(!broken.has(mistake));
+  const chosen = planted.filter(isChosen).sort((a, b) => placeOf(a) - placeOf(b));
+  const noticed = new Set<Planted>();
+  for (const each of chosen) {
+    const startedAt = performance.now();
+    const without = await isSound(each.test, chosen);
+    const outcome = without.passed ? await plant(each) : undefined;
+    if (outcome?.failed !== undefined) noticed.add(each);
+    const took = `${Math.round((performance.now() - startedAt) / 1000)} s`;
+    const what = `${each.mistake} (${each.test}, ${took})`;
+    if (noticed.has(each)) process.stdout.write(`noticed      ${what} by: ${outcome?.failed}\n`);
+    else if (outcome !== undefined) process.stdout.write(`NOT NOTICED  ${what}: the test ${say(outcome)}\n`);
+    else process.stdout.write(`NOT NOTICED  ${what}: without it the test ${say(without)}\n${without.end}\n`);
+  }
+  for (const [area, all] of Map.groupBy(chosen, (each) => areaOf.get(each)))
+    process.stdout.write(`${area}: ${all.filter((each) => noticed.has(each)).length} of ${all.length}\n`);
+  process.stdout.write(`${noticed.size} of ${chosen.length} planted mistakes were noticed\n`);
+  return chosen.length > 0 && noticed.size === chosen.length;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+const isWhole = await plantAll();
+await server.end();
+await run.close();
+process.exit(isWhole ? 0 : 1);

@@ -36,4 +36,25 @@ export const core: readonly Planted[] = [
     replacement: 'start: now()',
     test: 'test/core/cached-lookup.test.ts',
   },
+  {
+    mistake: 'a permit that nobody has is given back to nobody',
+    file: 'src/core/semaphore.ts',
+    text: '    running -= 1;\n    admit();',
+    replacement: '    running -= 1;',
+    test: 'test/core/semaphore.test.ts',
+  },
+  {
+    mistake: 'what is not there is kept as long as what is',
+    file: 'src/core/cached-lookup.ts',
+    text: 'value === undefined ? missTtlMs : ttlMs',
+    replacement: 'ttlMs',
+    test: 'test/core/cached-lookup.test.ts',
+  },
+  {
+    mistake: 'timers of waits that are over are kept',
+    file: 'src/core/wait.ts',
+    text: '        clearTimeout(timer);\n        resolve(value);',
+    replacement: '        resolve(value);',
+    test: 'test/chat/replay.test.ts',
+  },
 ];

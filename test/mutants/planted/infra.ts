@@ -50,13 +50,6 @@ export const infra: readonly Planted[] = [
     name: 'refuses what is too much',
   },
   {
-    mistake: 'timers of waits that are over are kept',
-    file: 'src/infra/postgres/unavailable.ts',
-    text: '.then(() => clearTimeout(timer))',
-    replacement: '',
-    test: 'test/chat/replay.test.ts',
-  },
-  {
     mistake: 'the lease of a batch that is over is renewed for ever',
     file: 'src/infra/postgres/job-worker.ts',
     text: 'clearInterval(renewal);',
