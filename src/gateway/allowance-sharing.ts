@@ -1,5 +1,5 @@
-// The processes tell one another what was used of the limits of keys, and what is reserved: in numbered batches, one at a
-// time, each sent until it is answered. Sent twice, or answered to nobody, a batch counts once.
+// Exchanges the use and the reservations of limited keys among the processes, in numbered batches, one at a time. Each
+// batch is sent until it is answered. A batch that is sent twice, or whose answer is lost, counts once.
 
 import { unavailable } from '../core/errors.ts';
 import { newRandomId } from '../core/ids.ts';
@@ -23,7 +23,10 @@ export type Sharing = {
   share(): Promise<boolean>;
   /** Repeats until nothing is pending, or a call fails. */
   shareAll(): Promise<void>;
-  /** Resolves when what is known is fresh, or was asked for at `sinceMs` or later. Rejects with 503 where it cannot be had in time. */
+  /**
+   * Resolves when what is known is fresh, or was asked for at `sinceMs` or later. Rejects with 503 where it cannot be
+   * had in time.
+   */
   refresh(allowance: Allowance, sinceMs: number): Promise<void>;
 };
 

@@ -1,5 +1,6 @@
-// What one key has used and reserved, and whether it may use more. Requests and tokens a minute are counted by GCRA
-// (ITU-T I.371) with a burst of a whole minute: times say until when the allowance is spoken for. No clock, no database.
+// The use and reservations of one key, and whether a request is admitted. Requests and tokens a minute are counted by
+// GCRA (ITU-T I.371) with a burst of a whole minute: a time states until when the allowance is used up. No clock, no
+// database.
 
 import type { KeyLimits } from '../core/principal.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
@@ -72,8 +73,8 @@ export const isUnlimited = (limits: KeyLimits): boolean =>
 const toleranceMs = (requests: number): number => Math.min(requests / 4096, MINUTE_MS / requests / 2);
 
 /**
- * Takes a request, and reserves what it may use: while what is used and reserved is below each limit, so that one
- * request may overdraw. No request reserves more than a whole limit. Throws 429, and then takes nothing.
+ * Admits a request while use and reservations are below each limit, and reserves its possible use, so that one request
+ * may overdraw. No request reserves more than a whole limit. Throws 429, and then reserves nothing.
  */
 export function admit(
   allowance: Allowance,

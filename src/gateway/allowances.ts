@@ -1,6 +1,6 @@
-// Limits of keys: requests and tokens a minute, money a month. Counted in memory, so that a request waits for nothing;
-// the processes tell one another some times a second what was used and what is reserved. No request is admitted by what was
-// known longer ago, or by nothing. docs/decisions/007 says why so.
+// Limits of keys: requests and tokens a minute, money a month. They are counted in memory, so that a request does not
+// wait; the processes exchange use and reservations several times a second. No request is admitted with older totals,
+// or without any. docs/decisions/007 has the reasons.
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
@@ -32,9 +32,9 @@ export type Reservation = {
 
 export type Allowances = {
   /**
-   * Counts a request and reserves what it may use. Throws 429 when a limit is reached, and 503 where what was used
-   * cannot be looked up. A promise only for a key that was not asked for of late; without limits nothing is estimated and
-   * nothing is counted.
+   * Counts a request and reserves its possible use. Throws 429 when a limit is reached, and 503 if the use of the other
+   * processes cannot be read. Returns a promise only for a key that was not used recently; without limits nothing is
+   * estimated or counted.
    */
   reserve(caller: Limited, estimate: Estimate): Reservation | Promise<Reservation>;
   job: Job;

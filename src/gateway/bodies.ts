@@ -5,8 +5,9 @@ import type { Target } from './targets.ts';
 import { UntranslatableRequest } from './wire.ts';
 
 /**
- * The body for each target: the caller's own bytes with the target's name of the model, and the wish for usage where
- * a stream would not tell it; in another protocol where the upstream speaks one. Throws 400 for what that one cannot say.
+ * The body for each target: the caller's own bytes with the target's model name, and a request for usage if a stream
+ * would not contain it; translated if the upstream has another protocol. Throws 400 for a request that this protocol
+ * cannot express.
  */
 export function createBodies(
   request: GatewayRequest,

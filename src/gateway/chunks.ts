@@ -52,8 +52,8 @@ function toDelta(message: JsonObject): JsonObject {
 class NotUnderstood extends Error {}
 
 /**
- * The completion that a stream has told; undefined for one that did not come to its end, or that is not understood
- * throughout. `usage`: of the whole, where the stream did not show it.
+ * The completion in a stream; undefined if the stream is incomplete or not fully understood. `usage`: that of the
+ * whole, if the stream did not contain it.
  */
 export function fromChunks(stream: string, usage: JsonObject | undefined): JsonObject | undefined {
   try {
@@ -133,7 +133,9 @@ function mergeLists(known: Json | undefined, next: Json | undefined): Json {
   return merged;
 }
 
-/** Texts grow, calls of tools are put together by their position; of the rest, only what says the same again is known. */
+/**
+ * Texts grow, calls of tools are put together by their position; of the rest, only what says the same again is known.
+ */
 function mergeDelta(known: Json | undefined, next: Json | undefined): JsonObject {
   if (next !== null && next !== undefined && !isObject(next)) throw new NotUnderstood();
   const merged: JsonObject = isObject(known) ? { ...known } : {};

@@ -14,8 +14,8 @@ import { estimatePrompt, MEDIUM_TOKENS } from './usage.ts';
 import type { Json } from './wire.ts';
 
 /**
- * Throws 429 where a limit of the key is reached. `asked`: the model; undefined where none is asked, because the answer
- * is known. A part of a request has what was reserved for the whole.
+ * Throws 429 if a limit of the key is reached. `asked`: the model; undefined if none is called, because the answer is
+ * cached. A part of a request shares the reservation of the whole.
  */
 export type Reserve = (
   call: ModelCall,

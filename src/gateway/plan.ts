@@ -7,8 +7,8 @@ export type Attempt = { model: Model; target: Target };
 export type PlanOptions = { nowMs: number; random: () => number };
 
 /**
- * Attempts in order: the model's targets, then those of its fallbacks. Targets that fail or rest come last of all, and
- * are asked once only: better a last try than none. The execution stops at the first answer.
+ * Attempts in order: the model's targets, then those of its fallbacks. Targets that fail or are in a cooldown come
+ * last, and are tried once only: a last attempt is better than none. The execution stops at the first answer.
  */
 export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOptions): readonly Attempt[] {
   const [only] = model.targets;
@@ -78,8 +78,8 @@ function byWeight(targets: readonly WeightedTarget[], random: () => number): num
 }
 
 /**
- * Power of two choices: of two drawn at random the one whose expected wait is shorter (peak EWMA, as Finagle's load
- * balancer has it). Nobody herds to the best, and few are asked often who are slow.
+ * Power of two choices: of two targets drawn at random, the one with the shorter expected wait (peak EWMA, as in
+ * Finagle's load balancer). So requests do not all go to the best target, and few go to slow ones.
  */
 function betterOfTwo(targets: readonly WeightedTarget[], { random, nowMs }: PlanOptions): number {
   const first = Math.floor(random() * targets.length);

@@ -54,8 +54,8 @@ const has = (block: Uint8Array, needle: Uint8Array): boolean =>
   Buffer.prototype.indexOf.call(block, needle) !== -1;
 
 /**
- * What the client reads. While the upstream is silent, comments keep the connection alive; an upstream that dies in the
- * middle, or an end of the service, becomes an error event without `[DONE]`; a client that leaves cancels the upstream.
+ * The client's stream. While the upstream is silent, comments keep the connection alive. If the upstream fails in the
+ * middle, or the service ends, an error event without `[DONE]` follows. A client that disconnects cancels the upstream.
  */
 export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
   const { answer, spec, deadlines, hidesUsage, signal } = options;

@@ -25,8 +25,8 @@ const invalid = (sentence: string, param?: string): OpenAiRefusal =>
 const tooLargeMember = (name: string): OpenAiRefusal => invalid(`'${name}' is too large`, name);
 
 /**
- * Finds what the gateway goes by. Throws 400 (OpenAI's shape) for what is no JSON object, for a `model` or `stream`
- * of another type, and for one that is there twice: an upstream might go by the other.
+ * Finds the members that the gateway uses. Throws 400 (OpenAI's shape) for a body that is not a JSON object, for a
+ * `model` or `stream` of another type, and for a duplicate of one: an upstream might use the other.
  */
 export function readRequest(bytes: Uint8Array): GatewayRequest {
   const members = scanObject(bytes, REQUEST_LIMITS);

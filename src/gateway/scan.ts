@@ -26,8 +26,8 @@ const NO_LIMITS: ScanLimits = {
 const utf8 = new TextDecoder();
 
 /**
- * Where each outer member's value stands, or why the bytes are refused; what stands within strings is not looked at
- * (escapes and encoding are checked where they are decoded).
+ * The positions of the outer members' values, or the reason why the bytes are refused. The contents of strings are not
+ * checked here (escapes and encoding are checked where they are decoded).
  */
 export function scanObject(bytes: Uint8Array, limits: ScanLimits = NO_LIMITS): Members | ScanRefusal {
   const members: Members = { names: [], starts: [], ends: [] };
@@ -85,7 +85,8 @@ function skipBlank(bytes: Uint8Array, from: number): number {
 function skipString(bytes: Uint8Array, from: number): number {
   let at = from + 1;
   for (;;) {
-    // Most strings are short, and some are full of escapes; long plain ones (pictures, documents) are searched natively.
+    // Most strings are short, and some are full of escapes; long plain ones (pictures, documents) are searched
+    // natively.
     for (const near = Math.min(bytes.length, at + NEAR_BYTES); at < near; at++) {
       const byte = bytes[at];
       if (byte === QUOTE) return at + 1;

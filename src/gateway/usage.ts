@@ -51,8 +51,8 @@ const utf8 = new TextDecoder();
 const latin1 = new TextDecoder('latin1');
 
 /**
- * Whether an answer is a JSON object, and the usage that it tells of. Small ones are read throughout; of larger ones
- * only both ends are looked at, where servers write it.
+ * Whether an answer is a JSON object, and the usage in it. Small answers are parsed completely; of larger ones only
+ * both ends, where servers write the usage, are read.
  */
 export function checkAnswer(answer: Uint8Array): { valid: boolean; usage: Usage | undefined } {
   if (answer.length <= CHECKED_BYTES_MAX) {

@@ -11,7 +11,10 @@ export type Appender = {
   append(rows: readonly Buffer[]): Promise<void>;
 };
 
-/** How appending goes. `refusedAtMs`: of the last one that the buffer did not take, monotonic; undefined once it takes one. */
+/**
+ * How appending goes. `refusedAtMs`: of the last one that the buffer did not take, monotonic; undefined once it takes
+ * one.
+ */
 export type AppendFigures = { refusedAtMs: number | undefined };
 
 /** Rows on their way, of one request or of several. */
@@ -55,7 +58,7 @@ export function createAppender(
       done.reject(error);
       if (!(error instanceof ServiceError) || error.kind !== 'unavailable') return;
       figures.refusedAtMs = performance.now();
-      // What waits behind it would wait as long again, for the same answer.
+      // Appends that wait behind it would wait as long again, for the same result.
       for (const each of waiting.splice(0)) {
         waitingBytes -= each.bytes;
         each.done.reject(error);

@@ -1,4 +1,4 @@
-// One CloudEvent (specification 1.0.2) as it was sent → an event that can be kept, or what is wrong with it.
+// One CloudEvent (specification 1.0.2) as it was sent → an event that can be stored, or its mistakes.
 
 import { parseDateTime } from '../core/date-time.ts';
 import type { ValidationEntry } from '../core/errors.ts';
@@ -22,7 +22,7 @@ export type SentEvent = {
   fields: Record<string, unknown>;
   /** Where an attribute stands in the request. */
   loc(name: string): (string | number)[];
-  /** Whether it may hold what a database refuses. */
+  /** Whether it may contain characters that a database refuses. */
   suspect: boolean;
 };
 
@@ -168,12 +168,12 @@ function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string |
   return text === '{}' ? null : text;
 }
 
-/** What is stored where an event has no value: it counts itself. */
+/** The stored value of an event without one: it counts as one. */
 const DEFAULT_VALUE = 1;
 
 type Data = { text: string; value: unknown };
 
-/** The data as it is stored, which always has a `value`; undefined for what cannot be, with its mistakes told. */
+/** The stored data, which always has a `value`; undefined for invalid data, with its mistakes reported. */
 function readData(
   { fields, loc, suspect }: SentEvent,
   wrong: Wrong,
@@ -205,7 +205,7 @@ const NUMBER_TEXT = /^-?\d{1,18}(?:\.\d{1,9})?$/;
 const NUMBER_MAX = 1e30;
 const NUMBER_LENGTH_MAX = 40;
 
-/** What `data.value` adds to a sum: a number, or a text that is one. */
+/** The part of a sum that `data.value` adds: a number, or a text that contains one. */
 function toValue(value: unknown): string | null {
   if (typeof value === 'string') return NUMBER_TEXT.test(value) ? value : null;
   const text = isRawNumber(value) ? value.rawJSON : typeof value === 'number' ? String(value) : undefined;

@@ -1,5 +1,5 @@
-// CloudEvents over HTTP (HTTP Protocol Binding 1.0.2): a request → the events in it, in the mode that its media type
-// tells. Hand-checked: the official SDK would invent ids that are missing, and then nothing could be told twice.
+// CloudEvents over HTTP (HTTP Protocol Binding 1.0.2): a request → its events, in the mode of its media type. The
+// checks are our own, because the official SDK invents missing ids, which would make deduplication impossible.
 
 import { tooLarge, unsupportedMediaType, ValidationFailure, valueError } from '../core/errors.ts';
 import { isNestedDeeper, mayBeUnstorable } from '../core/json.ts';
@@ -87,12 +87,14 @@ function decodeHeader(header: string, value: string): string {
 
 function toSent(fields: unknown, place: (string | number)[], suspect: boolean): SentEvent {
   const loc = (name: string) => [...place, name];
-  // What is no object has none of the attributes that an event must have.
+  // A value that is not an object has none of the required attributes.
   const known = typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? fields : {};
   return { fields: known as Record<string, unknown>, loc, suspect };
 }
 
-/** An event that is nested too deeply is left to its own check: to write it would take time by the square of its depth. */
+/**
+ * An event that is nested too deeply is left to its own check: to write it would take time by the square of its depth.
+ */
 async function refuseLarge(events: readonly unknown[], suspect: boolean): Promise<void> {
   let sliceEndsAt = performance.now() + SLICE_MS;
   for (const event of events) {

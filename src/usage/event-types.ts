@@ -33,7 +33,7 @@ const FIELDS: ReadonlyMap<string, Fields> = new Map<string, Fields>([
 
 export const INTERFACE_TYPES: readonly string[] = [...FIELDS.keys()];
 
-/** What breaks the interface's table in an event's data; nothing for types that are not in it. */
+/** The violations of the interface's table in an event's data; none for types that are not in it. */
 export function findFieldMistakes(type: string, data: object, loc: (string | number)[]): ValidationEntry[] {
   const mistakes: ValidationEntry[] = [];
   for (const [name, kind] of Object.entries(FIELDS.get(type) ?? {})) {

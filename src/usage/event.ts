@@ -9,7 +9,7 @@ export type UsageEvent = {
   eventId: string;
   source: string;
   type: string;
-  /** Whom it is about; `''` when nobody said. */
+  /** The person concerned; `''` if the event names none. */
   subject: string;
   /** Microseconds since 1970, UTC. */
   timeMicroseconds: bigint;
@@ -21,5 +21,5 @@ export type UsageEvent = {
   value: string | null;
 };
 
-/** The application that the service's own events name as their source: nobody else may. */
+/** The source of the service's own events, which no other sender may use. */
 export const OWN_SOURCE = 'atrium';

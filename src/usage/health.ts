@@ -11,7 +11,7 @@ import type { SinkFigures } from './sink.ts';
 import type { Spool } from './spool.ts';
 import type { OutboxBacklog, OutboxStore } from './store/outbox.ts';
 
-/** Share of the buffer from which on somebody should look. */
+/** The share of the buffer at which an operator should act. */
 const NEARLY_FULL = 0.8;
 
 export function createUsageHealth(parts: {
@@ -128,7 +128,7 @@ export function createUsageHealth(parts: {
     job: {
       name: 'usage.figures',
       start() {
-        // What is away keeps its last figures.
+        // An unavailable part keeps its last metrics.
         timer = setInterval(() => {
           for (const each of [update(), updateBacklog()]) each.catch(() => undefined);
         }, FIGURES_INTERVAL_MS);

@@ -38,7 +38,7 @@ import { createEventWriter } from './store/writer.ts';
 
 export type UsageDeps = {
   sql: Sql;
-  /** What tells the database from every other, as of a message queue that several services use. */
+  /** The identity of the database, for a message queue that several services use. */
   identity(): Promise<string>;
   /** Of the journal and of accounts of models. */
   directory: string;

@@ -8,7 +8,9 @@ export const REQUEST_BYTES_MAX = 8_000_000;
 /** Values in the JSON of a request (members and items): each may cost a hundred bytes of memory. */
 export const REQUEST_VALUES_MAX = 262_144;
 
-/** Levels of a request: one event that is nested too deeply is told apart from the others, up to here. */
+/**
+ * Nesting of a request: up to this depth, an event that is nested too deeply is reported separately from the others.
+ */
 export const REQUEST_NESTING_MAX = 32_768;
 
 /** UTF-8 bytes of the attributes. Workspace, source and id stand in one index entry, of which Postgres takes 2,704. */
@@ -19,7 +21,7 @@ export const SUBJECT_BYTES_MAX = 1024;
 /** All CloudEvents attributes beyond the record's, as JSON. */
 export const EXTENSIONS_BYTES_MAX = 16_384;
 
-/** Mistakes that an answer tells of one event: more help nobody. */
+/** The most mistakes that an answer reports of one event, because more do not help. */
 export const EVENT_MISTAKES_MAX = 20;
 
 /** Appends under way at once: what arrives while they are shares the next. Bytes that wait for one: beyond, 503. */
@@ -27,14 +29,14 @@ export const APPENDS_MAX = 1;
 export const WAITING_BYTES_MAX = 67_108_864;
 
 /**
- * What the sink fetches at once (compressed; a pack may be a thousand times as large in truth, but for its own limit),
- * and stores in one transaction, about.
+ * The approximate size of one fetch of the sink, which is stored in one transaction. The size is compressed; a pack may
+ * be a thousand times as large uncompressed, except for its own limit.
  */
 export const SINK_FETCH_BYTES = 262_144;
 export const SINK_FETCH_PACKS = 32;
 export const SINK_BATCH_BYTES = 8_388_608;
 export const SINK_EVENTS_MAX = 20_000;
-/** What remains of that under a database that is too slow for more. */
+/** The reduced size under a database that is too slow for more. */
 export const SINK_EVENTS_MIN = 100;
 /**
  * A batch that is not full waits for more, once: large transactions cost less an event. Of few events each is wanted
@@ -45,15 +47,15 @@ export const SINK_BUSY_EVENTS = 200;
 export const SINK_BUSY_LINGER_MS = 200;
 
 /**
- * Events of the outbox that are moved in one transaction; how long a commit waits for others, to be moved with them; how
- * often the outbox is looked into without one; how old its oldest event is before somebody should look.
+ * Events of the outbox that are moved in one transaction; how long a commit waits for others, to be moved with them;
+ * the interval of checking the outbox without a commit; the age of its oldest event at which an operator should act.
  */
 export const OUTBOX_BATCH_MAX = 1000;
 export const OUTBOX_LINGER_MS = 50;
 export const OUTBOX_INTERVAL_MS = 1000;
 export const OUTBOX_LATE_SECONDS = 30;
 
-/** What accounts of models are first written to: bytes of a file, of all files; how soon they are handed on. */
+/** The files of accounts of models: bytes of a file and of all files; the interval of forwarding. */
 export const SPOOL_FILE_BYTES_MAX = 1_048_576;
 export const SPOOL_BYTES_MAX = 1_073_741_824;
 export const SPOOL_FLUSH_MS = 20;
@@ -62,7 +64,7 @@ export const SPOOL_ADOPT_MS = 5000;
 
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 100;
-/** Longer than any transaction that stores events: what is older has been committed or given up. */
+/** Longer than any transaction that stores events: older ones have been committed or rolled back. */
 export const TAIL_MS = 300_000;
 
 /** Rows of a summary. */
@@ -75,7 +77,7 @@ export const REPLAY_MAX = 1000;
 
 export const DAY_MS = 86_400_000;
 export const RETENTION_INTERVAL_MS = 600_000;
-/** For how long /readyz tells that the buffer refused an event, where none has been sent since. */
+/** How long /readyz reports that the buffer refused an event, if none has been sent since. */
 export const REFUSAL_TOLD_MS = 10_000;
 /** How old the figures of /metrics may be. */
 export const FIGURES_INTERVAL_MS = 2000;

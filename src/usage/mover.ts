@@ -1,4 +1,5 @@
-// From the outbox into the stored events, at once after a commit that has put some there, and each second whatever came.
+// From the outbox into the stored events, at once after a commit that has put some there, and each second whatever
+// came.
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
@@ -83,7 +84,7 @@ export function createMover({
       async stop() {
         clearTimeout(timer);
         await periodic.stop();
-        // What cannot be moved now is moved by another process, or after the next start.
+        // Another process moves the remaining events, or this one after the next start.
         await moveBatch().catch((error: unknown) =>
           log.debug({ err: error }, 'events stay in the outbox for now'),
         );

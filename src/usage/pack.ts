@@ -1,4 +1,4 @@
-// Many events as one message of the buffer: what a message costs (a frame, an fsync, an acknowledgement) is shared.
+// Many events as one message of the buffer, which share its cost: a frame, an fsync, an acknowledgement.
 
 /** Of the form below; a reader refuses others instead of guessing. */
 const VERSION = 1;

@@ -14,7 +14,7 @@ export type Turn = {
 
 export const FIRST_PAGE: Turn = { backwards: false, place: undefined, inclusive: false };
 
-/** What was read: the rows in ascending order, and the one that follows in the direction of reading, if any. */
+/** The result of reading: the rows in ascending order, and the next one in the direction of reading, if any. */
 export type ReadPage = { places: readonly Place[]; beyond: Place | undefined };
 
 export type Turns = {

@@ -8,7 +8,7 @@ import type { Spool } from './spool.ts';
 /** `failing`: the last event was not taken. */
 export type RecordFigures = { recorded: number; refused: number; failing: boolean };
 
-/** What `RecordEvent` promises. An event that the disk does not take is counted; the first one in a row is logged. */
+/** `RecordEvent`: an event that the disk does not accept is counted; the first one in a row is logged. */
 export function createRecord({ spool, log }: { spool: Pick<Spool, 'add'>; log: Logger }): {
   record: RecordEvent;
   figures: RecordFigures;

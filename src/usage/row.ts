@@ -17,9 +17,9 @@ export const ROW_COLUMNS = [
   'value text',
 ] as const;
 
-/** What precedes the rows of a COPY: the signature, no flags, no extension. */
+/** The header of a COPY before its rows: the signature, no flags, no extension. */
 export const COPY_HEAD = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
-/** What ends them. */
+/** The trailer of a COPY. */
 export const COPY_TAIL = Buffer.from([0xff, 0xff]);
 
 /** 2000-01-01, which Postgres counts microseconds from, since 1970. */

@@ -1,4 +1,4 @@
-// The shapes of area E: stored events and their pages, what ingestion answers, summaries, dead letters.
+// The shapes of area E: stored events and their pages, answers of ingestion, summaries, dead letters.
 
 import { type Static, Type } from '@sinclair/typebox';
 import { parseDateTime } from '../core/date-time.ts';
@@ -160,7 +160,7 @@ export const Ingested = Type.Object(
   { $id: 'IngestedEvents', description: 'What became of the events.' },
 );
 
-/** Events that are all wrong are told of as any mistake is, and each on its own besides. */
+/** If all events are invalid, the answer has the usual 422 detail in addition to the result of each event. */
 export const NothingIngested = Type.Object(
   { ...HTTPValidationError.properties, ...Type.Partial(Ingested).properties },
   { $id: 'NothingIngested', description: 'Events of which none is right.' },

@@ -1,5 +1,5 @@
-// From the buffer into the database: fetch, store, acknowledge. A crash between any two of them delivers again what
-// is stored already, and storing it again changes nothing.
+// From the buffer into the database: fetch, store, acknowledge. After a crash between two of these steps stored events
+// are delivered again, and storing them again changes nothing.
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
@@ -33,7 +33,7 @@ export type SinkDeps = {
   lockLeaseMs?: number;
 };
 
-/** What was stored and what was refused since the start. */
+/** The numbers of stored and refused events since the start. */
 export type SinkFigures = { stored: number; deadLetters: number; failures: number };
 
 type Batch = { deliveries: Delivery[]; rows: Buffer[]; bytes: number };
@@ -52,7 +52,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
 
-  /** What waits, up to a batch; where that is less, what comes within a moment as well. */
+  /** Waiting events, up to a batch; if there are fewer, also those that arrive within a moment. */
   const collect = async (): Promise<Batch> => {
     const batch: Batch = { deliveries: [], rows: [], bytes: 0 };
     let lingered = false;
@@ -68,7 +68,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
     }
   };
 
-  /** What a batch has already is given back where it gets no further. */
+  /** If the batch cannot be completed, its packs are returned to the buffer. */
   const fetchInto = async (batch: Batch, waitMs: number): Promise<Delivery[]> => {
     try {
       const limits = { bytesMax: SINK_FETCH_BYTES, packsMax: SINK_FETCH_PACKS, waitMs };
@@ -81,7 +81,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
     }
   };
 
-  /** Stores the rows; those that the database refuses for what they are become dead letters. */
+  /** Stores the rows; rows that the database refuses for their content become dead letters. */
   const store = async (rows: readonly Buffer[]): Promise<void> => {
     try {
       await writer.store(rows);
@@ -108,7 +108,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
     eventsMax = Math.min(SINK_EVENTS_MAX, eventsMax * 2);
   };
 
-  /** Works until told to stop; rejects when something is away, with everything released. */
+  /** Runs until it is stopped; rejects when a service is unavailable, with everything released. */
   const drain = async (lock?: Lease): Promise<void> => {
     let next = collect();
     while (!stopping.signal.aborted) {

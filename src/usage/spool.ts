@@ -1,5 +1,5 @@
-// Events of the service itself whose cause is no transaction: written to a file, and handed on to the buffer from there. So
-// recording costs a write to the page cache, waits for nobody, and outlives the process.
+// Events of the service itself that have no transaction as their cause: they are written to a file, and forwarded to
+// the buffer from there. So recording costs a write to the page cache, never waits, and its events survive the process.
 
 import {
   closeSync,
@@ -107,7 +107,10 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     }
     await syncFolder(directory);
   };
-  /** Every file that is closed, in order; while the buffer is away files fill up instead of becoming many. False: it is away. */
+  /**
+   * Every file that is closed, in order; while the buffer is away files fill up instead of becoming many. False: it is
+   * away.
+   */
   const handOn = async (): Promise<boolean> => {
     if (failures === 0 || closed.length === 0) close();
     for (let file = closed[0]; file !== undefined; file = closed[0]) {
@@ -159,7 +162,7 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
       if (writeSync(file.descriptor, row) < row.length) throw new Error('the disk is full');
       file.bytes += row.length;
     } catch (error) {
-      // What is refused comes again; half of it may be there.
+      // A refused event is recorded again; half of it may be in the file.
       try {
         ftruncateSync(file.descriptor, file.bytes);
       } catch {
@@ -210,7 +213,7 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
         clearInterval(adoptTimer);
         await flushing;
         close();
-        // What the buffer does not take now is found at the next start.
+        // The next start finds the events that the buffer does not accept now.
         await flush();
         folder.leave();
       },

@@ -1,5 +1,5 @@
-// The catalogue that holds at present: read at the start, again on SIGHUP, and a list of an upstream's again and again.
-// Whoever has begun with one ends with it.
+// The current catalogue: read at the start and on SIGHUP, with upstreams' lists refreshed at intervals. A request that
+// began with one catalogue ends with it.
 
 import { readFile } from 'node:fs/promises';
 import { explain, unavailable } from '../../core/errors.ts';

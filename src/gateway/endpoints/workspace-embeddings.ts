@@ -1,5 +1,5 @@
-// The interface's own operation: validated as it says, with its default model. Every mistake of the caller is a 422,
-// whoever finds it: the schema, a built-in model, or an upstream.
+// The interface's own operation: validated as specified, with its default model. Every mistake of the caller is a 422,
+// whether the schema, a built-in model or an upstream finds it.
 
 import { Type } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure, valueError } from '../../core/errors.ts';

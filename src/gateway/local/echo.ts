@@ -1,5 +1,5 @@
-// `local-echo` repeats what it is told, word by word. It honours what clients of a real model rely on, so that wiring and
-// load tests find what they would find there, and refuses other options by their names.
+// `local-echo` repeats its input, word by word. It honours the options that clients of real models rely on, so that
+// integration and load tests behave the same, and refuses other options by their names.
 
 import type { Answer } from '../answer.ts';
 import type { Call } from '../attempt.ts';

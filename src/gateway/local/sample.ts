@@ -1,5 +1,5 @@
-// A value for a JSON Schema: the smallest that satisfies it. Of the vocabulary only what can be satisfied for sure is
-// understood; a schema with anything else has no sample, so that no answer claims what it does not keep.
+// The smallest value that satisfies a JSON Schema. Only keywords that can be satisfied with certainty are supported; a
+// schema with any other keyword has no sample, so that no answer violates its schema.
 
 import { isRawNumber } from '../../core/json.ts';
 import { ECHO_SAMPLE_UNITS_MAX } from '../limits.ts';

@@ -19,8 +19,8 @@ type ModelUsageDeps = { store: ModelUsageStore; describeKeys: DescribeKeys; cloc
 type UsedKey = { name: string; prefix: string; user_email: string | null };
 
 /**
- * What models were used for in whole hours: `from` is cut down to its hour, `to` filled up. Throws ValidationFailure for
- * times that are none, windows that end before they begin, and windows of more than a year.
+ * The usage of models in whole hours: `from` is rounded down to its hour, `to` up. Throws ValidationFailure for invalid
+ * times, windows that end before they begin, and windows of more than a year.
  */
 export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps) {
   /** `group_by=key` groups by ids, because people do not know keys by their ids. */

@@ -42,9 +42,9 @@ export type Batch = {
 
 export type AllowanceStore = {
   /**
-   * Adds what was used, puts what is reserved in the place of what this process had reserved, and gives what all know:
-   * one statement, whatever the number of keys. A batch counts once, however often it is sent; where it had been counted
-   * before, nothing is changed, and undefined says so. A reservation that is not told again within the lease is void.
+   * Adds the use, replaces the reservations of this process, and returns the totals of all processes, in one statement
+   * for any number of keys. A batch counts once, however often it is sent; if it was counted before, nothing changes,
+   * and the result is undefined. A reservation that is not renewed within the lease expires.
    */
   share(batch: Batch): Promise<Map<string, Shared> | undefined>;
   /** Raises the spending of these keys in this month to that of the accounts: a process may have died unreported. */
@@ -70,8 +70,8 @@ export function createAllowanceStore(sql: Sql, { now }: { now?: () => number } =
   return {
     async share({ processId, number, told, ageMs, leaseMs }) {
       const numbers = (read: (each: Told) => number): number[] => told.map(read);
-      // First the process's own row, then the rows of keys in order, each before what is reserved of it: two statements
-      // cannot wait for each other.
+      // The process's own row is locked first, then the rows of keys in order, each before its reservations, so that
+      // two statements cannot deadlock.
       const rows = await sql<Row[]>`
         WITH ${moment()}, since AS (
           SELECT ms - ${ageMs}::float8 AS ms FROM moment

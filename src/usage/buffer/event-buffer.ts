@@ -11,21 +11,24 @@ export type Delivery = {
 };
 
 export type BufferFigures = {
-  /** Packs that no sink has acknowledged, and what they and their upkeep take. */
+  /** Packs that no sink has acknowledged, and the size of these and their overhead. */
   packs: number;
   bytes: number;
   bytesMax: number;
-  /** Why it takes nothing at the moment: what its disk does. */
+  /** Why it accepts nothing at the moment: the error of its disk. */
   fault?: DiskFault | undefined;
 };
 
-/** What an acknowledgement is worth when the machine loses its power. */
+/** Whether an acknowledged event survives a loss of power. */
 export type Durability = { synced: true } | { synced: false; warning: string };
 
 export type FetchLimits = { bytesMax: number; packsMax: number; waitMs: number };
 
 export type EventBuffer = {
-  /** Opens it, or begins to: a server that is away is waited for in the background. Throws one line for one that can't serve. */
+  /**
+   * Opens it, or begins to: a server that is away is waited for in the background. Throws one line for one that can't
+   * serve.
+   */
   start(): Promise<void>;
   /**
    * Resolves once the pack is durable; then it is delivered until acknowledged, also when the process dies here.
@@ -33,9 +36,8 @@ export type EventBuffer = {
    */
   append(pack: Uint8Array): Promise<void>;
   /**
-   * Packs that wait, oldest first, at least one, about `bytesMax` of them and at most `packsMax`; none when nothing came
-   * within `waitMs`.
-   * They are with this caller until `acknowledge` or `release`, or until its process has died.
+   * Packs that wait, oldest first, at least one, about `bytesMax` of them and at most `packsMax`; none when nothing
+   * came within `waitMs`. They are with this caller until `acknowledge` or `release`, or until its process has died.
    * Throws when the buffer is away.
    */
   fetch(limits: FetchLimits): Promise<Delivery[]>;

@@ -7,7 +7,7 @@ import { decodeRow, encodeRow } from '../row.ts';
 import type { DeadLetterRead } from '../schema.ts';
 import type { DeadLetter, DeadLetterStore } from '../store/dead-letters.ts';
 
-/** What an administrator can do with events that the database refused. */
+/** An administrator's operations on events that the database refused. */
 export function createDeadLetters({ store, appender }: { store: DeadLetterStore; appender: Appender }) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<DeadLetterRead>> {
@@ -18,9 +18,9 @@ export function createDeadLetters({ store, appender }: { store: DeadLetterStore;
     },
 
     /**
-     * Sends them, or those with these ids, through the buffer again, at most 1,000; returns how many. A crash before they
-     * are deleted leaves them, and they can be sent once more: an event is stored once, and has one dead letter. Throws
-     * 503 where the buffer cannot take them.
+     * Sends them, or those with these ids, through the buffer again, at most 1,000; returns how many. A crash before
+     * they are deleted leaves them, and they can be sent once more: an event is stored once, and has one dead letter.
+     * Throws 503 where the buffer cannot take them.
      */
     async replay(workspaceId: string, ids: readonly string[] | undefined): Promise<number> {
       const letters = await store.oldest(workspaceId, REPLAY_MAX, ids);
@@ -37,7 +37,7 @@ export function createDeadLetters({ store, appender }: { store: DeadLetterStore;
   };
 }
 
-/** The same event, that can be told from what was refused before. */
+/** A copy of the event that can be distinguished from the refused one. */
 const toCopy = (row: Buffer): Buffer => encodeRow({ ...decodeRow(row), id: newId() });
 
 function render({ id, createdAt, reason, row }: DeadLetter): DeadLetterRead {

@@ -23,8 +23,8 @@ export class NothingAccepted extends ValidationFailure {
 }
 
 /**
- * Takes events of a workspace. What is accepted is durable when this resolves; throws `NothingAccepted` where every
- * event is wrong, and 503 where the buffer cannot take them: then all may be sent again, and are stored once.
+ * Accepts events of a workspace, which are durable when this resolves. Throws `NothingAccepted` if every event is
+ * invalid, and 503 if the buffer cannot accept them: then all may be sent again, and are stored once.
  */
 export function createIngest({ appender, clock }: { appender: Appender; clock: Clock }) {
   return async (workspaceId: string, sent: readonly SentEvent[]): Promise<Ingested> => {
@@ -57,7 +57,7 @@ export function createIngest({ appender, clock }: { appender: Appender; clock: C
 
 const SHOWN_ID_MAX = 1024;
 
-/** `data.value: Field required`: the event's own place in the request is told beside it. */
+/** `data.value: Field required`: the event's position in the request is reported separately. */
 const toSentence = ({ loc, msg }: ValidationEntry): string => {
   const inEvent = loc.slice(typeof loc[1] === 'number' ? 2 : 1);
   return `${inEvent.length === 0 ? 'data' : inEvent.join('.')}: ${msg}`;

@@ -23,7 +23,7 @@ export type MetricPage = {
 
 export type RetrieveDeps = {
   reader: EventReader;
-  /** Resolves when what was being stored for the workspace is committed. */
+  /** Resolves when the workspace's transactions in progress are committed. */
   awaitStoring(workspaceId: string): Promise<void>;
   /** Before it, events are not kept; undefined: all are. */
   keptSince(): number | undefined;
@@ -64,8 +64,8 @@ export function createRetrieve({ reader, awaitStoring, keptSince, clock }: Retri
   };
 
   /**
-   * A page that reaches the end of the window may be the reason why nobody asks for this time again. So it is read
-   * once more when whatever was about to be committed with a time of the window has been.
+   * After a page that reaches the end of the window, a reader may never request this time again. So the page is read
+   * once more after all commits in progress with a time of the window.
    */
   async function readSettled(window: Window, turn: Turn, size: number): Promise<StoredEvent[]> {
     const isOver = window.to !== undefined && window.to < clock.now().getTime() - TAIL_MS;

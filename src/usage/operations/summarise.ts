@@ -13,7 +13,7 @@ export type Summary = { rows: SummaryRow[]; total: SummaryTotal; next: string | 
 
 export type SummariseDeps = {
   summaries: Summaries;
-  /** Resolves when what was being stored for the workspace is committed. */
+  /** Resolves when the workspace's transactions in progress are committed. */
   awaitStoring(workspaceId: string): Promise<void>;
 };
 
@@ -21,7 +21,7 @@ export type SummariseDeps = {
 export function createSummarise({ summaries, awaitStoring }: SummariseDeps) {
   return async (workspaceId: string, { size, ...asked }: SummariseQuery): Promise<Summary> => {
     const query = { ...asked, workspaceId, limit: size };
-    // A bill that is made once must not miss what was about to be committed.
+    // A bill that is made once must not miss events whose commit is in progress.
     await awaitStoring(workspaceId);
     const [rows, total] = await Promise.all([summaries.groups(query), summaries.total(query)]);
     const given = rows.slice(0, size);

@@ -45,7 +45,9 @@ export function createDeadLetterStore(sql: Transaction) {
       return count;
     },
 
-    /** Deletes just these copies: a dead letter whose event was refused again meanwhile holds another one, and stays. */
+    /**
+     * Deletes just these copies: a dead letter whose event was refused again meanwhile holds another one, and stays.
+     */
     async deleteCopies(letters: readonly Pick<DeadLetter, 'id' | 'row'>[]): Promise<void> {
       const ids = letters.map(({ id }) => id);
       const digests = letters.map(({ row }) => new Bun.CryptoHasher('sha256').update(row).digest('hex'));
@@ -56,7 +58,7 @@ export function createDeadLetterStore(sql: Transaction) {
   };
 }
 
-/** The same for every copy of an event: made of what the event's own identity is. */
+/** The same for every copy of an event, because it is derived from the event's identity. */
 function toDeadLetterId(row: Buffer): string {
   const { workspaceId, source, eventId } = decodeRow(row);
   const digest = new Bun.CryptoHasher('sha256')

@@ -44,7 +44,7 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
       });
     },
 
-    /** Makes an event a dead letter, with what the database said of it; undefined where it is not there any more. */
+    /** Makes an event a dead letter with the database's message; undefined if it is no longer there. */
     bury(id: number, reason: string): Promise<NewDeadLetter | undefined> {
       return sql.begin(async (tx) => {
         const [gone] = await tx<OutboxRow[]>`
@@ -73,7 +73,9 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
   };
 }
 
-/** A UUID of version 7 that ascends with the time of the event, and within a millisecond with its place in the outbox. */
+/**
+ * A UUID of version 7 that ascends with the time of the event, and within a millisecond with its place in the outbox.
+ */
 const STORED_ID = `
   (lpad(to_hex(floor(extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '7000' ||
     to_hex((1::bigint << 63) | id))::uuid`;

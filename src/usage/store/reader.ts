@@ -67,7 +67,7 @@ export function createEventReader(sql: Transaction) {
       return row?.events ?? 0;
     },
 
-    /** What cursors are signed with. */
+    /** The key that signs cursors. */
     async cursorSecret(): Promise<Buffer> {
       const [row] = await sql<{ secret: Buffer }[]>`SELECT secret FROM usage_cursor_secret`;
       if (row === undefined) throw new Error('usage_cursor_secret is empty');

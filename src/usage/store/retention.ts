@@ -1,4 +1,4 @@
-// Deleting events that have reached their end, together with what was counted of them.
+// Deletes expired events, together with their counts.
 
 import type { Sql } from '../../infra/postgres/client.ts';
 

@@ -3,8 +3,8 @@
 import type { EventProjection } from '../../core/event.ts';
 
 /**
- * One statement that stores what `incoming`, a common table expression with the columns of row.ts, gives: what was there
- * already is neither stored nor counted again. Its transaction holds the locks of the workspaces' stripes.
+ * One statement that stores the rows of `incoming`, a common table expression with the columns of row.ts. Existing rows
+ * are neither stored nor counted again. Its transaction holds the locks of the workspaces' stripes.
  */
 export const storeStatement = (incoming: string, projections: readonly EventProjection[]): string => `
   WITH incoming AS ${incoming},

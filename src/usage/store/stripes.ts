@@ -1,5 +1,5 @@
-// Whoever stores events of a workspace holds the lock of its stripe until the commit; whoever must know that nothing
-// is about to be committed waits for it.
+// A transaction that stores events of a workspace holds the lock of its stripe until the commit. A reader that needs
+// all commits in progress waits for this lock.
 
 import { createSemaphore } from '../../core/semaphore.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
@@ -9,20 +9,20 @@ export const STORAGE_LOCK = 1_431_193_415;
 /** A power of two; few enough to lock all, many enough that workspaces seldom share one. */
 export const STRIPES = 64;
 
-/** Waits hold connections of the common pool: few, whatever is stored and however many read. */
+/** Waiting readers hold connections of the shared pool, so there are few, whatever the load. */
 const WAITS_MAX = 3;
 const WAITING_MAX = 1000;
 
 /**
- * Makes a function that resolves when everything that was being stored for the workspace is committed or given up. What
- * is committed later has a later time than the call. Throws 503 when far too many wait.
+ * Makes a function that resolves when all transactions in progress for the workspace are committed or rolled back.
+ * Later commits have a later time than the call. Throws 503 when too many readers wait.
  */
 export function createStorageBarrier(sql: Transaction): (workspaceId: string) => Promise<void> {
   const limit = createSemaphore({
     ...{ runningMax: WAITS_MAX, waitingMax: WAITING_MAX },
     refuse: 'Too many readers wait for events that are being stored',
   });
-  /** Those that have not begun yet: whoever comes now may share one. */
+  /** Waits that have not begun yet, which a new reader can share. */
   const coming = new Map<string, Promise<void>>();
   return (workspaceId) => {
     const shared = coming.get(workspaceId);

@@ -8,7 +8,7 @@ import { storeStatement } from './statement.ts';
 import { STORAGE_LOCK, STRIPES } from './stripes.ts';
 
 export type EventWriter = {
-  /** Stores what is not stored yet of the rows, and counts it; all of it, or nothing. */
+  /** Stores and counts the rows that are not stored yet; all of them, or none. */
   store(rows: readonly Buffer[]): Promise<void>;
   close(): void;
 };
@@ -45,7 +45,7 @@ export function createEventWriter(sql: Sql, projections: readonly EventProjectio
         await tx.unsafe(statement);
         await tx.unsafe('COMMIT');
       } catch (error) {
-        // Whatever state it is in, it is not ours to find out.
+        // The connection is closed, because its state is unknown.
         release();
         throw error;
       }
@@ -55,8 +55,8 @@ export function createEventWriter(sql: Sql, projections: readonly EventProjectio
 }
 
 /**
- * From here to the commit nobody else stores events of these workspaces: so times of storage ascend from commit to
- * commit, and two who store the same events, or count into the same rows, never wait for each other in a circle.
+ * From here to the commit no other transaction stores events of these workspaces. So times of storage ascend from
+ * commit to commit, and two transactions that store the same events, or count into the same rows, never deadlock.
  */
 const LOCK_STRIPES = `
   SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)

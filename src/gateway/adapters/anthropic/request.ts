@@ -1,5 +1,6 @@
-// A chat completion's request as one for Anthropic's Messages API. What that API ignores by its own word (seeds,
-// penalties, biases) is left out; what would change the answer's shape and can't be had is refused.
+// Converts a chat completion's request to Anthropic's Messages API. Options that the API ignores according to its
+// documentation (seeds, penalties, biases) are omitted; options that change the answer's shape and are unsupported are
+// refused.
 
 import { type Json, type JsonObject, UntranslatableRequest } from '../../wire.ts';
 import { toMessages } from './messages.ts';

@@ -1,5 +1,5 @@
-// Whether the server syncs before it acknowledges: clients are not told. Its monitoring page tells, and so does a
-// service of the system account, where that is shared with ours.
+// Whether the server syncs before it acknowledges, which clients cannot see. It is read from the server's monitoring
+// page, or from a service of the system account if that is shared with ours.
 
 import { type NatsConnection, RequestStrategy } from 'nats';
 import { parseJson } from '../../../core/json.ts';
@@ -15,7 +15,7 @@ const SYSTEM_JITTER_MS = 150;
 const MEND = 'set jetstream { sync_interval: always } in the configuration of nats-server';
 const NANOSECONDS = 1e9;
 
-/** What a server tells about itself, as far as it matters here. */
+/** The part of a server's monitoring page that is used here. */
 type Page = {
   server_id?: string;
   cluster?: { name?: string };

@@ -19,7 +19,7 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
   const stream = streamOf(settings.streamPrefix);
   const subject = subjectOf(settings.streamPrefix);
   const session = createSession(deps);
-  /** Receipts of what is with the caller. */
+  /** Receipts of the packs that the caller is processing. */
   const held = new Set<string>();
 
   const require = (): Prepared => {
@@ -27,7 +27,7 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
     if (prepared === undefined) throw away(session.refusal());
     return prepared;
   };
-  /** What was delivered can be answered while the stream is being looked after. */
+  /** Delivered packs can be acknowledged while the stream is being prepared. */
   const requireConnection = (): NatsConnection => {
     const connection = session.connected();
     if (connection === undefined) throw away();

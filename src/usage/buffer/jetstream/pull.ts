@@ -1,5 +1,5 @@
-// Pulling messages of a consumer: what is there, at once, or the first that comes. The client library's own ways
-// either wait for a full batch or fetch ahead without end. Protocol: NATS ADR-13, "Pull Subscribe".
+// Pulls messages of a consumer: the available ones at once, or the first that arrives. The client library can only
+// wait for a full batch or prefetch without end. Protocol: NATS ADR-13, "Pull Subscribe".
 
 import { createInbox, type Msg, type NatsConnection, NatsError, nanos } from 'nats';
 
@@ -9,19 +9,19 @@ export type Pull = {
   batch: number;
   /** A first message that is larger ends the pull without it. */
   bytesMax?: number;
-  /** How long to wait for a full batch; 0 takes what is there. */
+  /** How long to wait for a full batch; 0 returns the available messages. */
   waitMs: number;
 };
 
-/** Silence beyond what the server was asked to wait. */
+/** Silence beyond the time that the server was requested to wait. */
 const GRACE_MS = 1000;
 
 const NO_MESSAGES = 404;
 const TIMED_OUT = 408;
 
 /**
- * Rejects with NatsError when the server does not answer, or has no such consumer. What was on its way then is
- * delivered again after the consumer's time.
+ * Rejects with NatsError when the server does not answer, or has no such consumer. Messages in transit are then
+ * redelivered after the consumer's time-out.
  */
 export async function pull(connection: NatsConnection, request: Pull): Promise<Msg[]> {
   const { stream, consumer, batch, bytesMax, waitMs } = request;

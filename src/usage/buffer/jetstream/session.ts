@@ -37,31 +37,34 @@ export type Session = {
   start(): Promise<void>;
   /** Undefined while the server is away, or its stream is not ready. */
   prepared(): Prepared | undefined;
-  /** While the server is there, whatever the stream does. */
+  /** The connection while the server is reachable, whatever the state of the stream. */
   connected(): NatsConnection | undefined;
   /** Why the server that is there can't serve. */
   refusal(): ServerRefused | undefined;
   /** Undefined until a server has been asked. */
   durability(): Durability | undefined;
-  /** To be told of every failure: a stream that was deleted is made anew, a server that gives no answers is left. */
+  /** Must be called at every failure: a deleted stream is created again, a server that gives no answers is left. */
   failed(error: unknown): void;
-  /** To be told of every answer of the stream. */
+  /** Must be called at every answer about the stream. */
   answered(): void;
-  /** To be told that the stream is another's now: it is looked after again. */
+  /** Must be called when the stream belongs to another database now: it is prepared again. */
   taken(): void;
   close(): Promise<void>;
 };
 
 const START_WAIT_MS = 2500;
 const PREPARE_RETRY_MS = 500;
-/** Without an answer for so long, another server is tried: one that is parted from the others can't serve, and may not know. */
+/**
+ * Without an answer for so long, another server is tried: one that is parted from the others can't serve, and may not
+ * know.
+ */
 const MOVE_AFTER_MS = 5000;
 
 export function createSession({ settings, identity, log }: SessionDeps): Session {
   let link: NatsLink | undefined;
   let prepared: Prepared | undefined;
   let preparing = false;
-  /** Counts what makes earlier preparations worthless. */
+  /** A version that invalidates earlier preparations. */
   let generation = 0;
   let refusal: ServerRefused | undefined;
   let durability: Durability | undefined;
@@ -161,7 +164,7 @@ const isMissing = (error: unknown): boolean =>
   error instanceof NatsError &&
   ((error.code === ErrorCode.NoResponders && error.api_error === undefined) || error.code === '404');
 
-/** Nobody has answered, or a server that has no leader to ask. */
+/** The code of a cluster without a leader; an error without a code means that no server has answered. */
 const NO_LEADER = 10_008;
 const isSilence = (error: unknown): boolean =>
   error instanceof NatsError && (error.api_error?.err_code ?? NO_LEADER) === NO_LEADER;

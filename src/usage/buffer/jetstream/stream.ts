@@ -16,14 +16,14 @@ import {
 
 export type StreamSettings = { streamPrefix: string; replicas: number; bytesMax: number };
 
-/** A server that cannot keep what it acknowledges; the message is one line. */
+/** A server that cannot keep acknowledged events; the message is one line. */
 export class ServerRefused extends Error {}
 
 export const CONSUMER = 'sink';
 export const streamOf = (prefix: string): string => `${prefix}_EVENTS`;
 export const subjectOf = (prefix: string): string => `${prefix}.events`;
 
-/** What a killed sink had is delivered again after it; a batch that takes longer is stored twice, which is once. */
+/** The packs of a killed sink are delivered again after it; a slower batch is delivered twice and stored once. */
 const ACK_WAIT_MS = 15_000;
 const DELIVERED_MAX = 20_000;
 const API_TIMEOUT_MS = 2000;
@@ -32,9 +32,8 @@ const API_TIMEOUT_MS = 2000;
 const OLDEST = { major: 2, minor: 10 };
 
 /**
- * Throws `ServerRefused` for a server that is too old, has no JetStream, refuses the stream, or keeps it otherwise
- * than it was asked to, and for a stream of another database than the one named; what may be better at the next
- * attempt throws the client's error.
+ * Throws `ServerRefused` for a server that is too old, has no JetStream, or refuses the stream or its options, and
+ * for a stream of another database. A failure that may be temporary throws the client's error.
  */
 export async function prepareStream(
   connection: NatsConnection,
@@ -79,7 +78,10 @@ function refuseIgnored(what: string, ignored: readonly string[]): void {
   throw new ServerRefused(`NATS_URL: the server keeps ${what} without ${ignored.join(', ')}`);
 }
 
-/** JetStream's numbers of errors (its errors.json) that a setting mends, and of those that pass: of races, of servers away. */
+/**
+ * JetStream's numbers of errors (its errors.json) that a setting mends, and of those that pass: of races, of servers
+ * away.
+ */
 const STORAGE_SHORT = 10_047;
 const NOT_CLUSTERED = 10_074;
 const SETTINGS: Record<number, string> = {
@@ -89,7 +91,7 @@ const SETTINGS: Record<number, string> = {
 const PASSING = [10_005, 10_013, 10_058, 10_148];
 const BAD_REQUEST = 400;
 
-/** What the server would refuse again is a refusal; all else stays as it is. */
+/** A permanent error is a refusal; all others stay as they are. */
 function toRefusal(name: string, error: unknown): unknown {
   if (!(error instanceof NatsError) || error.api_error === undefined) return error;
   const { code, err_code: number = 0, description } = error.api_error;
@@ -124,12 +126,12 @@ async function openManager(connection: NatsConnection): Promise<JetStreamManager
   }
 }
 
-/** Not for this account (10039), or not at all (10076, or nobody answers); a cluster that has no leader yet comes later. */
+/** Not for this account (10039), or unavailable (10076, or no answer); a cluster without a leader is temporary. */
 const NO_JETSTREAM = [10_039, 10_076];
 const hasNoJetStream = ({ code, api_error: told }: NatsError): boolean =>
   told === undefined ? code === ErrorCode.NoResponders : NO_JETSTREAM.includes(told.err_code ?? 0);
 
-/** A work queue: what a sink has acknowledged is gone, so that the stream's size is what waits. */
+/** A work queue: an acknowledged message is removed, so that the stream's size is the backlog. */
 const wantedStream = ({ streamPrefix, replicas, bytesMax }: StreamSettings) => ({
   subjects: [subjectOf(streamPrefix)],
   retention: RetentionPolicy.Workqueue,
@@ -146,7 +148,7 @@ const wantedStream = ({ streamPrefix, replicas, bytesMax }: StreamSettings) => (
 
 type Wanted = ReturnType<typeof wantedStream>;
 
-/** Options that are not as wanted; a server leaves out what is zero. */
+/** Options that differ from the requested ones; a server omits zero values. */
 const differences = (wanted: Wanted | WantedConsumer, found: StreamConfig | ConsumerConfig): string[] => {
   const kept = new Map<string, unknown>(Object.entries(found));
   return Object.entries(wanted)
@@ -161,8 +163,8 @@ const DATABASE = 'atrium_database';
 export const databaseOf = ({ metadata }: StreamConfig): string | undefined => metadata?.[DATABASE];
 
 /**
- * What can't be changed later tells a stream of somebody else's; of two services with a stream, each would store
- * events of the other.
+ * An option that cannot be changed later shows that the stream was made by another program. Two services with one
+ * stream would each store events of the other.
  */
 function refuseForeign(name: string, config: StreamConfig, database: string): void {
   if (config.retention !== RetentionPolicy.Workqueue || config.storage !== StorageType.File)

@@ -10,7 +10,7 @@ export type Entry = { seq: number; pack: Uint8Array };
 export type JournalFigures = { packs: number; bytes: number; fault?: DiskFault | undefined };
 
 export type JournalFile = {
-  /** Durable when it returns. Throws `JournalFull` beyond the limit, else what SQLite throws. */
+  /** Durable when it returns. Throws `JournalFull` beyond the limit, else the error of SQLite. */
   append(packs: readonly Uint8Array[]): void;
   /** Entries after `after`, in order, at least one where there is any, until they hold `bytesMax` or are `packsMax`. */
   read(after: number, limits: { bytesMax: number; packsMax: number }): Entry[];
@@ -34,7 +34,7 @@ const BUSY_TIMEOUT_MS = 1500;
 const FREE_PAGES_KEPT = 1024;
 const FREE_PAGES_RETURNED = 256;
 
-/** Opens the journal of the folder, which is made where it is absent. `open`: tests watch what it opens. */
+/** Opens the journal of the folder, which is created if it is absent. `open`: tests observe the opened files. */
 export function openJournalFile(
   directory: string,
   bytesMax: number,
@@ -77,8 +77,9 @@ export function openJournalFile(
   const checkpoint = database.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)');
   let fault: DiskFault | undefined;
   /**
-   * Of a sync that failed, the system takes the pages for written, and the next one says nothing of them: whatever stands
-   * behind them in the log would be lost at a power failure. So all of the log is written again, into the file, before more is.
+   * The system treats the pages of a failed sync as written, and the next sync does not include them: all later entries
+   * of the log would be lost at a power failure. So the whole log is written into the file before anything more is
+   * written.
    */
   const recover = (): void => {
     if (checkpoint.get()?.busy !== 0) throw new Error('the log is being read');
@@ -120,7 +121,7 @@ export function openJournalFile(
       return entries;
     },
     remove(seqs) {
-      // Nobody waits for its durability, so that it costs no fsync.
+      // An acknowledgement need not be durable, so it costs no fsync.
       database.run('PRAGMA synchronous = NORMAL');
       try {
         write(() => {

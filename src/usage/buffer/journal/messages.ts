@@ -1,4 +1,4 @@
-// What the journal's thread is asked and answers.
+// The messages to and from the journal's thread.
 
 import type { Entry, JournalFigures } from './journal-file.ts';
 

@@ -5,7 +5,7 @@ declare const self: Worker;
 import { JournalFull, openJournalFile } from './journal-file.ts';
 import type { Answer, Opened, Question, ThreadSettings } from './messages.ts';
 
-/** How often to look for what other processes have appended. */
+/** The interval of checking for appends of other processes. */
 const POLL_MS = 100;
 
 type Append = Extract<Question, { kind: 'append' }>;
