@@ -26,8 +26,8 @@ const NO_LIMITS: ScanLimits = {
 const utf8 = new TextDecoder();
 
 /**
- * The positions of the outer members' values, or the reason why the bytes are refused. The contents of strings are not
- * checked here (escapes and encoding are checked where they are decoded).
+ * The positions of the outer members' values, or the reason why the bytes are refused. Escapes and encoding of strings
+ * are checked where they are decoded.
  */
 export function scanObject(bytes: Uint8Array, limits: ScanLimits = NO_LIMITS): Members | ScanRefusal {
   const members: Members = { names: [], starts: [], ends: [] };
