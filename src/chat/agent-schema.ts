@@ -1,4 +1,4 @@
-// What the administration of agents takes and answers.
+// The input and output of the administration of agents.
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';

@@ -32,7 +32,7 @@ const NOBODY: Agent = {
   replies: [],
 };
 
-/** What may name an agent, the first that does counting. */
+/** The identifiers of an agent, in the order in which they are tried. */
 export type AgentNames = {
   workspaceId: string;
   agentId: string | null;
@@ -56,7 +56,7 @@ export function parseAgentKey(key: string): { workspaceId: string; ids: string[]
   return { workspaceId, ids };
 }
 
-/** What a bot answers: the first reply whose match is part of the text, in any case; `*` matches all; else nothing. */
+/** A bot's answer: the first reply whose match is part of the text, in any case; `*` matches all; else nothing. */
 export function replyTo(agent: Agent, text: string): string {
   const lower = text.toLowerCase();
   const fits = (match: string): boolean => match === '*' || lower.includes(match.toLowerCase());

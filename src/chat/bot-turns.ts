@@ -75,7 +75,7 @@ export function createConverse({
 const personOf = ({ user, key }: Pick<BotTurn, 'user' | 'key'>): string =>
   user === '' ? (key?.email ?? '') : user;
 
-/** A key vouches for its owner, not for the person whom an event names. */
+/** A key authenticates its owner, not the person that an event names. */
 const callerOf = (turn: Pick<BotTurn, 'user' | 'key'>): TurnCaller =>
   turn.key === undefined
     ? { email: turn.user, readsAs: turn.user }

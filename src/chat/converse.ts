@@ -1,4 +1,4 @@
-// What a bot asks of the chat area: turns of a conversation, stored and counted like those of any channel.
+// The interface of the chat area for bots: turns of a conversation, stored and counted like those of any channel.
 
 import type { Principal } from '../core/principal.ts';
 
@@ -11,7 +11,7 @@ export type Turn = {
   channelSessionId: string;
   /** The person's e-mail, lower-cased; `''` where it is unknown. */
   user: string;
-  /** The key that brought it, where one did: its limits count, and what its owner may see can be cited with it. */
+  /** The key of the request, if there is one: its limits count, and documents of its owner can be cited. */
   key?: Pick<Principal, 'keyId' | 'email' | 'limits' | 'scopes'>;
   /** Of the person's message, unique within the session: the same again gives the stored answer. */
   channelMessageId: string;
@@ -19,8 +19,9 @@ export type Turn = {
 
 export type Converse = {
   /**
-   * The agent's answer to a message. Abandoning the wait (`signal`) does not abandon the answer: it is stored, and the
-   * same turn asked again gives it. Throws what `StreamChat` throws; then the same turn asked again tries again.
+   * The agent's answer to a message. Aborting the wait (`signal`) does not abort the answer: it is stored, and a
+   * repeated request of the same turn returns it. Throws the errors of `StreamChat`; then a repeated request makes a
+   * new attempt.
    */
   ask(turn: Turn & { message: string; agentId?: string; signal: AbortSignal }): Promise<{ answer: string }>;
   /**

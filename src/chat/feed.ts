@@ -9,21 +9,21 @@ export type Feed = {
   userMessageId: number;
   answerId: number;
   /**
-   * Tells the text so far, then what follows it, and why what was told is no part of the answer, where that turns out.
-   * The function that it returns ends that.
+   * Calls back with the text so far, then with each addition, and with the reason if the text turns out not to be part
+   * of the answer. The returned function ends the calls.
    */
   follow(listener: FeedListener): () => void;
-  /** The answer when it is stored. Rejects with what kept it from being made. */
+  /** The stored answer. Rejects with the reason why it could not be made. */
   outcome: Promise<AnsweredTurn>;
 };
 
 /** The end of a feed that its maker holds. */
 export type OpenFeed = {
   feed: Feed;
-  /** Tells the text once it may be told; `tell` looks again whether it may. */
+  /** Sends the text once this is permitted; `tell` checks again. */
   say(text: string): void;
   tell(): void;
-  /** What was told is no part of the answer: another attempt's counts. */
+  /** The text sent so far is not part of the answer, because another attempt's is. */
   retract(reason: ServiceError): void;
   end(outcome: { answered: AnsweredTurn } | { error: unknown }): void;
 };
@@ -83,7 +83,7 @@ export const toFailure = (error: unknown): Failure =>
     ? { sentence: error.message, kind: error.kind, retryAfterSeconds: error.retryAfterSeconds }
     : { sentence: 'Internal Server Error', kind: 'internal', retryAfterSeconds: undefined };
 
-/** What a stored failure is thrown as. */
+/** The error of a stored failure. */
 export const toError = ({ kind, sentence, retryAfterSeconds }: Failure): Error =>
   kind === 'internal'
     ? new Error('the answer failed before, unexpectedly')

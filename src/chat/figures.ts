@@ -1,4 +1,4 @@
-// What /metrics tells of conversations.
+// The metrics of conversations.
 
 import type { Figure } from '../http/metrics.ts';
 

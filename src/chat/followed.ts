@@ -6,7 +6,7 @@ import type { TurnStore } from './store/turns.ts';
 import type { AnsweredTurn } from './turn.ts';
 
 export type Followed = {
-  /** Resolves when the answer is stored, whoever makes it; rejects with what kept it from being made, and 404. */
+  /** Resolves when any process has stored the answer; rejects with the reason of its failure, or 404. */
   wait(answerId: number): Promise<AnsweredTurn>;
   /** Has those who wait for the answer look at it again. */
   look(answerId: number): void;

@@ -26,8 +26,8 @@ export type Generate = (
 ) => Promise<Answer>;
 
 /**
- * Makes an answer, within its time. Throws a ServiceError where the model fails, the signal's reason when it aborts,
- * and what the database throws.
+ * Makes an answer within its time limit. Throws a ServiceError if the model fails, the signal's reason when it aborts,
+ * and errors of the database.
  */
 export function createGenerate({
   findAgent,
@@ -141,7 +141,7 @@ function limitTime(signal: AbortSignal, timeoutMs: number) {
   };
 }
 
-/** Also where what is waited for pays no heed to the signal. */
+/** Ends even if the awaited promise ignores the signal. */
 function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -152,6 +152,6 @@ function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 const KEPT = new Set(['too-many-requests', 'upstream-failed', 'upstream-timeout', 'unavailable']);
 
-/** What else a model's call is refused for is the agent's configuration, and no fault of the caller's. */
+/** All other refusals of a model's call are caused by the agent's configuration, not by the caller. */
 const toModelFailure = (error: ServiceError): ServiceError =>
   KEPT.has(error.kind) ? error : upstreamFailed('The model of the agent cannot be asked', { cause: error });

@@ -56,7 +56,7 @@ export function createChat(deps: ChatDeps): {
   jobs: Job[];
   figures: Figure[];
   converse: Converse;
-  /** Leaves the answers that are being made to other processes, and ends what waits for them with 503. */
+  /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */
   interrupt(): void;
 } {
   const { sql, invalidation, streamChat, searchDocuments, requireWorkspace, wakeMover, log } = deps;

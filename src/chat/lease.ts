@@ -1,4 +1,4 @@
-// What a process may rely on: nobody takes over its answers before its last sign of life has run out.
+// The process's own view of its lease: until it expires, no other process takes over its answers.
 
 import { ALIVE_MS } from './limits.ts';
 

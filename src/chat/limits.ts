@@ -12,7 +12,7 @@ export const MESSAGE_BYTES_MAX = 524_288;
 export const ANSWER_LENGTH_MAX = 4_194_304;
 /** A page of messages ends with the one that takes their texts beyond this. */
 export const PAGE_BYTES_MAX = 4_194_304;
-/** Characters of what channels name, and of titles. */
+/** Characters of a channel's identifiers, and of titles. */
 export const ID_LENGTH_MAX = 1024;
 export const TITLE_LENGTH_MAX = 500;
 export const FEEDBACK_LENGTH_MAX = 10_000;
@@ -23,21 +23,21 @@ export const MODEL_LENGTH_MAX = 200;
 export const INSTRUCTIONS_LENGTH_MAX = 100_000;
 export const REPLIES_MAX = 1000;
 export const REPLY_MATCH_LENGTH_MAX = 500;
-/** What chat apps take at most. */
+/** The limits of chat apps. */
 export const REPLY_LENGTH_MAX = 32_000;
 
-/** What a model is shown of the conversation. */
+/** The part of the conversation that a model receives. */
 export const HISTORY_MESSAGES_DEFAULT = 20;
 export const HISTORY_MESSAGES_MAX = 200;
 export const HISTORY_TOKENS_DEFAULT = 8000;
 export const HISTORY_TOKENS_MAX = 1_000_000;
-/** What a process remembers of conversations, so that it need not read it again. */
+/** The cache of conversations in a process, which saves reading them again. */
 export const MEMORY_BYTES_MAX = 33_554_432;
-/** UTF-8 bytes that a token stands for, about, and what a message costs beside its text. */
+/** Approximate UTF-8 bytes of a token, and the overhead of a message beside its text. */
 export const BYTES_PER_TOKEN = 4;
 export const TOKENS_PER_MESSAGE = 4;
 
-/** What an agent may cite in one answer, and the words of a question that are looked for. */
+/** The citations of one answer, and the words of a question that are searched for. */
 export const CITATIONS_MAX = 5;
 /** Characters of a question in which these words are sought, half at its beginning, half at its end; and of a word. */
 export const QUESTION_LENGTH_MAX = 16_384;
@@ -45,21 +45,21 @@ export const WORD_LENGTH_MAX = 64;
 export const QUESTION_WORDS_MAX = 8;
 export const DOCUMENTS_PER_WORD_MAX = 20;
 
-/** For an answer to be made, whether or not anybody waits for it; and for those who wait, with their place in line. */
+/** The time for an answer, whether or not a client waits; and the time that clients wait, including the queue. */
 export const TURN_TIMEOUT_MS = 600_000;
 export const WAIT_TIMEOUT_MS = 660_000;
 /** For an answer that was made to be stored, while the database is away. */
 export const STORE_TIMEOUT_MS = 60_000;
 export const STORE_RETRY_MS = 250;
 
-/** How often a process says that it lives and looks for what it has missed; how long it counts as living. */
+/** The interval at which a process extends its lease and checks for missed work; the length of the lease. */
 export const TICK_MS = 1000;
 export const ALIVE_MS = 8000;
 /** A longer silence may be the database's: who has just been silent does not say for ALIVE_MS that another is dead. */
 export const JUDGE_MS = 4000;
-/** Longer than a statement takes: what is its own, and unknown to it, a process has lost. */
+/** Longer than a statement takes: answers that belong to the process but are unknown to it have been lost. */
 export const CLAIM_GRACE_MS = 15_000;
-/** How often an answer is begun that nobody asks for again; how many of these a process makes at a time. */
+/** The attempts of an answer without a repeated request; how many of these a process makes at a time. */
 export const ATTEMPTS_MAX = 3;
 export const RECOVERED_MAX = 16;
 

@@ -16,7 +16,7 @@ export type Memory = {
   forget(answerId: number): void;
 };
 
-/** What remembering costs beside the texts. */
+/** The overhead of a cached conversation beside its texts. */
 const ENTRY_OVERHEAD_BYTES = 500;
 const MESSAGE_OVERHEAD_BYTES = 100;
 

@@ -1,4 +1,4 @@
-// What a model is shown: instructions, the conversation so far, what may be cited, the question.
+// The prompt of a model: instructions, the conversation so far, passages that may be cited, the question.
 
 import type { ChatMessage } from '../gateway/chat-call.ts';
 import type { Passage } from './knowledge/knowledge.ts';
@@ -9,8 +9,8 @@ import type { Said } from './memory.ts';
 export const bytesOfTokens = (tokens: number): number => tokens * BYTES_PER_TOKEN;
 
 /**
- * Passages stand before the question in a user's message of their own, as they are data of third parties: of the system's
- * message they are no part, and they are no part of what is remembered.
+ * Passages are in a user's message of their own before the question, because they are data of third parties: they are
+ * part neither of the system message nor of the remembered conversation.
  */
 export function toPrompt(parts: {
   instructions: string;
@@ -47,8 +47,8 @@ function withinTokens(messages: readonly Said[], tokensMax: number): readonly Sa
 }
 
 /**
- * A block of passages, and what the model is told of it. The block is named after a digest of what stands in it, which
- * no text can contain, and the names and texts in it are escaped: a document can neither end the block nor begin another.
+ * A block of passages, and its description for the model. The block is named after a digest of its contents, which no
+ * text can contain, and the names and texts in it are escaped: a document can neither end the block nor begin another.
  */
 function renderPassages(passages: readonly Passage[]): { block: string; notice: string } {
   const documents = passages
@@ -68,7 +68,7 @@ function renderPassages(passages: readonly Passage[]): { block: string; notice: 
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** Of an attribute: on one line, without what would end it. */
+/** The value of an attribute: on one line, with the characters that would end it escaped. */
 const quoted = (text: string): string =>
   `"${escaped(text)
     .replaceAll('"', '&quot;')

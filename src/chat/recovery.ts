@@ -1,5 +1,5 @@
-// What keeps conversations going whatever dies: every second this process says that it lives, looks whether it is first
-// in a line without knowing, and takes over the answers of processes that have died.
+// Keeps conversations going after a crash: every second this process extends its lease, checks whether one of its
+// answers is first without its knowledge, and takes over the answers of dead processes.
 
 import { upstreamFailed } from '../core/errors.ts';
 import type { Job } from '../core/lifecycle.ts';
@@ -13,7 +13,7 @@ import type { FirstInLine, RecoveryStore } from './store/recovery.ts';
 import type { TurnStore } from './store/turns.ts';
 import type { TurnLine } from './turn-line.ts';
 
-/** Part of an orderly end that answers which nobody waits for any more are given. */
+/** The part of the shutdown time-out for answers without a waiting client. */
 const CLOSE_MS = 5000;
 
 export type RecoveryDeps = {

@@ -40,7 +40,7 @@ const encoder = new TextEncoder();
 const PING = encoder.encode(': ping\n\n');
 const encode = (event: StreamEvent): Uint8Array => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
 
-/** What is already said may be told at once; a reader that leaves ends nothing but its own stream. */
+/** Text that is already there is sent at once; a reader that disconnects ends only its own stream. */
 export function streamAnswer(feed: Feed): ReadableStream {
   let leave: () => void = () => undefined;
   return new ReadableStream<Uint8Array>({

@@ -14,7 +14,7 @@ export function refuseReserved({ channel, channelPlugin }: SessionKeys): void {
   );
 }
 
-/** URLs can't hold `.` or `..` as a segment, so nobody could send such a session a message. Throws ValidationFailure. */
+/** URLs cannot contain `.` or `..` as a segment, so such a session could not be used. Throws ValidationFailure. */
 export function refuseUnreachable({ channelSessionId }: SessionKeys): void {
   if (channelSessionId !== '.' && channelSessionId !== '..') return;
   throw valueError(

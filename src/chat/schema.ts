@@ -10,7 +10,7 @@ const nullable = <S extends TSchema>(schema: S, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 const Moment = Type.String({ format: 'date-time' });
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-/** What the channel calls something; `example` as in the examples of the bodies, so that they fit together. */
+/** An identifier of the channel; `example` as in the examples of the bodies, so that they fit together. */
 const opaque = (description: string, example?: string) =>
   Type.String({
     minLength: 1,

@@ -16,13 +16,14 @@ import type { Question, TurnStore } from './store/turns.ts';
 import type { AnsweredTurn } from './turn.ts';
 import type { TurnLine } from './turn-line.ts';
 
-/** `replayed`: somebody else was the first to ask, whether or not the answer was there. */
+/** `replayed`: another request was the first, whether or not its answer was already stored. */
 export type Taken = { feed: Feed; replayed: boolean };
 export type TakeQuestion = (question: Question) => Promise<Taken | 'no session'>;
 
 /**
- * Durable when it resolves, and answered whether or not anybody waits. Throws 403 for an agent whose knowledge the
- * key may not read, 404, 413, 429 for a line that is full, and ValidationFailure for a known id with another text.
+ * The question is durable when this resolves, and is answered whether or not a client waits. Throws 403 for an agent
+ * whose knowledge the key may not read, 404, 413, 429 for a full queue, and ValidationFailure for a known id with
+ * another text.
  */
 export function createTakeQuestion({
   store,

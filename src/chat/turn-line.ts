@@ -1,8 +1,8 @@
-// Order within a session, across processes: questions stand in line in the database; each process keeps those that it
-// took and begins one when it is the first of its line. It is told so by whoever finished the one before, in this
-// process or by a notice of the database; a notice that is lost is made up for by looking, every second. Another process
-// may take over what is this one's only after its lease has ended: then nothing begins here, nothing is told and nothing
-// is stored, until the database has been asked whose it is.
+// The order within a session, across processes: questions wait in a queue in the database. Each process holds the ones
+// that it accepted, and begins one when it is first in its queue. The process that finished the previous answer reports
+// this, in the same process directly, otherwise by a notification of the database; a check every second makes up for
+// lost notifications. Another process may take over this one's answers only after its lease has expired: then nothing
+// begins here, nothing is sent and nothing is stored until the database has confirmed the owner.
 
 import { notFound, ServiceError, unavailable } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
@@ -19,11 +19,13 @@ import type { Finished, TurnStore } from './store/turns.ts';
 import type { Answer, Failure, Turn } from './turn.ts';
 
 export type TurnLine = {
-  /** Has the turn's answer made when it is the first of its line. `takenAt` (performance.now) is before it was taken. */
+  /**
+   * Has the turn's answer made when it is the first of its line. `takenAt` (performance.now) is before it was taken.
+   */
   enter(turn: Turn, options: { isFirst: boolean; takenAt: number }): Feed;
   /** An answer that is made in this process, or in another one. */
   follow(ids: { userMessageId: number; answerId: number }): Feed;
-  /** The answer is the first of its line now. Where nobody knows what was deleted meanwhile, memory does not count. */
+  /** The answer is now first in its queue. If intermediate deletions are unknown, the cached memory is not used. */
   isFirst(answerId: number, historyVersion?: number): void;
   /** Its question was deleted: it keeps its place, but no model is asked any more. */
   drop(answerId: number): void;
@@ -31,7 +33,7 @@ export type TurnLine = {
   isOver(answerId: number): void;
   /** Whether its answer is being made here, or stands in line here. */
   knows(answerId: number): boolean;
-  /** Asks the database what was taken over from this process, and which answers of others are over. */
+  /** Reads which answers were taken over from this process, and which of other processes have ended. */
   check(): Promise<void>;
   /** Answers that are being made here, or wait for their turn. */
   length(): number;
@@ -53,7 +55,7 @@ type Entry = {
   isLost: boolean;
   /** Its end may be in the database already, which alone knows from now on whether it counts. */
   isStoring: boolean;
-  /** Ends what is under way for it. */
+  /** Ends the work in progress for it. */
   ending: AbortController;
 };
 type Result = { answer: Answer } | { failure: Failure };
@@ -83,7 +85,7 @@ export function createTurnLine(deps: TurnLineDeps): TurnLine {
     entry.isFirst = true;
     if (!isStopping && isSure(entry)) entry.running ??= run(entry).finally(() => leave(entry));
   };
-  /** Its callers get the other's answer, but for those who were told a part of this one. */
+  /** Its callers get the other attempt's answer, except those that received a part of this one. */
   const lose = (entry: Entry, { isGone } = { isGone: false }): void => {
     if (entry.isLost || entry.isStoring) return;
     entry.isLost = true;
@@ -97,7 +99,7 @@ export function createTurnLine(deps: TurnLineDeps): TurnLine {
       const result = isDeleted ? { failure: toFailure(deletedRefusal()) } : await make(entry);
       if (isStopping && 'failure' in result) throw endingRefusal();
       const finished = await storePatiently(entry, result);
-      // From here on nobody else is first, unless this process says so.
+      // From here on no other answer is first, unless this process says so.
       if (finished.outcome === 'stored') {
         wakeMover();
         counts['answer' in result ? 'answered' : 'failed'] += 1;
@@ -188,7 +190,7 @@ export function createTurnLine(deps: TurnLineDeps): TurnLine {
       if (earlier !== undefined) lose(earlier);
       const entry: Entry = {
         ...{ turn, open: openFeed(turn, () => isSure(entry)), running: undefined, ownedAt: takenAt },
-        // One that is taken over may have been deleted before: nobody asks with no words.
+        // An answer that is taken over may have been deleted before: an empty question is not sent to the model.
         ...{ isDeleted: turn.message === '', isFirst: false, isLost: false, isStoring: false },
         ending: new AbortController(),
       };
@@ -236,7 +238,7 @@ export function createTurnLine(deps: TurnLineDeps): TurnLine {
   };
 }
 
-/** What was deleted while a question stood in line is not in the version that it was taken with. */
+/** The version of an accepted question does not include deletions during its time in the queue. */
 const UNKNOWN_VERSION = -1;
 
 const deletedRefusal = () => notFound('The message was deleted');

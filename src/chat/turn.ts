@@ -3,7 +3,7 @@
 import type { ErrorKind } from '../core/errors.ts';
 import type { KeyLimits } from '../core/principal.ts';
 
-/** For whom an answer is made: kept with the question, so that any process can make it. */
+/** The person for whom an answer is made: stored with the question, so that any process can make it. */
 export type TurnCaller = {
   email: string;
   keyId?: string;
@@ -23,7 +23,7 @@ export type Turn = {
   agentId: string | null;
   /** The end of the branch that the question continues. */
   parentId: number | null;
-  /** Of what is deleted in the session. */
+  /** The version of the session's deletions. */
   historyVersion: number;
   userMessageId: number;
   answerId: number;
@@ -58,7 +58,7 @@ export type Failure = {
   retryAfterSeconds: number | undefined;
 };
 
-/** What send-message answers. */
+/** The answer of send-message. */
 export type AnsweredTurn = Pick<
   Turn,
   'sessionId' | 'channelSessionId' | 'userMessageId' | 'answerId' | 'channelMessageId' | 'channelAnswerId'

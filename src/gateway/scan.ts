@@ -85,8 +85,7 @@ function skipBlank(bytes: Uint8Array, from: number): number {
 function skipString(bytes: Uint8Array, from: number): number {
   let at = from + 1;
   for (;;) {
-    // Most strings are short, and some are full of escapes; long plain ones (pictures, documents) are searched
-    // natively.
+    // Most strings are short, and some are full of escapes; long plain ones (pictures) are searched natively.
     for (const near = Math.min(bytes.length, at + NEAR_BYTES); at < near; at++) {
       const byte = bytes[at];
       if (byte === QUOTE) return at + 1;

@@ -4,7 +4,7 @@ import type { AgentRead, AgentWrite } from '../agent-schema.ts';
 import { HISTORY_MESSAGES_DEFAULT, HISTORY_TOKENS_DEFAULT } from '../limits.ts';
 import type { AgentReference, AgentStore, StoredAgent } from '../store/agents.ts';
 
-/** What administrators do with agents. `changed` forgets what this process has cached of them. */
+/** An administrator's operations on agents. `changed` clears this process's cache of them. */
 export function createAgents({
   store,
   requireWorkspace,

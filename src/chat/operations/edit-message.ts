@@ -7,8 +7,8 @@ import type { MessageReference } from '../store/messages.ts';
 import type { Taken, TakeQuestion } from '../take.ts';
 
 /**
- * A question beside the one that it replaces, answered anew; the conversation goes on from there. The same change again
- * is led to the same answer. Throws what `TakeQuestion` throws.
+ * Adds a question beside the one that it replaces, with a new answer; the conversation continues from there. A repeated
+ * request of the same change gets the same answer. Throws the errors of `TakeQuestion`.
  */
 export function createEditMessage({ take, show }: { take: TakeQuestion; show: ShowCitations }) {
   return async (

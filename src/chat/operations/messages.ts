@@ -16,7 +16,7 @@ export type MessagesDeps = {
   wakeMover: WakeEventMover;
 };
 
-/** What is done with messages beside sending them. `subject` is who asks. */
+/** The operations on messages besides sending. `subject` is the person of the request. */
 export function createMessages({ store, sessions, show, wakeMover }: MessagesDeps) {
   return {
     /** In order of arrival, all branches, as the caller is shown them. Throws 404. */
@@ -48,7 +48,7 @@ export function createMessages({ store, sessions, show, wakeMover }: MessagesDep
       return render(added);
     },
 
-    /** Replaces what was said of the answer before. Throws 404. */
+    /** Replaces the earlier rating of the answer. Throws 404. */
     async giveFeedback(
       reference: MessageReference,
       given: { feedback: Feedback; subject: string },
@@ -57,7 +57,7 @@ export function createMessages({ store, sessions, show, wakeMover }: MessagesDep
       wakeMover();
     },
 
-    /** With its answer; what follows them stays. Throws 404. */
+    /** Deletes it with its answer; later messages stay. Throws 404. */
     async delete(reference: MessageReference, by: { subject: string }): Promise<void> {
       if (!(await store.delete(reference, by))) throw notFound('There is no user message of this id');
       wakeMover();

@@ -13,8 +13,8 @@ export type SendMessageRequest = {
 };
 
 /**
- * Takes a message into its session; the same id again is led to the same answer. Throws what `TakeQuestion` throws, 404
- * for an unknown session, and ValidationFailure.
+ * Accepts a message into its session; a repeated request with the same id gets the same answer. Throws the errors of
+ * `TakeQuestion`, 404 for an unknown session, and ValidationFailure.
  */
 export function createSendMessage({ take, show }: { take: TakeQuestion; show: ShowCitations }) {
   return async (

@@ -4,7 +4,7 @@ import { renderAnswer, streamAnswer } from '../replay.ts';
 import { ChatAnswer } from '../schema.ts';
 import { answerInTime, type Taken } from '../take.ts';
 
-/** What every operation of conversations has in common. */
+/** The parts that all operations of conversations share. */
 export const CHAT = { area: 'chat', credential: 'svc-key', scope: 'chat' } as const;
 
 /** By the kind of the agent that answers. */
@@ -25,7 +25,7 @@ export const ANSWERED: ResponseSpec = {
   stream: ANSWER_STREAM_EXAMPLE,
 };
 
-/** The answer whole, or as a stream where that is asked for. Throws what kept it from being made. */
+/** The whole answer, or a stream if one is requested. Throws the reason why the answer could not be made. */
 export async function replyWithAnswer(request: Request, { feed, replayed }: Taken): Promise<Response> {
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
   if (!accepts(request, EVENT_STREAM)) return reply(200, renderAnswer(await answerInTime(feed)), headers);

@@ -61,7 +61,7 @@ export function createMessageStore(sql: Transaction) {
       return { rows, more: (found[0]?.following ?? 0) > rows.length };
     },
 
-    /** A person's words behind what was said last; undefined where there is no such session. */
+    /** Adds a person's message after the last one; undefined if there is no such session. */
     async addOfPerson(
       { workspaceId, sessionId, reach }: SessionReference,
       { message, agentId, subject }: { message: string; agentId: string; subject: string },

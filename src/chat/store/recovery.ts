@@ -11,12 +11,15 @@ export type FirstInLine = {
   isLost: boolean;
 };
 
-/** `recoveries`: how often it was taken over since it was last asked for. They are kept with its caller: asking sets both. */
+/**
+ * `recoveries`: how often it was taken over since it was last asked for. They are kept with its caller: asking sets
+ * both.
+ */
 export type RecoveredTurn = Turn & { recoveries: number };
 
 export type RecoveryStore = ReturnType<typeof createRecoveryStore>;
 
-/** What processes tell each other of their life and their work. `owner` is this process. */
+/** The shared state of the processes: leases and answers. `owner` is this process. */
 export function createRecoveryStore(sql: Transaction, owner: string) {
   const after = (ms: number) => sql`clock_timestamp() + ${ms}::float8 * interval '1 ms'`;
   return {
@@ -30,7 +33,7 @@ export function createRecoveryStore(sql: Transaction, owner: string) {
           judges_from = CASE WHEN p.judges_until < clock_timestamp() THEN excluded.judges_from ELSE p.judges_from END`;
     },
 
-    /** What is left of this process is anybody's. */
+    /** Ends the lease of this process, so that any other can take over its answers. */
     async leave(): Promise<void> {
       await sql`DELETE FROM chat_processes WHERE id = ${owner}`;
     },
@@ -53,7 +56,7 @@ export function createRecoveryStore(sql: Transaction, owner: string) {
         WHERE "isMine" OR "isLost" ORDER BY "isLost" DESC LIMIT ${LOOK_MAX}`;
     },
 
-    /** Makes it this process's, unless somebody was faster: then undefined. */
+    /** Makes the answer this process's, unless another process was faster: then undefined. */
     async adopt({ answerId, owner: before, attempt }: FirstInLine): Promise<RecoveredTurn | undefined> {
       const [turn] = await sql<RecoveredTurn[]>`
         WITH mine AS (

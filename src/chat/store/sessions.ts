@@ -73,8 +73,8 @@ export function createSessionStore(sql: Transaction) {
 
   return {
     /**
-     * The caller's session of the five keys, for administrators also somebody else's; made where there is none. Another
-     * persona or agi is kept in it (`rebinds`).
+     * The caller's session of the five keys, for administrators also another person's; created if there is none. It
+     * stores a changed persona or agi (`rebinds`).
      */
     async open(
       session: NewSession,

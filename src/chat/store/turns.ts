@@ -35,7 +35,7 @@ export type AnswerState =
 export type Finished =
   | {
       outcome: 'stored';
-      /** Who is first in line now, and what was deleted in the session by now. */
+      /** The answer that is now first in the queue, and the version of the session's deletions. */
       nextId: number | null;
       historyVersion: number;
       createdAt: Date;
@@ -129,8 +129,8 @@ export function createTurnStore(sql: Transaction, owner: string) {
     },
 
     /**
-     * What was said before, in order: the end of the branch, at most so many messages and bytes. The branch is walked
-     * from its end, so that its length does not matter.
+     * The earlier messages in order: the end of the branch, limited by messages and bytes. The branch is read from its
+     * end, so that the cost does not depend on its length.
      */
     history(
       parentId: number,
