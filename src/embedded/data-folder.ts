@@ -12,14 +12,14 @@ export type DataFolder = {
   close: () => void;
 };
 
-/** Folders in it that the service writes to, in whatever configuration. */
+/** Subfolders that the service writes to in every configuration. */
 const FOLDERS = ['postgres', 'object-store', 'events', 'events/own', 'events/models', 'processes'];
 
 /**
- * Creates the folder (0700) where it is absent, and finds out by writing whether it takes anything: what is found out later
- * ends the start in the middle, in the words of whoever comes upon it first.
+ * Creates the folder (0700) if it is absent, and checks by writing that it accepts files. Otherwise the error would end the
+ * start later, with a message of the part that meets it first.
  *
- * @throws Error of one line that says which folder, why not, and what to do.
+ * @throws Error of one line with the folder, the reason and the remedy.
  */
 export function checkDataFolder(path: string): void {
   const folder = resolve(path);
@@ -45,7 +45,7 @@ function removeIfPossible(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // What is in the way of it is what is told.
+    // The original cause is reported.
   }
 }
 

@@ -1,10 +1,10 @@
-// Who gets a place. Until a signature has been checked a request is a stranger's: strangers share a pool of connections, in
-// which the oldest gives way to the newest, so that nobody who may upload is kept out by many who begin and stop.
+// The admission of connections. Until a signature has been checked, a request is unauthenticated. These share a pool of
+// connections in which the newest replaces the oldest, so that many unfinished uploads do not exclude legitimate ones.
 import type { Socket } from 'node:net';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 
-/** The service's own requests carry a signature in their headers; forms and pre-signed URLs are what it grants others. */
+/** The service signs its own requests in their headers; it grants others forms and pre-signed URLs. */
 export type Authority = 'service' | 'grant';
 
 export interface Admission {

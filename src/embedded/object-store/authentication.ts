@@ -19,11 +19,11 @@ const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 
 /** A request whose signature holds. */
 export interface Authentication {
-  /** By its URL, which may be anybody's; otherwise by its headers. */
+  /** Signed in its URL, which a client may have received from the service; otherwise in its headers. */
   readonly presigned: boolean;
   /** x-amz-content-sha256: a hash in hex, or one of the protocol's words. */
   readonly payload: string;
-  /** What the signatures of aws-chunked chunks are chained to. */
+  /** The seed of the chained signatures of aws-chunked chunks. */
   readonly timestamp: string;
   readonly scope: CredentialScope;
   readonly signature: string;
@@ -44,8 +44,8 @@ interface AuthenticatorOptions {
 }
 
 /**
- * The returned function answers what was signed, or throws the S3Error that the client is to see. It
- * covers the whole target and all x-amz-* headers; the body is checked later, against `payload`.
+ * The returned function returns the signed parts, or throws the S3Error for the client. The signature covers the whole
+ * target and all x-amz-* headers; the body is checked later, against `payload`.
  */
 export function createAuthenticator(options: AuthenticatorOptions) {
   return function authenticate(request: StoreRequest): Authentication {
@@ -153,7 +153,7 @@ function readQuery(request: StoreRequest, now: number): Claim {
   return { scope, timestamp, signedHeaders, signature, payload: payload || UNSIGNED_PAYLOAD };
 }
 
-/** An unsigned x-amz-* header could change what a signed request means. */
+/** An unsigned x-amz-* header could change the meaning of a signed request. */
 function assertAllSigned(request: StoreRequest, signedHeaders: readonly string[]): void {
   const unsigned = [...request.headers.keys()].filter(
     (name) => (name === 'host' || name.startsWith('x-amz-')) && !signedHeaders.includes(name),

@@ -13,7 +13,7 @@ const CHUNK_LINE = /^([0-9a-fA-F]{1,13})(?:;chunk-signature=([0-9a-f]{64}))?$/;
 const TRAILER_SIGNATURE = 'x-amz-trailer-signature';
 
 interface ChunkedOptions {
-  /** What the content must come to (x-amz-decoded-content-length). */
+  /** The declared length of the content (x-amz-decoded-content-length). */
   readonly decodedBytes: number;
   readonly hasTrailers: boolean;
   /** Where the chunks are signed: continues the chain that the request's own signature begins. */

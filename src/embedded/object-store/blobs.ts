@@ -2,9 +2,9 @@
 //
 // A body streams into `staging/`, is flushed (fsync), moves into `blobs/` (rename) and that folder is
 // flushed in turn. A file in `blobs/` is therefore complete and on the disk, whatever happens; it becomes
-// an object only when the catalogue names it. What a crash leaves over is dealt with at the next start: all of
-// staging is removed; a blob that the catalogue does not name moves into `aside/`, since it may be the catalogue
-// that is wrong. From there it comes back as soon as it is named again, and is removed after a while.
+// an object only when the catalogue names it. The next start cleans up after a crash: all of staging is removed;
+// a blob that the catalogue does not name moves into `aside/`, because the catalogue may be wrong. It is restored
+// as soon as it is named again, and is removed later otherwise.
 import { openSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,21 +34,24 @@ interface ReceiveOptions {
 }
 
 export interface Blobs {
-  /** Resolves when the content is on the disk; `announce` is told before a blob is there. Throws EntityTooLarge, and what fill and check throw. */
+  /**
+   * Resolves when the content is on the disk; `announce` is told before a blob is there. Throws EntityTooLarge, and
+   * what fill and check throw.
+   */
   receive(options: ReceiveOptions, announce: (id: string) => void): Promise<Blob>;
   /** A file descriptor that the caller closes. It stays readable after the blob is removed. */
   open(id: string): number;
-  /** Whether it is gone: never rejects, and what can't be removed now is found at the next start. */
+  /** Whether it was removed: never rejects; the next start finds files that could not be removed. */
   remove(id: string): Promise<boolean>;
-  /** To be called before the first receive: tidies what a crash left. Throws TooManyUnnamed before it changes anything. */
+  /** Must be called before the first receive: cleans up after a crash. Throws TooManyUnnamed before any change. */
   recover(names: Names): Promise<Recovery>;
-  /** Removes what has been aside for longer. */
+  /** Removes files that have been set aside for longer. */
   expire(retentionMs: number): Promise<void>;
   isEmpty(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** What the catalogue says of blobs. */
+/** The catalogue's records of blobs. */
 export interface Names {
   isNamed(id: string): boolean;
   /** Why it has no name is known: it was being written or removed. */

@@ -1,4 +1,4 @@
-// Which objects exist, and which blob holds the bytes of each: one SQLite table, ordered by bucket and key.
+// The objects, with the blob of each: one SQLite table, ordered by bucket and key.
 //
 // Why a database beside plain files, and not file names made from keys: any key is allowed ("..", empty
 // segments, 1 KB, two that differ in case only); an overwrite or a copy changes bytes, size, ETag and
@@ -7,7 +7,7 @@
 //
 // Durability: the journal is a write-ahead log with synchronous=NORMAL, under which a commit does not
 // wait for the disk and a crash loses only a tail of whole commits. `durable()` then flushes the log
-// off the thread (many commits share a flush), and nobody is answered before it resolves. synchronous=FULL
+// off the thread (many commits share a flush), and no request is answered before it resolves. synchronous=FULL
 // gives the same guarantee but would stop the whole thread for each flush.
 import type { Database } from 'bun:sqlite';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -47,7 +47,7 @@ export interface Catalogue {
   delete(bucket: string, key: string): void;
   range(options: RangeOptions): ListedRow[];
   isNamed(blob: string): boolean;
-  /** The blob has no name yet, or will have none once what happens in the same commit is done. Survives SIGKILL. */
+  /** The blob has no name yet, or will have none after the same commit. Survives SIGKILL. */
   pass(blob: string): void;
   isPassing(blob: string): boolean;
   /** The blob has a name, or is gone. */
@@ -73,8 +73,9 @@ export async function openCatalogue(path: string): Promise<Catalogue> {
   const snapshots = createSnapshots(database, file);
   let isSuspect = false;
   /**
-   * Of a flush that failed, the system takes the pages for written, and the next one says nothing of them: whatever stands
-   * behind them in the log would be lost at a power failure. So all of the log is written again, into the file, before more is.
+   * The system treats the pages of a failed flush as written, and the next flush does not include them: all later
+   * entries of the log would be lost at a power failure. So the whole log is written into the file before anything more
+   * is written.
    */
   const durable = createGroupFlush(async () => {
     try {
@@ -146,8 +147,8 @@ export async function openCatalogue(path: string): Promise<Catalogue> {
 const CHECKPOINT_PAGES = 1000;
 
 /**
- * Between two checkpoints the database file does not change, as commits go to the log: held back, they leave a file that
- * can be copied beside the work, without a second connection and without stopping the thread.
+ * Between two checkpoints the database file does not change, as commits go to the log: held back, they leave a file
+ * that can be copied beside the work, without a second connection and without stopping the thread.
  */
 function createSnapshots(database: Database, file: FileHandle) {
   const changes = database.query<{ changes: number }, []>('SELECT total_changes() AS changes');
@@ -177,7 +178,9 @@ function createSnapshots(database: Database, file: FileHandle) {
       running = written.catch(() => undefined);
       return written;
     },
-    /** Writes all of the log into the file and begins it anew. A copy that is being made is given up: its file changes. */
+    /**
+     * Writes all of the log into the file and begins it anew. A copy that is being made is given up: its file changes.
+     */
     async checkpoint(): Promise<void> {
       waiting += 1;
       const done = running.then(() => writeAll.get());

@@ -8,7 +8,7 @@ interface Validators {
   readonly modifiedMs: number;
 }
 
-/** What the preconditions of a read come to. */
+/** The result of the preconditions of a read. */
 export function evaluateRead(header: Header, object: Validators): 'proceed' | 'not-modified' | 'failed' {
   const ifMatch = header('if-match');
   if (ifMatch !== undefined) {
@@ -21,7 +21,7 @@ export function evaluateRead(header: Header, object: Validators): 'proceed' | 'n
     : 'proceed';
 }
 
-/** Throws PreconditionFailed unless a write may replace what is there now. */
+/** Throws PreconditionFailed unless a write may replace the current object. */
 export function assertMayWrite(header: Header, current: Validators | undefined): void {
   const ifMatch = header('if-match');
   const ifNoneMatch = header('if-none-match');

@@ -27,7 +27,7 @@ const SCHEMA = `
 /** The lock is exclusive and kept, so that two stores never share a directory. */
 export function openDatabase(path: string, wasSnapshot: boolean): Database {
   if (wasSnapshot) {
-    // What lies beside a snapshot belongs to the file whose place it took.
+    // Files beside a snapshot belong to the database file that it replaced.
     for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
   }
   let database: Database | undefined;
@@ -55,7 +55,7 @@ export function openDatabase(path: string, wasSnapshot: boolean): Database {
   return database;
 }
 
-/** A newer version's catalogue may mean what this one does not know of, and would be told to be of this one. */
+/** A newer version's catalogue may have unknown contents, and would then be marked as one of this version. */
 function refuseNewer(database: Database, path: string): void {
   const version =
     database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
@@ -68,8 +68,8 @@ function refuseNewer(database: Database, path: string): void {
 const DAMAGED: ReadonlySet<string> = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB']);
 
 /**
- * Of a file and a log that were copied one after the other, pages may not fit together. Read only, because SQLite would
- * write such a log into the file at the end, after which nothing tells. Half a second for a million objects.
+ * Pages of a file and a log that were copied one after the other may be inconsistent. Read only, because SQLite would
+ * write such a log into the file at the end, which would hide the damage. Half a second for a million objects.
  */
 function assertSound(path: string): void {
   const database = new Database(path, { readonly: true });

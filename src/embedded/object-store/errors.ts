@@ -79,7 +79,7 @@ export class S3Error extends Error {
   }
 }
 
-/** The client left before its request was complete: there is nobody to answer. */
+/** The client disconnected before its request was complete, so no answer can be sent. */
 export class ClientGone extends Error {
   constructor() {
     super('the client closed the connection');
@@ -87,7 +87,7 @@ export class ClientGone extends Error {
   }
 }
 
-/** What a failure is to the client: an S3 error as it is, the disk's state by name, all else an InternalError. */
+/** The client's error: an S3 error as it is, the disk's state by name, all others as InternalError. */
 export function toS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error;
   const fault = diskFaultOf(error);

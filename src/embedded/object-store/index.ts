@@ -6,9 +6,9 @@ import { limits } from './limits.ts';
 import { openStore } from './store.ts';
 import type { ObjectStoreOptions, StoreMessage, ThreadMessage } from './thread-messages.ts';
 
-/** Is told of failures of the store's own, of which clients see InternalError at most. */
+/** Called with failures of the store itself, of which clients see InternalError at most. */
 interface Log {
-  /** And of what it found at its start. */
+  /** Called with the findings of its start. */
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
@@ -53,8 +53,9 @@ export async function startObjectStore(options: ObjectStoreOptions, log: Log): P
 }
 
 /**
- * For a store that does not run: sets aside every file that its catalogue does not name, however many. Returns how many;
- * they come back when a catalogue names them, until the retention has passed. Throws where a process has the store open.
+ * For a store that does not run: sets aside every file that its catalogue does not name, however many. Returns how
+ * many; they come back when a catalogue names them, until the retention has passed. Throws where a process has the
+ * store open.
  */
 export async function setAsideUnnamed(directory: string, retentionSeconds: number): Promise<number> {
   const onFault = (error: unknown): never => {

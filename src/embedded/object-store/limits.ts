@@ -6,7 +6,7 @@ const MiB = 1024 * KiB;
 export const limits = {
   /** UTF-8 bytes of an object key. */
   keyBytesMax: 1024,
-  /** S3's largest object. What a form may upload is said by its policy, not here. */
+  /** S3's largest object. The limit of a form is in its policy, not here. */
   objectBytesMax: 5 * 1024 * 1024 * MiB,
   /** Names and values of x-amz-meta-* together. */
   metadataBytesMax: 2 * KiB,
@@ -34,7 +34,9 @@ export const limits = {
   /** Received bytes between two collections: buffers lie outside the heap, where their garbage is not seen. */
   uncollectedBytesMax: 48 * MiB,
 
-  /** Requests at once under upload forms and pre-signed URLs; the service's own, signed in their headers, do not count. */
+  /**
+   * Requests at once under upload forms and pre-signed URLs; the service's own, signed in their headers, do not count.
+   */
   requestsMax: 1024,
   /** Connections on which nothing was authorised yet: beyond it the oldest gives way. */
   strangersMax: 512,
@@ -50,12 +52,18 @@ export const limits = {
   lingerMsMax: 10_000,
   lingerBytesMax: 256 * MiB,
 
-  /** Files without a name at the start that neither an upload nor a deletion explains: more say that the catalogue is wrong. */
+  /**
+   * Files without a name at the start that neither an upload nor a deletion explains: more say that the catalogue is
+   * wrong.
+   */
   unexplainedMax: 32,
-  /** The pause between two snapshots of the catalogue, at least; and in lengths of the last one, so that large ones are rarer. */
+  /**
+   * The pause between two snapshots of the catalogue, at least; and in lengths of the last one, so that large ones are
+   * rarer.
+   */
   snapshotEveryMs: 60_000,
   snapshotPauseFactor: 20,
-  /** The pause between two looks through what was set aside; the time for which it is kept, where that is shorter. */
+  /** The interval of checking the files set aside; how long they are kept, if that is shorter. */
   expireEveryMsMax: 3_600_000,
 
   /** For another process, which is just ending, to let go of the directory. */

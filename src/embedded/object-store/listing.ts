@@ -10,7 +10,7 @@ interface ListOptions {
   readonly prefix: string;
   /** '' folds nothing. */
   readonly delimiter: string;
-  /** Where the page begins: `resume` of the page before, or what `positionAfter` answers. */
+  /** The start of the page: `resume` of the previous page, or the result of `positionAfter`. */
   readonly from?: Uint8Array;
   /** Keys and common prefixes together. */
   readonly max: number;
@@ -34,7 +34,7 @@ export function positionAfter(startAfter: string, folding: { prefix: string; del
   return folded === undefined ? afterKey(key) : afterAllBelow(folded);
 }
 
-/** Costs an index range for the page and one for each common prefix: what that folds is skipped, not read. */
+/** Costs an index range for the page and one for each common prefix: folded keys are skipped, not read. */
 export function listPage(read: ReadRange, options: ListOptions): ListPage {
   const prefix = Buffer.from(options.prefix);
   const delimiter = Buffer.from(options.delimiter);

@@ -1,4 +1,4 @@
-// What a bucket and a key may be called.
+// The valid names of buckets and keys.
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 

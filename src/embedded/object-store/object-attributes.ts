@@ -1,4 +1,4 @@
-// What is kept of an object beside its bytes: its content headers, its user metadata, its checksum.
+// The attributes of an object besides its bytes: its content headers, its user metadata, its checksum.
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import type { Checksum } from './payload.ts';
@@ -49,7 +49,7 @@ export function parseAttributes(values: Iterable<readonly [string, string]>): Ob
   return { headers: withoutChunkedEncoding(headers), metadata };
 }
 
-/** aws-chunked is how the body travelled, not what the object is. */
+/** aws-chunked is the encoding of the transfer, not of the object. */
 function withoutChunkedEncoding(headers: Record<string, string>): Record<string, string> {
   const { 'content-encoding': encoding, ...others } = headers;
   const kept = (encoding ?? '')
@@ -95,7 +95,7 @@ export function parseOverrides(parameter: (name: string) => string | undefined):
   return overrides;
 }
 
-/** Header values come as one character a byte; what clients mean is UTF-8. */
+/** Header values have one character a byte; clients send UTF-8. */
 export function decodeHeaderText(value: string): string {
   return Buffer.from(value, 'latin1').toString('utf8');
 }

@@ -98,7 +98,7 @@ function writeCondition(request: StoreRequest) {
   return (current: StoredObject | undefined) => assertMayWrite((name) => request.headers.get(name), current);
 }
 
-/** The head of an answer to GET or HEAD; `range` is what of the content belongs to it, undefined for none. */
+/** The head of an answer to GET or HEAD; `range` is the requested part of the content, undefined for none. */
 function renderRead(request: StoreRequest, object: StoredObject) {
   const header = (name: string) => request.headers.get(name);
   const validators = {

@@ -12,12 +12,12 @@ export interface StoredObject {
   /** MD5 of the content in hex, without quotes. */
   readonly etag: string;
   readonly modifiedMs: number;
-  /** Of this write of the name and of no other; undefined for what was written before there were versions. */
+  /** The version of this write; undefined for objects from before there were versions. */
   readonly version: string | undefined;
   readonly attributes: ObjectAttributes;
 }
 
-/** What to delete: whatever the name holds, or only that version, or only what has that ETag (without quotes). */
+/** The object to delete: any under the name, or only that version, or only that ETag (without quotes). */
 export interface Removal {
   readonly key: string;
   readonly version?: string;
@@ -29,7 +29,7 @@ export interface ObjectName {
   readonly key: string;
 }
 
-/** Is given what the name holds at the moment of the change; throws to refuse the change. */
+/** Receives the current object of the name at the moment of the change; throws to refuse the change. */
 type Precondition = (current: StoredObject | undefined) => void;
 
 interface ListObjectsOptions {
@@ -75,7 +75,7 @@ export interface Objects {
   close(): Promise<void>;
 }
 
-/** The store over what opening has found sound (store.ts). */
+/** The store over the checked parts from opening (store.ts). */
 export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
   function find({ bucket, key }: ObjectName): StoredObject | undefined {
     const row = catalogue.find(bucket, key);

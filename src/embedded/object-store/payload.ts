@@ -1,4 +1,4 @@
-// The body of a signed request: decodes it on its way, and checks afterwards that it is what was announced.
+// The body of a signed request: decodes it while it streams, and then checks it against its declaration.
 import { timingSafeEqual } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -21,7 +21,7 @@ export interface Checksum {
 }
 
 export interface Payload {
-  /** What must be computed while the content streams, for `verify`. */
+  /** The digests to compute while the content streams, for `verify`. */
   readonly digests: readonly DigestAlgorithm[];
   /** Sends the decoded content into the sink; resolves when the sink has finished. */
   send(sink: Writable): Promise<void>;

@@ -9,7 +9,7 @@ import { pumpBody } from './request-body.ts';
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the protocol's own variable
 const FILENAME_VARIABLE = '${filename}';
 
-/** What came before the file. */
+/** The fields before the file. */
 export interface FormFields {
   /** By lower-case name; `${filename}` is replaced, but in the policy, whose text is signed. */
   readonly values: ReadonlyMap<string, string>;
@@ -121,7 +121,7 @@ function collectFields(parser: BusboyInstance) {
       refuse(new S3Error('InvalidArgument', { message: `The form field ${key} may be given only once.` }));
     } else values.set(key, value);
   });
-  /** The parser still goes through what it was given. */
+  /** The parser still processes its buffered input. */
   function refuse(error: S3Error): void {
     isClosed = true;
     parser.destroy(error);
@@ -144,7 +144,7 @@ function expand(values: ReadonlyMap<string, string>, filename: string): Readonly
   );
 }
 
-/** Errors that say themselves what to answer, or that are the disk's; the rest is the parser's. */
+/** Errors with an S3 answer of their own, and errors of the disk; all others come from the parser. */
 function isOurs(error: unknown): boolean {
   return (
     error instanceof S3Error || error instanceof ClientGone || (error instanceof Error && 'syscall' in error)

@@ -95,7 +95,7 @@ function renderSuccess(request: StoreRequest, { key, fields }: Grant, object: St
   return { status: 201, headers, document };
 }
 
-/** What is no web address is as if it had not been given. */
+/** A value that is not a web address is treated as absent. */
 function parseRedirect(redirect: string | undefined): URL | undefined {
   const url = redirect === undefined ? null : URL.parse(redirect);
   return url !== null && ['http:', 'https:'].includes(url.protocol) ? url : undefined;

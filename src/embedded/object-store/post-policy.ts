@@ -58,8 +58,8 @@ interface PolicyCheck {
 }
 
 /**
- * Throws AccessDenied unless the policy is in force, every condition holds for a field that was sent,
- * and every field has a condition. The size range is left to whoever counts the bytes.
+ * Throws AccessDenied unless the policy is in force, every condition holds for a field of the request, and every field
+ * has a condition. The code that counts the bytes checks the size range.
  */
 export function assertPolicyAllows(policy: Policy, check: PolicyCheck): void {
   if (check.now >= policy.expiresMs) throw denied('Policy expired.');

@@ -1,4 +1,4 @@
-// What an operation answers, and how it is sent.
+// The answer of an operation, and how it is sent.
 import { closeSync, createReadStream } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';

@@ -1,4 +1,4 @@
-// Moves a request's body into a stream, and drops what is left of one that was refused.
+// Copies a request's body into a stream, and discards the rest of a refused one.
 import type { IncomingMessage } from 'node:http';
 import { finished, type Writable } from 'node:stream';
 import { ClientGone } from './errors.ts';

@@ -1,4 +1,4 @@
-// One request to the store: what its target names, and its headers as they came over the wire.
+// One request to the store: the bucket and key of its target, and its headers as sent.
 import type { IncomingMessage } from 'node:http';
 import type { Authority } from './admission.ts';
 import { S3Error } from './errors.ts';
@@ -24,7 +24,7 @@ export interface StoreRequest {
   /** An x-amz-* header, which pre-signed URLs carry as a parameter instead. */
   setting(name: string): string | undefined;
   readonly message: IncomingMessage;
-  /** Sends 100 Continue where the client waits for it; called by whoever is going to read the body. */
+  /** Sends 100 Continue if the client waits for it; the reader of the body calls it. */
   readonly acceptBody: () => void;
   /** Called once its signature has been found to hold; throws SlowDown where there is no room for it. */
   readonly admit: (authority: Authority) => void;

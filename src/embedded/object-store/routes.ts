@@ -49,7 +49,7 @@ const OTHER_OPERATIONS: ReadonlySet<string> = new Set([
   'website',
 ]);
 
-/** Headers that ask for what this store would otherwise silently not do. */
+/** Headers of features that this store does not have, and would otherwise silently ignore. */
 const UNSUPPORTED_HEADERS = /^x-amz-(server-side-encryption|object-lock|tagging|website-redirect|grant-)/;
 
 interface RoutesOptions {

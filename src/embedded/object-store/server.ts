@@ -1,5 +1,5 @@
-// The HTTP face of the store. Over node:http and not Bun.serve: that one hands out a URL in which `..`
-// is already resolved, while here it is a legal part of a key and of what is signed.
+// The HTTP server of the store. It uses node:http, because Bun.serve returns a URL in which `..` is already resolved,
+// while here it is a legal part of a key and of the signed target.
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createAdmission } from './admission.ts';
@@ -20,7 +20,7 @@ interface StoreServerOptions {
   readonly objects: Objects;
   readonly credentials: Credentials;
   readonly corsOrigins: readonly string[];
-  /** Is told of failures of the store's own, of which the client sees InternalError at most. */
+  /** Called with failures of the store itself, of which the client sees InternalError at most. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -45,7 +45,7 @@ export function createStoreServer(options: StoreServerOptions): StoreServer {
       const ending = isWaiting ? { connection: 'close' } : {};
       const shared = {
         'x-amz-request-id': requestId,
-        // A browser shall take a file for what it is said to be, and never guess.
+        // Browsers must use the declared type of a file, and never guess.
         'x-content-type-options': 'nosniff',
         ...cors.headers(message.headers.origin),
         ...ending,

@@ -9,7 +9,7 @@ export const ALGORITHM = 'AWS4-HMAC-SHA256';
 
 const DERIVED_KEYS_MAX = 16;
 
-/** What a store accepts: one key pair, one region. */
+/** The credentials that a store accepts: one key pair, one region. */
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -92,7 +92,7 @@ function renderCanonicalQuery(query: readonly QueryParameter[]): string {
   return pairs.map(([name, value]) => `${name}=${value}`).join('&');
 }
 
-/** Header values are one character a byte, so that what is hashed is what came over the wire. */
+/** Header values have one character a byte, so that the hashed bytes are those of the request. */
 export function renderStringToSign(timestamp: string, scope: string, canonicalRequest: string): string {
   const hash = createHash('sha256').update(canonicalRequest, 'latin1').digest('hex');
   return [ALGORITHM, timestamp, scope, hash].join('\n');

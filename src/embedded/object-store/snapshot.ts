@@ -1,6 +1,6 @@
-// Whole copies of the catalogue, for whoever copies the store while it runs: SQLite's file and its log, copied one after
-// the other, do not fit together. A snapshot is told by a number in the file's header, so that a store that is given one
-// as its catalogue knows what that means: files without a name were written later, and an older log does not apply.
+// Snapshots of the catalogue, for copies of the store during operation: SQLite's file and its log, copied one after the
+// other, are inconsistent. A number in the file's header marks a snapshot. A store that starts with one then expects
+// that files without a name were written later, and that an older log does not apply.
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -13,8 +13,8 @@ const VERSION_OFFSET = 60;
 export const SNAPSHOT_VERSION = 2;
 
 /**
- * Copies a database file that nobody writes to meanwhile; the target is replaced at once or not at all. False when it was
- * given up, as `isEnding` said.
+ * Copies a database file that does not change meanwhile; the target is replaced atomically or not at all. False if the
+ * copy was aborted because of `isEnding`.
  */
 export async function copyAsSnapshot(
   source: FileHandle,
@@ -55,7 +55,7 @@ export function isSnapshot(path: string): boolean {
   }
 }
 
-/** `user_version` as the file has it, whatever is in the log; undefined for an empty file. */
+/** `user_version` in the file, without the log; undefined for an empty file. */
 export function readVersion(descriptor: number): number | undefined {
   const version = Buffer.alloc(4);
   return readSync(descriptor, version, 0, 4, VERSION_OFFSET) === 4 ? version.readUInt32BE() : undefined;

@@ -1,5 +1,5 @@
-// Opening the store: what a crash, or somebody who copied it while it ran, has left is found before anything is served.
-// And what is done beside the requests while it is open: snapshots of the catalogue, and the end of what was set aside.
+// Opens the store: the remains of a crash, or of a copy during operation, are found before anything is served. Its
+// background jobs are snapshots of the catalogue, and the removal of files set aside.
 import { existsSync, statSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export interface OpenOptions {
   readonly retentionMs: number;
   /** However many files have no name: an operator has decided that the catalogue is right. */
   readonly takesUnnamed?: boolean;
-  /** Is told of failures beside the requests. */
+  /** Called with failures outside of requests. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -75,7 +75,7 @@ function hintOf(snapshot: string): string {
 
 const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The first snapshot and the first look at what was set aside come at once. */
+/** The first snapshot and the first check of files set aside happen at once. */
 function startUpkeep(parts: {
   catalogue: Catalogue;
   blobs: Blobs;

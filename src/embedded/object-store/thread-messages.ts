@@ -1,4 +1,4 @@
-// What the store's thread and the one that started it say to each other.
+// The messages between the store's thread and the thread that started it.
 
 export interface ObjectStoreOptions {
   /** Everything the store keeps lives here (mode 0700); created when absent. One store at a time. */
@@ -25,6 +25,6 @@ export type StoreMessage =
   | { readonly type: 'failed'; readonly reason: string }
   /** A request failed for a reason of the store's own. */
   | { readonly type: 'fault'; readonly reason: string }
-  /** Something that an operator should know, and that harms nobody. */
+  /** A harmless event that concerns an operator. */
   | { readonly type: 'notice'; readonly sentence: string }
   | { readonly type: 'closed' };

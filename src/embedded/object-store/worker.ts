@@ -1,4 +1,4 @@
-// The thread of the store: opens the directory, listens, and ends when it is told to.
+// The thread of the store: opens the directory, listens, and ends on request.
 import { createStoreServer, type StoreServer } from './server.ts';
 import { openStore } from './store.ts';
 import type { StoreMessage, ThreadMessage } from './thread-messages.ts';

@@ -17,8 +17,8 @@ const UNPRIVILEGED_USERS = ['postgres', 'nobody'];
 /**
  * Chooses how to start Postgres, by trying.
  *
- * Where the kernel can do so, it is asked to stop Postgres (SIGINT: a fast shutdown) as soon as we die, so that
- * even `kill -9` leaves nothing behind; elsewhere the next start clears the leftover.
+ * If the kernel supports it, it stops Postgres (SIGINT: a fast shutdown) as soon as this process dies, so that
+ * even `kill -9` leaves nothing behind; otherwise the next start stops it.
  *
  * As root, Postgres runs as the cluster's owner or else as an unprivileged user. That user can enter neither our
  * folder (0700) nor, say, a clone below /root; it keeps one capability for that: reading past file permissions, or,

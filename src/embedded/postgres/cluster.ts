@@ -17,7 +17,7 @@ export const ROLE = 'atrium';
 type Parts = { cluster: string; binaries: Binaries; account: Account; log: LogFile };
 
 /**
- * Makes sure that the cluster exists, with the role and the database, and belongs to who runs it.
+ * Makes sure that the cluster exists, with the role and the database, and belongs to the user that runs it.
  *
  * It is built beside its place and renamed into it when complete, so that a start that was killed half-way leaves
  * nothing that could be mistaken for a cluster.

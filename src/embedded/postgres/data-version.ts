@@ -1,4 +1,6 @@
-/** Whether the programs at hand can run on the data that is there: each major version of Postgres has files of its own. */
+/**
+ * Whether the programs at hand can run on the data that is there: each major version of Postgres has files of its own.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findBinaries } from './binaries.ts';
@@ -17,7 +19,7 @@ export async function checkDataVersion(directory: string): Promise<void> {
   // "postgres (PostgreSQL) 18.4"
   const said = Bun.spawnSync([postgres, '--version'], { stdin: 'ignore', cwd: '/' }).stdout.toString();
   const ofProgram = /\(PostgreSQL\) (\d+)/.exec(said)?.[1];
-  // Why the program does not run is told by who starts it.
+  // The code that starts the program reports why it cannot run.
   if (ofProgram === undefined || ofProgram === ofData) return;
   throw new Error(
     `The data in ${cluster} is of PostgreSQL ${ofData}, which this version of Atrium cannot read: it brings PostgreSQL ` +

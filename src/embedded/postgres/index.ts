@@ -31,8 +31,8 @@ export const hasCluster = (directory: string): boolean => existsSync(join(direct
 /**
  * Starts Postgres on the cluster in `directory`, which is created at the first start.
  *
- * The caller must own the directory (`openDataFolder`). Whatever a killed process left there is taken over: an
- * unfinished cluster is built anew, a running server stopped, a stale pid file removed. The server listens on
+ * The caller must own the directory (`openDataFolder`). The remains of a killed process are handled: an
+ * unfinished cluster is built again, a running server stopped, a stale pid file removed. The server listens on
  * 127.0.0.1, on a free port that changes from start to start. On Linux it ends with the calling thread, so call from
  * the main one.
  *

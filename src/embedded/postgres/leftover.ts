@@ -1,4 +1,4 @@
-/** What an earlier process that was killed may have left in the folder. */
+/** The remains of an earlier killed process in the folder. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isServerOf, shutDown } from './processes.ts';
@@ -9,7 +9,7 @@ const STATUS_LINE = 7;
 
 export type ServerState = { pid: number; ready: boolean };
 
-/** What `postmaster.pid` says; undefined where there is none or it is being written. */
+/** The content of `postmaster.pid`; undefined if it is absent or incomplete. */
 export function readServerState(cluster: string): ServerState | undefined {
   let lines: string[];
   try {
@@ -30,7 +30,7 @@ export function readServerState(cluster: string): ServerState | undefined {
  * settings of an earlier version. A restart costs less than 0.1 s. Removing the pid file is safe even if backends
  * of a dead server linger: the shared memory they hold keeps a new server from starting until they are gone.
  *
- * The caller holds the data folder's lock: nobody else starts a server here.
+ * The caller holds the data folder's lock: no other process starts a server here.
  *
  * @throws Error of one line when the server can't be ended.
  */

@@ -9,7 +9,7 @@ export type LogFile = {
   path: string;
   /** For a child's output; the child keeps its copy when ours is closed. */
   descriptor: number;
-  /** What was written since the file was opened or last marked. */
+  /** The text written since the file was opened or last marked. */
   written: () => string;
   /** Lets `written` and `tail` begin here. */
   mark: () => void;

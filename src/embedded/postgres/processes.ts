@@ -25,8 +25,8 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Whether the process is a server of this cluster, and not one that got the same id later. Servers work in their
- * cluster's folder; where another user's may not be looked up, the command line tells.
+ * Whether the process is a server of this cluster, and not another one that got the same id later. Servers work in
+ * their cluster's folder; if another user's folder is not readable, the command line is used.
  */
 export function isServerOf(pid: number, cluster: string): boolean {
   if (!isAlive(pid)) return false;

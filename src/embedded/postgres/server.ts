@@ -28,8 +28,8 @@ type Parts = {
 export type Server = { port: number; pid: number; exited: Promise<number>; stop: () => Promise<void> };
 
 /**
- * Starts the server and waits until it takes connections. A port that somebody else took meanwhile is replaced,
- * and processes of a killed predecessor are given time to go.
+ * Starts the server and waits until it takes connections. If another process took the port meanwhile, it is
+ * replaced, and processes of a killed predecessor have time to end.
  *
  * @throws Error of one line with the end of the server's log.
  */
