@@ -4,15 +4,10 @@ import type { Principal } from '../core/principal.ts';
 import type { Feed } from './feed.ts';
 import type { Citation } from './turn.ts';
 
-/**
- * Which of the documents (by id, of the caller's workspace) the caller may see; those that are gone are not among them.
- */
+/** Which of the documents (by id, of the caller's workspace) the caller may see; those that are gone are not among them. */
 export type VisibleDocuments = (principal: Principal, ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/**
- * Rows with those of their citations that the caller may see: one round trip for all of them, none where nothing is
- * cited.
- */
+/** Rows with those of their citations that the caller may see: one round trip for all of them, none where nothing is cited. */
 export type ShowCitations = <Row extends { citations: Citation[] }>(
   principal: Principal,
   rows: readonly Row[],

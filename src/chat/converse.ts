@@ -20,8 +20,7 @@ export type Turn = {
 export type Converse = {
   /**
    * The agent's answer to a message. Aborting the wait (`signal`) does not abort the answer: it is stored, and a
-   * repeated request of the same turn returns it. Throws the errors of `StreamChat`; then a repeated request makes a
-   * new attempt.
+   * repeated request of the same turn returns it. Throws the errors of `StreamChat`; then a repeated request makes a new attempt.
    */
   ask(turn: Turn & { message: string; agentId?: string; signal: AbortSignal }): Promise<{ answer: string }>;
   /**

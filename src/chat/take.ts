@@ -22,8 +22,7 @@ export type TakeQuestion = (question: Question) => Promise<Taken | 'no session'>
 
 /**
  * The question is durable when this resolves, and is answered whether or not a client waits. Throws 403 for an agent
- * whose knowledge the key may not read, 404, 413, 429 for a full queue, and ValidationFailure for a known id with
- * another text.
+ * whose knowledge the key may not read, 404, 413, 429 for a full queue, and ValidationFailure for a known id with another text.
  */
 export function createTakeQuestion({
   store,

@@ -19,9 +19,7 @@ import type { Finished, TurnStore } from './store/turns.ts';
 import type { Answer, Failure, Turn } from './turn.ts';
 
 export type TurnLine = {
-  /**
-   * Has the turn's answer made when it is the first of its line. `takenAt` (performance.now) is before it was taken.
-   */
+  /** Has the turn's answer made when it is the first of its line. `takenAt` (performance.now) is before it was taken. */
   enter(turn: Turn, options: { isFirst: boolean; takenAt: number }): Feed;
   /** An answer that is made in this process, or in another one. */
   follow(ids: { userMessageId: number; answerId: number }): Feed;

@@ -24,8 +24,7 @@ export type Sharing = {
   /** Repeats until nothing is pending, or a call fails. */
   shareAll(): Promise<void>;
   /**
-   * Resolves when what is known is fresh, or was asked for at `sinceMs` or later. Rejects with 503 where it cannot be
-   * had in time.
+   * Resolves when what is known is fresh, or was asked for at `sinceMs` or later. Rejects with 503 where it cannot be had in time.
    */
   refresh(allowance: Allowance, sinceMs: number): Promise<void>;
 };

@@ -1,6 +1,5 @@
 // The use and reservations of one key, and whether a request is admitted. Requests and tokens a minute are counted by
-// GCRA (ITU-T I.371) with a burst of a whole minute: a time states until when the allowance is used up. No clock, no
-// database.
+// GCRA (ITU-T I.371) with a burst of a whole minute: a time states until when the allowance is used up. No clock, no database.
 
 import type { KeyLimits } from '../core/principal.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';

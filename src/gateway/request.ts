@@ -122,9 +122,7 @@ async function parseBytes(bytes: Uint8Array, name: string): Promise<Json> {
 
 export type Splice = { name: string; value: Json };
 
-/**
- * The body with these members set, everything else byte for byte as it came. One copy, or none where nothing changes.
- */
+/** The body with these members set, everything else byte for byte as it came. One copy, or none where nothing changes. */
 export function splice(
   { bytes, members }: Pick<GatewayRequest, 'bytes' | 'members'>,
   changes: readonly Splice[],

@@ -11,10 +11,7 @@ export type Appender = {
   append(rows: readonly Buffer[]): Promise<void>;
 };
 
-/**
- * How appending goes. `refusedAtMs`: of the last one that the buffer did not take, monotonic; undefined once it takes
- * one.
- */
+/** How appending goes. `refusedAtMs`: of the last one that the buffer did not take, monotonic; undefined once it takes one. */
 export type AppendFigures = { refusedAtMs: number | undefined };
 
 /** Rows on their way, of one request or of several. */

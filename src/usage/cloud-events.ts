@@ -92,9 +92,7 @@ function toSent(fields: unknown, place: (string | number)[], suspect: boolean): 
   return { fields: known as Record<string, unknown>, loc, suspect };
 }
 
-/**
- * An event that is nested too deeply is left to its own check: to write it would take time by the square of its depth.
- */
+/** An event that is nested too deeply is left to its own check: to write it would take time by the square of its depth. */
 async function refuseLarge(events: readonly unknown[], suspect: boolean): Promise<void> {
   let sliceEndsAt = performance.now() + SLICE_MS;
   for (const event of events) {

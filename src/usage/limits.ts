@@ -8,9 +8,7 @@ export const REQUEST_BYTES_MAX = 8_000_000;
 /** Values in the JSON of a request (members and items): each may cost a hundred bytes of memory. */
 export const REQUEST_VALUES_MAX = 262_144;
 
-/**
- * Nesting of a request: up to this depth, an event that is nested too deeply is reported separately from the others.
- */
+/** Nesting of a request: up to this depth, an event that is nested too deeply is reported separately from the others. */
 export const REQUEST_NESTING_MAX = 32_768;
 
 /** UTF-8 bytes of the attributes. Workspace, source and id stand in one index entry, of which Postgres takes 2,704. */

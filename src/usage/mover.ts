@@ -1,5 +1,4 @@
-// From the outbox into the stored events, at once after a commit that has put some there, and each second whatever
-// came.
+// From the outbox into the stored events, at once after a commit that has put some there, and each second whatever came.
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';

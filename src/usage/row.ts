@@ -77,10 +77,7 @@ export function decodeRow(row: Buffer): UsageEvent {
   return { id, workspaceId, eventId, source, type, subject, timeMicroseconds, data, extensions, value };
 }
 
-/**
- * The rows that stand behind one another in `bytes`. Bytes that are not a whole row end them: a write that was
- * cut off.
- */
+/** The rows that stand behind one another in `bytes`. Bytes that are not a whole row end them: a write that was cut off. */
 export function splitRows(bytes: Buffer): Buffer[] {
   const rows: Buffer[] = [];
   for (let start = 0; ; ) {

@@ -107,10 +107,7 @@ export function createSpool(deps: { directory: string; appender: Appender; log: 
     }
     await syncFolder(directory);
   };
-  /**
-   * Every file that is closed, in order; while the buffer is away files fill up instead of becoming many. False: it is
-   * away.
-   */
+  /** Every file that is closed, in order; while the buffer is away files fill up instead of becoming many. False: it is away. */
   const handOn = async (): Promise<boolean> => {
     if (failures === 0 || closed.length === 0) close();
     for (let file = closed[0]; file !== undefined; file = closed[0]) {

@@ -11,10 +11,7 @@ export type FirstInLine = {
   isLost: boolean;
 };
 
-/**
- * `recoveries`: how often it was taken over since it was last asked for. They are kept with its caller: asking sets
- * both.
- */
+/** `recoveries`: how often it was taken over since it was last asked for. They are kept with its caller: asking sets both. */
 export type RecoveredTurn = Turn & { recoveries: number };
 
 export type RecoveryStore = ReturnType<typeof createRecoveryStore>;

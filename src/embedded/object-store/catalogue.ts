@@ -74,8 +74,7 @@ export async function openCatalogue(path: string): Promise<Catalogue> {
   let isSuspect = false;
   /**
    * The system treats the pages of a failed flush as written, and the next flush does not include them: all later
-   * entries of the log would be lost at a power failure. So the whole log is written into the file before anything more
-   * is written.
+   * entries of the log would be lost at a power failure. So the whole log is written into the file before anything more is written.
    */
   const durable = createGroupFlush(async () => {
     try {
@@ -178,9 +177,7 @@ function createSnapshots(database: Database, file: FileHandle) {
       running = written.catch(() => undefined);
       return written;
     },
-    /**
-     * Writes all of the log into the file and begins it anew. A copy that is being made is given up: its file changes.
-     */
+    /** Writes all of the log into the file and begins it anew. A copy that is being made is given up: its file changes. */
     async checkpoint(): Promise<void> {
       waiting += 1;
       const done = running.then(() => writeAll.get());

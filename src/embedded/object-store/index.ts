@@ -54,8 +54,7 @@ export async function startObjectStore(options: ObjectStoreOptions, log: Log): P
 
 /**
  * For a store that does not run: sets aside every file that its catalogue does not name, however many. Returns how
- * many; they come back when a catalogue names them, until the retention has passed. Throws where a process has the
- * store open.
+ * many; they come back when a catalogue names them, until the retention has passed. Throws where a process has the store open.
  */
 export async function setAsideUnnamed(directory: string, retentionSeconds: number): Promise<number> {
   const onFault = (error: unknown): never => {

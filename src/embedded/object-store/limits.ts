@@ -34,9 +34,7 @@ export const limits = {
   /** Received bytes between two collections: buffers lie outside the heap, where their garbage is not seen. */
   uncollectedBytesMax: 48 * MiB,
 
-  /**
-   * Requests at once under upload forms and pre-signed URLs; the service's own, signed in their headers, do not count.
-   */
+  /** Requests at once under upload forms and pre-signed URLs; the service's own, signed in their headers, do not count. */
   requestsMax: 1024,
   /** Connections on which nothing was authorised yet: beyond it the oldest gives way. */
   strangersMax: 512,
@@ -52,15 +50,9 @@ export const limits = {
   lingerMsMax: 10_000,
   lingerBytesMax: 256 * MiB,
 
-  /**
-   * Files without a name at the start that neither an upload nor a deletion explains: more say that the catalogue is
-   * wrong.
-   */
+  /** Files without a name at the start that neither an upload nor a deletion explains: more say that the catalogue is wrong. */
   unexplainedMax: 32,
-  /**
-   * The pause between two snapshots of the catalogue, at least; and in lengths of the last one, so that large ones are
-   * rarer.
-   */
+  /** The pause between two snapshots of the catalogue, at least; and in lengths of the last one, so that large ones are rarer. */
   snapshotEveryMs: 60_000,
   snapshotPauseFactor: 20,
   /** The interval of checking the files set aside; how long they are kept, if that is shorter. */

@@ -67,8 +67,7 @@ export interface Objects {
     precondition?: Precondition,
   ): Promise<StoredObject>;
   /**
-   * Names that hold nothing, or another version, are no error. Returns the keys that hold something with another ETag,
-   * which stay.
+   * Names that hold nothing, or another version, are no error. Returns the keys that hold something with another ETag, which stay.
    */
   remove(bucket: string, removals: readonly Removal[], precondition?: Precondition): Promise<string[]>;
   list(options: ListObjectsOptions): ListPage;

@@ -1,6 +1,4 @@
-/**
- * Whether the programs at hand can run on the data that is there: each major version of Postgres has files of its own.
- */
+/** Whether the programs at hand can run on the data that is there: each major version of Postgres has files of its own. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findBinaries } from './binaries.ts';

@@ -25,10 +25,7 @@ export type Durability = { synced: true } | { synced: false; warning: string };
 export type FetchLimits = { bytesMax: number; packsMax: number; waitMs: number };
 
 export type EventBuffer = {
-  /**
-   * Opens it, or begins to: a server that is away is waited for in the background. Throws one line for one that can't
-   * serve.
-   */
+  /** Opens it, or begins to: a server that is away is waited for in the background. Throws one line for one that can't serve. */
   start(): Promise<void>;
   /**
    * Resolves once the pack is durable; then it is delivered until acknowledged, also when the process dies here.

@@ -45,9 +45,7 @@ export function createDeadLetterStore(sql: Transaction) {
       return count;
     },
 
-    /**
-     * Deletes just these copies: a dead letter whose event was refused again meanwhile holds another one, and stays.
-     */
+    /** Deletes just these copies: a dead letter whose event was refused again meanwhile holds another one, and stays. */
     async deleteCopies(letters: readonly Pick<DeadLetter, 'id' | 'row'>[]): Promise<void> {
       const ids = letters.map(({ id }) => id);
       const digests = letters.map(({ row }) => new Bun.CryptoHasher('sha256').update(row).digest('hex'));

@@ -73,9 +73,7 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
   };
 }
 
-/**
- * A UUID of version 7 that ascends with the time of the event, and within a millisecond with its place in the outbox.
- */
+/** A UUID of version 7 that ascends with the time of the event, and within a millisecond with its place in the outbox. */
 const STORED_ID = `
   (lpad(to_hex(floor(extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '7000' ||
     to_hex((1::bigint << 63) | id))::uuid`;

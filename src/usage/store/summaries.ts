@@ -28,9 +28,7 @@ const HOUR_MS = 3_600_000;
 export function createSummaries(sql: Transaction) {
   const time = (ms: number) => sql`${renderTimestamp(ms)}::timestamp`;
 
-  /**
-   * Rows `(at, type, source, subject, events, value)` of the window; columns that the rollup does not have are null.
-   */
+  /** Rows `(at, type, source, subject, events, value)` of the window; columns that the rollup does not have are null. */
   const counted = ({ workspaceId, from, to, typePrefix, groupBy }: SummaryQuery) => {
     const until = to === undefined ? undefined : to + 1;
     const firstHour = from === undefined ? undefined : Math.ceil(from / HOUR_MS) * HOUR_MS;

@@ -1,6 +1,5 @@
 // Converts a chat completion's request to Anthropic's Messages API. Options that the API ignores according to its
-// documentation (seeds, penalties, biases) are omitted; options that change the answer's shape and are unsupported are
-// refused.
+// documentation (seeds, penalties, biases) are omitted; options that change the answer's shape and are unsupported are refused.
 
 import { type Json, type JsonObject, UntranslatableRequest } from '../../wire.ts';
 import { toMessages } from './messages.ts';

@@ -54,10 +54,7 @@ export type Session = {
 
 const START_WAIT_MS = 2500;
 const PREPARE_RETRY_MS = 500;
-/**
- * Without an answer for so long, another server is tried: one that is parted from the others can't serve, and may not
- * know.
- */
+/** Without an answer for so long, another server is tried: one that is parted from the others can't serve, and may not know. */
 const MOVE_AFTER_MS = 5000;
 
 export function createSession({ settings, identity, log }: SessionDeps): Session {

@@ -78,10 +78,7 @@ function refuseIgnored(what: string, ignored: readonly string[]): void {
   throw new ServerRefused(`NATS_URL: the server keeps ${what} without ${ignored.join(', ')}`);
 }
 
-/**
- * JetStream's numbers of errors (its errors.json) that a setting mends, and of those that pass: of races, of servers
- * away.
- */
+/** JetStream's numbers of errors (its errors.json) that a setting mends, and of those that pass: of races, of servers away. */
 const STORAGE_SHORT = 10_047;
 const NOT_CLUSTERED = 10_074;
 const SETTINGS: Record<number, string> = {

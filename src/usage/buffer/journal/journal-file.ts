@@ -78,8 +78,7 @@ export function openJournalFile(
   let fault: DiskFault | undefined;
   /**
    * The system treats the pages of a failed sync as written, and the next sync does not include them: all later entries
-   * of the log would be lost at a power failure. So the whole log is written into the file before anything more is
-   * written.
+   * of the log would be lost at a power failure. So the whole log is written into the file before anything more is written.
    */
   const recover = (): void => {
     if (checkpoint.get()?.busy !== 0) throw new Error('the log is being read');
