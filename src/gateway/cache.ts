@@ -40,7 +40,7 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
     async serve({ call, model, serveFresh, onHit }) {
       const key = toCacheKey(call, model);
       if (key === undefined) return serveFresh();
-      // Whoever was first may fail, or leave: then each asks for itself, and nobody waits for a row of failures.
+      // If the first request fails or disconnects, each of the others makes its own call, without waiting for failures in turn.
       const other = kept.has(key) ? undefined : coming.get(key);
       if (other !== undefined) await waitFor(other, call.signal);
       const bytes = kept.get(key);

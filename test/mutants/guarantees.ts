@@ -23,7 +23,7 @@ export const guarantees: readonly Guarantee[] = [
   {
     says: 'Acknowledged data survives SIGKILL of the service and all its embedded parts; no object is orphaned for longer than a sweep',
     tests: ['test/faults/crash.test.ts'],
-    mistakes: ['the sweeper leaves uploads that nobody confirmed'],
+    mistakes: ['the sweeper leaves unconfirmed uploads'],
   },
   {
     says: 'Acknowledged data survives a loss of power, from the first answer on: folders are flushed as well as files',
@@ -59,8 +59,8 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['test/acceptance/permissions.test.ts'],
     mistakes: [
       'curators may not edit',
-      'a private document is seen by everybody of its workspace',
-      'everybody of its workspace may administer a document',
+      'every key of the workspace can see a private document',
+      'every key of the workspace can administer a document',
     ],
   },
   {
@@ -71,7 +71,7 @@ export const guarantees: readonly Guarantee[] = [
   {
     says: "Only operators can change an operator's keys and user, also in a race",
     tests: ['test/access/operators.test.ts'],
-    mistakes: ['whoever administers keys may change an operator’s'],
+    mistakes: ['an administrator can change an operator’s key'],
   },
   {
     says: 'A search is exact in Postgres and in Meilisearch: its items, order and total equal those of a full scan',
@@ -213,7 +213,7 @@ export const guarantees: readonly Guarantee[] = [
   {
     says: "Only the key's owner and administrators can access a conversation; citations are shown only to readers who may see the documents now",
     tests: ['test/acceptance/chat/ownership.test.ts'],
-    mistakes: ['everybody reaches every conversation'],
+    mistakes: ['every key can access every conversation'],
   },
   {
     says: "A session's messages are answered in order of arrival, across processes",

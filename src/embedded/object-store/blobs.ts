@@ -5,6 +5,7 @@
 // an object only when the catalogue names it. The next start cleans up after a crash: all of staging is removed;
 // a blob that the catalogue does not name moves into `aside/`, because the catalogue may be wrong. It is restored
 // as soon as it is named again, and is removed later otherwise.
+
 import { openSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';

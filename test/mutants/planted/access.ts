@@ -10,7 +10,7 @@ export const access: readonly Planted[] = [
     name: 'a key that one process revokes',
   },
   {
-    mistake: 'whoever administers keys may change an operator’s',
+    mistake: 'an administrator can change an operator’s key',
     file: 'src/access/operators.ts',
     text: 'if (concernsOperator && !isOperator(principal))',
     replacement: 'if (concernsOperator && false)',

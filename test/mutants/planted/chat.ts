@@ -147,7 +147,7 @@ export const chat: readonly Planted[] = [
     test: 'test/chat/sending.test.ts',
   },
   {
-    mistake: 'everybody reaches every conversation',
+    mistake: 'every key can access every conversation',
     file: 'src/chat/store/reached.ts',
     text: 'admin ? sql`true`',
     replacement: 'admin || userId ? sql`true`',

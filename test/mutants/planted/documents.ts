@@ -49,7 +49,7 @@ export const documents: readonly Planted[] = [
     test: 'test/acceptance/permissions.test.ts',
   },
   {
-    mistake: 'a private document is seen by everybody of its workspace',
+    mistake: 'every key of the workspace can see a private document',
     file: 'src/documents/policy.ts',
     text: "document.status === 'public')",
     replacement: "document.status !== 'deleted')",
@@ -63,7 +63,7 @@ export const documents: readonly Planted[] = [
     test: 'test/acceptance/permissions.test.ts',
   },
   {
-    mistake: 'everybody of its workspace may administer a document',
+    mistake: 'every key of the workspace can administer a document',
     file: 'src/documents/policy.ts',
     text: '(viewer.admin || viewer.userId === document.ownerId)',
     replacement: '(viewer.admin || viewer.userId !== "")',
@@ -91,7 +91,7 @@ export const documents: readonly Planted[] = [
     test: 'test/documents/reused-form.test.ts',
   },
   {
-    mistake: 'the sweeper leaves uploads that nobody confirmed',
+    mistake: 'the sweeper leaves unconfirmed uploads',
     file: 'src/documents/jobs/sweep.ts',
     text: '[...uploadsOf(old), ...(await orphansOf(old))]',
     replacement: 'await orphansOf(old)',
