@@ -170,6 +170,33 @@ test('a server that was left running, even a stopped one, is shut down first', a
   await postgres.stop();
 });
 
+test.if(process.platform === 'linux')(
+  'a backend that never notices the end of its killed server does not keep the next one from starting',
+  async () => {
+    const directory = await preparedFolder();
+    const killed = await startPostgres({ directory, log: silentLog });
+    const sql = connectPostgres({ url: killed.url, applicationName: 'test', log: silentLog });
+    const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+    if (row === undefined) throw new Error('there is no backend');
+    const backend = row.pid;
+    const server = readServerState(join(directory, 'cluster'));
+    try {
+      // As one that waits for a lock of a backend that was killed.
+      process.kill(backend, 'SIGSTOP');
+      if (server === undefined) throw new Error('the server has no process');
+      process.kill(server.pid, 'SIGKILL');
+      await killed.exited;
+      const next = await startPostgres({ directory, log: silentLog });
+      expect(isAlive(backend)).toBeFalse();
+      await withSql(next.url, (other) => other`select 1`);
+      await next.stop();
+    } finally {
+      if (isAlive(backend)) process.kill(backend, 'SIGKILL');
+      await sql.end({ timeout: 1 });
+    }
+  },
+);
+
 test("a stale pid file is no obstacle, even if its number is now another process's", async () => {
   const directory = await preparedFolder();
   // A process of the user that Postgres runs as: for any other, Postgres itself would see through it.

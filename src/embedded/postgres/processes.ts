@@ -1,6 +1,6 @@
 /** Watching and ending a Postgres server by its process id. */
 
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { until } from '../../core/wait.ts';
 
 /** A fast shutdown disconnects the clients and writes everything out; an immediate one leaves that to recovery. */
@@ -35,6 +35,28 @@ export function isServerOf(pid: number, cluster: string): boolean {
   } catch {
     const [program = '', ...args] = commandLine(pid);
     return /(^|\/)postgres$/.test(program) && args.includes(cluster);
+  }
+}
+
+/**
+ * Kills what a dead server of the cluster has left: a backend that waits for a lock of another one that was killed does
+ * so for ever, and with it the shared memory stays in use. Nothing is found where there is no /proc.
+ */
+export function killBackends(cluster: string): void {
+  for (const pid of processIds().filter((each) => isServerOf(each, cluster))) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}
+
+function processIds(): number[] {
+  try {
+    return readdirSync('/proc').map(Number).filter(Number.isInteger);
+  } catch {
+    return [];
   }
 }
 

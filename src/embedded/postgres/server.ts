@@ -4,7 +4,7 @@ import type { Binaries } from './binaries.ts';
 import { CHILD_ENVIRONMENT } from './cluster.ts';
 import { readServerState } from './leftover.ts';
 import type { LogFile } from './log-file.ts';
-import { shutDown } from './processes.ts';
+import { killBackends, shutDown } from './processes.ts';
 import { serverSettings } from './settings.ts';
 
 /** Long enough for the recovery after a crash under load. */
@@ -13,6 +13,8 @@ const READY_POLL_MS = 3;
 /** For the last backends of a killed server, which notice its end by themselves. */
 const LINGERING_TIMEOUT_MS = 15_000;
 const LINGERING_POLL_MS = 100;
+/** Those that have not noticed it by then never do. */
+const LINGERING_GRACE_MS = 3000;
 const PORTS_TRIED_MAX = 5;
 
 type Parts = {
@@ -51,6 +53,8 @@ export async function startServer(parts: Parts): Promise<Server> {
       /still in use|lock file .* already exists/.test(complaint) &&
       performance.now() < lingeringUntil
     ) {
+      if (performance.now() > lingeringUntil - LINGERING_TIMEOUT_MS + LINGERING_GRACE_MS)
+        killBackends(parts.cluster);
       await Bun.sleep(LINGERING_POLL_MS);
     } else {
       throw new Error(`The embedded Postgres did not start (${parts.log.path}): ${parts.log.tail()}`);
