@@ -227,7 +227,8 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
       await service.start();
       return async () => {
         await service.group.kill();
-        rmSync(dataDir, { recursive: true });
+        // Moved away whole: what is about to end may still remove files of its own in it.
+        renameSync(dataDir, join(root, 'newer'));
         renameSync(kept, dataDir);
         await service.start();
         site.note('older copy of the folder');
