@@ -1,5 +1,6 @@
 // The kinds of faults, each with what it can strike and how it is undone. They know the parts, and nothing of clients.
 
+import type { FaultyDisk } from '../../support/faulty-disk.ts';
 import type { Direction } from '../../support/tcp-proxy.ts';
 import type { Part, Site } from './parts.ts';
 import type { PlannedFault, PlannedParts } from './planned.ts';
@@ -35,6 +36,15 @@ const folderOf = (chance: number): string => {
   const folders = ['**', 'data/postgres/**', 'data/object-store/**', 'data/events/**'];
   return folders[Math.floor(chance * 97) % folders.length] ?? '**';
 };
+
+/** With the disk that there is; one that was replaced meanwhile has taken its faults with it. */
+async function withDisk(site: Site, use: (disk: FaultyDisk) => Promise<void>): Promise<void> {
+  const disk = site.faultyDisk();
+  if (disk === undefined) return;
+  await use(disk).catch((error) => {
+    if (site.faultyDisk() === disk) throw error;
+  });
+}
 
 const partOf = ({ parts }: Site, { target }: PlannedFault): Part => {
   const part = parts[target as keyof Site['parts']];
@@ -157,37 +167,41 @@ export const FAULTS = {
     weight: 4,
     forMs: { from: 50, to: 800 },
     targets: onFaultyDisk,
-    async inject({ faultyDisk }, { chance }) {
+    async inject(site, { chance }) {
       const calls = chance < 0.5 ? (['fsync'] as const) : (['write', 'fsync', 'rename'] as const);
-      await faultyDisk()?.fail({
-        calls,
-        path: folderOf(chance),
-        error: 'EIO',
-        count: 1 + Math.floor(chance * 5),
-      });
-      return async () => faultyDisk()?.clear();
+      await withDisk(site, (disk) =>
+        disk.fail({
+          calls,
+          path: folderOf(chance),
+          error: 'EIO',
+          count: 1 + Math.floor(chance * 5),
+        }),
+      );
+      return () => withDisk(site, (disk) => disk.clear());
     },
   },
   slow: {
     weight: 2,
     forMs: { from: 200, to: 1500 },
     targets: onFaultyDisk,
-    async inject({ faultyDisk }, { chance }) {
-      await faultyDisk()?.delay({
-        calls: ['fsync', 'write'],
-        path: folderOf(chance),
-        ms: 5 + Math.floor(chance * 60),
-      });
-      return async () => faultyDisk()?.clear();
+    async inject(site, { chance }) {
+      await withDisk(site, (disk) =>
+        disk.delay({
+          calls: ['fsync', 'write'],
+          path: folderOf(chance),
+          ms: 5 + Math.floor(chance * 60),
+        }),
+      );
+      return () => withDisk(site, (disk) => disk.clear());
     },
   },
   hang: {
     weight: 2,
     forMs: { from: 100, to: 1500 },
     targets: onFaultyDisk,
-    async inject({ faultyDisk }, { chance }) {
-      await faultyDisk()?.hang({ calls: ['fsync', 'write'], path: folderOf(chance) });
-      return async () => faultyDisk()?.clear();
+    async inject(site, { chance }) {
+      await withDisk(site, (disk) => disk.hang({ calls: ['fsync', 'write'], path: folderOf(chance) }));
+      return () => withDisk(site, (disk) => disk.clear());
     },
   },
   step: {

@@ -188,8 +188,9 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
   begun.defer(async () => faultyDisk?.[Symbol.asyncDispose]());
   const mount = async (from: string): Promise<void> => {
     const mounted = await mountFaultyDisk({ from });
-    await faultyDisk?.[Symbol.asyncDispose]();
+    const before = faultyDisk;
     faultyDisk = mounted;
+    await before?.[Symbol.asyncDispose]();
     dataDir = join(mounted.path, 'data');
     environment['DATA_DIR'] = dataDir;
   };
@@ -227,7 +228,9 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
       await service.start();
       return async () => {
         await service.group.kill();
-        // Moved away whole: what is about to end may still remove files of its own in it.
+        await embedded.kill();
+        // The server's last act is to write into the folder by its name.
+        await eventually('the folder to be left', () => survivorsOf(dataDir).length === 0);
         renameSync(dataDir, join(root, 'newer'));
         renameSync(kept, dataDir);
         await service.start();
