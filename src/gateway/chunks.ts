@@ -133,7 +133,7 @@ function mergeLists(known: Json | undefined, next: Json | undefined): Json {
   return merged;
 }
 
-/** Texts grow, calls of tools are put together by their position; of the rest, only what says the same again is known. */
+/** Texts are concatenated, tool calls merged by their position; other members may only repeat the same value. */
 function mergeDelta(known: Json | undefined, next: Json | undefined): JsonObject {
   if (next !== null && next !== undefined && !isObject(next)) throw new NotUnderstood();
   const merged: JsonObject = isObject(known) ? { ...known } : {};

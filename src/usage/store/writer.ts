@@ -45,7 +45,7 @@ export function createEventWriter(sql: Sql, projections: readonly EventProjectio
         await tx.unsafe(statement);
         await tx.unsafe('COMMIT');
       } catch (error) {
-        // The connection is closed, because its state is unknown.
+        // The connection is released and not used again here, because its state is unknown.
         release();
         throw error;
       }
