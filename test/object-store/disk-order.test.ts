@@ -1,5 +1,6 @@
 // Nothing is answered before it is on the disk: written, flushed, named, flushed again. The calls of file handles are
-// watched, and held up where an answer must wait for them; what they do is the real thing.
+// watched, and held up where an answer must wait for them; what they do is the real thing, but
+// for a flush that a test lets fail.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { existsSync, readdirSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { type Blob, type Blobs, openBlobs } from '../../src/embedded/object-stor
 import { openCatalogue } from '../../src/embedded/object-store/catalogue.ts';
 import { limits } from '../../src/embedded/object-store/limits.ts';
 import { createObjects, type Objects } from '../../src/embedded/object-store/objects.ts';
+import { eventually } from '../support/child.ts';
 import { createDirectory } from './fixture.ts';
 
 type Handles = Pick<FileHandle, 'write' | 'sync' | 'datasync'>;
@@ -20,6 +22,10 @@ let watched: Handles;
 let original: Handles;
 /** What a flush waits for before it begins. */
 let gate: Promise<void> = Promise.resolve();
+/** And one of the folder, beside that. */
+let folderGate: Promise<void> = Promise.resolve();
+/** Flushes of the folder that fail from now on, in the place of the disk. */
+let folderFailures = 0;
 
 beforeAll(async () => {
   const handle = await open(import.meta.path, 'r');
@@ -32,6 +38,8 @@ beforeAll(async () => {
         const what = (await this.stat()).isDirectory() ? 'folder' : 'file';
         calls.push(`${name} ${what}, ${readdirSync(join(directory, 'blobs')).length} kept`);
         if (name !== 'write') await gate;
+        if (what === 'folder') await folderGate;
+        if (what === 'folder' && folderFailures-- > 0) throw new Error('EIO');
         return (original[name] as (...given: unknown[]) => unknown).apply(this, given);
       },
     });
@@ -41,6 +49,7 @@ afterAll(() => void Object.assign(watched, original));
 beforeEach(async () => {
   directory = await createDirectory();
   calls.length = 0;
+  folderFailures = 0;
 });
 
 const unannounced = (blobs: Blobs) => ({
@@ -88,6 +97,35 @@ test('a large body is flushed on the way, too, and at its end', async () => {
     'sync folder, 1 kept',
   ]);
   expect(calls.at(-2)).toBe('sync file, 0 kept');
+  await blobs.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+// The file system of the other tests does not let a file move into a folder whose flush is under way; others do.
+test('a flush of the folder that fails refuses what was moved into it meanwhile, too, and nothing that comes later', async () => {
+  const blobs = await openBlobs(directory);
+  const held = Promise.withResolvers<void>();
+  const take = () =>
+    receive(unannounced(blobs), Buffer.from('content')).then(
+      () => 'taken',
+      (error: Error) => error.message,
+    );
+  // Files are flushed as they come, the folder not before it is let.
+  const folderIs = (files: number) =>
+    eventually(
+      'the files to be in their place',
+      () => readdirSync(join(directory, 'blobs')).length === files,
+    );
+  folderGate = held.promise;
+  folderFailures = 1;
+  const first = take();
+  await folderIs(1);
+  const second = take();
+  await folderIs(2);
+  held.resolve();
+  expect(await Promise.all([first, second])).toEqual(['EIO', 'EIO']);
+  expect(readdirSync(join(directory, 'blobs'))).toEqual([]);
+  expect(await take()).toBe('taken');
   await blobs.close();
   await rm(directory, { recursive: true, force: true });
 });

@@ -13,6 +13,7 @@ import { Writable } from 'node:stream';
 import { syncFolder } from '../../core/durable.ts';
 import { createDigest, type DigestAlgorithm } from './checksums.ts';
 import { S3Error } from './errors.ts';
+import { createFlushedMoves } from './group-flush.ts';
 import { limits } from './limits.ts';
 import { writeAll } from './snapshot.ts';
 
@@ -79,6 +80,12 @@ export async function openBlobs(directory: string): Promise<Blobs> {
   for (const folder of [staging, kept, aside]) await mkdir(folder, { recursive: true, mode: 0o700 });
   const keptFolder = await open(kept, 'r');
   const collectGarbage = createCollector();
+  const moveIn = createFlushedMoves(() => keptFolder.sync());
+  const remove = (id: string): Promise<boolean> =>
+    rm(join(kept, id), { force: true }).then(
+      () => true,
+      () => false,
+    );
 
   async function receive(options: ReceiveOptions, announce: (id: string) => void): Promise<Blob> {
     const id = crypto.randomUUID();
@@ -90,10 +97,10 @@ export async function openBlobs(directory: string): Promise<Blobs> {
       const content = writer.content();
       options.check(content);
       announce(id);
-      await rename(path, join(kept, id));
-      await keptFolder.sync();
+      await moveIn(() => rename(path, join(kept, id)));
       return { id, ...content };
     } catch (error) {
+      await remove(id);
       await rm(path, { force: true });
       throw error;
     } finally {
@@ -126,11 +133,7 @@ export async function openBlobs(directory: string): Promise<Blobs> {
   return {
     receive,
     open: (id) => openSync(join(kept, id), 'r'),
-    remove: (id) =>
-      rm(join(kept, id), { force: true }).then(
-        () => true,
-        () => false,
-      ),
+    remove,
     recover,
     expire: async (retentionMs) => {
       const before = Date.now() - retentionMs;

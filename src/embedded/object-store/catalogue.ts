@@ -12,6 +12,7 @@
 import type { Database } from 'bun:sqlite';
 import { type FileHandle, open } from 'node:fs/promises';
 import { openDatabase, VERSION } from './database.ts';
+import { createGroupFlush } from './group-flush.ts';
 import { copyAsSnapshot, isSnapshot, readVersion } from './snapshot.ts';
 
 export interface ObjectRow {
@@ -196,28 +197,5 @@ function createSnapshots(database: Database, file: FileHandle) {
       ending = true;
       return running;
     },
-  };
-}
-
-/** At most one flush runs and one waits; the waiting one serves all who call meanwhile. */
-function createGroupFlush(flush: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let waiting: Promise<void> | undefined;
-  function start(): Promise<void> {
-    running = flush().finally(() => {
-      running = undefined;
-    });
-    return running;
-  }
-  return () => {
-    if (waiting !== undefined) return waiting;
-    if (running === undefined) return start();
-    waiting = running
-      .catch(() => undefined)
-      .then(() => {
-        waiting = undefined;
-        return start();
-      });
-    return waiting;
   };
 }

@@ -2,6 +2,14 @@ import type { Planted } from '../mistake.ts';
 
 export const objectStore: readonly Planted[] = [
   {
+    mistake: 'an upload relies on a flush of its folder that comes after one that failed',
+    file: 'src/embedded/object-store/group-flush.ts',
+    text: 'if (lastFailure !== undefined && lastFailure !== failureBefore) throw lastFailure.error;',
+    replacement: '',
+    test: 'test/object-store/disk-order.test.ts',
+    name: 'refuses what was moved into it meanwhile',
+  },
+  {
     mistake: 'a cache may hand an answer of the embedded store for one origin to another',
     file: 'src/embedded/object-store/cors.ts',
     text: "? { vary: 'Origin' } : {}",
