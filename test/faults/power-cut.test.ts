@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)(
 
     /** What is found at each moment is looked at strictly, and with what chance lets through. */
     beforeAll(async () => {
-      disk = await mountFaultyDisk({ namesWithFiles: 'data/postgres/**' });
+      disk = await mountFaultyDisk({ namesWithFiles: 'data/postgres/cluster/**' });
       const dataDir = join(disk.path, 'data');
       const running = await startService({ dataDir });
       secret = secretOf(dataDir);

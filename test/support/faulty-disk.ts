@@ -86,8 +86,8 @@ export function missingFaultyDisk(): string | undefined {
 
 /**
  * Mounts one, empty or with the content of a folder. Files that `namesWithFiles` matches keep their name with their
- * content when they are synced, without a sync of the folder: POSIX does not say so, but the journalling file systems
- * do it, and Postgres relies on it for the files of its tables.
+ * content when they are synced, and the folders above them that it matches keep theirs, without a sync of the folder: POSIX
+ * does not say so, but the journalling file systems do it, and Postgres relies on it for the files of its tables.
  */
 export async function mountFaultyDisk(
   options: { from?: string; namesWithFiles?: string } = {},

@@ -215,7 +215,7 @@ export const infra: readonly Planted[] = [
     file: 'src/core/durable.ts',
     text: '  syncFolderNow(dirname(path));\n',
     replacement: '',
-    test: 'test/faults/power-cut.test.ts',
-    name: 'takes signed URLs from before',
+    test: 'test/core/durable.test.ts',
+    name: 'folders that were made and files that were replaced',
   },
 ];

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand"
+	"regexp"
 	"slices"
 	"syscall"
 	"time"
@@ -197,9 +198,9 @@ func (d *disk) syncFolder(folder *node) {
 	d.commit(func(c change) bool { return c.folder == folder })
 }
 
-// syncName makes the name of a file durable, and those of the folders that it is in.
-func (d *disk) syncName(n *node) {
-	for ; n.parent != nil; n = n.parent {
+// syncName makes the name of a file durable, and those of the folders that it is in, as far as the pattern matches them.
+func (d *disk) syncName(n *node, pattern *regexp.Regexp) {
+	for ; n.parent != nil && pattern.MatchString(n.path()); n = n.parent {
 		at := place{n.parent, n.name}
 		d.commit(func(c change) bool { return place{c.folder, c.name} == at })
 	}

@@ -347,8 +347,8 @@ func (m *mount) Fsync(cancel <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	}
 	defer m.mutex.Unlock()
 	n.sync()
-	if m.namesWithFiles != nil && m.namesWithFiles.MatchString(n.path()) {
-		m.disk.syncName(n)
+	if m.namesWithFiles != nil {
+		m.disk.syncName(n, m.namesWithFiles)
 	}
 	return fuse.OK
 }
