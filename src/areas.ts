@@ -154,8 +154,12 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
         name: 'object_store',
         essential: false,
         check: async () => {
-          await objects.check();
-          return { state: 'ready' };
+          const fault = await objects.check();
+          if (fault === undefined) return { state: 'ready' };
+          return {
+            state: 'degraded',
+            detail: `it takes no uploads: the disk of DATA_DIR/object-store ${fault}`,
+          };
         },
       },
       {

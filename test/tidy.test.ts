@@ -120,7 +120,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3650);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7920);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_900);
+  expect(linesOf('src/')).toBeLessThanOrEqual(41_100);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(600);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2050);
 });

@@ -2,6 +2,9 @@
 
 export type DiskFault = 'is full' | 'is read-only' | 'may not be written to by this user' | 'fails';
 
+/** In which the embedded store's answer to HeadBucket says why it takes no uploads at the moment. */
+export const DISK_FAULT_HEADER = 'x-atrium-disk-fault';
+
 const FAULTS: Readonly<Record<string, DiskFault>> = {
   ENOSPC: 'is full',
   EDQUOT: 'is full',

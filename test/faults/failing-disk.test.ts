@@ -32,12 +32,13 @@ const missing = missingFaultyDisk();
 describe.skipIf(missing !== undefined)(
   missing === undefined ? 'a disk that fails' : `a disk that fails (${missing})`,
   () => {
-    test.each(['EIO', 'EROFS'])(
+    test.each(['EIO', 'EROFS', 'ENOSPC'])(
       'that answers %s to every write loses nothing and is over by itself',
       async (error) => {
         await using disk = await mountFaultyDisk();
         const database = await testDatabase();
         const environment = { DATABASE_URL: database.url };
+        const said = { EIO: 'fails', EROFS: 'is read-only', ENOSPC: 'is full' }[error];
         try {
           await using service = await startService({ dataDir: join(disk.path, 'data'), environment });
           const call = createPlainCaller(service.url, 20_000);
@@ -62,10 +63,17 @@ describe.skipIf(missing !== undefined)(
             if (answers[0]?.status === 202) taken.push(String(event['id']));
             for (const { status } of answers) statuses.add(status < 300 ? 200 : status);
           };
-          const state = async () => {
+          const states = async () => {
             const { text } = await call('GET', '/readyz');
             return (JSON.parse(text) as { services: Record<string, { state: string; detail?: string }> })
-              .services['usage_events'];
+              .services;
+          };
+          const upload = async (): Promise<number> => {
+            const form = await library.descriptor();
+            const body = new FormData();
+            for (const [name, value] of Object.entries(form.fields)) body.append(name, value);
+            body.append('file', new Blob(['content']), 'upload.txt');
+            return (await fetch(form.url, { method: 'POST', body })).status;
           };
           const kept = await library.stored({ name: 'kept.txt' }, 'kept');
           for (let round = 0; round < 3; round++) await act();
@@ -74,16 +82,25 @@ describe.skipIf(missing !== undefined)(
           await disk.fail({ calls: REFUSED, path: 'data/**', error });
           for (let round = 0; round < 5; round++) await act();
           expect([...statuses].toSorted()).toEqual([200, 503]);
-          expect(await state()).toMatchObject({
-            state: 'degraded',
-            detail: expect.stringMatching(
-              /usage events can't be written: the disk of DATA_DIR\/events fails/,
-            ),
+          expect(await upload()).toBe(error === 'ENOSPC' ? 507 : 503);
+          expect(await states()).toMatchObject({
+            usage_events: {
+              state: 'degraded',
+              detail: expect.stringMatching(
+                /usage events can't be written: the disk of DATA_DIR\/events (fails|is full)/,
+              ),
+            },
+            object_store: {
+              state: 'degraded',
+              detail: `it takes no uploads: the disk of DATA_DIR/object-store ${said}`,
+            },
           });
           expect(await (await fetch(await library.link(kept.id))).text()).toBe('kept');
 
           await disk.clear();
-          await eventually('it to be over', async () => (await state())?.state === 'ready');
+          await eventually('it to be over', async () =>
+            Object.values(await states()).every(({ state }) => state === 'ready'),
+          );
           statuses.clear();
           await act();
           expect([...statuses]).toEqual([200]);

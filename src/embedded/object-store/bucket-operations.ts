@@ -1,4 +1,5 @@
 // The operations on a bucket: create, head, list, delete many objects.
+import { DISK_FAULT_HEADER } from '../../core/disk-fault.ts';
 import type { Authentication } from './authentication.ts';
 import { parseDeleteDocument } from './delete-document.ts';
 import { readDocument } from './document-body.ts';
@@ -26,9 +27,11 @@ export function createBucketOperations({ objects, signer, region }: BucketOperat
       return { status: 200, headers: { location: `/${request.bucket}` } };
     },
 
-    headBucket: (request: StoreRequest): Reply => {
+    headBucket: async (request: StoreRequest): Promise<Reply> => {
       objects.assertBucket(request.bucket);
-      return { status: 200, headers: { 'x-amz-bucket-region': region } };
+      const fault = await objects.diskFault();
+      const told = fault === undefined ? {} : { [DISK_FAULT_HEADER]: fault };
+      return { status: 200, headers: { 'x-amz-bucket-region': region, ...told } };
     },
 
     listObjects: (request: StoreRequest): Reply => {

@@ -1,8 +1,13 @@
 // The objects of the store: blobs and catalogue as one. A change is visible as a whole or not at all,
 // and every promise here resolves only when the change would survive a loss of power.
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { DiskFault } from '../../core/disk-fault.ts';
 import type { Blob, Blobs } from './blobs.ts';
 import type { Catalogue, ObjectRow } from './catalogue.ts';
+import { createDiskWatch } from './disk-watch.ts';
 import { S3Error } from './errors.ts';
+import { limits } from './limits.ts';
 import { type ListPage, listPage } from './listing.ts';
 import type { ObjectAttributes } from './object-attributes.ts';
 
@@ -71,6 +76,8 @@ export interface Objects {
    */
   remove(bucket: string, removals: readonly Removal[], precondition?: Precondition): Promise<string[]>;
   list(options: ListObjectsOptions): ListPage;
+  /** Why no upload can be taken at the moment; once one has failed for it, each call tries whether that is over. */
+  diskFault(): Promise<DiskFault | undefined>;
   close(): Promise<void>;
 }
 
@@ -122,6 +129,19 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     await release([replaced]);
   }
 
+  const disk = createDiskWatch(async () => {
+    const content = Buffer.alloc(limits.writeBufferBytes);
+    const { id } = await blobs.receive(
+      {
+        ...{ sizeBytesMax: content.length, digests: [], check: () => undefined },
+        fill: (sink) => pipeline(Readable.from([content]), sink),
+      },
+      catalogue.pass,
+    );
+    if (await blobs.remove(id)) catalogue.settle(id);
+    await catalogue.durable();
+  });
+
   return {
     createBucket: async (bucket) => {
       catalogue.createBucket(bucket, Date.now());
@@ -130,7 +150,7 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     assertBucket,
     get,
     openContent: (object) => blobs.open(object.blob),
-    receive: (options) => blobs.receive(options, catalogue.pass),
+    receive: (options) => disk.noting(blobs.receive(options, catalogue.pass)),
     put: async (name, blob, attributes, precondition) => {
       const object = {
         blob: blob.id,
@@ -141,7 +161,7 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
         attributes,
       };
       try {
-        await write(name, object, precondition);
+        await disk.noting(write(name, object, precondition));
       } catch (error) {
         if (!catalogue.isNamed(blob.id) && (await blobs.remove(blob.id))) catalogue.settle(blob.id);
         throw error;
@@ -176,6 +196,7 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
       assertBucket(bucket);
       return listPage((range) => catalogue.range({ bucket, ...range }), options);
     },
+    diskFault: disk.fault,
     close: async () => {
       await catalogue.close();
       await blobs.close();

@@ -2,6 +2,22 @@ import type { Planted } from '../mistake.ts';
 
 export const objectStore: readonly Planted[] = [
   {
+    mistake: 'a store whose disk takes no uploads is ready',
+    file: 'src/embedded/object-store/objects.ts',
+    text: 'receive: (options) => disk.noting(blobs.receive(options, catalogue.pass)),',
+    replacement: 'receive: (options) => blobs.receive(options, catalogue.pass),',
+    test: 'test/faults/failing-disk.test.ts',
+    name: 'loses nothing and is over by itself',
+  },
+  {
+    mistake: 'a store whose disk takes uploads again stays degraded',
+    file: 'src/embedded/object-store/disk-watch.ts',
+    text: '      fault = undefined;',
+    replacement: '',
+    test: 'test/faults/failing-disk.test.ts',
+    name: 'loses nothing and is over by itself',
+  },
+  {
     mistake: 'an upload relies on a flush of its folder that comes after one that failed',
     file: 'src/embedded/object-store/group-flush.ts',
     text: 'if (lastFailure !== undefined && lastFailure !== failureBefore) throw lastFailure.error;',
