@@ -7,14 +7,16 @@ import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
+import { createDiskProbe } from './core/disk-fault.ts';
 import { createInterruption } from './core/interruption.ts';
 import type { Job } from './core/lifecycle.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
+import { postgresFolder } from './database.ts';
 import { createDocuments, readIdentity } from './documents/index.ts';
 import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
 import type { Authenticators } from './http/credentials.ts';
-import type { ReadinessCheck } from './http/health.ts';
+import type { ReadinessCheck, ServiceState } from './http/health.ts';
 import type { Figure } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
 import type { Sql } from './infra/postgres/client.ts';
@@ -104,6 +106,13 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     log,
   });
 
+  // Of an embedded one; where the database is elsewhere there is no such folder.
+  const probeDatabaseDisk = createDiskProbe(postgresFolder(config));
+  const databaseAway = async (): Promise<ServiceState> => {
+    const fault = await probeDatabaseDisk();
+    const reason = fault === undefined ? '' : `: the disk of DATA_DIR/postgres ${fault}`;
+    return { state: 'down', detail: `it cannot be reached${reason}` };
+  };
   interruption.onInterrupt(chat.interrupt);
   interruption.onInterrupt(compute.interrupt);
 
@@ -140,8 +149,9 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
         name: 'postgres',
         essential: true,
         check: async () => {
-          const [row] = await sql<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
-          const clockSkewMs = clock.now().getTime() - (row?.now.getTime() ?? Number.NaN);
+          const [row] = await sql<{ now: Date }[]>`SELECT clock_timestamp() AS now`.catch(() => []);
+          if (row === undefined) return databaseAway();
+          const clockSkewMs = clock.now().getTime() - row.now.getTime();
           if (Math.abs(clockSkewMs) < CLOCK_SKEW_MS_MAX) return { state: 'ready' };
           return {
             state: 'degraded',

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, S3Settings } from './config.ts';
 import { replaceFile } from './core/durable.ts';
+import { explain } from './core/errors.ts';
 import { randomBase62 } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import { isLoopback } from './core/origin.ts';
@@ -70,13 +71,18 @@ async function keepPostgres(config: Config, log: Logger): Promise<{ url: string;
   let stopping = false;
   const watch = (server: EmbeddedPostgres): void => {
     void server.exited.then(async (code) => {
+      if (!stopping) log.error({ code }, 'the embedded Postgres ended by itself; it is started again');
+      let told: string | undefined;
       while (!stopping) {
-        log.error({ code }, 'the embedded Postgres ended by itself; it is started again');
         try {
           running = await startPostgres({ ...options, port: Number(new URL(url).port) });
           return watch(running);
         } catch (error) {
-          log.error({ err: error }, 'the embedded Postgres did not start again');
+          // Twice a second, for as long as its disk fails: once is enough.
+          const reason = explain(error);
+          if (reason !== told)
+            log.error({ err: error }, 'the embedded Postgres did not start; it is tried again');
+          told = reason;
           await Bun.sleep(RESTART_PAUSE_MS);
         }
       }

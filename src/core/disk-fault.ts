@@ -1,5 +1,8 @@
 /** What a disk says when it does not take or give what is asked, in words. */
 
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 export type DiskFault = 'is full' | 'is read-only' | 'may not be written to by this user' | 'fails';
 
 /** In which the embedded store's answer to HeadBucket says why it takes no uploads at the moment. */
@@ -27,4 +30,28 @@ export function diskFaultOf(error: unknown): DiskFault | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const primary = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code;
   return FAULTS[primary];
+}
+
+/**
+ * Tries a small durable write in a folder: what its disk says, undefined where it takes it or there is no such folder. Of
+ * those that wait on a disk that hangs there is one at a time.
+ */
+export function createDiskProbe(folder: string): () => Promise<DiskFault | undefined> {
+  const path = join(folder, `.probe-${process.pid}`);
+  let running: Promise<DiskFault | undefined> | undefined;
+  const probe = async (): Promise<DiskFault | undefined> => {
+    try {
+      await writeFile(path, 'written to see whether the disk takes it', { mode: 0o600, flush: true });
+      await rm(path);
+      return undefined;
+    } catch (error) {
+      return diskFaultOf(error);
+    }
+  };
+  return () => {
+    running ??= probe().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }

@@ -114,5 +114,40 @@ describe.skipIf(missing !== undefined)(
         }
       },
     );
+
+    test.each([
+      ['EIO', 'fails'],
+      ['EROFS', 'is read-only'],
+      ['ENOSPC', 'is full'],
+    ])(
+      'that answers %s to the embedded database makes /readyz name it, and is over by itself',
+      async (error, said) => {
+        await using disk = await mountFaultyDisk();
+        await using service = await startService({ dataDir: join(disk.path, 'data'), postgres: 'embedded' });
+        const call = createPlainCaller(service.url, 20_000);
+        const library = createLibrary(call, { workspace: WORKSPACE, key });
+        const kept = await library.stored({ name: 'kept.txt' }, 'kept');
+        const write = () => call('POST', '/admin/api/session', { json: { key } });
+        expect((await write()).status).toBe(204);
+
+        await disk.fail({ calls: REFUSED, path: 'data/postgres/**', error });
+        await eventually('it to be said', async () => {
+          const refused = await write();
+          if (refused.status !== 204)
+            expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+          const { status, text } = await call('GET', '/readyz');
+          return status === 503 && text.includes(`the disk of DATA_DIR/postgres ${said}`);
+        });
+        expect((await call('GET', '/healthz')).status).toBe(200);
+
+        await disk.clear();
+        await eventually('it to be over', async () => {
+          const { text } = await call('GET', '/readyz');
+          return JSON.parse(text).status === 'ready';
+        });
+        expect((await library.detail(kept.id)).status).toBe(200);
+        await library.stored({ name: 'after.txt' }, 'after');
+      },
+    );
   },
 );

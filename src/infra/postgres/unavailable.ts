@@ -72,10 +72,17 @@ export function isUnavailable(error: unknown): boolean {
   return (
     error instanceof DatabaseTimeout ||
     isConnectionLost(error) ||
+    isRefusedByDisk(error) ||
     SERVER_CODES.has(code) ||
     (code.length === 5 && SERVER_CLASSES.has(code.slice(0, 2)))
   );
 }
+
+/** What the system does not let the server do with its files has the code of a role that lacks a privilege. */
+const isRefusedByDisk = (error: unknown): boolean =>
+  codeOf(error) === '42501' &&
+  error instanceof Error &&
+  /: (Read-only file system|Permission denied)$/.test(error.message);
 
 /** Whether the connection that the error came over is gone, or none could be had. */
 export function isConnectionLost(error: unknown): boolean {

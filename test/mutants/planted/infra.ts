@@ -2,6 +2,30 @@ import type { Planted } from '../mistake.ts';
 
 export const infra: readonly Planted[] = [
   {
+    mistake: 'a database whose disk is read-only is our 500',
+    file: 'src/infra/postgres/unavailable.ts',
+    text: '    isRefusedByDisk(error) ||\n',
+    replacement: '',
+    test: 'test/faults/failing-disk.test.ts',
+    name: 'that answers EROFS to the embedded database',
+  },
+  {
+    mistake: '/readyz does not say that the database is away for its disk',
+    file: 'src/areas.ts',
+    text: 'const fault = await probeDatabaseDisk();',
+    replacement: 'const fault = undefined;',
+    test: 'test/faults/failing-disk.test.ts',
+    name: 'to the embedded database',
+  },
+  {
+    mistake: 'an embedded Postgres that could not be started once is not tried again',
+    file: 'src/supervisor.ts',
+    text: '          await Bun.sleep(RESTART_PAUSE_MS);',
+    replacement: '          return;',
+    test: 'test/faults/failing-disk.test.ts',
+    name: 'to the embedded database',
+  },
+  {
     mistake: 'statements wait for the database without end',
     file: 'src/infra/postgres/pool.ts',
     text: 'pending.size < pendingMax ?',
