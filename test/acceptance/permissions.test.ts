@@ -245,6 +245,12 @@ function expectChallenge(answer: Answer): void {
 }
 
 describe('a key', () => {
+  test('with the scope operator alone may administer, and nothing else', async () => {
+    const { key, library } = await setting.people.person({ scopes: ['operator'] });
+    expectStatus(await setting.call('GET', '/admin/api/workspaces', { key }), 200);
+    expectStatus(await library.presign(), 403);
+  });
+
   test('is shown when it is made, and never again: in no list, answer or log line', async () => {
     const { call, adminKey, service } = setting;
     const texts: string[] = [];

@@ -404,6 +404,34 @@ describe('several processes', () => {
     expect(await read(store, keyId)).toMatchObject({ month: 202701, spent: 3 });
   });
 
+  test('what a process uses while the totals of all are on their way counts beside them', async () => {
+    const { clock, keyId, store } = two();
+    const begun = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    let isLate = false;
+    /** The real store, whose answer comes late. */
+    const late: AllowanceStore = {
+      ...store,
+      async share(batch) {
+        const known = await store.share(batch);
+        if (!isLate) return known;
+        begun.resolve();
+        await answered.promise;
+        return known;
+      },
+    };
+    const limits = { budget_per_month: 7 };
+    const one = process(clock, late);
+    const running = await one.run(limits, NOTHING_USED, keyId);
+    isLate = true;
+    clock.ms += ALLOWANCE_FRESH_MS;
+    const asked = one.ask(limits, keyId);
+    await begun.promise;
+    running.settle({ tokens: 0, completionTokens: 0, cost: 8 });
+    answered.resolve();
+    expect(refusalOf(await asked).details.code).toBe('insufficient_quota');
+  });
+
   test('a restart forgets nothing that was told', async () => {
     const { clock, keyId, all, store } = two();
     const limits = { requests_per_minute: 3, budget_per_month: 5 };

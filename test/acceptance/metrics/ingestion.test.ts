@@ -254,6 +254,16 @@ describe('ingestion', () => {
     expect(items.map(({ data }) => data)).toEqual([CHAT_DATA, { value: 1 }]);
   });
 
+  test('takes the attributes of binary mode percent-encoded', async () => {
+    const metrics = await freshMetrics();
+    const source = freshSource();
+    const headers = { 'ce-id': '1', 'ce-source': source, 'ce-type': 'own', 'ce-specversion': '1.0' };
+    const post = (subject: string) => metrics.post(new Uint8Array(), { ...headers, 'ce-subject': subject });
+    expectStatus(await post('Caf%C3%A9%20%E2%82%AC 100%'), 202);
+    expect((await metrics.stored(source, 1)).map(({ subject }) => subject)).toEqual(['Café € 100%']);
+    expectStatus(await post('%FF'), 422);
+  });
+
   test('bounds the size of an event, of a request, and the number of events', async () => {
     const metrics = await freshMetrics();
     const filled = (size: number) => eventOf({ data: { ...CHAT_DATA, fill: 'x'.repeat(size) } });

@@ -83,6 +83,36 @@ test('in Postgres no search is stale, while counts are folded by two processes',
   }
 });
 
+test('in Postgres what was written a moment ago is counted, folded or not', async () => {
+  const database = await testDatabase();
+  try {
+    const { planner, fold } = plannerOn(database.sql);
+    const library = createLibrary(database.sql);
+    const count = async (): Promise<number> => {
+      const order = [{ attribute: 'id', descending: false }] as const;
+      const query = {
+        viewer: VIEWER,
+        predicates: [],
+        archived: 'without',
+        order,
+        offset: 0,
+        limit: 1,
+      } as const;
+      return (await planner.search(query)).total;
+    };
+    const first = await library.insert();
+    expect(await count()).toBe(1);
+    await fold(new AbortController().signal);
+    expect(await count()).toBe(1);
+    await library.insert();
+    expect(await count()).toBe(2);
+    await library.purge(first);
+    expect(await count()).toBe(1);
+  } finally {
+    await database.drop();
+  }
+});
+
 test.skipIf(!url)('with Meilisearch no search is stale (needs MEILI_URL)', async () => {
   const server = { url: url ?? '', apiKey };
   await using setting = await mirrorSetting(server);

@@ -158,7 +158,8 @@ export const chat: readonly Planted[] = [
     file: 'src/chat/turn-line.ts',
     text: 'if (isFirst) begin(entry);',
     replacement: 'begin(entry);',
-    test: 'test/acceptance/chat/conversations.test.ts',
+    test: 'test/chat/sending.test.ts',
+    name: 'answered one by one in order of arrival',
   },
   {
     mistake: 'another persona of a session is told as a new chat',

@@ -81,6 +81,22 @@ export const gateway: readonly Planted[] = [
     name: 'what is sent again because its answer was lost',
   },
   {
+    mistake: 'what was used while a batch was on its way is forgotten',
+    file: 'src/gateway/allowance-sharing.ts',
+    text: 'untold.spent -= sent.spent;',
+    replacement: 'untold.spent = 0;',
+    test: 'test/gateway/allowances.test.ts',
+    name: 'what was being told while the month turned',
+  },
+  {
+    mistake: 'what was used while the totals were on their way does not count beside them',
+    file: 'src/gateway/allowance-sharing.ts',
+    text: 'allowance.spent = shared.spent + untold.spent;',
+    replacement: 'allowance.spent = shared.spent;',
+    test: 'test/gateway/allowances.test.ts',
+    name: 'while the totals of all are on their way',
+  },
+  {
     mistake: 'leases of processes that died are ignored',
     file: 'src/gateway/store/allowances.ts',
     text: 'AND r.expires_at > ms) AS others',
@@ -285,9 +301,9 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'a caller that leaves does not cancel the upstream',
-    file: 'src/gateway/pump.ts',
-    text: "    answer.blocks.cancel();\n    end('cancelled');",
-    replacement: "    end('cancelled');",
+    file: 'src/gateway/attempt.ts',
+    text: "    call.signal.addEventListener('abort', this.onAbort, { once: true });\n",
+    replacement: '',
     test: 'test/gateway/faults.test.ts',
   },
   {

@@ -157,6 +157,7 @@ export const usage: readonly Planted[] = [
     text: 'fields[header.slice(3)] = decodeHeader(header, value)',
     replacement: 'fields[header.slice(3)] = value',
     test: 'test/acceptance/metrics/ingestion.test.ts',
+    name: 'attributes of binary mode percent-encoded',
   },
   {
     mistake: 'a pull of a cluster ends at a status that overtakes its messages',
