@@ -4,7 +4,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, S3Settings } from './config.ts';
 import { replaceFile } from './core/durable.ts';
-import { explain } from './core/errors.ts';
 import { randomBase62 } from './core/ids.ts';
 import type { Logger } from './core/logger.ts';
 import { isLoopback } from './core/origin.ts';
@@ -72,17 +71,15 @@ async function keepPostgres(config: Config, log: Logger): Promise<{ url: string;
   const watch = (server: EmbeddedPostgres): void => {
     void server.exited.then(async (code) => {
       if (!stopping) log.error({ code }, 'the embedded Postgres ended by itself; it is started again');
-      let told: string | undefined;
+      let told = false;
       while (!stopping) {
         try {
           running = await startPostgres({ ...options, port: Number(new URL(url).port) });
           return watch(running);
         } catch (error) {
-          // Twice a second, for as long as its disk fails: once is enough.
-          const reason = explain(error);
-          if (reason !== told)
-            log.error({ err: error }, 'the embedded Postgres did not start; it is tried again');
-          told = reason;
+          // Twice a second, for as long as its disk fails: once is enough, Postgres' own log has the rest.
+          if (!told) log.error({ err: error }, 'the embedded Postgres did not start; it is tried again');
+          told = true;
           await Bun.sleep(RESTART_PAUSE_MS);
         }
       }
