@@ -259,6 +259,23 @@ describe.skipIf(missing !== undefined)(
       expect(await reading).toBe('late');
     });
 
+    test('serves on while a mapped page cannot be written, and is gone at the end all the same', async () => {
+      const disk = await mountFaultyDisk();
+      const path = join(disk.path, 'mapped');
+      write(path, pages('a'));
+      const mapped = Bun.mmap(path, { shared: true });
+      await disk.hang({ calls: ['write'] });
+      mapped.fill('b'.charCodeAt(0));
+      await disk.fail({ calls: ['read'], path: 'other', error: 'EIO' });
+      await disk.clear();
+      await disk.hang({ calls: ['write'] });
+      mapped.fill('c'.charCodeAt(0));
+      await disk.fail({ calls: ['read'], path: 'other', error: 'EIO' });
+      await disk[Symbol.asyncDispose]();
+      expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(disk.path);
+      expect(existsSync(disk.path)).toBeFalse();
+    });
+
     test.skipIf(process.geteuid?.() !== 0)('another user has what it is given, and no more', async () => {
       await using disk: FaultyDisk = await mountFaultyDisk();
       mkdirSync(join(disk.path, 'closed'), { mode: 0o700 });

@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
@@ -71,9 +72,27 @@ func main() {
 		answer(err)
 	}
 	m.rules.clear()
-	if server.Unmount() != nil {
-		// Somebody still has a file open: it goes with them.
-		_ = syscall.Unmount(point, syscall.MNT_DETACH)
+	// By force: a request that is never answered would keep its caller, and us, for ever.
+	if syscall.Unmount(point, syscall.MNT_FORCE|syscall.MNT_DETACH) != nil {
+		_ = server.Unmount()
+	}
+}
+
+const dropTimeout = 2 * time.Second
+
+// dropCaches lets the kernel forget the pages that it would not ask for again. It writes mapped ones first, and so waits
+// where writing hangs: then it goes on by itself, so that requests are still served.
+func (m *mount) dropCaches(server *fuse.Server) {
+	dropped := make(chan struct{})
+	go func() {
+		defer close(dropped)
+		for _, id := range m.files() {
+			server.InodeNotify(id, 0, -1)
+		}
+	}()
+	select {
+	case <-dropped:
+	case <-time.After(dropTimeout):
 	}
 }
 
@@ -92,10 +111,7 @@ func (m *mount) serve(server *fuse.Server, r request) error {
 			return err
 		}
 		if len(r.Calls) == 0 || slices.Contains(r.Calls, "read") {
-			// What the kernel holds in its page cache it would not ask for.
-			for _, id := range m.files() {
-				server.InodeNotify(id, 0, -1)
-			}
+			m.dropCaches(server)
 		}
 	case "clear":
 		m.rules.clear()
