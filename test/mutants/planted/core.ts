@@ -53,8 +53,8 @@ export const core: readonly Planted[] = [
   {
     mistake: 'timers of waits that are over are kept',
     file: 'src/core/wait.ts',
-    text: '        clearTimeout(timer);\n        resolve(value);',
-    replacement: '        resolve(value);',
+    text: '        clearTimeout(timer);\n        reject(error);',
+    replacement: '        reject(error);',
     test: 'test/chat/replay.test.ts',
   },
 ];

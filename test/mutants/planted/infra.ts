@@ -7,7 +7,7 @@ export const infra: readonly Planted[] = [
     text: '    isRefusedByDisk(error) ||\n',
     replacement: '',
     test: 'test/faults/failing-disk.test.ts',
-    name: 'that answers EROFS to the embedded database',
+    name: 'to the embedded database makes /readyz name it',
   },
   {
     mistake: '/readyz does not say that the database is away for its disk',

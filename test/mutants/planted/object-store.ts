@@ -98,8 +98,8 @@ export const objectStore: readonly Planted[] = [
   {
     mistake: 'the folder of objects is not flushed',
     file: 'src/embedded/object-store/blobs.ts',
-    text: 'await rename(path, join(kept, id));\n      await keptFolder.sync();\n      return',
-    replacement: 'await rename(path, join(kept, id));\n      return',
+    text: 'createFlushedMoves(() => keptFolder.sync())',
+    replacement: 'createFlushedMoves(async () => undefined)',
     test: 'test/object-store/disk-order.test.ts',
   },
   {
@@ -129,7 +129,7 @@ export const objectStore: readonly Planted[] = [
   },
   {
     mistake: 'whoever asks while a flush runs is answered by it, though it began before',
-    file: 'src/embedded/object-store/catalogue.ts',
+    file: 'src/embedded/object-store/group-flush.ts',
     text: '    waiting = running\n',
     replacement: '    if (running !== undefined) return running;\n    waiting = running\n',
     test: 'test/object-store/disk-order.test.ts',
@@ -257,8 +257,8 @@ export const objectStore: readonly Planted[] = [
   {
     mistake: 'an upload is acknowledged before its file has a durable name',
     file: 'src/embedded/object-store/blobs.ts',
-    text: '      await keptFolder.sync();\n      return',
-    replacement: '      return',
+    text: 'await moveIn(() => rename(path, join(kept, id)));',
+    replacement: 'await rename(path, join(kept, id));',
     test: 'test/faults/power-cut.test.ts',
     name: 'loses no document that was confirmed',
   },
