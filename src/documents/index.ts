@@ -173,7 +173,6 @@ export function createDocuments(deps: DocumentsDeps): {
     store,
     objects,
     custody,
-    clock,
     log,
     retentionSeconds: settings.uploadRetentionSeconds,
   });

@@ -1,6 +1,6 @@
 // The sweeper removes what nobody confirmed and what has no record, and never what belongs to somebody else.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { silentLog, type TestDatabase, testDatabase } from '../support/database.
 
 const DAY_SECONDS = 86_400;
 const folder = mkdtempSync(join(tmpdir(), 'atrium-sweep-'));
-const later = { now: () => new Date(Date.now() + 2 * DAY_SECONDS * 1000) };
+const later = async () => new Date(Date.now() + 2 * DAY_SECONDS * 1000);
 
 let database: TestDatabase;
 let other: TestDatabase;
@@ -93,16 +93,15 @@ async function record({ sql }: TestDatabase, id: string, objectKey: string): Pro
 function sweepOf(
   { sql }: TestDatabase,
   objects: ObjectStore,
-  options: { clock?: { now(): Date }; log?: Logger } = {},
+  options: { now?: () => Promise<Date>; log?: Logger; retentionSeconds?: number } = {},
 ) {
-  const { clock = later, log = silentLog } = options;
+  const { now = later, log = silentLog, retentionSeconds = DAY_SECONDS } = options;
   const sweep = createSweep({
     store: createDocumentStore(sql, createSearchEntries()),
-    objects,
+    objects: { ...objects, now },
     custody: createBucketCustody({ store: createCustodyStore(sql), objects, log }),
-    clock,
     log,
-    retentionSeconds: DAY_SECONDS,
+    retentionSeconds,
   });
   return () => sweep(new AbortController().signal);
 }
@@ -121,10 +120,25 @@ describe('a sweep', () => {
     for (const key of Object.values(keys)) await objects.putEmpty(key);
     await record(database, kept, keys.kept);
     await record(database, moved, `acme/${moved}`);
-    await sweepOf(database, objects, { clock: { now: () => new Date() } })();
+    await sweepOf(database, objects, { now: objects.now })();
     expect((await keysIn(objects)).length).toBe(5);
     await sweepOf(database, objects)();
     expect(await keysIn(objects)).toEqual([keys.kept, keys.foreign].sort());
+  });
+
+  test('goes by the clock of the store, not by that of a machine that runs ahead', async () => {
+    const objects = await openBucket('sweep-clock');
+    const uploadKey = `temp/acme/${crypto.randomUUID()}`;
+    await objects.putEmpty(uploadKey);
+    expect(Math.abs((await objects.now()).getTime() - Date.now())).toBeLessThan(60_000);
+    // Beyond a quarter of an hour the store refuses signatures.
+    setSystemTime(new Date(Date.now() + 600_000));
+    try {
+      await sweepOf(database, objects, { now: objects.now, retentionSeconds: 300 })();
+    } finally {
+      setSystemTime();
+    }
+    expect(await keysIn(objects)).toEqual([uploadKey]);
   });
 
   test('leaves what is posted again between the listing and the removal', async () => {

@@ -1,7 +1,6 @@
 // Finds what crashes and abandoned uploads left in the bucket: temporary objects past their time, and objects
 // whose record was never written (a confirm cut off between copy and insert) or is gone.
 
-import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { ListedObject, ObjectStore, Removal } from '../../infra/s3/client.ts';
 import { classifyKey } from '../object-keys.ts';
@@ -10,9 +9,8 @@ import type { BucketCustody } from './custody.ts';
 
 export type SweepDeps = {
   store: Pick<DocumentStore, 'objectKeysOf'>;
-  objects: Pick<ObjectStore, 'list' | 'remove'>;
+  objects: Pick<ObjectStore, 'list' | 'remove' | 'now'>;
   custody: Pick<BucketCustody, 'advance'>;
-  clock: Clock;
   log: Logger;
   /** Younger objects are left alone: an upload may still be confirmed, a confirm may still write its record. */
   retentionSeconds: number;
@@ -22,10 +20,11 @@ export type SweepDeps = {
  * One pass over the bucket, a page at a time. Keys that are not of our making are never touched, and nothing is unless
  * the bucket is this database's as it is now: to a fresh, wrong or older one, documents there would be orphans.
  */
-export function createSweep({ store, objects, custody, clock, log, retentionSeconds }: SweepDeps) {
+export function createSweep({ store, objects, custody, log, retentionSeconds }: SweepDeps) {
   return async (signal: AbortSignal): Promise<void> => {
     if (!(await custody.advance())) return;
-    const before = clock.now().getTime() - retentionSeconds * 1000;
+    // By the store's clock: by that of a machine which runs ahead, what is being uploaded now would be old.
+    const before = (await objects.now()).getTime() - retentionSeconds * 1000;
     let removed = 0;
     for await (const page of objects.list('')) {
       const old = page.filter((object) => object.lastModified.getTime() < before);

@@ -12,13 +12,12 @@ import {
 } from '@aws-sdk/client-s3';
 import { DISK_FAULT_HEADER } from '../../core/disk-fault.ts';
 import { unavailable } from '../../core/errors.ts';
+import { headersOfBucket } from './bucket-headers.ts';
 import type { FormProfile } from './form-profiles.ts';
 import { createPresigner, type Presigner, type SigningIdentity } from './presign.ts';
 
 /** Most calls answer in milliseconds; a copy of gigabytes on a real store does not, so its size is added. */
 const CALL_TIMEOUT_MS = 10_000;
-/** What the SDK's innermost step gives. */
-type HttpResponse = { headers: Record<string, string> };
 /** For a deletion that a caller waits for: what it does not delete is swept. */
 const REMOVAL_TIMEOUT_MS = 3000;
 const COPY_BYTES_PER_SECOND_MIN = 10_000_000;
@@ -58,6 +57,8 @@ export type ObjectStore = Presigner & {
   ensureBucket(): Promise<void>;
   /** Why the embedded store takes no uploads at the moment: what its disk does. Throws when the bucket can't be reached. */
   check(): Promise<string | undefined>;
+  /** What the store's own clock says, to the second: the times of its objects are by it. */
+  now(): Promise<Date>;
   head(key: string): Promise<StoredObject | undefined>;
   /**
    * Copies inside the bucket, provided that the source still has the ETag of `source`, and says what the copy is;
@@ -119,18 +120,13 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
     },
 
     async check() {
-      const command = new HeadBucketCommand({ Bucket: bucket });
-      let fault: string | undefined;
-      command.middlewareStack.add(
-        (next) => async (given) => {
-          const answer = await next(given);
-          fault = (answer.response as HttpResponse).headers[DISK_FAULT_HEADER];
-          return answer;
-        },
-        { step: 'deserialize' },
-      );
-      await client.send(command, within(2000)).catch(fail);
-      return fault;
+      return (await headersOfBucket(client, bucket, within(2000)).catch(fail))[DISK_FAULT_HEADER];
+    },
+
+    async now() {
+      const { date } = await headersOfBucket(client, bucket, within(CALL_TIMEOUT_MS)).catch(fail);
+      if (date === undefined) throw failure(new Error('it does not say its time'));
+      return new Date(date);
     },
 
     async head(key) {

@@ -26,6 +26,17 @@ import type { Available, PlannedParts } from './planned.ts';
 
 /** Age at which uploads that were not confirmed are swept, and so the longest time until the bucket is tidy. */
 export const RETENTION_SECONDS = 3;
+/**
+ * The embedded store has the service's clock: where that is stepped, uploads would be old in the middle of a confirm. The
+ * retention has to be longer than any step, and nothing is swept within a seed.
+ */
+const LONG_RETENTION_SECONDS = 600;
+
+export const sweepsWithinSeed = ({
+  store,
+  steppedClock,
+}: Pick<PlannedParts, 'store' | 'steppedClock'>): boolean => !(steppedClock && store === 'embedded');
+
 const SHUTDOWN_MS = 8000;
 const READY_MS = 40_000;
 const STANDSTILL_MS = 50;
@@ -131,7 +142,7 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
     NODE_ENV: 'production',
     LOG_FORMAT: 'json',
     COMPUTE_THREADS: '1',
-    UPLOAD_RETENTION_SECONDS: `${RETENTION_SECONDS}`,
+    UPLOAD_RETENTION_SECONDS: `${sweepsWithinSeed(planned) ? RETENTION_SECONDS : LONG_RETENTION_SECONDS}`,
     SWEEP_INTERVAL_SECONDS: '1',
     SHUTDOWN_TIMEOUT_MS: `${SHUTDOWN_MS}`,
     MODELS_CONFIG: modelsFile,

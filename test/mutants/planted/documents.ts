@@ -2,6 +2,13 @@ import type { Planted } from '../mistake.ts';
 
 export const documents: readonly Planted[] = [
   {
+    mistake: 'a machine that runs ahead sweeps what is being uploaded',
+    file: 'src/documents/jobs/sweep.ts',
+    text: '(await objects.now()).getTime()',
+    replacement: 'Date.now()',
+    test: 'test/documents/sweep.test.ts',
+  },
+  {
     mistake: 'a bucket with the marks of two databases is swept',
     file: 'src/documents/jobs/custody.ts',
     text: 'marks.owners.length !== 1 || marks.owners[0] !== identity',
