@@ -36,7 +36,7 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
     const matches = createMatcher(each.operation, { openAiPaths, operations });
     const matched = boundary.guard(each);
     const answer: Answer = (request) => (matches(request.url) ? matched(request) : unmatched(request));
-    const handler = each.operation.unhurried
+    const handler = each.operation.noIdleTimeout
       ? ({ request, server }: Asked) => {
           server?.timeout(request, 0);
           return answer(request);

@@ -17,7 +17,7 @@ import { createDocuments, readIdentity } from './documents/index.ts';
 import { createGateway, MODEL_USAGE_PROJECTION, toSource } from './gateway/index.ts';
 import type { Authenticators } from './http/credentials.ts';
 import type { ReadinessCheck, ServiceState } from './http/health.ts';
-import type { Figure } from './http/metrics.ts';
+import type { Metric } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
@@ -38,7 +38,7 @@ export type Areas = {
   reload(): Promise<void>;
   jobs: Job[];
   checks: ReadinessCheck[];
-  figures: Figure[];
+  metrics: Metric[];
   /** What runs at the end of a shutdown's time enters here, and is ended there with 503. */
   interruption: ReturnType<typeof createInterruption>;
 };
@@ -185,12 +185,12 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ...gateway.checks,
       ...compute.checks,
     ],
-    figures: [
-      ...documents.figures,
-      ...usage.figures,
-      ...gateway.figures,
-      ...chat.figures,
-      ...compute.figures,
+    metrics: [
+      ...documents.metrics,
+      ...usage.metrics,
+      ...gateway.metrics,
+      ...chat.metrics,
+      ...compute.metrics,
     ],
     interruption,
   };

@@ -17,7 +17,7 @@ import { docsRoutes } from './http/docs.ts';
 import { healthRoutes } from './http/health.ts';
 import { createRequestMetrics } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
-import { processFigures } from './http/process-figures.ts';
+import { processMetrics } from './http/process-metrics.ts';
 import { isUnavailable, type Sql } from './infra/postgres/client.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import { createObjectStore } from './infra/s3/client.ts';
@@ -58,7 +58,7 @@ export async function startService(
   const searchSql = connectForSearch(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
   const areas = createAreas(config, { sql, searchSql, objects }, log);
-  const metrics = createRequestMetrics();
+  const requestMetrics = createRequestMetrics();
   const cors = createCors(config.server.corsOrigins);
   let ending = false;
   const boundary = createBoundary({
@@ -66,15 +66,15 @@ export async function startService(
     cors,
     log,
     access: log.access,
-    metrics,
+    requestMetrics,
     explainFailure: explainDatabaseFailure,
     onInterrupt: areas.interruption.onInterrupt,
   });
   const health = {
     version,
     checks: areas.checks,
-    figures: [...processFigures(boundary.running), ...areas.figures],
-    metrics,
+    metrics: [...processMetrics(boundary.running), ...areas.metrics],
+    requestMetrics,
     ending: () => ending,
   };
   const described = [...areas.routes, ...healthRoutes(health), ...embedderRoutes];

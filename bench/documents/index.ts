@@ -1,5 +1,5 @@
 // Area A: what a descriptor and a download URL cost beside a bare authenticated route, confirms under load, and one
-// large upload. Every figure is a ratio against a floor of the same run.
+// large upload. Every metric is a ratio against a floor of the same run.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

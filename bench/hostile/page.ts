@@ -16,7 +16,7 @@ const statusesOf = (results: readonly Result[]): string =>
 const share = (results: readonly Result[]): string =>
   `${Math.round(worst(results, (result) => (100 * result.memoryMiB) / memoryMiBMax(result)))} %`;
 
-const figures = (results: readonly Result[]): string[] => [
+const metrics = (results: readonly Result[]): string[] => [
   `${results.length}`,
   worst(results, ({ stallMs }) => stallMs).toFixed(0),
   worst(results, ({ memoryMiB }) => memoryMiB).toFixed(0),
@@ -31,12 +31,12 @@ function table(
   keyOf: (result: Result) => string[],
 ): string {
   const groups = Map.groupBy(results, (result) => keyOf(result).join(' | '));
-  const rows = [...groups].map(([key, members]) => `| ${[key, ...figures(members)].join(' | ')} |`);
+  const rows = [...groups].map(([key, members]) => `| ${[key, ...metrics(members)].join(' | ')} |`);
   const titles = [...head, 'cells', 'stall, ms', 'memory, MiB', 'of what it may', 'statuses', 'rule'];
   return [`| ${titles.join(' | ')} |`, `|${titles.map(() => '---').join('|')}|`, ...rows].join('\n');
 }
 
-/** The tables of one run, worst figures only: by family, and by route. */
+/** The tables of one run, worst metrics only: by family, and by route. */
 export function renderPage(results: readonly Result[]): string {
   const broken = results.filter(({ breaches }) => breaches.length > 0);
   const routes = new Set(results.map(({ target }) => target));

@@ -31,13 +31,13 @@ export async function measureIngestion(buffers: readonly BufferName[], seconds: 
       if (half === 0) half = measured.stored / 2;
       const kept = reached >= share ? 'met' : '**missed**';
       const { taken, stored, p50, p99, backlog, cores } = measured;
-      const figures = [
+      const metrics = [
         whole(taken),
         whole(stored),
         reached.toFixed(2),
         `${milliseconds(p50)} · ${milliseconds(p99)}`,
       ];
-      rows.push([name, ...figures, whole(backlog), cores.toFixed(2), `≥ ${share}: ${kept}`]);
+      rows.push([name, ...metrics, whole(backlog), cores.toFixed(2), `≥ ${share}: ${kept}`]);
     }
     printTable(
       `Over ${buffer}; ceiling (COPY and INSERT alone): ${whole(ceiling)} events/s`,

@@ -33,7 +33,7 @@ export type AuthenticationDeps = {
 export type Authentication = {
   /**
    * The principal of a key's text; undefined for what is no key, or none any more. At once where it is cached.
-   * `tolerant`: while the database is away, a key that it vouched for within the last hour will do.
+   * `tolerant`: while the database is away, a key that was good within the last hour is accepted.
    */
   authenticate(text: string, tolerant?: boolean): Found;
   /** The principal of the key with this hash. */
@@ -44,7 +44,7 @@ export type Authentication = {
 };
 
 /**
- * While the database can't be asked, a key that it vouched for less than 30 s ago is still accepted; others are
+ * While the database can't be asked, a key that was good less than 30 s ago is still accepted; others are
  * refused with 503.
  */
 export function createAuthentication({
@@ -59,7 +59,7 @@ export function createAuthentication({
     entriesMax: PRINCIPALS_MAX,
     usable: informed,
   });
-  const vouched = createVouched({ cache, informed });
+  const staleKeys = createStaleKeys({ cache, informed });
 
   const accept = (known: Known | undefined): Principal | undefined => {
     const nowMs = clock.now().getTime();
@@ -77,17 +77,17 @@ export function createAuthentication({
   let probing = false;
 
   const load = async (hash: string, loading: Promise<Known | undefined>): Promise<Principal | undefined> => {
-    const askedAt = vouched.now();
+    const askedAt = staleKeys.now();
     try {
       const known = await loading;
       away = false;
-      vouched.update(hash, known, askedAt);
+      staleKeys.update(hash, known, askedAt);
       return accept(known);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       away = true;
       awayUntil = performance.now() + AWAY_MS;
-      const known = vouched.find(hash);
+      const known = staleKeys.find(hash);
       if (known === undefined)
         throw unavailable('API keys cannot be checked at the moment', { cause: error });
       return accept(known);
@@ -95,7 +95,7 @@ export function createAuthentication({
   };
 
   const principalOf = (hash: string): Found => {
-    const known = performance.now() < awayUntil ? vouched.find(hash) : undefined;
+    const known = performance.now() < awayUntil ? staleKeys.find(hash) : undefined;
     if (known !== undefined) return accept(known);
     const found = cache.get(hash);
     return found instanceof Promise ? load(hash, found) : accept(found);
@@ -103,7 +103,7 @@ export function createAuthentication({
 
   /** No request waits for a database that is away; one request in a while asks whether it is back. */
   const tolerate = (hash: string): Principal | undefined => {
-    const known = away ? vouched.find(hash, OUTAGE_MS_MAX) : undefined;
+    const known = away ? staleKeys.find(hash, OUTAGE_MS_MAX) : undefined;
     if (known === undefined) return undefined;
     const found = performance.now() < awayUntil || probing ? undefined : cache.get(hash);
     if (found instanceof Promise) {
@@ -126,11 +126,11 @@ export function createAuthentication({
     },
     drop(hash) {
       cache.drop(hash);
-      vouched.forget(hash);
+      staleKeys.forget(hash);
     },
     reset() {
       cache.reset();
-      vouched.reset();
+      staleKeys.reset();
       if (!informed()) return;
       // The listener has its connection again, so the database can be asked again.
       away = false;
@@ -144,7 +144,7 @@ export function createAuthentication({
  * arrive any more. When notices arrive again, no earlier answer counts, because some of them may have been lost. An answer
  * that may be older than a notice, or than the loss of the notices, is not kept here either.
  */
-function createVouched({ cache, informed }: { cache: CachedLookup<Known>; informed(): boolean }) {
+function createStaleKeys({ cache, informed }: { cache: CachedLookup<Known>; informed(): boolean }) {
   const entries = new Map<string, { known: Known; until: number }>();
   /** Notices and gaps so far. */
   let changes = 0;

@@ -9,7 +9,7 @@ export const PRINCIPALS_MAX = 50_000;
 /** Longest wait for the database to say what a key is worth. */
 export const LOOKUP_TIMEOUT_MS = 2_000;
 
-/** Time for which a database that did not answer is not asked again about keys that it vouched for. */
+/** Time for which a database that did not answer is not asked again about keys that were good before. */
 export const AWAY_MS = 1_000;
 
 /**

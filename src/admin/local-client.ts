@@ -32,7 +32,7 @@ export function createLocalClient({ routes, log }: { routes: readonly Route[]; l
       authenticators: { key: () => undefined, session: () => Promise.resolve(principal) },
       cors: createCors([]),
       log,
-      metrics: createRequestMetrics(),
+      requestMetrics: createRequestMetrics(),
       onInterrupt: () => () => undefined,
       explainFailure: (error) =>
         isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,

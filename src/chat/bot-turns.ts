@@ -1,12 +1,12 @@
 // Turns of conversations that bots bring: the same line, the same memory, the same events.
 
 import type { WakeEventMover } from '../core/event.ts';
+import { type AcceptQuestion, answerInTime, assertMessageSize } from './accept.ts';
 import { BOTS, toCaller } from './caller.ts';
 import type { Turn as BotTurn, Converse } from './converse.ts';
 import { requestKeyOf, sessionKeyOf } from './session-key.ts';
 import type { MessageStore } from './store/messages.ts';
 import type { SessionStore } from './store/sessions.ts';
-import { answerInTime, assertMessageSize, type TakeQuestion } from './take.ts';
 import type { TurnCaller } from './turn.ts';
 
 export function createConverse({
@@ -15,7 +15,7 @@ export function createConverse({
   messages,
   wakeMover,
 }: {
-  take: TakeQuestion;
+  take: AcceptQuestion;
   sessions: Pick<SessionStore, 'open'>;
   messages: Pick<MessageStore, 'addReply'>;
   wakeMover: WakeEventMover;
@@ -37,7 +37,7 @@ export function createConverse({
 
   return {
     async ask({ message, agentId, signal, ...turn }) {
-      const { feed } = await inSession(turn, () =>
+      const { answerStream } = await inSession(turn, () =>
         take({
           workspaceId: turn.workspaceId,
           place: { sessionKey: sessionKeyOf(turn) },
@@ -50,7 +50,7 @@ export function createConverse({
           caller: callerOf(turn),
         }),
       );
-      const { message: answer } = await Promise.race([answerInTime(feed), whenAborted(signal)]);
+      const { message: answer } = await Promise.race([answerInTime(answerStream), whenAborted(signal)]);
       return { answer };
     },
 

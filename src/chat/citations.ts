@@ -1,7 +1,7 @@
 // Citations are shown only to readers who may see the documents now, whatever held when the answer was made.
 
 import type { Principal } from '../core/principal.ts';
-import type { Feed } from './feed.ts';
+import type { AnswerStream } from './answer-stream.ts';
 import type { Citation } from './turn.ts';
 
 /** Which of the documents (by id, of the caller's workspace) the caller may see; those that are gone are not among them. */
@@ -28,12 +28,12 @@ export const createShowCitations =
   };
 
 /** The answer as the caller is shown it. */
-export function shownTo(principal: Principal, feed: Feed, show: ShowCitations): Feed {
-  const outcome = feed.outcome.then(async (answered) => {
+export function shownTo(principal: Principal, answerStream: AnswerStream, show: ShowCitations): AnswerStream {
+  const outcome = answerStream.outcome.then(async (answered) => {
     const [shown = answered] = await show(principal, [answered]);
     return shown;
   });
   // The caller may have gone: then a rejection has no other handler.
   outcome.catch(() => undefined);
-  return { ...feed, outcome };
+  return { ...answerStream, outcome };
 }

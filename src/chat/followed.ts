@@ -1,7 +1,7 @@
 // Answers that are waited for here, and that another process makes.
 
 import { notFound } from '../core/errors.ts';
-import { toError } from './feed.ts';
+import { toError } from './answer-stream.ts';
 import type { TurnStore } from './store/turns.ts';
 import type { AnsweredTurn } from './turn.ts';
 

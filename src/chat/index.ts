@@ -6,20 +6,21 @@ import { newRandomId } from '../core/ids.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { StreamChat } from '../gateway/chat-call.ts';
-import type { Figure } from '../http/metrics.ts';
+import type { Metric } from '../http/metrics.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import { createAcceptQuestion } from './accept.ts';
 import { type Agent, createFindAgent, parseAgentKey } from './agents.ts';
 import { createConverse } from './bot-turns.ts';
 import { createShowCitations, type VisibleDocuments } from './citations.ts';
 import type { Converse } from './converse.ts';
-import { chatFigures, createCounts } from './figures.ts';
 import { createGenerate } from './generate.ts';
 import { createDocumentKnowledge, type SearchDocuments } from './knowledge/documents.ts';
 import { createLease } from './lease.ts';
 import { AGENT_TTL_MS, CACHED_AGENTS_MAX } from './limits.ts';
 import { createMemory } from './memory.ts';
+import { chatMetrics, createCounts } from './metrics.ts';
 import { createAgents } from './operations/agents.ts';
 import { createCreateSession } from './operations/create-session.ts';
 import { createEditMessage } from './operations/edit-message.ts';
@@ -31,13 +32,12 @@ import { agentRoutes } from './routes/agents.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { sessionRoutes } from './routes/sessions.ts';
+import { createSessionQueue } from './session-queue.ts';
 import { createAgentStore } from './store/agents.ts';
 import { createMessageStore } from './store/messages.ts';
 import { createRecoveryStore } from './store/recovery.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createTurnStore } from './store/turns.ts';
-import { createTakeQuestion } from './take.ts';
-import { createTurnLine } from './turn-line.ts';
 
 export type ChatDeps = {
   sql: Sql;
@@ -54,7 +54,7 @@ export type ChatDeps = {
 export function createChat(deps: ChatDeps): {
   routes: Route[];
   jobs: Job[];
-  figures: Figure[];
+  metrics: Metric[];
   converse: Converse;
   /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */
   interrupt(): void;
@@ -78,7 +78,7 @@ export function createChat(deps: ChatDeps): {
   const memory = createMemory(stores.turns);
   const counts = createCounts();
   const lease = createLease();
-  const line = createTurnLine({
+  const line = createSessionQueue({
     store: stores.turns,
     lease,
     generate: createGenerate({
@@ -97,7 +97,7 @@ export function createChat(deps: ChatDeps): {
   invalidation.subscribe('chat-first', (answerId) => line.isFirst(Number(answerId)), ignore);
   invalidation.subscribe('chat-deleted', (answerId) => line.drop(Number(answerId)), ignore);
   invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
-  const take = createTakeQuestion({ store: stores.turns, line, wakeMover });
+  const take = createAcceptQuestion({ store: stores.turns, line, wakeMover });
   const show = createShowCitations(deps.visibleDocuments);
   const messages = createMessages({ store: stores.messages, sessions: stores.sessions, show, wakeMover });
 
@@ -118,7 +118,7 @@ export function createChat(deps: ChatDeps): {
         ...{ turns: stores.turns, lease, line, counts, log },
       }),
     ],
-    figures: chatFigures(counts, line.length),
+    metrics: chatMetrics(counts, line.length),
     interrupt: line.interrupt,
     converse: createConverse({ take, sessions: stores.sessions, messages: stores.messages, wakeMover }),
   };

@@ -5,13 +5,13 @@ import { upstreamFailed } from '../core/errors.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
-import { toFailure } from './feed.ts';
-import type { ChatCounts } from './figures.ts';
+import { toFailure } from './answer-stream.ts';
 import type { Lease } from './lease.ts';
 import { ATTEMPTS_MAX, RECOVERED_MAX, TICK_MS } from './limits.ts';
+import type { ChatCounts } from './metrics.ts';
+import type { SessionQueue } from './session-queue.ts';
 import type { FirstInLine, RecoveryStore } from './store/recovery.ts';
 import type { TurnStore } from './store/turns.ts';
-import type { TurnLine } from './turn-line.ts';
 
 /** The part of the shutdown time-out for answers without a waiting client. */
 const CLOSE_MS = 5000;
@@ -20,7 +20,7 @@ export type RecoveryDeps = {
   store: RecoveryStore;
   turns: Pick<TurnStore, 'finish'>;
   lease: Lease;
-  line: TurnLine;
+  line: SessionQueue;
   counts: ChatCounts;
   log: Logger;
 };

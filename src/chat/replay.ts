@@ -3,10 +3,10 @@
 import { ServiceError } from '../core/errors.ts';
 import { STATUS } from '../http/statuses.ts';
 import { isUnavailable } from '../infra/postgres/client.ts';
-import type { Feed } from './feed.ts';
+import { answerInTime } from './accept.ts';
+import type { AnswerStream } from './answer-stream.ts';
 import { PING_MS } from './limits.ts';
 import type { ChatAnswer } from './schema.ts';
-import { answerInTime } from './take.ts';
 import type { AnsweredTurn } from './turn.ts';
 
 export const renderAnswer = (answered: AnsweredTurn): ChatAnswer => ({
@@ -41,7 +41,7 @@ const PING = encoder.encode(': ping\n\n');
 const encode = (event: StreamEvent): Uint8Array => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
 
 /** Text that is already there is sent at once; a reader that disconnects ends only its own stream. */
-export function streamAnswer(feed: Feed): ReadableStream {
+export function streamAnswer(answerStream: AnswerStream): ReadableStream {
   let leave: () => void = () => undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
@@ -51,8 +51,14 @@ export function streamAnswer(feed: Feed): ReadableStream {
         if (open) controller.enqueue(bytes);
       };
       const ping = setInterval(() => say(PING), PING_MS);
-      say(encode({ type: 'start', message_id: feed.answerId, user_message_id: feed.userMessageId }));
-      const unfollow = feed.follow({
+      say(
+        encode({
+          type: 'start',
+          message_id: answerStream.answerId,
+          user_message_id: answerStream.userMessageId,
+        }),
+      );
+      const unfollow = answerStream.follow({
         onText(text) {
           said = true;
           say(encode({ type: 'delta', text }));
@@ -70,7 +76,7 @@ export function streamAnswer(feed: Feed): ReadableStream {
         leave();
         controller.close();
       };
-      answerInTime(feed).then(
+      answerInTime(answerStream).then(
         (answered) => end(lastEvents(answered, said)),
         (error: unknown) => end([failed(error)]),
       );

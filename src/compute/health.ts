@@ -1,16 +1,16 @@
 import type { ReadinessCheck } from '../http/health.ts';
-import type { Figure } from '../http/metrics.ts';
-import type { PoolFigures } from '../infra/wasm/figures.ts';
+import type { Metric } from '../http/metrics.ts';
+import type { PoolMetrics } from '../infra/wasm/pool-metrics.ts';
 
 const LANES = ['short', 'long'] as const;
 const ENDINGS = ['done', 'cancelled', 'late', 'failed', 'refused'] as const;
 
-export function computeCheck(figures: () => PoolFigures): ReadinessCheck {
+export function computeCheck(metrics: () => PoolMetrics): ReadinessCheck {
   return {
     name: 'compute',
     essential: false,
     check: async () => {
-      const { threads, lanes } = figures();
+      const { threads, lanes } = metrics();
       const load = {
         threads: threads.open,
         running: lanes.short.running + lanes.long.running,
@@ -23,23 +23,23 @@ export function computeCheck(figures: () => PoolFigures): ReadinessCheck {
   };
 }
 
-export function computeFigures(figures: () => PoolFigures): Figure[] {
+export function computeMetrics(metrics: () => PoolMetrics): Metric[] {
   const byLane = (field: 'waiting' | 'running') => () =>
-    LANES.map((lane) => ({ labels: { lane }, value: figures().lanes[lane][field] }));
+    LANES.map((lane) => ({ labels: { lane }, value: metrics().lanes[lane][field] }));
   const secondsByKind = (field: 'waitMs' | 'runMs') => () =>
-    [...figures().kinds].map(([kind, each]) => ({ labels: { kind }, value: each[field] / 1000 }));
+    [...metrics().kinds].map(([kind, each]) => ({ labels: { kind }, value: each[field] / 1000 }));
   return [
     {
       name: 'atrium_compute_threads',
       help: 'Threads for compute and embeddings.',
       type: 'gauge',
-      values: () => [{ value: figures().threads.open }],
+      values: () => [{ value: metrics().threads.open }],
     },
     {
       name: 'atrium_compute_threads_replaced_total',
       help: 'Threads that ended by themselves.',
       type: 'counter',
-      values: () => [{ value: figures().threads.replaced }],
+      values: () => [{ value: metrics().threads.replaced }],
     },
     {
       name: 'atrium_compute_waiting',
@@ -58,7 +58,7 @@ export function computeFigures(figures: () => PoolFigures): Figure[] {
       help: 'Work by its kind and how it ended.',
       type: 'counter',
       values: () =>
-        [...figures().kinds].flatMap(([kind, each]) =>
+        [...metrics().kinds].flatMap(([kind, each]) =>
           ENDINGS.map((ending) => ({ labels: { kind, ending }, value: each[ending] })),
         ),
     },

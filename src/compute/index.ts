@@ -5,11 +5,11 @@ import type { EmbedTexts } from '../core/embed-texts.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ReadinessCheck } from '../http/health.ts';
-import type { Figure } from '../http/metrics.ts';
+import type { Metric } from '../http/metrics.ts';
 import type { Route } from '../http/operation.ts';
 import { loadModule } from '../infra/wasm/module.ts';
 import { createPool } from '../infra/wasm/pool.ts';
-import { computeCheck, computeFigures } from './health.ts';
+import { computeCheck, computeMetrics } from './health.ts';
 import { createEmbed } from './operations/embed.ts';
 import { createFibonacci } from './operations/fibonacci.ts';
 import { computeRoutes } from './routes.ts';
@@ -29,7 +29,7 @@ export function createCompute({ settings, log }: ComputeDeps): {
   interrupt(): void;
   jobs: Job[];
   checks: ReadinessCheck[];
-  figures: Figure[];
+  metrics: Metric[];
 } {
   const pool = createPool({
     name: 'compute.threads',
@@ -44,7 +44,7 @@ export function createCompute({ settings, log }: ComputeDeps): {
     embed: createEmbed({ pool }),
     interrupt: pool.interrupt,
     jobs: [pool.job],
-    checks: [computeCheck(pool.figures)],
-    figures: computeFigures(pool.figures),
+    checks: [computeCheck(pool.metrics)],
+    metrics: computeMetrics(pool.metrics),
   };
 }

@@ -20,7 +20,7 @@ export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof crea
           'Work for a processor, that grows with n by 1.6 a step: 50 takes most of a minute. It runs beside the requests, ' +
           'in a thread, and ends when its client leaves.',
         credential: 'none',
-        unhurried: true,
+        noIdleTimeout: true,
         parameters: Type.Object({}),
         query: ComputeQuery,
         responses: withErrors(

@@ -98,7 +98,7 @@ export function explain(error: unknown): string {
   const said: string[] = [];
   const visit = (each: unknown, depth: number): void => {
     if (depth > CAUSES_MAX) return;
-    const named = each instanceof Error && !UNTOLD_NAMES.has(each.name);
+    const named = each instanceof Error && !MEANINGLESS_NAMES.has(each.name);
     const sentence = each instanceof Error && !named ? each.message : String(each);
     const line = sentence.replaceAll(/\s+/g, ' ').trim();
     const parts: unknown[] = each instanceof AggregateError && each.message === '' ? each.errors : [];
@@ -111,7 +111,7 @@ export function explain(error: unknown): string {
 }
 
 /** Names that tell nothing; TypeError is what `fetch` calls a refused connection. */
-const UNTOLD_NAMES: ReadonlySet<string> = new Set(['Error', 'ServiceError', 'TypeError']);
+const MEANINGLESS_NAMES: ReadonlySet<string> = new Set(['Error', 'ServiceError', 'TypeError']);
 
 /** Causes may go round. */
 const CAUSES_MAX = 4;

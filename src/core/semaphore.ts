@@ -13,7 +13,7 @@ export type Semaphore = {
   run<T>(work: () => Promise<T>): Promise<T>;
   /** Other bounds from now on: permits that are held stay held. */
   resize(bounds: SemaphoreBounds): void;
-  figures(): { running: number; waiting: number };
+  metrics(): { running: number; waiting: number };
 };
 
 export type SemaphoreBounds = { runningMax: number; waitingMax: number };
@@ -87,6 +87,6 @@ export function createSemaphore(
       bounds = next;
       admit();
     },
-    figures: () => ({ running, waiting: waiting.size }),
+    metrics: () => ({ running, waiting: waiting.size }),
   };
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import type { Principal } from '../core/principal.ts';
 import type { ReadinessCheck } from '../http/health.ts';
-import type { Figure } from '../http/metrics.ts';
+import type { Metric } from '../http/metrics.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
@@ -71,7 +71,7 @@ export function createDocuments(deps: DocumentsDeps): {
   routes: Route[];
   jobs: Job[];
   checks: ReadinessCheck[];
-  figures: Figure[];
+  metrics: Metric[];
   searchAsPerson: ReturnType<typeof createSearchAsPerson>;
   /** Those of the documents that the caller may see now. */
   visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;
@@ -184,7 +184,7 @@ export function createDocuments(deps: DocumentsDeps): {
       new Set((await store.visibleAmong(toViewer(principal), ids)).map(({ id }) => id)),
     searchAsPerson: createSearchAsPerson({ search: find, findUserByEmail: deps.findUserByEmail }),
     checks: [custody.check, ...search.checks],
-    figures: search.figures,
+    metrics: search.metrics,
     jobs: [
       ...search.jobs,
       { name: 'documents.deletion', start: deletion.start, stop: deletion.stop, settle: deletion.drain },

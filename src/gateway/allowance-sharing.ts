@@ -54,11 +54,11 @@ export function createSharing(deps: {
     for (const [keyId, allowance] of allowances) {
       const news = hasNews(allowance, atMs);
       if (!news && atMs - allowance.askedAtMs > ALLOWANCE_IDLE_MS) continue;
-      const { month, untold, untoldSinceMs, reserved } = allowance;
-      if (news) sinceMs = Math.min(sinceMs, untoldSinceMs);
+      const { month, unsynced, unsyncedSinceMs, reserved } = allowance;
+      if (news) sinceMs = Math.min(sinceMs, unsyncedSinceMs);
       entries.push({
         allowance,
-        told: { keyId, hasNews: news, month, ...untold, reserved: { ...reserved } },
+        told: { keyId, hasNews: news, month, ...unsynced, reserved: { ...reserved } },
       });
     }
     if (entries.length === 0) return undefined;
@@ -142,8 +142,8 @@ export function createSharing(deps: {
 }
 
 /** There are changes to report. Reservations are renewed in time, so that they stay valid. */
-export function hasNews({ untold, reserved, told }: Allowance, nowMs: number): boolean {
-  if (isUsed(untold)) return true;
+export function hasNews({ unsynced, reserved, told }: Allowance, nowMs: number): boolean {
+  if (isUsed(unsynced)) return true;
   if (reserved.tokensMs !== told.tokensMs || reserved.cost !== told.cost) return true;
   const isReserved = reserved.tokensMs > 0 || reserved.cost > 0;
   return isReserved && nowMs - told.atMs > ALLOWANCE_LEASE_MS / 2;
@@ -151,21 +151,21 @@ export function hasNews({ untold, reserved, told }: Allowance, nowMs: number): b
 
 /** The batch that was prepared at `atMs` has been counted, now or by an earlier call whose answer was lost. */
 function acknowledge(allowance: Allowance, sent: Told, atMs: number): void {
-  const { untold } = allowance;
-  untold.requestsMs -= sent.requestsMs;
-  untold.tokensMs -= sent.tokensMs;
-  untold.spent -= sent.spent;
-  allowance.untoldSinceMs = Math.max(allowance.untoldSinceMs, atMs);
+  const { unsynced } = allowance;
+  unsynced.requestsMs -= sent.requestsMs;
+  unsynced.tokensMs -= sent.tokensMs;
+  unsynced.spent -= sent.spent;
+  allowance.unsyncedSinceMs = Math.max(allowance.unsyncedSinceMs, atMs);
   if (sent.hasNews) allowance.told = { ...sent.reserved, atMs };
 }
 
 /** The totals of all processes, requested at `sentAtMs`, plus the use in this process since then. */
 function merge(allowance: Allowance, shared: Shared, sentAtMs: number): void {
-  const { untold } = allowance;
-  allowance.requestsAt = sentAtMs + shared.requestsMs + untold.requestsMs;
-  allowance.tokensAt = sentAtMs + shared.tokensMs + untold.tokensMs;
+  const { unsynced } = allowance;
+  allowance.requestsAt = sentAtMs + shared.requestsMs + unsynced.requestsMs;
+  allowance.tokensAt = sentAtMs + shared.tokensMs + unsynced.tokensMs;
   allowance.month = shared.month;
-  allowance.spent = shared.spent + untold.spent;
+  allowance.spent = shared.spent + unsynced.spent;
   allowance.elsewhere = shared.elsewhere;
   allowance.knownAtMs = sentAtMs;
   allowance.freshUntilMs = sentAtMs + Math.min(ALLOWANCE_FRESH_MS, shared.monthLeftMs);

@@ -25,9 +25,9 @@ export type Allowance = {
   month: number;
   spent: number;
   /** The part of the use that has not been reported to the other processes yet. */
-  untold: { requestsMs: number; tokensMs: number; spent: number };
-  /** All of `untold` was used at this time or later. */
-  untoldSinceMs: number;
+  unsynced: { requestsMs: number; tokensMs: number; spent: number };
+  /** All of `unsynced` was used at this time or later. */
+  unsyncedSinceMs: number;
   /** Of the requests that run in this process. */
   reserved: Reserved;
   running: number;
@@ -49,8 +49,8 @@ export type Allowance = {
 
 export const newAllowance = (): Allowance => ({
   ...{ requestsAt: 0, tokensAt: 0, month: 0, spent: 0 },
-  untold: { requestsMs: 0, tokensMs: 0, spent: 0 },
-  untoldSinceMs: 0,
+  unsynced: { requestsMs: 0, tokensMs: 0, spent: 0 },
+  unsyncedSinceMs: 0,
   reserved: { tokensMs: 0, cost: 0 },
   running: 0,
   told: { tokensMs: 0, cost: 0, atMs: 0 },
@@ -140,16 +140,16 @@ function takeRequest(
 
 function addUntold(
   allowance: Allowance,
-  { requestsMs = 0, tokensMs = 0, spent = 0, nowMs }: Partial<Allowance['untold']> & { nowMs: number },
+  { requestsMs = 0, tokensMs = 0, spent = 0, nowMs }: Partial<Allowance['unsynced']> & { nowMs: number },
 ): void {
-  const { untold } = allowance;
-  if (!isUsed(untold)) allowance.untoldSinceMs = nowMs;
-  untold.requestsMs += requestsMs;
-  untold.tokensMs += tokensMs;
-  untold.spent += spent;
+  const { unsynced } = allowance;
+  if (!isUsed(unsynced)) allowance.unsyncedSinceMs = nowMs;
+  unsynced.requestsMs += requestsMs;
+  unsynced.tokensMs += tokensMs;
+  unsynced.spent += spent;
 }
 
-export const isUsed = ({ requestsMs, tokensMs, spent }: Allowance['untold']): boolean =>
+export const isUsed = ({ requestsMs, tokensMs, spent }: Allowance['unsynced']): boolean =>
   requestsMs > 0 || tokensMs > 0 || spent > 0;
 
 /** Releases the reservation of a request, and counts its actual use. */

@@ -14,10 +14,10 @@ import {
   toWholeAnswer,
   type WholeAnswer,
 } from './answer.ts';
+import { type ConnectProbe, isReached } from './connect-probe.ts';
 import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
 import { FAILED_LATENCY_MS, KEEP_ALIVE_MS } from './limits.ts';
 import { headersFor, passedHeaders } from './passed-headers.ts';
-import { isReached, type Reach } from './reach.ts';
 import { noteLatency, type Target, type Upstream } from './targets.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
 import { readWhole } from './whole-body.ts';
@@ -38,7 +38,7 @@ export type Call = {
   signal: AbortSignal;
 };
 
-export type AttemptDeps = { deadlines: Deadlines; reach: Reach };
+export type AttemptDeps = { deadlines: Deadlines; connectProbe: ConnectProbe };
 
 type Phase = 'connect' | 'first_byte' | 'idle' | 'total';
 
@@ -119,7 +119,7 @@ class Run {
     const body = known instanceof Promise ? await known : known;
     this.awaitNext('first_byte');
     if (!isReached(this.upstream))
-      this.unwatch = this.deps.reach.watch(this.upstream, () => this.expire('connect'));
+      this.unwatch = this.deps.connectProbe.watch(this.upstream, () => this.expire('connect'));
     const response = await this.send(body);
     const nowMs = performance.now();
     this.upstream.reachedAtMs = nowMs;

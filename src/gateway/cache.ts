@@ -20,7 +20,7 @@ export type AnswerCache = {
     /** Gives the headers of the key's limits. Throws where one is reached. */
     onHit(usage: Usage): Promise<Record<string, string>>;
   }): Promise<Served>;
-  figures(): { answers: number; bytes: number; hits: number; misses: number };
+  metrics(): { answers: number; bytes: number; hits: number; misses: number };
 };
 
 const HIT = { 'atrium-cache': 'hit', [TARGET_HEADER]: 'cache' };
@@ -33,10 +33,10 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
     ...{ ttlResolution: 0, perf: { now } },
   });
   const coming = new Map<string, Promise<void>>();
-  const figures = { hits: 0, misses: 0 };
+  const metrics = { hits: 0, misses: 0 };
 
   return {
-    figures: () => ({ answers: kept.size, bytes: kept.calculatedSize, ...figures }),
+    metrics: () => ({ answers: kept.size, bytes: kept.calculatedSize, ...metrics }),
     async serve({ call, model, serveFresh, onHit }) {
       const key = toCacheKey(call, model);
       if (key === undefined) return serveFresh();
@@ -45,11 +45,11 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
       if (other !== undefined) await waitFor(other, call.signal);
       const bytes = kept.get(key);
       if (bytes !== undefined) {
-        figures.hits += 1;
+        metrics.hits += 1;
         const limits = await onHit(checkAnswer(bytes).usage ?? NO_TOKENS);
         return toServed(bytes, call, limits);
       }
-      figures.misses += 1;
+      metrics.misses += 1;
       const { promise, resolve } = Promise.withResolvers<void>();
       coming.set(key, promise);
       const done = (): void => {

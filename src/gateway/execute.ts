@@ -86,7 +86,7 @@ export function createExecute({
           times: (failed.get(next.target)?.times ?? 0) + 1,
         });
         if (failure.retryAfterMs !== undefined)
-          next.target.restsUntilMs = nowMs + Math.min(failure.retryAfterMs, REST_MS_MAX);
+          next.target.cooldownUntilMs = nowMs + Math.min(failure.retryAfterMs, REST_MS_MAX);
         if (failure.next === 'none' || (atMostOnce && failure.sent)) break;
       }
     }

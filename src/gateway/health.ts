@@ -1,7 +1,7 @@
 // How the models do: for /readyz and /metrics.
 
 import type { ReadinessCheck } from '../http/health.ts';
-import type { Figure } from '../http/metrics.ts';
+import type { Metric } from '../http/metrics.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { AnswerCache } from './cache.ts';
 import type { CatalogueKeeper } from './catalogue/reload.ts';
@@ -11,9 +11,9 @@ import type { Target } from './targets.ts';
 export function createGatewayHealth(parts: {
   catalogue: Pick<CatalogueKeeper, 'state'>;
   targets: () => Iterable<Target>;
-  cache: Pick<AnswerCache, 'figures'>;
+  cache: Pick<AnswerCache, 'metrics'>;
   ledger: Pick<Ledger, 'fault'>;
-}): { observe(target: Target, outcome: AttemptOutcome): void; check: ReadinessCheck; figures: Figure[] } {
+}): { observe(target: Target, outcome: AttemptOutcome): void; check: ReadinessCheck; metrics: Metric[] } {
   const { catalogue, targets, cache, ledger } = parts;
   const attempts = new Map<string, Map<AttemptOutcome, number>>();
   const upstreams = () =>
@@ -42,7 +42,7 @@ export function createGatewayHealth(parts: {
         return { state: 'degraded', detail: `these fail and are left alone for a while: ${open.join(', ')}` };
       },
     },
-    figures: [
+    metrics: [
       {
         name: 'atrium_model_attempts_total',
         help: 'Calls of upstreams, by target and outcome.',
@@ -68,7 +68,7 @@ export function createGatewayHealth(parts: {
         type: 'gauge',
         values: () =>
           [...upstreams()].flatMap(({ spec, permits }) =>
-            Object.entries(permits.figures()).map(([state, value]) => ({
+            Object.entries(permits.metrics()).map(([state, value]) => ({
               labels: { upstream: spec.name, state },
               value,
             })),
@@ -78,14 +78,14 @@ export function createGatewayHealth(parts: {
         name: 'atrium_model_cache_bytes',
         help: 'Answers that are kept.',
         type: 'gauge',
-        values: () => [{ value: cache.figures().bytes }],
+        values: () => [{ value: cache.metrics().bytes }],
       },
       {
         name: 'atrium_model_cache_requests_total',
         help: 'Requests that could be answered from what is kept, by whether they were.',
         type: 'counter',
         values: () => {
-          const { hits, misses } = cache.figures();
+          const { hits, misses } = cache.metrics();
           return [
             { labels: { outcome: 'hit' }, value: hits },
             { labels: { outcome: 'miss' }, value: misses },

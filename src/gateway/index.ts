@@ -8,7 +8,7 @@ import type { OnInterrupt } from '../core/interruption.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ReadinessCheck } from '../http/health.ts';
-import type { Figure } from '../http/metrics.ts';
+import type { Metric } from '../http/metrics.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createLedger } from './accounting/ledger.ts';
@@ -17,6 +17,7 @@ import { createAttemptLog } from './attempt-log.ts';
 import { createAnswerCache } from './cache.ts';
 import { type CatalogueSource, createCatalogue } from './catalogue/reload.ts';
 import type { StreamChat } from './chat-call.ts';
+import { createConnectProbe } from './connect-probe.ts';
 import { createServeEmbeddings } from './endpoints/embeddings.ts';
 import { createForward } from './endpoints/forward.ts';
 import { createModels } from './endpoints/models.ts';
@@ -26,7 +27,6 @@ import { createExecute } from './execute.ts';
 import { createGatewayHealth } from './health.ts';
 import { createLocalModels } from './local/answer.ts';
 import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts';
-import { createReach } from './reach.ts';
 import { modelCallRoutes } from './routes/model-calls.ts';
 import { modelUsageRoutes } from './routes/model-usage.ts';
 import { createServe } from './serve.ts';
@@ -69,7 +69,7 @@ export function createGateway(deps: GatewayDeps): {
   reload(): Promise<void>;
   jobs: Job[];
   checks: ReadinessCheck[];
-  figures: Figure[];
+  metrics: Metric[];
 } {
   const { sql, directory, source, embed, record, awaitRecorded, onInterrupt, clock, log } = deps;
   const targets = createTargets();
@@ -79,7 +79,7 @@ export function createGateway(deps: GatewayDeps): {
   const health = createGatewayHealth({ catalogue, targets: targets.all, cache, ledger });
   const deadlines = createDeadlines();
   const execute = createExecute({
-    ...{ deadlines, reach: createReach(deps.connectsDirectly), observe: health.observe },
+    ...{ deadlines, connectProbe: createConnectProbe(deps.connectsDirectly), observe: health.observe },
     ...{ answerLocally: createLocalModels(embed), logFailedAttempt: createAttemptLog(log) },
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
@@ -103,6 +103,6 @@ export function createGateway(deps: GatewayDeps): {
     reload: catalogue.reload,
     jobs: [ledger.job, allowances.job, catalogue.job],
     checks: [health.check],
-    figures: health.figures,
+    metrics: health.metrics,
   };
 }

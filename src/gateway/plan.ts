@@ -53,8 +53,8 @@ export const withFallbacks = (catalogue: Catalogue, model: Model): Model[] => [
 
 const triesOf = ({ upstream }: Target): number => 1 + (upstream?.spec.retries ?? 0);
 
-const isFit = ({ circuit, restsUntilMs }: Target, nowMs: number): boolean =>
-  circuit.allows() && restsUntilMs <= nowMs;
+const isFit = ({ circuit, cooldownUntilMs }: Target, nowMs: number): boolean =>
+  circuit.allows() && cooldownUntilMs <= nowMs;
 
 function order({ targets, strategy }: Model, options: PlanOptions): Target[] {
   const left = [...targets];

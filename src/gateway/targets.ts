@@ -20,7 +20,7 @@ export type Upstream = {
 };
 
 export type Target = {
-  /** `upstream/model`, for accounts, figures and logs. */
+  /** `upstream/model`, for accounts, metrics and logs. */
   name: string;
   /** The name as a header may hold it. */
   headerName: string;
@@ -29,7 +29,7 @@ export type Target = {
   upstream: Upstream | undefined;
   circuit: CircuitBreaker;
   /** The target requested a pause until then. */
-  restsUntilMs: number;
+  cooldownUntilMs: number;
   running: number;
   /** Decaying peak of its latency; 0 while nothing is known. */
   latencyMs: number;
@@ -133,7 +133,7 @@ function createTarget(
   return {
     ...{ name, model, upstream, headerName: toHeaderValue(name) },
     circuit: createCircuitBreaker({ ...CIRCUIT, now }),
-    restsUntilMs: Number.NEGATIVE_INFINITY,
+    cooldownUntilMs: Number.NEGATIVE_INFINITY,
     running: 0,
     latencyMs: 0,
     latencyAtMs: 0,

@@ -33,7 +33,7 @@ export type BoundaryDeps = {
   cors: Cors;
   log: Logger;
   access: AccessLog;
-  metrics: RequestMetrics;
+  requestMetrics: RequestMetrics;
   /** Turns a failure of something outside into the refusal that the caller may see. */
   explainFailure(error: unknown): ServiceError | undefined;
   /** The end of a shutdown's time: what is not answered then is answered 503, whatever its operation does. */
@@ -49,7 +49,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
   function guard(route: Route): (request: Request) => Promise<Response> {
     const { operation } = route;
     const answer = createAnswer(route, deps.authenticators);
-    const observe = deps.metrics.route(operation);
+    const observe = deps.requestMetrics.route(operation);
     const probe = operation.area === 'health';
     return async (request) => {
       const startedAt = performance.now();

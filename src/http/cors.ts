@@ -17,7 +17,7 @@ const EXPOSED = [
     'x-should-retry',
   ],
   ...['requests', 'tokens'].flatMap((kind) =>
-    ['limit', 'remaining', 'reset'].map((figure) => `x-ratelimit-${figure}-${kind}`),
+    ['limit', 'remaining', 'reset'].map((metric) => `x-ratelimit-${metric}-${kind}`),
   ),
 ].join(', ');
 

@@ -114,7 +114,7 @@ const bearerRequired = (more = '') =>
 export function identify(
   request: Request,
   {
-    operation: { credential: kind, outlastsDatabase },
+    operation: { credential: kind, allowsStaleAuthentication },
     verifyToken,
   }: Pick<Route, 'operation' | 'verifyToken'>,
   { authenticators, parameters }: { authenticators: Authenticators; parameters: Parameters },
@@ -129,20 +129,21 @@ export function identify(
   const required = CREDENTIALS[kind].header;
   const name = required ?? API_KEY_HEADER;
   const header = request.headers.get(name);
-  if (header !== null) return resolve(authenticators.key(header, outlastsDatabase), `header ${name}`);
+  if (header !== null)
+    return resolve(authenticators.key(header, allowsStaleAuthentication), `header ${name}`);
   if (required !== undefined) {
     throw new ValidationFailure([...parameters.entries, missing(['header', required], null)]);
   }
   if (kind === 'metrics') {
     const { key, place } = metricsKey(request, parameters);
-    return resolve(authenticators.key(key, outlastsDatabase), place);
+    return resolve(authenticators.key(key, allowsStaleAuthentication), place);
   }
   const authorization = request.headers.get('authorization');
   if (kind === 'models' && authorization === null)
     return withoutKey(request, parameters, authenticators.anonymous);
   const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
   if (bearer !== undefined)
-    return resolve(authenticators.key(bearer, outlastsDatabase), 'header Authorization');
+    return resolve(authenticators.key(bearer, allowsStaleAuthentication), 'header Authorization');
   if (kind === 'models') throw bearerRequired();
   return authenticators.session(request).then((principal) => {
     if (principal === undefined) throw bearerRequired(`, or ${API_KEY_HEADER}: …`);

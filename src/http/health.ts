@@ -1,8 +1,8 @@
-// Probes and figures: no key, nothing secret.
+// Probes and metrics: no key, nothing secret.
 
 import { Type } from '@sinclair/typebox';
 import { within } from '../core/wait.ts';
-import type { Figure, RequestMetrics } from './metrics.ts';
+import type { Metric, RequestMetrics } from './metrics.ts';
 import { type Operation, type Route, reply, route } from './operation.ts';
 import { described, withErrors } from './schemas.ts';
 
@@ -10,7 +10,7 @@ import { described, withErrors } from './schemas.ts';
 export type ServiceState = {
   state: 'ready' | 'degraded' | 'down';
   detail?: string;
-  [figure: string]: unknown;
+  [metric: string]: unknown;
 };
 
 /** Asks a backing service how it does; bounded in time, never throws. */
@@ -36,7 +36,7 @@ const Readiness = Type.Object(
           { additionalProperties: true },
         ),
       ),
-      'The backing services by their names; beside its state each may have figures.',
+      'The backing services by their names; beside its state each may have metrics.',
     ),
   },
   { $id: 'Readiness', description: 'How the service and what stands behind it do.' },
@@ -67,8 +67,8 @@ const PROBE = {
 export type HealthDeps = {
   version: string;
   checks: readonly ReadinessCheck[];
-  figures: readonly Figure[];
-  metrics: RequestMetrics;
+  metrics: readonly Metric[];
+  requestMetrics: RequestMetrics;
   /** True from the moment that the service is told to end. */
   ending(): boolean;
 };
@@ -83,7 +83,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
     id: 'admin.status',
     method: 'GET',
     path: '/admin/api/status',
-    summary: 'Each backing service with its state and figures',
+    summary: 'Each backing service with its state and metrics',
     responses: withErrors(
       { 200: { description: 'States.', schema: Readiness, example: READINESS_EXAMPLE } },
       [401, 403, 503],
@@ -151,7 +151,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
         responses: { 200: { description: 'Figures.', mediaType: 'text/plain' } },
       },
       () =>
-        new Response(deps.metrics.render(deps.figures), {
+        new Response(deps.requestMetrics.render(deps.metrics), {
           headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
         }),
     ),

@@ -8,8 +8,8 @@ const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000,
 type Series = { counts: number[]; sumMs: number; count: number };
 type RouteSeries = { operation: Operation; byStatus: Map<number, Series> };
 
-/** A figure that a room reports when asked: counters only grow, gauges say how it is now. */
-export type Figure = {
+/** A metric that a room reports when asked: counters only grow, gauges say how it is now. */
+export type Metric = {
   name: string;
   help: string;
   type: 'counter' | 'gauge';
@@ -19,7 +19,7 @@ export type Figure = {
 export type RequestMetrics = {
   /** Returns the observer of one operation's requests. */
   route(operation: Operation): (status: number, durationMs: number) => void;
-  render(figures: readonly Figure[]): string;
+  render(metrics: readonly Metric[]): string;
 };
 
 export function createRequestMetrics(): RequestMetrics {
@@ -41,7 +41,7 @@ export function createRequestMetrics(): RequestMetrics {
         series.count++;
       };
     },
-    render: (figures) => [...renderRequests(routes), ...figures.flatMap(renderFigure), ''].join('\n'),
+    render: (metrics) => [...renderRequests(routes), ...metrics.flatMap(renderMetric), ''].join('\n'),
   };
 }
 
@@ -63,12 +63,12 @@ function renderRequests(routes: readonly RouteSeries[]): string[] {
   return lines;
 }
 
-function renderFigure(figure: Figure): string[] {
-  const rows = figure.values().map(({ labels, value }) => {
+function renderMetric(metric: Metric): string[] {
+  const rows = metric.values().map(({ labels, value }) => {
     const pairs = Object.entries(labels ?? {}).map(([key, text]) => `${key}="${escapeLabel(text)}"`);
-    return `${figure.name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`;
+    return `${metric.name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`;
   });
-  return [`# HELP ${figure.name} ${figure.help}`, `# TYPE ${figure.name} ${figure.type}`, ...rows];
+  return [`# HELP ${metric.name} ${metric.help}`, `# TYPE ${metric.name} ${metric.type}`, ...rows];
 }
 
 const escapeLabel = (text: string): string =>

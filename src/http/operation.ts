@@ -49,9 +49,9 @@ export type Operation<
   /** Types of the usage events that it may cause. */
   events?: readonly string[];
   /** It goes on while the database is away, for keys that were good before. */
-  outlastsDatabase?: true;
+  allowsStaleAuthentication?: true;
   /** No idle time-out cuts it: it may work for long before it says anything. */
-  unhurried?: true;
+  noIdleTimeout?: true;
   parameters: Path;
   /** The placeholder at the path's end takes all that is left of a URL, slashes included. */
   lastTakesRest?: true;

@@ -27,7 +27,7 @@ const TAGS: readonly Tag[] = [
   { name: 'metrics', description: 'Usage events: reading, recording and summing them.' },
   { name: 'access', description: 'Workspaces, the people in them, and their API keys.' },
   { name: 'administration', description: 'The state of the service and of what stands behind it.' },
-  { name: 'health', description: 'Probes and figures for those who operate the service. They need no key.' },
+  { name: 'health', description: 'Probes and metrics for those who operate the service. They need no key.' },
 ];
 
 /** The tags of a document in which these areas occur, as the page shows them. */

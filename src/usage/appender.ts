@@ -12,7 +12,7 @@ export type Appender = {
 };
 
 /** How appending goes. `refusedAtMs`: of the last one that the buffer did not take, monotonic; undefined once it takes one. */
-export type AppendFigures = { refusedAtMs: number | undefined };
+export type AppendMetrics = { refusedAtMs: number | undefined };
 
 /** Rows on their way, of one request or of several. */
 type Shared = { rows: Buffer[]; bytes: number; done: PromiseWithResolvers<void> };
@@ -21,8 +21,8 @@ type Shared = { rows: Buffer[]; bytes: number; done: PromiseWithResolvers<void> 
 export function createAppender(
   buffer: Pick<EventBuffer, 'append'>,
   waitingBytesMax: number = WAITING_BYTES_MAX,
-): Appender & { figures: AppendFigures } {
-  const figures: AppendFigures = { refusedAtMs: undefined };
+): Appender & { metrics: AppendMetrics } {
+  const metrics: AppendMetrics = { refusedAtMs: undefined };
   const waiting: Shared[] = [];
   let running = 0;
   let waitingBytes = 0;
@@ -49,12 +49,12 @@ export function createAppender(
   const appendShared = async ({ rows, done }: Shared): Promise<void> => {
     try {
       await buffer.append(toPack(rows));
-      figures.refusedAtMs = undefined;
+      metrics.refusedAtMs = undefined;
       done.resolve();
     } catch (error) {
       done.reject(error);
       if (!(error instanceof ServiceError) || error.kind !== 'unavailable') return;
-      figures.refusedAtMs = performance.now();
+      metrics.refusedAtMs = performance.now();
       // Appends that wait behind it would wait as long again, for the same result.
       for (const each of waiting.splice(0)) {
         waitingBytes -= each.bytes;
@@ -76,7 +76,7 @@ export function createAppender(
   };
 
   return {
-    figures,
+    metrics,
     async append(rows) {
       if (waitingBytes > waitingBytesMax) throw unavailable('More usage events wait than can be taken now');
       await Promise.all(new Set(rows.map(add)));

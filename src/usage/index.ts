@@ -8,7 +8,7 @@ import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import type { ReadinessCheck } from '../http/health.ts';
-import type { Figure } from '../http/metrics.ts';
+import type { Metric } from '../http/metrics.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
@@ -29,10 +29,10 @@ import { eventRoutes } from './routes/events.ts';
 import { createSink } from './sink.ts';
 import { createSpool } from './spool.ts';
 import { createDeadLetterStore } from './store/dead-letters.ts';
+import { createStorageBarrier } from './store/lock-stripes.ts';
 import { createOutboxStore } from './store/outbox.ts';
 import { createEventReader } from './store/reader.ts';
 import { createRetention } from './store/retention.ts';
-import { createStorageBarrier } from './store/stripes.ts';
 import { createSummaries } from './store/summaries.ts';
 import { createEventWriter } from './store/writer.ts';
 
@@ -62,7 +62,7 @@ export function createUsage(deps: UsageDeps): {
   buffer: Job;
   jobs: Job[];
   checks: ReadinessCheck[];
-  figures: Figure[];
+  metrics: Metric[];
 } {
   const { sql, directory, clock, log, settings } = deps;
   const buffer = createBuffer(deps);
@@ -80,8 +80,8 @@ export function createUsage(deps: UsageDeps): {
   const outbox = createOutboxStore(sql, deps.projections);
   const mover = createMover({ store: outbox, log });
   const health = createUsageHealth({
-    ...{ buffer, outbox, spool, appending: appender.figures, recording: recording.figures },
-    storing: [sink.figures, mover.figures],
+    ...{ buffer, outbox, spool, appending: appender.metrics, recording: recording.metrics },
+    storing: [sink.metrics, mover.metrics],
   });
   const settled = createStorageBarrier(sql);
 
@@ -124,7 +124,7 @@ export function createUsage(deps: UsageDeps): {
     ],
     jobs: [opening, health.job, sink.job, spool.job, mover.job, ...(retentionDays === 0 ? [] : [retention])],
     checks: [health.check],
-    figures: health.figures,
+    metrics: health.metrics,
   };
 }
 

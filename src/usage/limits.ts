@@ -77,5 +77,5 @@ export const DAY_MS = 86_400_000;
 export const RETENTION_INTERVAL_MS = 600_000;
 /** How long /readyz reports that the buffer refused an event, if none has been sent since. */
 export const REFUSAL_TOLD_MS = 10_000;
-/** How old the figures of /metrics may be. */
+/** How old the metrics of /metrics may be. */
 export const FIGURES_INTERVAL_MS = 2000;

@@ -5,14 +5,14 @@ import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import { OUTBOX_BATCH_MAX, OUTBOX_INTERVAL_MS, OUTBOX_LINGER_MS } from './limits.ts';
 import { isRefusal, isTimeout } from './refusal.ts';
-import type { SinkFigures } from './sink.ts';
+import type { SinkMetrics } from './sink.ts';
 import type { OutboxStore } from './store/outbox.ts';
 
 export type Mover = {
   /** Has the events moved that were committed before the call: soon, and together with those that come meanwhile. */
   wake(): void;
   job: Job;
-  figures: SinkFigures;
+  metrics: SinkMetrics;
 };
 
 /** A pause is so many times as long as the work before it: moving never occupies the database for long. */
@@ -25,7 +25,7 @@ export function createMover({
   store: Pick<OutboxStore, 'oldest' | 'move' | 'bury'>;
   log: Logger;
 }): Mover {
-  const figures: SinkFigures = { stored: 0, deadLetters: 0, failures: 0 };
+  const metrics: SinkMetrics = { stored: 0, deadLetters: 0, failures: 0 };
   let batchMax = OUTBOX_BATCH_MAX;
   let pauseMs = OUTBOX_LINGER_MS;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -39,7 +39,7 @@ export function createMover({
     if (first === undefined) return false;
     try {
       await store.move(ids);
-      figures.stored += ids.length;
+      metrics.stored += ids.length;
       batchMax = Math.min(OUTBOX_BATCH_MAX, limit * 2);
       return ids.length === limit;
     } catch (error) {
@@ -52,7 +52,7 @@ export function createMover({
   const bury = async (id: number, reason: string): Promise<void> => {
     const letter = await store.bury(id, reason);
     if (letter === undefined) return;
-    figures.deadLetters += 1;
+    metrics.deadLetters += 1;
     log.error({ workspace_id: letter.workspaceId, reason }, 'an event of the outbox became a dead letter');
   };
   const run = async (signal: AbortSignal): Promise<void> => {
@@ -62,7 +62,7 @@ export function createMover({
     try {
       while ((await moveBatch()) && !signal.aborted);
     } catch (error) {
-      figures.failures += 1;
+      metrics.failures += 1;
       throw error;
     } finally {
       const tookMs = performance.now() - startedAt;
@@ -72,7 +72,7 @@ export function createMover({
   const periodic = createPeriodic({ name: 'usage.outbox', intervalMs: OUTBOX_INTERVAL_MS, run, log });
 
   return {
-    figures,
+    metrics,
     wake() {
       if (coming) return;
       coming = true;

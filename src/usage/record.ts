@@ -6,14 +6,14 @@ import { encodeRow } from './row.ts';
 import type { Spool } from './spool.ts';
 
 /** `failing`: the last event was not taken. */
-export type RecordFigures = { recorded: number; refused: number; failing: boolean };
+export type RecordMetrics = { recorded: number; refused: number; failing: boolean };
 
 /** `RecordEvent`: an event that the disk does not accept is counted; the first one in a row is logged. */
 export function createRecord({ spool, log }: { spool: Pick<Spool, 'add'>; log: Logger }): {
   record: RecordEvent;
-  figures: RecordFigures;
+  metrics: RecordMetrics;
 } {
-  const figures: RecordFigures = { recorded: 0, refused: 0, failing: false };
+  const metrics: RecordMetrics = { recorded: 0, refused: 0, failing: false };
   const record: RecordEvent = ({ workspaceId, type, subject, data, eventId, time }) => {
     try {
       spool.add(
@@ -30,17 +30,17 @@ export function createRecord({ spool, log }: { spool: Pick<Spool, 'add'>; log: L
           value: String(data.value),
         }),
       );
-      figures.recorded += 1;
-      if (figures.failing) log.info({}, 'accounts of models are taken by the disk again');
-      figures.failing = false;
+      metrics.recorded += 1;
+      if (metrics.failing) log.info({}, 'accounts of models are taken by the disk again');
+      metrics.failing = false;
       return true;
     } catch (error) {
-      figures.refused += 1;
-      if (!figures.failing)
+      metrics.refused += 1;
+      if (!metrics.failing)
         log.error({ err: error, type }, 'the disk does not take accounts of models; they are kept for later');
-      figures.failing = true;
+      metrics.failing = true;
       return false;
     }
   };
-  return { record, figures };
+  return { record, metrics };
 }

@@ -34,7 +34,7 @@ export type SinkDeps = {
 };
 
 /** The numbers of stored and refused events since the start. */
-export type SinkFigures = { stored: number; deadLetters: number; failures: number };
+export type SinkMetrics = { stored: number; deadLetters: number; failures: number };
 
 type Batch = { deliveries: Delivery[]; rows: Buffer[]; bytes: number };
 
@@ -45,9 +45,9 @@ const RETRY_MS_MAX = 5000;
 const LOCK_PAUSE_MS = 1000;
 const SETTLE_POLL_MS = 10;
 
-export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
+export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
   const { sql, buffer, writer, deadLetters, log, lockLeaseMs } = deps;
-  const figures: SinkFigures = { stored: 0, deadLetters: 0, failures: 0 };
+  const metrics: SinkMetrics = { stored: 0, deadLetters: 0, failures: 0 };
   let eventsMax = SINK_EVENTS_MAX;
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
@@ -85,7 +85,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   const store = async (rows: readonly Buffer[]): Promise<void> => {
     try {
       await writer.store(rows);
-      figures.stored += rows.length;
+      metrics.stored += rows.length;
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const [row] = rows;
@@ -98,7 +98,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   const bury = async (row: Buffer, cause: Error): Promise<void> => {
     const { workspaceId, id } = decodeRow(row);
     await deadLetters.add({ workspaceId, reason: cause.message, row });
-    figures.deadLetters += 1;
+    metrics.deadLetters += 1;
     log.error({ workspace_id: workspaceId, id, reason: cause.message }, 'an event became a dead letter');
   };
 
@@ -143,7 +143,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
         await sleep(LOCK_PAUSE_MS, stopping.signal);
       } catch (error) {
         if (stopping.signal.aborted) return;
-        figures.failures += 1;
+        metrics.failures += 1;
         eventsMax = isTimeout(error) ? Math.max(SINK_EVENTS_MIN, Math.floor(eventsMax / 2)) : eventsMax;
         // Once an outage.
         if (failures === 0)
@@ -154,7 +154,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
   };
 
   return {
-    figures,
+    metrics,
     job: {
       name: 'usage.sink',
       start() {
@@ -166,7 +166,7 @@ export function createSink(deps: SinkDeps): { job: Job; figures: SinkFigures } {
         writer.close();
       },
       async settle() {
-        await until(async () => (await buffer.figures()).packs === 0, { everyMs: SETTLE_POLL_MS });
+        await until(async () => (await buffer.metrics()).packs === 0, { everyMs: SETTLE_POLL_MS });
       },
     },
   };

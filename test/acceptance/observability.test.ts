@@ -1,4 +1,4 @@
-// What operators see: probes, figures, request ids and the access log.
+// What operators see: probes, metrics, request ids and the access log.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { eventually } from '../support/child.ts';

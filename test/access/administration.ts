@@ -95,7 +95,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
     authenticators: access.authenticators,
     cors: createCors([]),
     log,
-    metrics: createRequestMetrics(),
+    requestMetrics: createRequestMetrics(),
     onInterrupt: () => () => undefined,
     explainFailure: (error) =>
       isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,

@@ -2,7 +2,7 @@
 
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
-import { openFeed } from '../../src/chat/feed.ts';
+import { openStream } from '../../src/chat/answer-stream.ts';
 import { streamAnswer } from '../../src/chat/replay.ts';
 
 const STREAMS = 100;
@@ -15,10 +15,10 @@ const timers = (): number => {
 test.each(['is over', 'is left by its reader'])('that %s', async (end) => {
   const before = timers();
   for (let count = 0; count < STREAMS; count++) {
-    const open = openFeed({ userMessageId: 1, answerId: 2 }, () => true);
+    const open = openStream({ userMessageId: 1, answerId: 2 }, () => true);
     let followers = 0;
-    const { follow } = open.feed;
-    open.feed.follow = (listener) => {
+    const { follow } = open.answerStream;
+    open.answerStream.follow = (listener) => {
       followers += 1;
       const unfollow = follow(listener);
       return () => {
@@ -26,7 +26,7 @@ test.each(['is over', 'is left by its reader'])('that %s', async (end) => {
         unfollow();
       };
     };
-    const stream = streamAnswer(open.feed);
+    const stream = streamAnswer(open.answerStream);
     if (end === 'is over') {
       open.end({ error: new Error('over') });
       expect(await new Response(stream).text()).toContain('"type":"error"');

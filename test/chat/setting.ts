@@ -109,7 +109,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     authenticators: { key: principalOf, session: async () => undefined },
     cors: createCors([]),
     log: silentLog,
-    metrics: createRequestMetrics(),
+    requestMetrics: createRequestMetrics(),
     onInterrupt: () => () => undefined,
     explainFailure: (error) =>
       isUnavailable(error) ? unavailable('The database cannot be reached') : undefined,

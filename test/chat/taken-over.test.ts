@@ -2,15 +2,15 @@
 // tells nothing more. The stores are real, the model and the lease are told what to do.
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import type { Feed } from '../../src/chat/feed.ts';
-import { createCounts } from '../../src/chat/figures.ts';
+import type { AnswerStream } from '../../src/chat/answer-stream.ts';
 import { createMemory } from '../../src/chat/memory.ts';
+import { createCounts } from '../../src/chat/metrics.ts';
 import { requestKeyOf, sessionKeyOf } from '../../src/chat/session-key.ts';
+import { createSessionQueue } from '../../src/chat/session-queue.ts';
 import { createRecoveryStore } from '../../src/chat/store/recovery.ts';
 import { createSessionStore } from '../../src/chat/store/sessions.ts';
 import { createTurnStore } from '../../src/chat/store/turns.ts';
 import type { Turn } from '../../src/chat/turn.ts';
-import { createTurnLine } from '../../src/chat/turn-line.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -37,7 +37,7 @@ function startProcess(name: string) {
   let heldSince = 0;
   let stored = 0;
   const calls: { say(text: string): void; end(): void; signal: AbortSignal }[] = [];
-  const line = createTurnLine({
+  const line = createSessionQueue({
     store: {
       ...turns,
       finish(turn, result) {
@@ -90,7 +90,7 @@ function startProcess(name: string) {
 }
 type Process = ReturnType<typeof startProcess>;
 
-async function takeOver(from: Process, to: Process, { answerId, attempt }: Turn): Promise<Feed> {
+async function takeOver(from: Process, to: Process, { answerId, attempt }: Turn): Promise<AnswerStream> {
   const takenAt = performance.now();
   const turn = await to.adopt({ answerId, attempt, owner: from.owner, isMine: false, isLost: true });
   if (turn === undefined) throw new Error('somebody was faster');
@@ -99,9 +99,9 @@ async function takeOver(from: Process, to: Process, { answerId, attempt }: Turn)
 
 const callOf = (process: Process) => eventually('the model to be asked', () => process.calls[0]);
 
-function listenTo(feed: Feed) {
+function listenTo(answerStream: AnswerStream) {
   const told: string[] = [];
-  feed.follow({
+  answerStream.follow({
     onText: (text) => told.push(text),
     onRetracted: ({ kind, message }) => told.push(`${kind}: ${message}`),
   });
@@ -153,8 +153,8 @@ test('a renewed lease says nothing of what was taken before it: that is checked 
 test('between its start and its end: its call is ended at once, and who was told a part of it is told so', async () => {
   const [one, other] = [startProcess('one'), startProcess('other')];
   const { turn, isFirst, takenAt } = await one.take();
-  const feed = one.line.enter(turn, { isFirst, takenAt });
-  const told = listenTo(feed);
+  const answerStream = one.line.enter(turn, { isFirst, takenAt });
+  const told = listenTo(answerStream);
   const call = await callOf(one);
   call.say('part ');
   const takenOver = await takeOver(one, other, turn);
@@ -174,7 +174,7 @@ test('between its start and its end: its call is ended at once, and who was told
   await takenOver.outcome;
   const before = await allRows();
   await one.line.check();
-  expect((await feed.outcome).message).toBe('other 2');
+  expect((await answerStream.outcome).message).toBe('other 2');
   expect(late).toEqual([]);
   expect(one.finishes()).toBe(0);
   expect(await allRows()).toEqual(before);
@@ -184,8 +184,8 @@ test('between its start and its end: its call is ended at once, and who was told
 test('at its end: what was made meanwhile is not stored, and nothing of it is told', async () => {
   const [one, other] = [startProcess('one'), startProcess('other')];
   const { turn, isFirst, takenAt } = await one.take();
-  const feed = one.line.enter(turn, { isFirst, takenAt });
-  const told = listenTo(feed);
+  const answerStream = one.line.enter(turn, { isFirst, takenAt });
+  const told = listenTo(answerStream);
   const call = await callOf(one);
   one.lapse();
   const takenOver = await takeOver(one, other, turn);
@@ -196,7 +196,7 @@ test('at its end: what was made meanwhile is not stored, and nothing of it is to
   const before = await allRows();
   await one.renewAndCheck();
   await one.line.check();
-  expect((await feed.outcome).message).toBe('other 2');
+  expect((await answerStream.outcome).message).toBe('other 2');
   expect([told, one.finishes()]).toEqual([[], 0]);
   expect(await allRows()).toEqual(before);
 });
@@ -204,8 +204,8 @@ test('at its end: what was made meanwhile is not stored, and nothing of it is to
 test('a process whose lease has lapsed and that nobody has taken anything from goes on where it was', async () => {
   const one = startProcess('one');
   const { turn, isFirst, takenAt } = await one.take();
-  const feed = one.line.enter(turn, { isFirst, takenAt });
-  const told = listenTo(feed);
+  const answerStream = one.line.enter(turn, { isFirst, takenAt });
+  const told = listenTo(answerStream);
   const call = await callOf(one);
   call.say('before ');
   one.lapse();
@@ -215,28 +215,28 @@ test('a process whose lease has lapsed and that nobody has taken anything from g
   expect([told, one.finishes()]).toEqual([['before '], 0]);
   await one.renewAndCheck();
   expect(told).toEqual(['before ', 'meanwhile ']);
-  expect((await feed.outcome).message).toBe('one 1');
+  expect((await answerStream.outcome).message).toBe('one 1');
   expect([one.calls.length, await answers()]).toEqual([1, [['one 1', 1]]]);
 });
 
 test('a session that is deleted ends the call for its answer; who waits is told that it is gone', async () => {
   const one = startProcess('one');
   const { turn, isFirst, takenAt } = await one.take();
-  const feed = one.line.enter(turn, { isFirst, takenAt });
-  const told = listenTo(feed);
+  const answerStream = one.line.enter(turn, { isFirst, takenAt });
+  const told = listenTo(answerStream);
   const call = await callOf(one);
   call.say('part');
   await database.sql`SELECT chat_delete_session('acme', ${turn.sessionId}, ${REACH.userId}, false, '')`;
   await one.line.check();
   expect(call.signal.aborted).toBe(true);
-  await expect(feed.outcome).rejects.toMatchObject({ kind: 'not-found' });
+  await expect(answerStream.outcome).rejects.toMatchObject({ kind: 'not-found' });
   expect([told, one.finishes()]).toEqual([['part'], 0]);
 });
 
 test('wherever the other one comes between, one attempt counts, and both tell the same', async () => {
   const [one, other] = [startProcess('one'), startProcess('other')];
   const { turn, isFirst, takenAt } = await one.take();
-  const feed = one.line.enter(turn, { isFirst, takenAt });
+  const answerStream = one.line.enter(turn, { isFirst, takenAt });
   const call = await callOf(one);
   // Both in flight at once: the database decides.
   const stealing = takeOver(one, other, turn).catch(() => undefined);
@@ -246,7 +246,7 @@ test('wherever the other one comes between, one attempt counts, and both tell th
   await eventually('the answer', async () => (await answers()).length === 1);
   await one.line.check();
   const [[message]] = (await answers()) as [[string, number]];
-  expect((await feed.outcome).message).toBe(message);
+  expect((await answerStream.outcome).message).toBe(message);
   if (stolen !== undefined) expect((await stolen.outcome).message).toBe(message);
   const [row] = await database.sql<{ count: number }[]>`
     SELECT message_count AS count FROM chat_sessions`;

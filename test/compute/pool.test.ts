@@ -37,12 +37,12 @@ describe('the pool', () => {
     await using under = await startPool({ threads: 1 });
     const leaving = new AbortController();
     const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
-    await eventually('the long one to run', () => under.pool.figures().lanes.long.running === 1);
+    await eventually('the long one to run', () => under.pool.metrics().lanes.long.running === 1);
     const startedAt = machineNow();
     for (let round = 0; round < 20; round++) expect(await under.run('echo', round)).toBe(round);
     expect(await under.run('fibonacci', 20)).toBe('6765');
     expect(machineNow() - startedAt).toBeLessThan(2000);
-    expect(under.pool.figures().lanes.long).toEqual({ waiting: 0, running: 1 });
+    expect(under.pool.metrics().lanes.long).toEqual({ waiting: 0, running: 1 });
     leaving.abort('enough');
     expect(await endless).toBe('enough');
   });
@@ -57,7 +57,7 @@ describe('the pool', () => {
     expect(await under.run('fibonacci', 32, LONG)).toBe('2178309');
     const leaving = new AbortController();
     const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
-    await eventually('it to run', () => under.pool.figures().lanes.long.running === 1);
+    await eventually('it to run', () => under.pool.metrics().lanes.long.running === 1);
     const leftAt = machineNow();
     leaving.abort('left');
     expect(await endless).toBe('left');
@@ -90,7 +90,7 @@ describe('the pool', () => {
     expect(await under.run('echo', 'short')).toBe('short');
     leaving.abort('left');
     expect(await Promise.all(taken)).toEqual(['left', 'left', 'left']);
-    expect(under.pool.figures().kinds.get('fibonacci')).toMatchObject({ cancelled: 3, refused: 1 });
+    expect(under.pool.metrics().kinds.get('fibonacci')).toMatchObject({ cancelled: 3, refused: 1 });
   });
 
   test('frees the thread within 50 ms when the caller leaves', async () => {
@@ -99,7 +99,7 @@ describe('the pool', () => {
     for (let round = 0; round < 5; round++) {
       const leaving = new AbortController();
       const endless = outcomeOf(under.run('fibonacci', ENDLESS, { ...LONG, signal: leaving.signal }));
-      await eventually('it to run', () => under.pool.figures().lanes.long.running === 1);
+      await eventually('it to run', () => under.pool.metrics().lanes.long.running === 1);
       const leftAt = performance.now();
       leaving.abort('left');
       expect(await endless).toBe('left');
@@ -125,14 +125,14 @@ describe('the pool', () => {
     const deaf = outcomeOf(under.run('spin', 12_000, { runMsMax: 50 }));
     expect(await deaf).toBe('Test: it did not end in time');
     expect(await under.run('echo', 'again')).toBe('again');
-    expect(under.pool.figures().threads).toEqual({ open: 1, wanted: 1, replaced: 1 });
+    expect(under.pool.metrics().threads).toEqual({ open: 1, wanted: 1, replaced: 1 });
   });
 
   test('tells of work that fails, and keeps the thread', async () => {
     await using under = await startPool();
     expect(await outcomeOf(under.run('fail', 'this'))).toBe('refused: this');
     expect(await outcomeOf(under.run('nothing of the kind', 0))).toBe('nobody does nothing of the kind');
-    expect(under.pool.figures().threads.replaced).toBe(0);
+    expect(under.pool.metrics().threads.replaced).toBe(0);
   });
 
   test('answers every one of 1,000 jobs although threads are killed amid them', async () => {
@@ -145,8 +145,8 @@ describe('the pool', () => {
     const numbers = ['55', '89', '144', '233', '377', '610', '987', '1597', '2584', '4181', '6765'];
     numbers.push('10946', '17711', '28657', '46368');
     expect(outcomes).toEqual(outcomes.map((_, index) => (index % 250 === 100 ? died : numbers[index % 15])));
-    await eventually('all threads to be back', () => under.pool.figures().threads.open === 2);
-    expect(under.pool.figures().lanes).toEqual({
+    await eventually('all threads to be back', () => under.pool.metrics().threads.open === 2);
+    expect(under.pool.metrics().lanes).toEqual({
       short: { waiting: 0, running: 0 },
       long: { waiting: 0, running: 0 },
     });
@@ -185,7 +185,7 @@ describe('the pool', () => {
     }
     expect(timers() - before).toBeLessThan(100);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
-    expect(under.pool.figures().lanes.short).toEqual({ waiting: 0, running: 0 });
+    expect(under.pool.metrics().lanes.short).toEqual({ waiting: 0, running: 0 });
   });
 
   test('whose kernels are not there says so at once', async () => {

@@ -16,16 +16,16 @@ test('permits are acquired at once, then in order of arrival, then not at all', 
   const third = semaphore.acquire(never)?.then(() => order.push('third'));
   const fourth = semaphore.acquire(never)?.then(() => order.push('fourth'));
   expect(() => semaphore.acquire(never)).toThrow('Too many requests wait for the model');
-  expect(semaphore.figures()).toEqual({ running: 2, waiting: 2 });
+  expect(semaphore.metrics()).toEqual({ running: 2, waiting: 2 });
   semaphore.release();
   await third;
   expect(order).toEqual(['third']);
   semaphore.release();
   await fourth;
-  expect(semaphore.figures()).toEqual({ running: 2, waiting: 0 });
+  expect(semaphore.metrics()).toEqual({ running: 2, waiting: 0 });
   semaphore.release();
   semaphore.release();
-  expect(semaphore.figures()).toEqual({ running: 0, waiting: 0 });
+  expect(semaphore.metrics()).toEqual({ running: 0, waiting: 0 });
 });
 
 test('a caller that leaves the queue gets no permit', async () => {
@@ -38,21 +38,21 @@ test('a caller that leaves the queue gets no permit', async () => {
   await expect(left).rejects.toThrow('left');
   semaphore.release();
   await stays;
-  expect(semaphore.figures()).toEqual({ running: 1, waiting: 0 });
+  expect(semaphore.metrics()).toEqual({ running: 1, waiting: 0 });
 });
 
 test('a caller that has left already does not wait', async () => {
   const semaphore = create(1, 5);
   void semaphore.acquire(never);
   expect(() => semaphore.acquire(AbortSignal.abort(new Error('left')))).toThrow('left');
-  expect(semaphore.figures()).toEqual({ running: 1, waiting: 0 });
+  expect(semaphore.metrics()).toEqual({ running: 1, waiting: 0 });
 });
 
 test('a wait ends with 503 and a retry-after', async () => {
   const semaphore = create(1, 5);
   void semaphore.acquire(never);
   await expect(semaphore.acquire(never)).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 2 });
-  expect(semaphore.figures()).toEqual({ running: 1, waiting: 0 });
+  expect(semaphore.metrics()).toEqual({ running: 1, waiting: 0 });
 }, 10_000);
 
 test('more permits let those in who wait; fewer take none away', async () => {
@@ -61,14 +61,14 @@ test('more permits let those in who wait; fewer take none away', async () => {
   const waiting = [semaphore.acquire(never), semaphore.acquire(never), semaphore.acquire(never)];
   semaphore.resize({ runningMax: 3, waitingMax: 5 });
   await Promise.all(waiting.slice(0, 2));
-  expect(semaphore.figures()).toEqual({ running: 3, waiting: 1 });
+  expect(semaphore.metrics()).toEqual({ running: 3, waiting: 1 });
   semaphore.resize({ runningMax: 1, waitingMax: 5 });
   semaphore.release();
   semaphore.release();
-  expect(semaphore.figures()).toEqual({ running: 1, waiting: 1 });
+  expect(semaphore.metrics()).toEqual({ running: 1, waiting: 1 });
   semaphore.release();
   await waiting[2];
-  expect(semaphore.figures()).toEqual({ running: 1, waiting: 0 });
+  expect(semaphore.metrics()).toEqual({ running: 1, waiting: 0 });
 });
 
 test('whatever happens, no more run than may, and none is lost', async () => {
@@ -103,12 +103,12 @@ test('whatever happens, no more run than may, and none is lost', async () => {
                 () => drop(),
               );
             } catch {
-              expect(semaphore.figures().waiting).toBe(3);
+              expect(semaphore.metrics().waiting).toBe(3);
             }
           }
           await Promise.resolve();
           await Promise.resolve();
-          expect(semaphore.figures()).toEqual({ running: held, waiting: waiting.length });
+          expect(semaphore.metrics()).toEqual({ running: held, waiting: waiting.length });
           expect(held).toBeLessThanOrEqual(max);
           if (waiting.length > 0) expect(held).toBe(max);
         }

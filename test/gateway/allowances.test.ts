@@ -239,11 +239,11 @@ test('of more keys than are remembered the idle ones go, and none that runs or t
     if (keyId === 'idle') reservation.settle(NOTHING_USED);
   }
   await allowances.job.settle?.();
-  (await begin('untold')).settle(NOTHING_USED);
+  (await begin('unsynced')).settle(NOTHING_USED);
   clock.ms += MINUTE + 1;
   (await begin('new')).settle(NOTHING_USED);
   found.length = 0;
-  for (const keyId of ['running', 'untold', 'new', 'idle']) await begin(keyId);
+  for (const keyId of ['running', 'unsynced', 'new', 'idle']) await begin(keyId);
   expect(found).toEqual(['idle']);
 });
 

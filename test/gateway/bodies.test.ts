@@ -11,11 +11,11 @@ const { models } = createTargets().build(
     JSON.stringify({
       upstreams: {
         told: { base_url: 'http://told' },
-        untold: { base_url: 'http://untold', stream_usage: false },
+        unsynced: { base_url: 'http://unsynced', stream_usage: false },
       },
       models: {
         told: { targets: [{ upstream: 'told', model: 'theirs' }] },
-        untold: { targets: [{ upstream: 'untold', model: 'theirs' }] },
+        unsynced: { targets: [{ upstream: 'unsynced', model: 'theirs' }] },
         same: { targets: [{ upstream: 'told', model: 'same' }] },
       },
     }),
@@ -74,8 +74,8 @@ const CASES: [name: string, body: string, options: Parameters<typeof sent>[1], e
   ['or nothing is streamed', '{"model":"told","stream":false}', {}, '{"model":"theirs","stream":false}'],
   [
     'or the upstream does not know how',
-    '{"model":"untold","stream":true}',
-    { model: 'untold' },
+    '{"model":"unsynced","stream":true}',
+    { model: 'unsynced' },
     '{"model":"theirs","stream":true}',
   ],
   [

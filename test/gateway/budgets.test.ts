@@ -231,7 +231,7 @@ describe('whatever becomes of answers and processes', () => {
     process: Process;
     running: Map<Reservation, number>;
     /** Settled, and not told to the database. */
-    untold: number;
+    unsynced: number;
     /** What it has reserved, as the database was told, and when. */
     reserved: { cost: number; atMs: number };
     /** What it must know of all, itself left out where it has reserved, and since when. */
@@ -250,8 +250,8 @@ describe('whatever becomes of answers and processes', () => {
         const startOne = (sql: Sql): Instance => {
           const instance: Instance = {
             process: start(sql, clock, (hasNews) => {
-              toldSpent += instance.untold;
-              instance.untold = 0;
+              toldSpent += instance.unsynced;
+              instance.unsynced = 0;
               if (hasNews) instance.reserved = { cost: sum(instance.running.values()), atMs: clock.ms };
               const others = instances.filter(
                 (each) => each !== instance && each.reserved.atMs + ALLOWANCE_LEASE_MS > clock.ms,
@@ -262,7 +262,7 @@ describe('whatever becomes of answers and processes', () => {
               if (instance.process.faults.next === 'none') instance.known = known;
             }),
             running: new Map(),
-            untold: 0,
+            unsynced: 0,
             reserved: { cost: 0, atMs: 0 },
             known: { spent: 0, elsewhere: 0, atMs: Number.NEGATIVE_INFINITY },
           };
@@ -287,12 +287,12 @@ describe('whatever becomes of answers and processes', () => {
             if (reservation === undefined) continue;
             instance.running.delete(reservation);
             reservation.settle(spend(each.cost));
-            instance.untold += each.cost;
+            instance.unsynced += each.cost;
           } else {
             const begun = await instance.process.begin(keyId, each.cost);
-            const { known, untold, running } = instance;
+            const { known, unsynced, running } = instance;
             expect(known.atMs).toBeGreaterThan(clock.ms - ALLOWANCE_FRESH_MS);
-            const counted = known.spent + known.elsewhere + untold + sum(running.values());
+            const counted = known.spent + known.elsewhere + unsynced + sum(running.values());
             expect({ counted, isAdmitted: begun !== 'refused' }).toEqual({
               counted,
               isAdmitted: counted < BUDGET,

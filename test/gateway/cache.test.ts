@@ -247,7 +247,7 @@ test('memory is bounded, and the least recently used goes first', async () => {
     await ask(seed);
     await ask(0);
   }
-  expect(cache.figures().bytes).toBeLessThanOrEqual(67_108_864);
+  expect(cache.metrics().bytes).toBeLessThanOrEqual(67_108_864);
   expect(asked()).toBe(100);
   await ask(1);
   expect(asked()).toBe(101);
@@ -261,7 +261,7 @@ test('an answer that is kept again, in the place of the same, counts once', asyn
   failing.resolve(whole(500, { error: {} }));
   await Promise.all([first, ...others]);
   const bytes = JSON.stringify(ANSWER).length;
-  expect(cache.figures()).toMatchObject({ answers: 1, bytes });
+  expect(cache.metrics()).toMatchObject({ answers: 1, bytes });
 });
 
 test('an answer that is too old leaves its room', async () => {
@@ -270,7 +270,7 @@ test('an answer that is too old leaves its room', async () => {
     await serve();
     advance(60_000);
   }
-  expect(cache.figures()).toMatchObject({ answers: 1, bytes: JSON.stringify(ANSWER).length });
+  expect(cache.metrics()).toMatchObject({ answers: 1, bytes: JSON.stringify(ANSWER).length });
 });
 
 describe('streams', () => {

@@ -5,10 +5,10 @@ import { createDeadlines } from '../../src/core/deadlines.ts';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import type { ChatPart } from '../../src/gateway/chat-call.ts';
+import { createConnectProbe } from '../../src/gateway/connect-probe.ts';
 import { createExecute } from '../../src/gateway/execute.ts';
 import { createLocalModels } from '../../src/gateway/local/answer.ts';
 import type { Served } from '../../src/gateway/model-call.ts';
-import { createReach } from '../../src/gateway/reach.ts';
 import { readRequest } from '../../src/gateway/request.ts';
 import { createServe } from '../../src/gateway/serve.ts';
 import { createStreamChat } from '../../src/gateway/stream-chat.ts';
@@ -102,7 +102,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
       return reservation;
     },
     execute: createExecute({
-      ...{ deadlines, reach: createReach(), observe: () => undefined },
+      ...{ deadlines, connectProbe: createConnectProbe(), observe: () => undefined },
       logFailedAttempt: () => undefined,
       answerLocally: createLocalModels(async (texts) => new Float32Array(texts.length * 384)),
       random: () => 0,
@@ -131,7 +131,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
       await eventually('what was reserved to be settled', () => reserved.size === 0);
       for (const { running, upstream } of targets.all()) {
         expect(running).toBe(0);
-        expect(upstream?.permits.figures() ?? { running: 0, waiting: 0 }).toEqual({ running: 0, waiting: 0 });
+        expect(upstream?.permits.metrics() ?? { running: 0, waiting: 0 }).toEqual({ running: 0, waiting: 0 });
       }
     },
     begin,

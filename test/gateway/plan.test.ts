@@ -136,7 +136,7 @@ describe('a model with several targets', () => {
     failTimes(target('a/x'), 5);
     expect(plan()).toEqual(['b/x', 'b/x', 'b/x', 'a/x']);
     target('a/x').circuit.succeed();
-    target('a/x').restsUntilMs = 1000;
+    target('a/x').cooldownUntilMs = 1000;
     expect(plan()).toEqual(['b/x', 'b/x', 'b/x', 'a/x']);
     advance(1000);
     expect(plan()[0]).toBe('a/x');

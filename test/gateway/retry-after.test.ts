@@ -52,7 +52,7 @@ async function restMsAfter(headers: Record<string, string>): Promise<number> {
     ...{ name: 'fake/m', headerName: 'fake/m', model: 'm', upstream: undefined, running: 0 },
     ...{
       circuit: createCircuitBreaker({ ...CIRCUIT, now: () => 0 }),
-      restsUntilMs: 0,
+      cooldownUntilMs: 0,
       latencyMs: 0,
       latencyAtMs: 0,
     },
@@ -70,7 +70,7 @@ async function restMsAfter(headers: Record<string, string>): Promise<number> {
     ...{ atMostOnce: false, onAttempt: () => undefined },
   });
   expect(answer).toMatchObject({ kind: 'whole', status: 429 });
-  return target.restsUntilMs - before;
+  return target.cooldownUntilMs - before;
 }
 
 test('an upstream that asks for an hour is asked again after a minute, one that asks for less after that', async () => {

@@ -54,7 +54,7 @@ let stop: () => Promise<unknown>;
 beforeAll(() => {
   const cors = createCors([]);
   const boundary = createBoundary({
-    ...{ cors, log, access: ignore, metrics: createRequestMetrics() },
+    ...{ cors, log, access: ignore, requestMetrics: createRequestMetrics() },
     authenticators: { key: () => undefined, session: () => Promise.resolve(undefined) },
     onInterrupt: () => () => undefined,
     explainFailure: () => undefined,

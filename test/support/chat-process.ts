@@ -53,7 +53,7 @@ const boundary = createBoundary({
   authenticators: access.authenticators,
   cors,
   log,
-  metrics: createRequestMetrics(),
+  requestMetrics: createRequestMetrics(),
   onInterrupt: () => () => undefined,
   explainFailure: (error) =>
     isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,

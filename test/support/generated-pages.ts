@@ -40,10 +40,10 @@ export function allRoutes(): Route[] {
     formProfile: 'standard',
   });
   const { routes, checks } = createAreas(config, { sql, searchSql: sql, objects }, log);
-  const metrics = createRequestMetrics();
+  const requestMetrics = createRequestMetrics();
   const described = [
     ...routes,
-    ...healthRoutes({ version: '0', checks, figures: [], metrics, ending: () => false }),
+    ...healthRoutes({ version: '0', checks, metrics: [], requestMetrics, ending: () => false }),
   ];
   return [...described, ...docsRoutes(described, '0')];
 }

@@ -44,7 +44,7 @@ for (const { name, missing, appendsAtOnce, prepare } of BUFFERS) {
       expect(taken.map(textOf).sort()).toEqual(bodies.toSorted());
       await buffer.acknowledge(taken);
       // Servers that keep copies remove what is acknowledged once all have heard of it.
-      await eventually('none to wait', async () => (await buffer.figures()).packs === 0);
+      await eventually('none to wait', async () => (await buffer.metrics()).packs === 0);
     });
 
     test('waits for the first pack, and gives up after the time', async () => {
@@ -98,12 +98,12 @@ for (const { name, missing, appendsAtOnce, prepare } of BUFFERS) {
       await using setting = await prepare(2 ** 24);
       const buffer = await setting.open();
       for (let index = 0; index < 5; index++) await buffer.append(randomBytes(10_000));
-      const full = await buffer.figures();
+      const full = await buffer.metrics();
       expect(full).toMatchObject({ packs: 5, bytesMax: 2 ** 24 });
       expect(full.bytes).toBeGreaterThanOrEqual(50_000);
       await buffer.acknowledge(await take(buffer, 5));
       // Servers that keep copies remove what is acknowledged once all have heard of it.
-      await eventually('none to wait', async () => (await buffer.figures()).packs === 0);
+      await eventually('none to wait', async () => (await buffer.metrics()).packs === 0);
     });
 
     test('delivers what was released again', async () => {

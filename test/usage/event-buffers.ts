@@ -118,7 +118,7 @@ export const BUFFERS: readonly BufferUnderTest[] = [
         open: async () => {
           const buffer = await open();
           await eventually('the stream to be ready', () =>
-            buffer.figures().then(
+            buffer.metrics().then(
               () => true,
               () => false,
             ),

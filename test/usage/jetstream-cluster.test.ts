@@ -204,7 +204,7 @@ describe.skipIf(missing !== undefined)(`a cluster${missing === undefined ? '' : 
         expect({ undelivered: undelivered(), doubled: doubled(), disordered: disordered() }).toEqual({
           ...{ undelivered: [], doubled: [], disordered: [] },
         });
-        await eventually('the stream to be empty', async () => (await buffer.figures()).packs === 0);
+        await eventually('the stream to be empty', async () => (await buffer.metrics()).packs === 0);
       } finally {
         cluster.heal();
         await stopWriting();

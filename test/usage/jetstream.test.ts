@@ -149,7 +149,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     const all = Array.from({ length: 4 }, () => starting(settingsOf(server)));
     expect(await Promise.all(all.map(({ refused }) => refused))).toEqual(['', '', '', '']);
     expect(await Promise.all(all.map(({ buffer }) => works(buffer)))).toEqual([true, true, true, true]);
-    expect((await all[0]?.buffer.figures())?.packs).toBe(4);
+    expect((await all[0]?.buffer.metrics())?.packs).toBe(4);
     await Promise.all(all.map(({ buffer }) => buffer.close()));
   });
 
@@ -162,7 +162,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     await expect(opened.buffer.append(new Uint8Array(10))).rejects.toMatchObject({ kind: 'unavailable' });
     expect(machineNow() - startedAt).toBeLessThan(2000);
     await expect(opened.buffer.fetch({ bytesMax: 1000, packsMax: 500, waitMs: 100 })).rejects.toThrow();
-    await expect(opened.buffer.figures()).rejects.toThrow();
+    await expect(opened.buffer.metrics()).rejects.toThrow();
     server.resume();
     await eventually('an append', () => works(opened.buffer), 5000);
   });
@@ -216,7 +216,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     );
     await using apart = open({ ...settingsOf(server), streamPrefix: 'APART' }, async () => 'two');
     await apart.buffer.start();
-    expect((await apart.buffer.figures()).packs).toBe(0);
+    expect((await apart.buffer.metrics()).packs).toBe(0);
 
     // While the first is not looking, somebody gives its stream to the other.
     await server.kill();
@@ -227,7 +227,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     await streams.delete('TEST_EVENTS');
     await using heir = open(settingsOf(server), async () => 'two');
     await heir.buffer.start();
-    await first.buffer.figures().catch(() => undefined);
+    await first.buffer.metrics().catch(() => undefined);
     const refusals = () => first.lines.filter(({ message }) => message.includes('NATS_STREAM_PREFIX'));
     await eventually('the refusal', () => refusals().length > 0);
     expect(await works(first.buffer)).toBeFalse();
@@ -235,7 +235,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     await server.start();
     await eventually('the other to be back', () => works(heir.buffer));
     expect(await works(first.buffer)).toBeFalse();
-    expect((await heir.buffer.figures()).packs).toBeGreaterThan(0);
+    expect((await heir.buffer.metrics()).packs).toBeGreaterThan(0);
     expect(refusals().length).toBe(1);
     await connection.close();
   });
@@ -252,14 +252,14 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     await streams.update('TEST_EVENTS', { metadata: { team: 'search' } });
     await using adopting = open(settingsOf(server));
     await adopting.buffer.start();
-    expect((await adopting.buffer.figures()).packs).toBe(1);
+    expect((await adopting.buffer.metrics()).packs).toBe(1);
     const { metadata } = (await streams.info('TEST_EVENTS')).config;
     expect(metadata).toMatchObject({ team: 'search', atrium_database: 'one' });
     await using late = starting(settingsOf(server), async () => 'two');
     expect(await late.refused).toContain('another database');
     // As when another service had read the stream before, and wrote its own mark after.
     await streams.update('TEST_EVENTS', { metadata: { atrium_database: 'two' } });
-    await expect(adopting.buffer.figures()).rejects.toThrow();
+    await expect(adopting.buffer.metrics()).rejects.toThrow();
     await eventually('the refusal', () => shown(adopting.lines).includes('another database'));
     expect(await works(adopting.buffer)).toBeFalse();
     await connection.close();

@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)(
       failing.remove([1]);
       await disk.fail({ calls: ['fsync'], path: 'events/journal.sqlite-wal', error: 'EIO', count: 1 });
       expect(() => failing.append([Buffer.from('c')])).toThrow('disk I/O error');
-      expect(failing.figures().fault).toBeUndefined();
+      expect(failing.metrics().fault).toBeUndefined();
       failing.append([Buffer.from('d')]);
       const found = textsIn(join(await disk.survivor(), 'events'));
       failing.close();
@@ -96,13 +96,13 @@ describe.skipIf(missing !== undefined)(
       await using disk = await mountFaultyDisk();
       const failing = openOn(disk);
       failing.append([Buffer.from('a')]);
-      expect(failing.figures().fault).toBeUndefined();
+      expect(failing.metrics().fault).toBeUndefined();
       await disk.fail({ calls: ['write'], path: 'events/**', error });
       expect(() => failing.append([Buffer.from('b')])).toThrow();
-      for (let round = 0; round < 2; round++) expect(String(failing.figures().fault)).toBe(fault);
+      for (let round = 0; round < 2; round++) expect(String(failing.metrics().fault)).toBe(fault);
       expect(() => failing.append([Buffer.from('b')])).toThrow();
       await disk.clear();
-      expect(failing.figures().fault).toBeUndefined();
+      expect(failing.metrics().fault).toBeUndefined();
       failing.append([Buffer.from('c')]);
       const found = textsIn(join(await disk.survivor(), 'events'));
       failing.close();

@@ -13,9 +13,9 @@ import { createMover } from '../../src/usage/mover.ts';
 import { createRetrieve } from '../../src/usage/operations/retrieve.ts';
 import { decodeRow, encodeRow } from '../../src/usage/row.ts';
 import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
+import { createStorageBarrier, STORAGE_LOCK, STRIPES_COUNT } from '../../src/usage/store/lock-stripes.ts';
 import { createOutboxStore } from '../../src/usage/store/outbox.ts';
 import { createEventReader, type StoredEvent } from '../../src/usage/store/reader.ts';
-import { createStorageBarrier, STORAGE_LOCK, STRIPES } from '../../src/usage/store/stripes.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
 import { eventually } from '../support/child.ts';
 import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
@@ -61,7 +61,7 @@ const waiting = async (workspace: string): Promise<number> =>
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 const lockStripe = (workspace: string): string =>
-  `SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, hashtext('${workspace}') & ${STRIPES - 1})`;
+  `SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, hashtext('${workspace}') & ${STRIPES_COUNT - 1})`;
 
 test('an event is stored as it was caused: its time, its type, its fields, and counted', async () => {
   const { sql } = database;
@@ -112,8 +112,8 @@ test('several processes that move at once store each event once, each workspace 
       SELECT sum(events)::int AS events FROM usage_counts WHERE workspace_id = ${workspace} AND grain = 0`;
     expect(counted?.events).toBe(400);
   }
-  for (const { figures, job } of movers) {
-    expect(figures).toMatchObject({ failures: 0, deadLetters: 0 });
+  for (const { metrics, job } of movers) {
+    expect(metrics).toMatchObject({ failures: 0, deadLetters: 0 });
     await job.stop();
   }
 });
@@ -238,7 +238,7 @@ test('what cannot be stored stays in the outbox, whole and in order', async () =
   const mover = moverOn(sql);
   await settle(mover);
   expect([await waiting('stays'), await numbers('stays')]).toEqual([5, []]);
-  expect(mover.figures.failures).toBe(1);
+  expect(mover.metrics.failures).toBe(1);
   await sql`DROP FUNCTION refuse_events CASCADE`;
   await settle(mover);
   expect([await waiting('stays'), await numbers('stays')]).toEqual([0, upTo(5)]);

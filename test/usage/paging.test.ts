@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseCursor, renderCursor, type Window } from '../../src/usage/cursor.ts';
 import { FIRST_PAGE, type Place, type Turn, turnsAround } from '../../src/usage/page.ts';
-import { piecesOf } from '../../src/usage/spans.ts';
+import { piecesOf } from '../../src/usage/time-buckets.ts';
 
 const placeAt = (position: number): Place => ({
   createdAtMs: position,

@@ -128,7 +128,7 @@ test('two sinks at once on the same events neither wait for each other for ever 
   );
   for (const { job } of sinks) await job.start();
   await Promise.all(sinks.map(({ job }) => job.settle?.()));
-  for (const { figures } of sinks) expect(figures).toMatchObject({ failures: 0, deadLetters: 0 });
+  for (const { metrics } of sinks) expect(metrics).toMatchObject({ failures: 0, deadLetters: 0 });
   for (const { job, buffer } of sinks) {
     await job.stop();
     await buffer.close();
@@ -174,7 +174,7 @@ test('an event that the database refuses becomes a dead letter, the others are s
   await sink.job.start();
   await settle(sink);
   await expectCountedRight(sql, 'poison', 400);
-  expect(sink.figures.deadLetters).toBe(2);
+  expect(sink.metrics.deadLetters).toBe(2);
 
   const appender = { append: (rows: readonly Buffer[]) => buffer.append(toPack(rows)) };
   const deadLetters = createDeadLetters({ store: sink.deadLetters, appender });
@@ -334,8 +334,8 @@ test('a database that hangs, and one that is killed, only let the backlog grow',
     await settle(sink);
     server.pause();
     for (let round = 0; round < 10; round++) await send();
-    await eventually('a failure', () => sink.figures.failures > 0);
-    expect((await buffer.figures()).packs).toBeGreaterThanOrEqual(10);
+    await eventually('a failure', () => sink.metrics.failures > 0);
+    expect((await buffer.metrics()).packs).toBeGreaterThanOrEqual(10);
     server.resume();
     await settle(sink);
     await server.kill();

@@ -47,13 +47,13 @@ function createFakeAppender() {
 
 const openSpool = (appender: Appender, directory = join(root, `${++folders}`)) => {
   const spool = createSpool({ directory, appender, log: silentLog });
-  const { record, figures } = createRecord({ spool, log: silentLog });
+  const { record, metrics } = createRecord({ spool, log: silentLog });
   const tell = (subject: string): boolean =>
     record({
       ...{ workspaceId: 'w', type: 'model.usage', subject, data: { value: 1 } },
       ...{ eventId: crypto.randomUUID(), time: new Date() },
     });
-  return { directory, spool, tell, figures };
+  return { directory, spool, tell, metrics };
 };
 
 test('hands on what was recorded, in order, and leaves nothing behind', async () => {
@@ -143,12 +143,12 @@ test('a disk that takes nothing is told of, so that the event can be kept and re
   const { appender } = createFakeAppender();
   const file = join(root, 'a-file');
   writeFileSync(file, '');
-  const { tell, figures } = openSpool(appender, join(file, 'below'));
+  const { tell, metrics } = openSpool(appender, join(file, 'below'));
   expect(tell('x')).toBeFalse();
-  expect(figures).toEqual({ recorded: 0, refused: 1, failing: true });
+  expect(metrics).toEqual({ recorded: 0, refused: 1, failing: true });
   rmSync(file);
   expect(tell('x')).toBeTrue();
-  expect(figures).toEqual({ recorded: 1, refused: 1, failing: false });
+  expect(metrics).toEqual({ recorded: 1, refused: 1, failing: false });
 });
 
 test('what a stopped service could not hand on is found at the next start', async () => {

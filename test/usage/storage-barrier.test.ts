@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Transaction } from '../../src/infra/postgres/client.ts';
-import { createStorageBarrier } from '../../src/usage/store/stripes.ts';
+import { createStorageBarrier } from '../../src/usage/store/lock-stripes.ts';
 
 /** A database whose every answer the test gives. */
 function createFakeSql() {

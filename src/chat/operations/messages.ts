@@ -2,11 +2,11 @@ import { notFound } from '../../core/errors.ts';
 import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
 import { type Page, type PageRequest, renderCursor } from '../../http/paging.ts';
+import { assertMessageSize } from '../accept.ts';
 import type { ShowCitations } from '../citations.ts';
 import type { ChatMessage } from '../schema.ts';
 import type { Feedback, Message, MessageReference, MessageStore } from '../store/messages.ts';
 import type { SessionReference, SessionStore } from '../store/sessions.ts';
-import { assertMessageSize } from '../take.ts';
 import { sessionNotFound } from './sessions.ts';
 
 export type MessagesDeps = {

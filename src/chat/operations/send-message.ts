@@ -1,10 +1,10 @@
 import { notFound } from '../../core/errors.ts';
 import type { Principal } from '../../core/principal.ts';
+import type { Accepted, AcceptQuestion } from '../accept.ts';
 import { toCaller, toReach } from '../caller.ts';
 import { type ShowCitations, shownTo } from '../citations.ts';
 import { refuseReserved } from '../reserved.ts';
 import { requestKeyOf, type SessionKeys, sessionKeyOf } from '../session-key.ts';
-import type { Taken, TakeQuestion } from '../take.ts';
 
 export type SendMessageRequest = {
   message: string;
@@ -14,14 +14,14 @@ export type SendMessageRequest = {
 
 /**
  * Accepts a message into its session; a repeated request with the same id gets the same answer. Throws the errors of
- * `TakeQuestion`, 404 for an unknown session, and ValidationFailure.
+ * `AcceptQuestion`, 404 for an unknown session, and ValidationFailure.
  */
-export function createSendMessage({ take, show }: { take: TakeQuestion; show: ShowCitations }) {
+export function createSendMessage({ take, show }: { take: AcceptQuestion; show: ShowCitations }) {
   return async (
     principal: Principal,
     keys: SessionKeys,
     { message, channelMessageId, channelAnswerId }: SendMessageRequest,
-  ): Promise<Taken> => {
+  ): Promise<Accepted> => {
     refuseReserved(keys);
     const taken = await take({
       workspaceId: keys.workspaceId,
@@ -33,6 +33,6 @@ export function createSendMessage({ take, show }: { take: TakeQuestion; show: Sh
       caller: toCaller(principal),
     });
     if (taken === 'no session') throw notFound('Chat session not found');
-    return { ...taken, feed: shownTo(principal, taken.feed, show) };
+    return { ...taken, answerStream: shownTo(principal, taken.answerStream, show) };
   };
 }

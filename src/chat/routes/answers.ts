@@ -1,8 +1,8 @@
 import { type ResponseSpec, reply } from '../../http/operation.ts';
+import { type Accepted, answerInTime } from '../accept.ts';
 import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
 import { renderAnswer, streamAnswer } from '../replay.ts';
 import { ChatAnswer } from '../schema.ts';
-import { answerInTime, type Taken } from '../take.ts';
 
 /** The parts that all operations of conversations share. */
 export const CHAT = { area: 'chat', credential: 'svc-key', scope: 'chat' } as const;
@@ -26,10 +26,14 @@ export const ANSWERED: ResponseSpec = {
 };
 
 /** The whole answer, or a stream if one is requested. Throws the reason why the answer could not be made. */
-export async function replyWithAnswer(request: Request, { feed, replayed }: Taken): Promise<Response> {
+export async function replyWithAnswer(
+  request: Request,
+  { answerStream, replayed }: Accepted,
+): Promise<Response> {
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
-  if (!accepts(request, EVENT_STREAM)) return reply(200, renderAnswer(await answerInTime(feed)), headers);
-  return new Response(streamAnswer(feed), {
+  if (!accepts(request, EVENT_STREAM))
+    return reply(200, renderAnswer(await answerInTime(answerStream)), headers);
+  return new Response(streamAnswer(answerStream), {
     headers: {
       'content-type': EVENT_STREAM,
       'cache-control': 'no-store',

@@ -77,7 +77,7 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
       {
         ...CHAT,
         // The model's own time-outs hold.
-        unhurried: true,
+        noIdleTimeout: true,
         id: 'chat.send-message',
         events: ['messages.user.new', ...ANSWER_EVENTS],
         method: 'POST',
@@ -107,7 +107,7 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
     route(
       {
         ...CHAT,
-        unhurried: true,
+        noIdleTimeout: true,
         id: 'chat.edit-message',
         events: ['messages.user.update', ...ANSWER_EVENTS],
         method: 'PUT',

@@ -6,7 +6,7 @@ import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import type { ReadinessCheck } from '../../http/health.ts';
-import type { Figure } from '../../http/metrics.ts';
+import type { Metric } from '../../http/metrics.ts';
 import { createIndexes } from '../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { createMeilisearchSearch } from './meilisearch/index.ts';
@@ -23,7 +23,7 @@ export type DocumentSearch = {
   search(query: SearchQuery): Promise<Answered>;
   jobs: Job[];
   checks: ReadinessCheck[];
-  figures: Figure[];
+  metrics: Metric[];
 };
 
 /** Slow searches that wait; beyond it they are refused. */
@@ -84,6 +84,6 @@ export function createDocumentSearch(deps: {
               },
             },
           ],
-    figures: mirror?.figures ?? [],
+    metrics: mirror?.metrics ?? [],
   };
 }

@@ -50,7 +50,7 @@ const MODELS = {
   credential: 'models',
   scope: 'models',
   errorShape: 'openai',
-  outlastsDatabase: true,
+  allowsStaleAuthentication: true,
   parameters: NoParameters,
   query: NoParameters,
 } as const;
@@ -119,7 +119,7 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
       {
         ...MODELS,
         errorShape: 'openai-but-validation',
-        unhurried: true,
+        noIdleTimeout: true,
         parameters: WorkspacePath,
         id: 'models.embed-for-workspace',
         method: 'POST',
@@ -205,7 +205,7 @@ const callRoute = (
     {
       ...MODELS,
       // The upstream's own time-outs hold, and comments keep streams alive.
-      unhurried: true,
+      noIdleTimeout: true,
       id: `models.${endpoint}${suffix(prefix)}`,
       method: 'POST',
       path: `${prefix}${path}`,

@@ -3,12 +3,12 @@ import postgres from 'postgres';
 import { arrayOids, columnTypes, type JsonCodec } from './column-types.ts';
 import { createPool, type Generation } from './pool.ts';
 import { openReserved, type Reserved, type ReserveOptions } from './reserved.ts';
-import { superviseSql, type Transaction } from './supervised-sql.ts';
+import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
 import { transact } from './transaction.ts';
 import { type DatabaseTimeout, isConnectionLost } from './unavailable.ts';
 
 export type { Reserved } from './reserved.ts';
-export type { Transaction } from './supervised-sql.ts';
+export type { Transaction } from './sql-with-timeout.ts';
 export { isUnavailable, withDeadline } from './unavailable.ts';
 
 export type Sql = Transaction & {
@@ -83,7 +83,7 @@ export function connectPostgres(options: ClientOptions): Sql {
     timeoutMs,
     pendingMax: options.pendingMax ?? PENDING_MAX,
   });
-  return Object.assign(superviseSql(pool.current), {
+  return Object.assign(sqlWithTimeout(pool.current), {
     begin: <T>(run: (tx: Transaction) => Promise<T>) => begin(pool.current(), run, timeoutMs),
     reserve: (reserveOptions: ReserveOptions = {}) => {
       const connection = {
@@ -143,7 +143,7 @@ function begin<T>(
   run: (tx: Transaction) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
-  const { supervision, transactions } = generation;
+  const { statementTimeout, transactions } = generation;
   return transact<Transaction, T>({
     ...transactions,
     begin: (work) => generation.begin(work),
@@ -156,10 +156,10 @@ function begin<T>(
         onLost(error);
         transactions.onSilence(error);
       };
-      const { onAnswer } = supervision;
-      return superviseSql(() => ({
+      const { onAnswer } = statementTimeout;
+      return sqlWithTimeout(() => ({
         sql: tx,
-        supervision: { timeoutMs, refusal, onAnswer, onFailure, onSilence },
+        statementTimeout: { timeoutMs, refusal, onAnswer, onFailure, onSilence },
       }));
     },
     run,

@@ -1,5 +1,5 @@
 /** The statements of the job queue's workers. */
-import type { Transaction } from './supervised-sql.ts';
+import type { Transaction } from './sql-with-timeout.ts';
 
 export type LeasedJob = { id: number | bigint; payload: unknown; attempts: number };
 

@@ -1,5 +1,5 @@
 /** A durable queue in the database: a job is inserted together with the change that causes it. */
-import type { Transaction } from './supervised-sql.ts';
+import type { Transaction } from './sql-with-timeout.ts';
 
 export { createJobWorker, type Job, type JobOutcome } from './job-worker.ts';
 

@@ -2,7 +2,7 @@
 
 import { createPause, endsWithin } from '../../core/wait.ts';
 import { type LeasedJob, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
-import type { Transaction } from './supervised-sql.ts';
+import type { Transaction } from './sql-with-timeout.ts';
 import { withDeadline } from './unavailable.ts';
 
 export type Job = {

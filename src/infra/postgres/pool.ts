@@ -8,7 +8,7 @@
 
 import type postgres from 'postgres';
 import { endsWithin } from '../../core/wait.ts';
-import type { PendingQuery, Supervision } from './supervised-query.ts';
+import type { PendingQuery, StatementTimeout } from './query-timeout.ts';
 import type { TransactionOptions } from './transaction.ts';
 import { isConnectionLost } from './unavailable.ts';
 
@@ -35,7 +35,7 @@ export type Generation = {
   begin: postgres.Sql['begin'];
   pending: Set<PendingQuery>;
   /** For the statements that go to the pool. */
-  supervision: Supervision;
+  statementTimeout: StatementTimeout;
   /** For transactions: each holds a connection for as long as it runs. */
   transactions: Pick<TransactionOptions, 'onBegun' | 'onOver' | 'onFailure' | 'onNotBegun' | 'onSilence'>;
   end(timeoutSeconds: number): Promise<void>;
@@ -84,7 +84,7 @@ export function createPool(options: Options) {
       async end(timeoutSeconds) {
         await Promise.all([sql, apart].map((each) => each.end({ timeout: timeoutSeconds })));
       },
-      supervision: {
+      statementTimeout: {
         ...{ timeoutMs, pending, onAnswer, onFailure, onSilence },
         refusal: () => (pending.size < pendingMax ? undefined : tooManyPending(pendingMax)),
       },

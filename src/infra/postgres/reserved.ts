@@ -1,6 +1,6 @@
 /** A connection of one's own, for what lives and dies with it: session locks, LISTEN. */
 import type postgres from 'postgres';
-import { superviseSql, type Transaction } from './supervised-sql.ts';
+import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
 import { ConnectionLost, isConnectionLost } from './unavailable.ts';
 
 export type ReserveOptions = {
@@ -44,7 +44,7 @@ export function openReserved(parts: {
     onnotify: options.onNotification ?? (() => {}),
     onclose: () => lose(new ConnectionLost()),
   });
-  const supervision = {
+  const statementTimeout = {
     timeoutMs: options.unlimited ? 0 : timeoutMs,
     refusal: () => lost,
     onAnswer: () => {},
@@ -54,7 +54,7 @@ export function openReserved(parts: {
     onSilence: lose,
   };
   return Object.assign(
-    superviseSql(() => ({ sql, supervision })),
+    sqlWithTimeout(() => ({ sql, statementTimeout })),
     { release },
   );
 }

@@ -2,9 +2,8 @@
 
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { type Crew, createCrew, type Member } from './crew.ts';
-import { createKindFigures, type PoolFigures } from './figures.ts';
 import type { Report } from './messages.ts';
+import { createKindMetrics, type PoolMetrics } from './pool-metrics.ts';
 import {
   createTask,
   type Ending,
@@ -14,6 +13,7 @@ import {
   type Task,
   type Work,
 } from './work.ts';
+import { createWorkerPool, type PoolWorker, type WorkerPool } from './worker-pool.ts';
 
 /** Short parts that a thread has at once, so that it need not wait for the next; more would die with it. */
 const SHORT_IN_FLIGHT = 4;
@@ -33,7 +33,7 @@ export type Pool = {
   /** Refuses all that runs and waits, and what comes later. */
   interrupt(): void;
   job: Job;
-  figures(): PoolFigures;
+  metrics(): PoolMetrics;
 };
 
 export type PoolOptions = {
@@ -53,26 +53,30 @@ export function createPool(options: PoolOptions): Pool {
   const { name, threads, waitingMax } = options;
   const lines: Record<Lane, Task[]> = { short: [], long: [] };
   const tasks = new Set<Task>();
-  const counts = createKindFigures();
+  const counts = createKindMetrics();
   let ids = 0;
   let interrupted = false;
 
-  const crew: Crew<Part> = createCrew(options, { onReport: take, onDeath: recover, onOpen: dispatch });
+  const workers: WorkerPool<Part> = createWorkerPool(options, {
+    onReport: take,
+    onDeath: recover,
+    onOpen: dispatch,
+  });
 
   function dispatch(): void {
     for (const lane of ['short', 'long'] as const) {
       for (let task = lines[lane][0]; task !== undefined; task = lines[lane][0]) {
-        const member = freest(crew.members, lane);
-        if (member === undefined) break;
+        const worker = freest(workers.all, lane);
+        if (worker === undefined) break;
         lines[lane].shift();
-        begin(member, task);
+        begin(worker, task);
         // Behind the others: work of many parts does not hold up work of few.
         if (task.pending.length > 0) lines[lane].push(task);
       }
     }
   }
 
-  function begin(member: Member<Part>, task: Task): void {
+  function begin(worker: PoolWorker<Part>, task: Task): void {
     const index = task.pending.shift();
     if (index === undefined) return;
     const { kind, lane, parts, runMsMax } = task.work;
@@ -82,15 +86,15 @@ export function createPool(options: PoolOptions): Pool {
       limit(task, runMsMax);
     }
     const id = ++ids;
-    member.parts.set(id, { id, task, index });
-    if (lane === 'long') member.long = id;
-    member.thread.send({ id, kind, input: parts[index], long: lane === 'long' });
+    worker.parts.set(id, { id, task, index });
+    if (lane === 'long') worker.long = id;
+    worker.thread.send({ id, kind, input: parts[index], long: lane === 'long' });
   }
 
-  function take(member: Member<Part>, report: Exclude<Report, { type: 'open' }>): void {
-    const part = member.parts.get(report.id);
+  function take(worker: PoolWorker<Part>, report: Exclude<Report, { type: 'open' }>): void {
+    const part = worker.parts.get(report.id);
     if (part === undefined) return;
-    leave(member, part);
+    leave(worker, part);
     const { task, index } = part;
     if (report.type === 'done') {
       counts.of(task.work.kind).runMs += report.ms;
@@ -100,9 +104,9 @@ export function createPool(options: PoolOptions): Pool {
     dispatch();
   }
 
-  function recover(member: Member<Part>): void {
-    const suspects = suspectsOf(member);
-    for (const part of [...member.parts.values()].reverse()) {
+  function recover(worker: PoolWorker<Part>): void {
+    const suspects = suspectsOf(worker);
+    for (const part of [...worker.parts.values()].reverse()) {
       const { task, index } = part;
       if (task.settled) continue;
       if (suspects.has(part)) task.deaths++;
@@ -138,12 +142,12 @@ export function createPool(options: PoolOptions): Pool {
 
   /** A thread that goes on with abandoned work is given up. */
   function stopParts(task: Task): void {
-    for (const member of crew.members) {
-      for (const part of member.parts.values()) {
+    for (const worker of workers.all) {
+      for (const part of worker.parts.values()) {
         if (part.task !== task) continue;
-        if (member.long === part.id) member.thread.cancel(part.id);
+        if (worker.long === part.id) worker.thread.cancel(part.id);
         setTimeout(() => {
-          if (member.parts.has(part.id) && crew.members.has(member)) crew.dismiss(member);
+          if (worker.parts.has(part.id) && workers.all.has(worker)) workers.dismiss(worker);
         }, OBEY_MS).unref();
       }
     }
@@ -181,51 +185,51 @@ export function createPool(options: PoolOptions): Pool {
     interrupt,
     job: {
       name,
-      start: crew.start,
+      start: workers.start,
       async stop() {
         interrupt();
-        crew.end();
+        workers.end();
       },
     },
-    figures: () => ({
-      threads: { open: crew.members.size, wanted: threads, replaced: crew.replaced },
-      lanes: { short: laneFigures('short'), long: laneFigures('long') },
+    metrics: () => ({
+      threads: { open: workers.all.size, wanted: threads, replaced: workers.replaced },
+      lanes: { short: laneMetrics('short'), long: laneMetrics('long') },
       kinds: counts.kinds,
     }),
   };
 
-  function laneFigures(lane: Lane): { waiting: number; running: number } {
+  function laneMetrics(lane: Lane): { waiting: number; running: number } {
     const running =
       lane === 'long'
         ? // Also a thread that has not left yet what was cancelled: no other long work can begin there.
-          [...crew.members].filter(({ long }) => long !== 0).length
+          [...workers.all].filter(({ long }) => long !== 0).length
         : [...tasks].filter((task) => task.begun && task.work.lane === lane).length;
     return { waiting: lines[lane].length, running };
   }
 }
 
 /** What a thread was at: its long part, and the first of its short ones, which it does in their order. */
-function suspectsOf({ parts, long }: Member<Part>): ReadonlySet<Part> {
+function suspectsOf({ parts, long }: PoolWorker<Part>): ReadonlySet<Part> {
   const first = [...parts.values()].find(({ id }) => id !== long);
   return new Set([parts.get(long), first].filter((part) => part !== undefined));
 }
 
-function leave(member: Member<Part>, part: Part): void {
-  member.parts.delete(part.id);
-  if (member.long === part.id) member.long = 0;
+function leave(worker: PoolWorker<Part>, part: Part): void {
+  worker.parts.delete(part.id);
+  if (worker.long === part.id) worker.long = 0;
 }
 
 /** The thread that begins it soonest: one with the fewest short parts, rather one without a long part. */
-function freest(members: ReadonlySet<Member<Part>>, lane: Lane): Member<Part> | undefined {
-  let best: Member<Part> | undefined;
+function freest(all: ReadonlySet<PoolWorker<Part>>, lane: Lane): PoolWorker<Part> | undefined {
+  let best: PoolWorker<Part> | undefined;
   let bestLoad = Number.POSITIVE_INFINITY;
-  for (const member of members) {
-    const isLong = member.long !== 0;
-    const short = member.parts.size - (isLong ? 1 : 0);
+  for (const worker of all) {
+    const isLong = worker.long !== 0;
+    const short = worker.parts.size - (isLong ? 1 : 0);
     if (lane === 'long' ? isLong : short >= SHORT_IN_FLIGHT) continue;
     const load = short + (isLong ? SHORT_IN_FLIGHT : 0);
     if (load >= bestLoad) continue;
-    best = member;
+    best = worker;
     bestLoad = load;
   }
   return best;

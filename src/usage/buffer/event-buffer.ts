@@ -10,7 +10,7 @@ export type Delivery = {
   receipt: unknown;
 };
 
-export type BufferFigures = {
+export type BufferMetrics = {
   /** Packs that no sink has acknowledged, and the size of these and their overhead. */
   packs: number;
   bytes: number;
@@ -43,7 +43,7 @@ export type EventBuffer = {
   /** They could not be stored now: they are delivered again. */
   release(deliveries: readonly Delivery[]): Promise<void>;
   /** Throws when the buffer is away. */
-  figures(): Promise<BufferFigures>;
+  metrics(): Promise<BufferMetrics>;
   durability(): Durability;
   /** Name of the lock that a sink of this buffer must hold; undefined when several may fetch at once. */
   sinkLock(): string | undefined;

@@ -86,7 +86,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         method: 'POST',
         path: `${ROOT}/events`,
         summary: 'Take usage events, as CloudEvents 1.0 over HTTP',
-        outlastsDatabase: true,
+        allowsStaleAuthentication: true,
         description:
           'Structured, batched or binary mode, also gzip. What is accepted is on disk when the answer comes; the same ' +
           'source and id again is accepted and stored once. At most 1 MB an event, 8 MB and 1,000 events a request.',

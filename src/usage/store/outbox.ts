@@ -6,8 +6,8 @@ import type { Sql } from '../../infra/postgres/client.ts';
 import { OWN_SOURCE } from '../event.ts';
 import { encodeRow } from '../row.ts';
 import { createDeadLetterStore, type NewDeadLetter } from './dead-letters.ts';
+import { STORAGE_LOCK, STRIPES_COUNT } from './lock-stripes.ts';
 import { storeStatement } from './statement.ts';
-import { STORAGE_LOCK, STRIPES } from './stripes.ts';
 
 /** Events that wait, and for how long the oldest one has waited. */
 export type OutboxBacklog = { events: number; oldestSeconds: number };
@@ -38,7 +38,7 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
         await tx`
           SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)
           FROM (
-            SELECT DISTINCT hashtext(workspace_id) & ${STRIPES - 1} AS stripe FROM usage_outbox
+            SELECT DISTINCT hashtext(workspace_id) & ${STRIPES_COUNT - 1} AS stripe FROM usage_outbox
             WHERE id = ANY (${ids as number[]}::bigint[]) ORDER BY 1) AS touched`;
         await tx.unsafe(statement, [ids as number[]], { prepare: true });
       });

@@ -3,7 +3,7 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { Window } from '../cursor.ts';
 import type { Place, Turn } from '../page.ts';
-import { piecesOf } from '../spans.ts';
+import { piecesOf } from '../time-buckets.ts';
 
 /** A stored event, as text: a JavaScript date would lose digits, a parsed number others. */
 export type StoredEvent = {

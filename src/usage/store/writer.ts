@@ -4,8 +4,8 @@ import type { EventProjection } from '../../core/event.ts';
 import type { Reserved, Sql } from '../../infra/postgres/client.ts';
 import { copyIn } from '../../infra/postgres/copy.ts';
 import { COPY_HEAD, COPY_TAIL, ROW_COLUMNS } from '../row.ts';
+import { STORAGE_LOCK, STRIPES_COUNT } from './lock-stripes.ts';
 import { storeStatement } from './statement.ts';
-import { STORAGE_LOCK, STRIPES } from './stripes.ts';
 
 export type EventWriter = {
   /** Stores and counts the rows that are not stored yet; all of them, or none. */
@@ -60,4 +60,4 @@ export function createEventWriter(sql: Sql, projections: readonly EventProjectio
  */
 const LOCK_STRIPES = `
   SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)
-  FROM (SELECT DISTINCT hashtext(workspace_id) & ${STRIPES - 1} AS stripe FROM usage_staging ORDER BY 1) AS touched`;
+  FROM (SELECT DISTINCT hashtext(workspace_id) & ${STRIPES_COUNT - 1} AS stripe FROM usage_staging ORDER BY 1) AS touched`;

@@ -408,7 +408,7 @@ test('an answer is given once to a message that is sent twenty times at once', a
   expect((await chat.transcript(chat_session_id)).length).toBe(2);
 });
 
-test('the figures tell of answers', async () => {
+test('the metrics tell of answers', async () => {
   const { name } = await chat.newSession();
   const answered = async (): Promise<number> => {
     const text = (await setting.call('GET', '/metrics')).text;

@@ -147,9 +147,9 @@ describe("the service's own events", () => {
   });
 });
 
-test('the page of figures and the readiness tell how the buffer does', async () => {
+test('the page of metrics and the readiness tell how the buffer does', async () => {
   const ready = bodyOf<{ services: Record<string, object> }>(await setting.call('GET', '/readyz'), 200);
   expect(ready.services['usage_events']).toMatchObject({ state: 'ready', synced_before_acknowledged: true });
-  const figures = await setting.call('GET', '/metrics');
-  expect(figures.text).toContain('atrium_usage_stored_events_total');
+  const metrics = await setting.call('GET', '/metrics');
+  expect(metrics.text).toContain('atrium_usage_stored_events_total');
 });

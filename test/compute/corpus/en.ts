@@ -93,7 +93,7 @@ export const english: Topics = [
     query: 'baking bread with sourdough',
     documents: [
       'Sourdough bread is baked for an hour, the first ten minutes very hot.',
-      'Feed the sourdough with flour and water on the evening before baking.',
+      'AnswerStream the sourdough with flour and water on the evening before baking.',
       'A good loaf sounds hollow when one knocks at its crust.',
     ],
   },

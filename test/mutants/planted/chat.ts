@@ -49,21 +49,21 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'an answer that was superseded is remembered',
-    file: 'src/chat/turn-line.ts',
+    file: 'src/chat/session-queue.ts',
     text: '        memory.forget(turn.answerId);\n        counts.superseded += 1;',
     replacement: '        counts.superseded += 1;',
-    test: 'test/chat/turn-line.test.ts',
+    test: 'test/chat/session-queue.test.ts',
   },
   {
     mistake: 'an answer that was not stored is remembered',
-    file: 'src/chat/turn-line.ts',
+    file: 'src/chat/session-queue.ts',
     text: '      memory.forget(turn.answerId);\n      if (!(error instanceof',
     replacement: '      if (!(error instanceof',
-    test: 'test/chat/turn-line.test.ts',
+    test: 'test/chat/session-queue.test.ts',
   },
   {
     mistake: 'an answer that was taken over before its start is begun all the same',
-    file: 'src/chat/turn-line.ts',
+    file: 'src/chat/session-queue.ts',
     text: 'if (!isStopping && isSure(entry))',
     replacement: 'if (!isStopping)',
     test: 'test/chat/taken-over.test.ts',
@@ -78,7 +78,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'the call for an answer that was taken over goes on',
-    file: 'src/chat/turn-line.ts',
+    file: 'src/chat/session-queue.ts',
     text: '    entry.ending.abort(takenOverRefusal());\n',
     replacement: '',
     test: 'test/chat/taken-over.test.ts',
@@ -86,7 +86,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'an answer is stored without a look at whose it is by now',
-    file: 'src/chat/turn-line.ts',
+    file: 'src/chat/session-queue.ts',
     text: 'if (entry.isStoring || isSure(entry))',
     replacement: 'if (isStopping || !isStopping)',
     test: 'test/chat/taken-over.test.ts',
@@ -94,7 +94,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'text is told of an answer that may be another’s by now',
-    file: 'src/chat/feed.ts',
+    file: 'src/chat/answer-stream.ts',
     text: "if (held === '' || !mayTell()) return;",
     replacement: "if (held === '') return;",
     test: 'test/chat/taken-over.test.ts',
@@ -102,7 +102,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'a lapsed lease is never made good',
-    file: 'src/chat/turn-line.ts',
+    file: 'src/chat/session-queue.ts',
     text: '          entry.ownedAt = askedAt;\n',
     replacement: '',
     test: 'test/chat/taken-over.test.ts',
@@ -155,7 +155,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'a question does not wait for those before it',
-    file: 'src/chat/turn-line.ts',
+    file: 'src/chat/session-queue.ts',
     text: 'if (isFirst) begin(entry);',
     replacement: 'begin(entry);',
     test: 'test/chat/sending.test.ts',

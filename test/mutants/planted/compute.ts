@@ -51,7 +51,7 @@ export const compute: readonly Planted[] = [
   {
     mistake: 'a thread goes on with what its caller has left',
     file: 'src/infra/wasm/pool.ts',
-    text: '        if (member.long === part.id) member.thread.cancel(part.id);\n',
+    text: '        if (worker.long === part.id) worker.thread.cancel(part.id);\n',
     replacement: '',
     test: 'test/compute/pool.test.ts',
     name: 'frees the thread within',

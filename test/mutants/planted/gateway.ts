@@ -26,7 +26,7 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'what others have spent is not learned',
     file: 'src/gateway/allowance-sharing.ts',
-    text: '  allowance.spent = shared.spent + untold.spent;\n',
+    text: '  allowance.spent = shared.spent + unsynced.spent;\n',
     replacement: '',
     test: 'test/gateway/budgets.test.ts',
     name: 'a process that was idle',
@@ -83,15 +83,15 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'what was used while a batch was on its way is forgotten',
     file: 'src/gateway/allowance-sharing.ts',
-    text: 'untold.spent -= sent.spent;',
-    replacement: 'untold.spent = 0;',
+    text: 'unsynced.spent -= sent.spent;',
+    replacement: 'unsynced.spent = 0;',
     test: 'test/gateway/allowances.test.ts',
     name: 'what was being told while the month turned',
   },
   {
     mistake: 'what was used while the totals were on their way does not count beside them',
     file: 'src/gateway/allowance-sharing.ts',
-    text: 'allowance.spent = shared.spent + untold.spent;',
+    text: 'allowance.spent = shared.spent + unsynced.spent;',
     replacement: 'allowance.spent = shared.spent;',
     test: 'test/gateway/allowances.test.ts',
     name: 'while the totals of all are on their way',

@@ -290,7 +290,7 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'a message queue that takes no events counts as ready',
     file: 'src/usage/appender.ts',
-    text: '      figures.refusedAtMs = performance.now();\n',
+    text: '      metrics.refusedAtMs = performance.now();\n',
     replacement: '',
     test: 'test/faults/full-message-queue.test.ts',
   },

@@ -5,7 +5,7 @@ import type { Job } from '../../../core/lifecycle.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { createPeriodic } from '../../../core/periodic.ts';
 import type { ServiceState } from '../../../http/health.ts';
-import type { Figure } from '../../../http/metrics.ts';
+import type { Metric } from '../../../http/metrics.ts';
 import { createIndexes } from '../../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import { exclusively } from '../../../infra/postgres/exclusive.ts';
@@ -18,7 +18,7 @@ export type MirrorSettings = { url: string; apiKey: string | undefined; indexPre
 
 export type Mirror = {
   jobs: Job[];
-  figures: Figure[];
+  metrics: Metric[];
   /** For the probe of readiness: the search server and what it lacks. */
   state(): Promise<ServiceState>;
   /** Has the index made anew by whichever process writes; resolves when the new one answers. */
@@ -62,7 +62,7 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
     jobs: [
       createWriterJob({ sql, indexes, indexPrefix: settings.indexPrefix, log }),
       createPeriodic({
-        name: 'documents.mirror-figures',
+        name: 'documents.mirror-metrics',
         intervalMs: FIGURES_INTERVAL_MS,
         run: async () => void (await look()),
         log,
@@ -77,7 +77,7 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
         log,
       }),
     ],
-    figures: [
+    metrics: [
       gauge(
         'atrium_search_outbox_documents',
         'Changed documents that the search server lacks.',
@@ -96,19 +96,19 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
     ],
     async state() {
       const { waiting, lagSeconds, refused, ready } = await look();
-      const figures = { waiting, lag_seconds: Math.round(lagSeconds * 10) / 10, refused };
+      const metrics = { waiting, lag_seconds: Math.round(lagSeconds * 10) / 10, refused };
       const healthy = await indexes.healthy(AbortSignal.timeout(HEALTH_TIMEOUT_MS)).catch(() => false);
       if (!healthy)
-        return { state: 'down', detail: 'Postgres answers searches alone; changes wait', ...figures };
+        return { state: 'down', detail: 'Postgres answers searches alone; changes wait', ...metrics };
       if (!ready)
         return {
           state: 'degraded',
           detail: 'Postgres answers searches alone while the index is filled',
-          ...figures,
+          ...metrics,
         };
       if (lagSeconds > LAG_SECONDS_MAX)
-        return { state: 'degraded', detail: 'changes reach the index late', ...figures };
-      return { state: 'ready', ...figures };
+        return { state: 'degraded', detail: 'changes reach the index late', ...metrics };
+      return { state: 'ready', ...metrics };
     },
     async reindex(progress) {
       await registrations.requestRebuild();
@@ -140,7 +140,7 @@ export const createMirrorRetirement = ({ sql, log }: { sql: Sql; log: Logger }):
     log,
   });
 
-const gauge = (name: string, help: string, value: () => number): Figure => ({
+const gauge = (name: string, help: string, value: () => number): Metric => ({
   ...{ name, help, type: 'gauge' },
   values: () => [{ value: value() }],
 });

@@ -84,7 +84,7 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
       for (const delivery of deliveries) giveBack(connection, receiptOf(delivery), RELEASE_DELAY_MS);
       for (const delivery of deliveries) held.delete(receiptOf(delivery));
     },
-    async figures() {
+    async metrics() {
       const { manager, database } = require();
       const asked = manager.streams.info(stream);
       if (!(await endsWithin(asked, FIGURES_TIMEOUT_MS))) throw away();

@@ -3,7 +3,7 @@
 import { unavailable } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../event-buffer.ts';
-import type { Entry, JournalFigures } from './journal-file.ts';
+import type { Entry, JournalMetrics } from './journal-file.ts';
 import type { Answer, Opened, Question, ThreadSettings } from './messages.ts';
 
 type Asked = Question extends infer Each ? (Each extends Question ? Omit<Each, 'id'> : never) : never;
@@ -101,8 +101,8 @@ export function createJournal(settings: ThreadSettings & { log: Logger }): Event
       // Some behind it may be delivered twice: nothing is stored twice.
       position = Math.min(position, ...deliveries.map((delivery) => seqOf(delivery) - 1));
     },
-    async figures() {
-      return { ...((await ask({ kind: 'figures' })) as JournalFigures), bytesMax };
+    async metrics() {
+      return { ...((await ask({ kind: 'metrics' })) as JournalMetrics), bytesMax };
     },
     durability: () => ({ synced: true }),
     // Other journals, of other machines, have sinks of their own.

@@ -7,7 +7,7 @@ import { makeFolder } from '../../../core/durable.ts';
 
 export type Entry = { seq: number; pack: Uint8Array };
 
-export type JournalFigures = { packs: number; bytes: number; fault?: DiskFault | undefined };
+export type JournalMetrics = { packs: number; bytes: number; fault?: DiskFault | undefined };
 
 export type JournalFile = {
   /** Durable when it returns. Throws `JournalFull` beyond the limit, else the error of SQLite. */
@@ -17,7 +17,7 @@ export type JournalFile = {
   /** May be undone by a power failure: then they are delivered again. */
   remove(seqs: readonly number[]): void;
   /** `fault`: why nothing can be written at the moment. While there is one, each call tries whether it is over. */
-  figures(): JournalFigures;
+  metrics(): JournalMetrics;
   /** The journal's own name, given when it was made. */
   id: string;
   close(): void;
@@ -132,7 +132,7 @@ export function openJournalFile(
         database.run('PRAGMA synchronous = FULL');
       }
     },
-    figures() {
+    metrics() {
       const isFaulty = fault !== undefined && !isOver();
       const { first, last } = ends.get() ?? { first: null, last: null };
       // Packs leave in order, but for a few that were released.

@@ -64,7 +64,7 @@ function serve({ directory, bytesMax }: ThreadSettings): void {
     } else answer({ ids: [question.id], ok: true, ...answerTo(question) });
   };
   const answerTo = (question: Exclude<Question, Append | Read>) => {
-    if (question.kind === 'figures') return { value: file.figures() };
+    if (question.kind === 'metrics') return { value: file.metrics() };
     if (question.kind === 'remove') file.remove(question.seqs);
     else {
       if (appends.length > 0) flush();

@@ -4,7 +4,7 @@
 import { REACHED_LATELY_MS } from './limits.ts';
 import type { Upstream } from './targets.ts';
 
-export type Reach = {
+export type ConnectProbe = {
   /** Calls `onUnreachable` if no connection is made in time. Returns a function that ends the watch. */
   watch(upstream: Upstream, onUnreachable: () => void): () => void;
 };
@@ -16,7 +16,7 @@ export const isReached = ({ reachedAtMs }: Upstream): boolean =>
   performance.now() - reachedAtMs < REACHED_LATELY_MS;
 
 /** `direct`: false if a proxy is configured; then no connection is tried, and no target counts as unreachable. */
-export function createReach(direct = true): Reach {
+export function createConnectProbe(direct = true): ConnectProbe {
   const trials = new Map<Upstream, Trial>();
 
   const begin = (upstream: Upstream): Trial => {

@@ -18,7 +18,7 @@ type Query = Promise<unknown> & {
   cursorFn?: unknown;
 };
 
-export type Supervision = {
+export type StatementTimeout = {
   /** 0: no limit. */
   timeoutMs: number;
   /** An error that the statement fails with instead of being started. */
@@ -42,15 +42,15 @@ export function isQuery(value: unknown): value is Query {
   return value instanceof Promise && 'handle' in value && 'reject' in value && 'state' in value;
 }
 
-/** Has the statement supervised once it is started; as a fragment of another one it never is. */
-export function supervise<Q extends Query>(query: Q, supervision: Supervision): Q {
+/** Has the statement limited in time once it is started; as a fragment of another one it never is. */
+export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout: StatementTimeout): Q {
   const start = query.handle;
   let state: 'new' | 'started' | 'refused' = 'new';
   query.handle = () => {
     if (state === 'new') {
-      const refusal = supervision.refusal();
+      const refusal = statementTimeout.refusal();
       state = refusal === undefined ? 'started' : 'refused';
-      if (refusal === undefined) watch(query, supervision);
+      if (refusal === undefined) watch(query, statementTimeout);
       else query.reject(refusal);
     }
     return state === 'started' ? start.call(query) : undefined;
@@ -58,8 +58,8 @@ export function supervise<Q extends Query>(query: Q, supervision: Supervision): 
   return query;
 }
 
-function watch(query: Query, supervision: Supervision): void {
-  const { timeoutMs, pending } = supervision;
+function watch(query: Query, statementTimeout: StatementTimeout): void {
+  const { timeoutMs, pending } = statementTimeout;
   const startedAt = performance.now();
   const entry: PendingQuery = {
     drop(error) {
@@ -70,7 +70,8 @@ function watch(query: Query, supervision: Supervision): void {
   };
   const expire = () => {
     const error = new DatabaseTimeout(timeoutMs);
-    if (query.state !== null && (answeredAt.get(query.state) ?? 0) < startedAt) supervision.onSilence(error);
+    if (query.state !== null && (answeredAt.get(query.state) ?? 0) < startedAt)
+      statementTimeout.onSilence(error);
     if (pending !== undefined) entry.drop(error);
     query.reject(error);
   };
@@ -88,13 +89,13 @@ function watch(query: Query, supervision: Supervision): void {
     query,
     () => {
       end(true);
-      supervision.onAnswer();
+      statementTimeout.onAnswer();
     },
     (error: unknown) => {
       // An error that the server sent shows that it is there.
       end(error instanceof Error && 'severity' in error);
       markDatabaseError(error);
-      supervision.onFailure(error);
+      statementTimeout.onFailure(error);
     },
   );
 }

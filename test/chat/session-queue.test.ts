@@ -1,11 +1,11 @@
 // What another process has answered meanwhile is what counts, in memory as well.
 
 import { expect, test } from 'bun:test';
-import { createCounts } from '../../src/chat/figures.ts';
 import { createMemory } from '../../src/chat/memory.ts';
+import { createCounts } from '../../src/chat/metrics.ts';
+import { createSessionQueue } from '../../src/chat/session-queue.ts';
 import type { Finished } from '../../src/chat/store/turns.ts';
 import type { Turn } from '../../src/chat/turn.ts';
-import { createTurnLine } from '../../src/chat/turn-line.ts';
 import { silentLog } from '../support/database.ts';
 
 const WINDOW = { messagesMax: 10, bytesMax: 1000 };
@@ -26,7 +26,7 @@ async function recalledAfter(finish: () => Promise<Finished>) {
   const memory = createMemory({
     history: async () => [{ role: 'assistant', message: 'the stored answer' }],
   });
-  const line = createTurnLine({
+  const line = createSessionQueue({
     store: {
       over: async () => [],
       finish,

@@ -1,8 +1,8 @@
 import { bodyMemory } from './body-memory.ts';
-import type { Figure } from './metrics.ts';
+import type { Metric } from './metrics.ts';
 
 /** What Prometheus' own clients tell of every process, and how many requests are being answered. */
-export function processFigures(running: () => number): Figure[] {
+export function processMetrics(running: () => number): Metric[] {
   const startedAtSeconds = Date.now() / 1000 - process.uptime();
   const one = (value: number) => [{ value }];
   return [

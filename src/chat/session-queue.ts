@@ -8,21 +8,22 @@ import { notFound, ServiceError, unavailable } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import type { Logger } from '../core/logger.ts';
 import { isUnavailable } from '../infra/postgres/client.ts';
-import { closedFeed, type Feed, type OpenFeed, openFeed, toError, toFailure } from './feed.ts';
-import type { ChatCounts } from './figures.ts';
+import type { AnswerStream, OpenStream } from './answer-stream.ts';
+import { closedStream, openStream, toError, toFailure } from './answer-stream.ts';
 import { createFollowed } from './followed.ts';
 import type { Generate } from './generate.ts';
 import type { Lease } from './lease.ts';
 import { STORE_RETRY_MS, STORE_TIMEOUT_MS } from './limits.ts';
 import type { Memory } from './memory.ts';
+import type { ChatCounts } from './metrics.ts';
 import type { Finished, TurnStore } from './store/turns.ts';
 import type { Answer, Failure, Turn } from './turn.ts';
 
-export type TurnLine = {
+export type SessionQueue = {
   /** Has the turn's answer made when it is the first of its line. `takenAt` (performance.now) is before it was taken. */
-  enter(turn: Turn, options: { isFirst: boolean; takenAt: number }): Feed;
+  enter(turn: Turn, options: { isFirst: boolean; takenAt: number }): AnswerStream;
   /** An answer that is made in this process, or in another one. */
-  follow(ids: { userMessageId: number; answerId: number }): Feed;
+  follow(ids: { userMessageId: number; answerId: number }): AnswerStream;
   /** The answer is now first in its queue. If intermediate deletions are unknown, the cached memory is not used. */
   isFirst(answerId: number, historyVersion?: number): void;
   /** Its question was deleted: it keeps its place, but no model is asked any more. */
@@ -43,7 +44,7 @@ export type TurnLine = {
 
 type Entry = {
   turn: Turn;
-  open: OpenFeed;
+  open: OpenStream;
   running: Promise<void> | undefined;
   isDeleted: boolean;
   isFirst: boolean;
@@ -58,7 +59,7 @@ type Entry = {
 };
 type Result = { answer: Answer } | { failure: Failure };
 
-export type TurnLineDeps = {
+export type SessionQueueDeps = {
   store: Pick<TurnStore, 'finish' | 'answer' | 'over'>;
   lease: Pick<Lease, 'covers'>;
   generate: Generate;
@@ -68,7 +69,7 @@ export type TurnLineDeps = {
   log: Logger;
 };
 
-export function createTurnLine(deps: TurnLineDeps): TurnLine {
+export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
   const { store, lease, generate, memory, counts, wakeMover, log } = deps;
   const entries = new Map<number, Entry>();
   const followed = createFollowed({ store, endingRefusal });
@@ -150,7 +151,7 @@ export function createTurnLine(deps: TurnLineDeps): TurnLine {
     { turn, open }: Entry,
     result: Result,
     finished: Finished,
-  ): Promise<Parameters<OpenFeed['end']>[0]> => {
+  ): Promise<Parameters<OpenStream['end']>[0]> => {
     if (finished.outcome === 'gone') return { error: notFound('The chat session was deleted') };
     if (finished.outcome !== 'stored') {
       return followed.wait(turn.answerId).then(
@@ -187,16 +188,17 @@ export function createTurnLine(deps: TurnLineDeps): TurnLine {
       const earlier = entries.get(turn.answerId);
       if (earlier !== undefined) lose(earlier);
       const entry: Entry = {
-        ...{ turn, open: openFeed(turn, () => isSure(entry)), running: undefined, ownedAt: takenAt },
+        ...{ turn, open: openStream(turn, () => isSure(entry)), running: undefined, ownedAt: takenAt },
         // An answer that is taken over may have been deleted before: an empty question is not sent to the model.
         ...{ isDeleted: turn.message === '', isFirst: false, isLost: false, isStoring: false },
         ending: new AbortController(),
       };
       entries.set(turn.answerId, entry);
       if (isFirst) begin(entry);
-      return entry.open.feed;
+      return entry.open.answerStream;
     },
-    follow: (ids) => entries.get(ids.answerId)?.open.feed ?? closedFeed(ids, followed.wait(ids.answerId)),
+    follow: (ids) =>
+      entries.get(ids.answerId)?.open.answerStream ?? closedStream(ids, followed.wait(ids.answerId)),
     isFirst,
     drop(answerId) {
       const entry = entries.get(answerId);

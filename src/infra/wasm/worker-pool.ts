@@ -6,7 +6,7 @@ import { openThread, type Thread } from './thread.ts';
 
 const REOPEN_PAUSE_MS = 500;
 
-export type CrewOptions = {
+export type WorkerPoolOptions = {
   /** For the log. */
   name: string;
   entry: URL;
@@ -16,27 +16,27 @@ export type CrewOptions = {
 };
 
 /** A thread and the parts that it has. */
-export type Member<Part> = { thread: Thread; parts: Map<number, Part>; long: number };
+export type PoolWorker<Part> = { thread: Thread; parts: Map<number, Part>; long: number };
 
-export type Crew<Part> = {
-  readonly members: ReadonlySet<Member<Part>>;
+export type WorkerPool<Part> = {
+  readonly all: ReadonlySet<PoolWorker<Part>>;
   readonly replaced: number;
   /** Opens all threads; rejects when one does not open. */
   start(): Promise<void>;
   /** Ends one that does not obey; `onDeath` is called for it, too. */
-  dismiss(member: Member<Part>): void;
+  dismiss(worker: PoolWorker<Part>): void;
   end(): void;
 };
 
-export function createCrew<Part>(
-  { name, entry, loadModule, threads, log }: CrewOptions,
+export function createWorkerPool<Part>(
+  { name, entry, loadModule, threads, log }: WorkerPoolOptions,
   events: {
-    onReport(member: Member<Part>, report: Exclude<Report, { type: 'open' }>): void;
-    onDeath(member: Member<Part>): void;
+    onReport(worker: PoolWorker<Part>, report: Exclude<Report, { type: 'open' }>): void;
+    onDeath(worker: PoolWorker<Part>): void;
     onOpen(): void;
   },
-): Crew<Part> {
-  const members = new Set<Member<Part>>();
+): WorkerPool<Part> {
+  const all = new Set<PoolWorker<Part>>();
   let module: WebAssembly.Module | undefined;
   let replaced = 0;
   let ended = false;
@@ -47,20 +47,20 @@ export function createCrew<Part>(
     const thread = await openThread({
       entry,
       module,
-      onReport: (report) => events.onReport(member, report),
-      onDeath: () => lose(member),
+      onReport: (report) => events.onReport(worker, report),
+      onDeath: () => lose(worker),
     });
-    const member: Member<Part> = { thread, parts, long: 0 };
+    const worker: PoolWorker<Part> = { thread, parts, long: 0 };
     if (ended) return thread.end();
-    members.add(member);
+    all.add(worker);
     events.onOpen();
   };
-  const lose = (member: Member<Part>): void => {
-    if (!members.delete(member)) return;
+  const lose = (worker: PoolWorker<Part>): void => {
+    if (!all.delete(worker)) return;
     log.error({ job: name }, 'a thread has ended by itself; it is replaced');
     replaced++;
     void reopen();
-    events.onDeath(member);
+    events.onDeath(worker);
   };
   const reopen = async (): Promise<void> => {
     while (!ended) {
@@ -74,11 +74,11 @@ export function createCrew<Part>(
   };
   const end = (): void => {
     ended = true;
-    for (const { thread } of members) thread.end();
-    members.clear();
+    for (const { thread } of all) thread.end();
+    all.clear();
   };
   return {
-    members,
+    all,
     get replaced() {
       return replaced;
     },
@@ -91,9 +91,9 @@ export function createCrew<Part>(
         throw new Error('A thread for WASM kernels cannot be started', { cause: error });
       }
     },
-    dismiss(member) {
-      member.thread.end();
-      lose(member);
+    dismiss(worker) {
+      worker.thread.end();
+      lose(worker);
     },
     end,
   };

@@ -10,29 +10,29 @@ import {
 } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { withDeadline } from '../infra/postgres/client.ts';
-import { closedFeed, type Feed } from './feed.ts';
+import { type AnswerStream, closedStream } from './answer-stream.ts';
 import { MESSAGE_BYTES_MAX, RETRY_AFTER_SECONDS, WAIT_TIMEOUT_MS } from './limits.ts';
+import type { SessionQueue } from './session-queue.ts';
 import type { Question, TurnStore } from './store/turns.ts';
 import type { AnsweredTurn } from './turn.ts';
-import type { TurnLine } from './turn-line.ts';
 
 /** `replayed`: another request was the first, whether or not its answer was already stored. */
-export type Taken = { feed: Feed; replayed: boolean };
-export type TakeQuestion = (question: Question) => Promise<Taken | 'no session'>;
+export type Accepted = { answerStream: AnswerStream; replayed: boolean };
+export type AcceptQuestion = (question: Question) => Promise<Accepted | 'no session'>;
 
 /**
  * The question is durable when this resolves, and is answered whether or not a client waits. Throws 403 for an agent
  * whose knowledge the key may not read, 404, 413, 429 for a full queue, and ValidationFailure for a known id with another text.
  */
-export function createTakeQuestion({
+export function createAcceptQuestion({
   store,
   line,
   wakeMover,
 }: {
   store: Pick<TurnStore, 'accept' | 'answer'>;
-  line: TurnLine;
+  line: SessionQueue;
   wakeMover: WakeEventMover;
-}): TakeQuestion {
+}): AcceptQuestion {
   const stored = async (answerId: number): Promise<AnsweredTurn> => {
     const current = await store.answer(answerId);
     if (current?.state !== 'done') throw notFound('The message was deleted');
@@ -47,14 +47,14 @@ export function createTakeQuestion({
       case 'accepted':
         // A crash before this leaves the question in line.
         wakeMover();
-        return { feed: line.enter(taken.turn, { isFirst: taken.isFirst, takenAt }), replayed: false };
+        return { answerStream: line.enter(taken.turn, { isFirst: taken.isFirst, takenAt }), replayed: false };
       case 'in flight':
-        return { feed: line.follow(taken), replayed: true };
+        return { answerStream: line.follow(taken), replayed: true };
       case 'done': {
         const answered = stored(taken.answerId);
-        const feed = closedFeed(taken, answered);
+        const answerStream = closedStream(taken, answered);
         await answered;
-        return { feed, replayed: true };
+        return { answerStream, replayed: true };
       }
       case 'no session':
         return 'no session';
@@ -87,7 +87,7 @@ export function assertMessageSize(message: string): void {
 }
 
 /** The answer, within the time that a request may take. */
-export const answerInTime = ({ outcome }: Feed): Promise<AnsweredTurn> =>
+export const answerInTime = ({ outcome }: AnswerStream): Promise<AnsweredTurn> =>
   withDeadline(outcome, WAIT_TIMEOUT_MS, () =>
     upstreamTimeout('The answer is not there yet; the same message again waits for it'),
   );

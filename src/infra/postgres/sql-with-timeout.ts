@@ -1,6 +1,6 @@
-/** postgres.js' tag function with every statement supervised. */
+/** postgres.js' tag function with every statement limited in time. */
 import type { ISql } from 'postgres';
-import { isQuery, type Supervision, supervise } from './supervised-query.ts';
+import { isQuery, type StatementTimeout, withStatementTimeout } from './query-timeout.ts';
 
 type Types = { bigint: bigint | number };
 
@@ -8,11 +8,11 @@ type Types = { bigint: bigint | number };
 export type Transaction = ISql<Types>;
 
 /** `target` is asked anew at each call, so that what is behind it may change. */
-export function superviseSql(target: () => { sql: ISql; supervision: Supervision }): Transaction {
+export function sqlWithTimeout(target: () => { sql: ISql; statementTimeout: StatementTimeout }): Transaction {
   const statement = (make: (sql: ISql) => unknown): unknown => {
-    const { sql, supervision } = target();
+    const { sql, statementTimeout } = target();
     const value = make(sql);
-    return isQuery(value) ? supervise(value, supervision) : value;
+    return isQuery(value) ? withStatementTimeout(value, statementTimeout) : value;
   };
   const call = (...args: unknown[]) => statement((sql) => Reflect.apply(sql, undefined, args));
   const { types, typed, array, json } = target().sql;

@@ -3,23 +3,23 @@
 import { ServiceError } from '../core/errors.ts';
 import type { AnsweredTurn, Failure } from './turn.ts';
 
-export type FeedListener = { onText(text: string): void; onRetracted(reason: ServiceError): void };
+export type AnswerListener = { onText(text: string): void; onRetracted(reason: ServiceError): void };
 
-export type Feed = {
+export type AnswerStream = {
   userMessageId: number;
   answerId: number;
   /**
    * Calls back with the text so far, then with each addition, and with the reason if the text turns out not to be part
    * of the answer. The returned function ends the calls.
    */
-  follow(listener: FeedListener): () => void;
+  follow(listener: AnswerListener): () => void;
   /** The stored answer. Rejects with the reason why it could not be made. */
   outcome: Promise<AnsweredTurn>;
 };
 
-/** The end of a feed that its maker holds. */
-export type OpenFeed = {
-  feed: Feed;
+/** The end of a answerStream that its maker holds. */
+export type OpenStream = {
+  answerStream: AnswerStream;
   /** Sends the text once this is permitted; `tell` checks again. */
   say(text: string): void;
   tell(): void;
@@ -28,11 +28,11 @@ export type OpenFeed = {
   end(outcome: { answered: AnsweredTurn } | { error: unknown }): void;
 };
 
-type Ids = Pick<Feed, 'userMessageId' | 'answerId'>;
+type Ids = Pick<AnswerStream, 'userMessageId' | 'answerId'>;
 
 /** `mayTell`: whether the answer is surely the one that counts. */
-export function openFeed({ userMessageId, answerId }: Ids, mayTell: () => boolean): OpenFeed {
-  const listeners = new Set<FeedListener>();
+export function openStream({ userMessageId, answerId }: Ids, mayTell: () => boolean): OpenStream {
+  const listeners = new Set<AnswerListener>();
   const { promise, resolve, reject } = Promise.withResolvers<AnsweredTurn>();
   let said = '';
   let held = '';
@@ -46,7 +46,7 @@ export function openFeed({ userMessageId, answerId }: Ids, mayTell: () => boolea
     for (const { onText } of listeners) onText(text);
   };
   return {
-    feed: {
+    answerStream: {
       userMessageId,
       answerId,
       follow(listener) {
@@ -71,8 +71,8 @@ export function openFeed({ userMessageId, answerId }: Ids, mayTell: () => boolea
   };
 }
 
-/** The feed of an answer that is made elsewhere, or was made before: it has no text until it has all of it. */
-export function closedFeed({ userMessageId, answerId }: Ids, outcome: Promise<AnsweredTurn>): Feed {
+/** The answerStream of an answer that is made elsewhere, or was made before: it has no text until it has all of it. */
+export function closedStream({ userMessageId, answerId }: Ids, outcome: Promise<AnsweredTurn>): AnswerStream {
   outcome.catch(() => undefined);
   return { userMessageId, answerId, follow: () => () => undefined, outcome };
 }

@@ -1,20 +1,20 @@
 // The metrics of conversations.
 
-import type { Figure } from '../http/metrics.ts';
+import type { Metric } from '../http/metrics.ts';
 
 export type ChatCounts = {
   answered: number;
   failed: number;
   /** Made here, and stored by another process before. */
   superseded: number;
-  /** Taken over from a process that died. */
+  /** Accepted over from a process that died. */
   recovered: number;
 };
 
 export const createCounts = (): ChatCounts => ({ answered: 0, failed: 0, superseded: 0, recovered: 0 });
 
 /** `inLine` are answers that are being made, or wait for their turn, in this process. */
-export const chatFigures = (counts: ChatCounts, inLine: () => number): Figure[] => [
+export const chatMetrics = (counts: ChatCounts, inLine: () => number): Metric[] => [
   {
     name: 'atrium_chat_answers_total',
     help: 'Answers to chat messages, by how they ended.',

@@ -7,7 +7,7 @@ import type { Transaction } from '../../infra/postgres/client.ts';
 /** First number of the advisory locks; any fixed one does. */
 export const STORAGE_LOCK = 1_431_193_415;
 /** A power of two; few enough to lock all, many enough that workspaces seldom share one. */
-export const STRIPES = 64;
+export const STRIPES_COUNT = 64;
 
 /** Waiting readers hold connections of the shared pool, so there are few, whatever the load. */
 const WAITS_MAX = 3;
@@ -31,7 +31,7 @@ export function createStorageBarrier(sql: Transaction): (workspaceId: string) =>
     const wait = limit.run(async () => {
       begun = true;
       coming.delete(workspaceId);
-      await sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, hashtext(${workspaceId}) & ${STRIPES - 1})`;
+      await sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, hashtext(${workspaceId}) & ${STRIPES_COUNT - 1})`;
     });
     if (begun) return wait;
     coming.set(workspaceId, wait);
