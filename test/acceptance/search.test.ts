@@ -312,17 +312,17 @@ describe('q', () => {
     const { key, library } = await setting.people.person();
     const own: Pairs[number] = ['tags', mark()];
     const store = (name: string, more: object = {}) => library.stored({ name, tags: [own[1]], ...more });
-    await store('Quarterly metrics.pdf');
+    await store('Quarterly figures.pdf');
     await store('a.txt', { summary: 'These are the quarterly numbers' });
     await store('b.txt', { tags: [own[1], 'Quarterly'] });
     await store('c.txt', { slots: { title: 'quarterly' } });
     await store('Größe und Café.txt');
     const search = (q: string, ...more: Pairs) => names(key, own, ['q', q], ...more);
-    expect(await search('quarterly')).toEqual(['Quarterly metrics.pdf', 'b.txt', 'c.txt', 'a.txt']);
+    expect(await search('quarterly')).toEqual(['Quarterly figures.pdf', 'b.txt', 'c.txt', 'a.txt']);
     expect(new Set(await search('quartely'))).toEqual(
-      new Set(['Quarterly metrics.pdf', 'b.txt', 'c.txt', 'a.txt']),
+      new Set(['Quarterly figures.pdf', 'b.txt', 'c.txt', 'a.txt']),
     );
-    expect(await search('qaurterly figurs')).toEqual(['Quarterly metrics.pdf']);
+    expect(await search('qaurterly figurs')).toEqual(['Quarterly figures.pdf']);
     expect(await search('quarterly', ['summary', 'numbers'])).toEqual(['a.txt']);
     expect(await search('numb')).toEqual(['a.txt']);
     expect(await search('cafe grosse')).toEqual([]);

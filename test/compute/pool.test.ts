@@ -131,7 +131,9 @@ describe('the pool', () => {
   test('tells of work that fails, and keeps the thread', async () => {
     await using under = await startPool();
     expect(await outcomeOf(under.run('fail', 'this'))).toBe('refused: this');
-    expect(await outcomeOf(under.run('nothing of the kind', 0))).toBe('nobody does nothing of the kind');
+    expect(await outcomeOf(under.run('nothing of the kind', 0))).toBe(
+      'there is no handler for nothing of the kind',
+    );
     expect(under.pool.metrics().threads.replaced).toBe(0);
   });
 
