@@ -104,12 +104,15 @@ export function freeze(pid: number): void {
   awaitStandstill(pid);
 }
 
-/** The signal alone takes its time: a thread that waits for a processor or a disk may still answer somebody. */
+/**
+ * The signal alone takes its time: a thread that waits for a processor may still answer. One that waits for a disk (D) stops
+ * before it goes on, and the disk may hang for as long as the test likes.
+ */
 function awaitStandstill(pid: number): void {
   const tasks = `/proc/${pid}/task`;
   const standsStill = (task: string): boolean => {
     try {
-      return /\) [TtZX] /.test(readFileSync(`${tasks}/${task}/stat`, 'latin1'));
+      return /\) [TtDZX] /.test(readFileSync(`${tasks}/${task}/stat`, 'latin1'));
     } catch {
       // It has ended.
       return true;
