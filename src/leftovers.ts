@@ -6,7 +6,7 @@ import { parseJson } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { until } from './core/wait.ts';
 
-/** A process id and when its process started: nobody else ever has both. */
+/** A process id and when its process started: together they name one process for ever. */
 type Identity = { pid: number; startedAt: string };
 type Entry = { process: Identity; owner: Identity };
 

@@ -9,8 +9,8 @@ const PORT_WAIT_MS = 1000;
 const PORT_RETRY_MS = 50;
 
 /**
- * Takes the port for this process alone: nobody else can listen there until it is released, sharing it or not, and
- * it cannot be had while anybody listens there. Connections that are made meanwhile are reset. Throws one line that
+ * Takes the port for this process alone: no other process can listen there until it is released, sharing it or not, and
+ * it cannot be taken while any process listens there. Connections that are made meanwhile are reset. Throws one line that
  * names the setting: SettingsError, or Error for a port that cannot be had.
  */
 export async function holdPort(setting: string, address: Address): Promise<{ release(): void }> {

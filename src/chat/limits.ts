@@ -74,5 +74,5 @@ export const AGENT_TTL_MS = 30_000;
 
 if (ALIVE_MS < 4 * TICK_MS) throw new Error('a process would count as dead between two signs of life');
 if (ALIVE_MS < 2 * JUDGE_MS)
-  throw new Error('an outage that nobody noticed would let processes count as dead');
-if (WAIT_TIMEOUT_MS < TURN_TIMEOUT_MS) throw new Error('an answer would come when nobody waits for it');
+  throw new Error('an outage that went unnoticed would let processes count as dead');
+if (WAIT_TIMEOUT_MS < TURN_TIMEOUT_MS) throw new Error('an answer would come when no client waits for it');

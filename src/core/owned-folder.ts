@@ -1,5 +1,5 @@
-// A folder in which each process has files of its own, and takes over those of a process that has died. Whether it has,
-// its lock tells: a process that hangs, or whose clock was set, keeps what is its own.
+// A folder in which each process has files of its own, and takes over those of a process that has died. Its lock shows whether
+// it has died: a process that hangs, or whose clock was set, keeps its files.
 
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import { newRandomId } from './ids.ts';
 
 export type OwnedFolder = {
   /**
-   * A name for a new file of this process, without its suffix. The first one makes the folder and the lock. Throws what
-   * the disk says.
+   * A name for a new file of this process, without its suffix. The first one makes the folder and the lock. Throws the
+   * error of the disk.
    */
   newName(): string;
-  /** The files of processes that have died. Of a process that lives nobody else is ever given one. Throws what the disk says. */
+  /** The files of processes that have died. A file of a running process is never among them. Throws the error of the disk. */
   abandoned(): string[];
-  /** This process adds no more; what it leaves is anybody's. */
+  /** This process adds no more files; another one may take over those that it leaves. */
   leave(): void;
 };
 
@@ -35,7 +35,7 @@ export function createOwnedFolder(directory: string): OwnedFolder {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const id = newRandomId();
       const lock = lockFile(lockPath(id), { create: true });
-      // Nobody but its process makes the file: so it is the locked one, unless it is gone.
+      // Only its process makes the file, so it is the locked one unless it is gone.
       if (lock !== undefined && existsSync(lockPath(id))) {
         own.add(id);
         return { id, lock };
@@ -71,7 +71,7 @@ export function createOwnedFolder(directory: string): OwnedFolder {
 
   return {
     newName() {
-      // Files beside a lock that is gone would be anybody's.
+      // Any process could take files beside a lock that is gone.
       if (held !== undefined && !existsSync(lockPath(held.id))) leave();
       held ??= hold();
       return `${held.id}-${++names}`;

@@ -73,7 +73,7 @@ const ERRORS = {
 } as const;
 
 /**
- * An operation's own answers together with the common refusals that it can give. Whoever reads a body (and so may
+ * An operation's own answers together with the common refusals that it can give. An operation that reads a body (and so may
  * answer 413) can be kept waiting for it, too.
  */
 export function withErrors(

@@ -94,8 +94,8 @@ export function createConfirm(deps: ConfirmDeps) {
   };
 
   /**
-   * Deletes the temporary object, and nothing that was posted after it. A version names it exactly, so that nobody has
-   * to wait; without one it is gone before the answer, because after it the form may be used again.
+   * Deletes the temporary object, and nothing that was posted after it. A version names it exactly, so the answer need not
+   * wait; without one it is gone before the answer, because after it the form may be used again.
    */
   async function retire(upload: Upload, stored: StoredObject, first: boolean): Promise<void> {
     if (stored.version !== undefined) return discard({ key: upload.key, version: stored.version });

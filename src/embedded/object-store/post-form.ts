@@ -41,7 +41,7 @@ export async function readPostForm<Result>(
   let upload: Promise<Result> | undefined;
   let file: Readable | undefined;
   parser.on('file', (_name, content, filename) => {
-    content.on('error', () => undefined); // Told to whoever reads it; nobody may be reading yet.
+    content.on('error', () => undefined); // The reader is told; there may be none yet.
     if (upload !== undefined) {
       content.resume();
       return;
