@@ -1,11 +1,11 @@
-/** What a disk says when it does not take or give what is asked, in words. */
+// Errors of a disk, by their codes, in words that an operator understands.
 
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export type DiskFault = 'is full' | 'is read-only' | 'may not be written to by this user' | 'fails';
 
-/** In which the embedded store's answer to HeadBucket says why it takes no uploads at the moment. */
+/** The header of the embedded store's answer to HeadBucket that says why it takes no uploads at the moment. */
 export const DISK_FAULT_HEADER = 'x-atrium-disk-fault';
 
 const FAULTS: Readonly<Record<string, DiskFault>> = {

@@ -1,4 +1,4 @@
-// Files of processes that share a folder: those of a dead process are anybody's, those of one that lives are nobody else's.
+// Files of processes that share a folder: any process may take over those of a dead one, and none those of a running one.
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

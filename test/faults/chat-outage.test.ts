@@ -1,6 +1,6 @@
 // Conversations while the database is away for longer than a process counts as living, and while a process stands still:
-// a model is asked once for each message of those who live, what the dead leave is made by others, and whoever was stood
-// in for says no more of it.
+// a running process asks the model once for each of its messages, another process makes the answers of a dead one, and a process
+// whose answer was taken over stores and sends no more of it.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ setDefaultTimeout(180_000);
 
 const PATIENCE_MS = 90_000;
 
-/** Half a minute of answer, longer than the database is away; what is left behind is made in less. */
+/** An answer that takes half a minute, longer than the database is away; abandoned answers take less. */
 const modelOf = (name: string) => ({
   targets: [
     { upstream: 'mock', model: `trickle+ms=500+words=${name.startsWith('left') ? 20 : 60}+key=${name}` },

@@ -122,7 +122,7 @@ export function createDesk(options: {
         return undefined;
       } catch (error) {
         if (!(error instanceof LostAnswer)) throw error;
-        // There may be nobody to answer for a while.
+        // The service may not be running for a while.
         await Bun.sleep(random.between(LOST_PAUSE_MS));
         return undefined;
       }

@@ -181,7 +181,7 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
   begun.defer(() => rmSync(clockFolder, { recursive: true, force: true }));
   const clock = join(clockFolder, 'ahead');
   const setClock = (seconds: number): void => {
-    // Renamed into place, so that nobody reads half of it.
+    // Renamed into place, so that no process reads half of it.
     writeFileSync(`${clock}.new`, `${seconds < 0 ? '' : '+'}${seconds}`);
     renameSync(`${clock}.new`, clock);
   };
@@ -318,7 +318,7 @@ export type ServicePart = Part & {
   process: Part;
   /** What every start has written. */
   output(): string;
-  /** The last words of processes that nobody had killed and that ended after they had served. */
+  /** The last output of processes that ended after they had served, although no fault had killed them. */
   endedByItself: string[];
   abandon(): Promise<void>;
 };
@@ -368,7 +368,7 @@ function createService(environment: Record<string, string>): ServicePart {
     if (running === undefined) return undefined;
     how(running);
     const code = await running.exited;
-    // What is left of the group is the next start's to end.
+    // The next start ends what is left of the group.
     return code;
   };
   const killOwner = (running: Child): void => signalProcess(running.pid, 'SIGKILL');
@@ -438,7 +438,7 @@ function childrenOf(owner: number): number[] {
     .map((line) => Number.parseInt(line, 10));
 }
 
-/** Whoever has ended meanwhile needs no signal. */
+/** A process that has ended meanwhile needs no signal. */
 function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

@@ -47,7 +47,7 @@ export async function createEventsClient(desk: Desk): Promise<Client> {
     async settle() {
       const left = open;
       open = [];
-      // Of half of it nobody ever learns whether it was taken.
+      // For half of it the client never learns whether it was taken.
       for (const events of left) if (random.chance(0.5)) await send(events);
     },
     keep() {
