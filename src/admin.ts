@@ -26,7 +26,7 @@ import { setAsideUnnamed } from './embedded/object-store/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
-import { objectStoreFolder } from './supervisor.ts';
+import { objectStoreFolder } from './processes/backing.ts';
 import { createUsage } from './usage/index.ts';
 
 /** Refused or failed; the message is one line. */

@@ -4,13 +4,13 @@ import { type Config, loadConfig, renderSettings } from './config.ts';
 import { createLogger, type ProcessLog } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { checkDataFolder } from './embedded/data-folder.ts';
-import { endLeftovers } from './leftovers.ts';
-import { linkToOwner, type Owner } from './owner.ts';
 import { checkStart, refuseArguments } from './preflight.ts';
-import { runProcesses } from './processes.ts';
+import { startBacking } from './processes/backing.ts';
+import { endLeftovers } from './processes/leftovers.ts';
+import { linkToOwner, type Owner } from './processes/owner.ts';
+import { runProcesses } from './processes/run.ts';
+import { createSignals, OWNER_ENDED, renderEnding, type Signals } from './processes/signals.ts';
 import { startService } from './service.ts';
-import { createSignals, OWNER_ENDED, renderEnding, type Signals } from './signals.ts';
-import { startBacking } from './supervisor.ts';
 import { announceStart } from './welcome.ts';
 
 const USAGE = `Usage: bun run start

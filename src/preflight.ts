@@ -7,7 +7,7 @@ import { SettingsError } from './core/settings-reader.ts';
 import { postgresFolder } from './database.ts';
 import { checkDataVersion } from './embedded/postgres/index.ts';
 import { checkModels, toSource } from './gateway/index.ts';
-import { holdPort } from './port.ts';
+import { holdPort } from './processes/port.ts';
 
 /** Throws SettingsError: there are settings, and no arguments. */
 export function refuseArguments(given: readonly string[]): void {

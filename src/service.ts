@@ -21,7 +21,7 @@ import { processMetrics } from './http/process-metrics.ts';
 import { isUnavailable, type Sql } from './infra/postgres/client.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import { createObjectStore } from './infra/s3/client.ts';
-import { explainPort } from './port.ts';
+import { explainPort } from './processes/port.ts';
 
 export type Service = {
   url: string;

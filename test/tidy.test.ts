@@ -44,9 +44,9 @@ const MAY_IMPORT: { from: RegExp; allowed: RegExp }[] = [
   { from: /^src\/bots\//, allowed: /^src\/(core|http|infra)\/|^src\/chat\/converse\.ts$/ },
   ...AREAS.map((area) => ({ from: new RegExp(`^src/${area}/`), allowed: /^src\/(core|http|infra)\// })),
   {
-    from: /^src\/[^/]+\.ts$/,
+    from: /^src\/(processes\/)?[^/]+\.ts$/,
     allowed: new RegExp(
-      `^(src/[^/]+\\.ts|src/(core|http|infra|embedded|admin)/.*|src/(${AREAS.join('|')})/index\\.ts|package\\.json)$`,
+      `^(src/[^/]+\\.ts|src/(core|http|infra|embedded|admin|processes)/.*|src/(${AREAS.join('|')})/index\\.ts|package\\.json)$`,
     ),
   },
   { from: /^test\/acceptance\//, allowed: /^test\// },
@@ -127,13 +127,13 @@ test('the server stays within its alarm lengths', () => {
 
 type Ban = { call: RegExp; instead: string; except: RegExp };
 const BANS: Ban[] = [
-  { call: /\bprocess\.env\b/, instead: 'config.ts', except: /^src\/(main|admin|processes)\.ts$/ },
+  { call: /\bprocess\.env\b/, instead: 'config.ts', except: /^src\/(main|admin|processes\/run)\.ts$/ },
   { call: /\bconsole\.\w+\(/, instead: 'the logger', except: /^$/ },
   {
     call: /\bJSON\.parse\(/,
     instead: 'parseJson of core/json.ts, where data of users is read',
     except:
-      /^src\/(core\/json(-parser)?|gateway\/usage|supervisor|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
+      /^src\/(core\/json(-parser)?|gateway\/usage|processes\/backing|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
   },
   { call: /\b(describe|test|it)\.(only|todo)\(/, instead: 'nothing', except: /^$/ },
 ];

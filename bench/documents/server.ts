@@ -4,8 +4,8 @@ import { Type } from '@sinclair/typebox';
 import { loadConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { reply, route } from '../../src/http/operation.ts';
+import { startBacking } from '../../src/processes/backing.ts';
 import { startService } from '../../src/service.ts';
-import { startBacking } from '../../src/supervisor.ts';
 
 const bare = route(
   {

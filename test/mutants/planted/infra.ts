@@ -19,7 +19,7 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'an embedded Postgres that could not be started once is not tried again',
-    file: 'src/supervisor.ts',
+    file: 'src/processes/backing.ts',
     text: '          await Bun.sleep(RESTART_PAUSE_MS);',
     replacement: '          return;',
     test: 'test/faults/failing-disk.test.ts',

@@ -3,7 +3,7 @@ import type { Planted } from '../mistake.ts';
 export const processes: readonly Planted[] = [
   {
     mistake: 'two services that start at once share a port',
-    file: 'src/children.ts',
+    file: 'src/processes/children.ts',
     text: 'claiming ??= claimPort()',
     replacement: 'claiming ??= (claimPort === undefined ? claimPort() : Promise.resolve())',
     test: 'test/service/ending.test.ts',
@@ -11,7 +11,7 @@ export const processes: readonly Planted[] = [
   },
   {
     mistake: 'a start kills a stranger who was given the id of a process that it once owned',
-    file: 'src/leftovers.ts',
+    file: 'src/processes/leftovers.ts',
     text: 'identify(pid)?.startedAt === startedAt',
     replacement: 'identify(pid) !== undefined || startedAt === undefined',
     test: 'test/service/ending.test.ts',

@@ -2,15 +2,15 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config, S3Settings } from './config.ts';
-import { replaceFile } from './core/durable.ts';
-import { randomBase62 } from './core/ids.ts';
-import type { Logger } from './core/logger.ts';
-import { isLoopback } from './core/origin.ts';
-import { postgresFolder } from './database.ts';
-import { openDataFolder } from './embedded/data-folder.ts';
-import { startObjectStore } from './embedded/object-store/index.ts';
-import { type EmbeddedPostgres, startPostgres } from './embedded/postgres/index.ts';
+import type { Config, S3Settings } from '../config.ts';
+import { replaceFile } from '../core/durable.ts';
+import { randomBase62 } from '../core/ids.ts';
+import type { Logger } from '../core/logger.ts';
+import { isLoopback } from '../core/origin.ts';
+import { postgresFolder } from '../database.ts';
+import { openDataFolder } from '../embedded/data-folder.ts';
+import { startObjectStore } from '../embedded/object-store/index.ts';
+import { type EmbeddedPostgres, startPostgres } from '../embedded/postgres/index.ts';
 
 export type Backing = {
   databaseUrl: string;

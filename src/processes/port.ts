@@ -1,6 +1,6 @@
 // The port that the service listens on, as a start finds it.
 
-import { SettingsError } from './core/settings-reader.ts';
+import { SettingsError } from '../core/settings-reader.ts';
 
 type Address = { hostname: string; port: number };
 

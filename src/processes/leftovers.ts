@@ -2,9 +2,9 @@
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseJson } from './core/json.ts';
-import type { Logger } from './core/logger.ts';
-import { until } from './core/wait.ts';
+import { parseJson } from '../core/json.ts';
+import type { Logger } from '../core/logger.ts';
+import { until } from '../core/wait.ts';
 
 /** A process id and when its process started: together they name one process for ever. */
 type Identity = { pid: number; startedAt: string };

@@ -1,16 +1,16 @@
 // PROCESSES > 1: one process owns what is embedded, the others serve on one port.
 
-import { createAreas } from './areas.ts';
+import { createAreas } from '../areas.ts';
+import type { Config } from '../config.ts';
+import type { Logger, ProcessLog } from '../core/logger.ts';
+import { toOrigin } from '../core/origin.ts';
+import { connectDatabase } from '../database.ts';
+import { keepFirstKey } from '../first-key.ts';
+import { createObjectStore } from '../infra/s3/client.ts';
+import { announceStart } from '../welcome.ts';
+import { type Backing, startBacking } from './backing.ts';
 import { createChildren } from './children.ts';
-import type { Config } from './config.ts';
-import type { Logger, ProcessLog } from './core/logger.ts';
-import { toOrigin } from './core/origin.ts';
-import { connectDatabase } from './database.ts';
-import { keepFirstKey } from './first-key.ts';
-import { createObjectStore } from './infra/s3/client.ts';
 import { renderEnding, type Signals } from './signals.ts';
-import { type Backing, startBacking } from './supervisor.ts';
-import { announceStart } from './welcome.ts';
 
 /** Runs until told to end; then ends every process before what they stand on. */
 export async function runProcesses(config: Config, log: ProcessLog, signals: Signals): Promise<void> {

@@ -1,9 +1,10 @@
 // The processes that serve, as their owner keeps them: one that dies or falls silent is replaced.
 
+import { join } from 'node:path';
 import type { Subprocess } from 'bun';
-import type { Config } from './config.ts';
-import type { Logger } from './core/logger.ts';
-import { endsWithin } from './core/wait.ts';
+import type { Config } from '../config.ts';
+import type { Logger } from '../core/logger.ts';
+import { endsWithin } from '../core/wait.ts';
 import { recordProcess } from './leftovers.ts';
 import { ALIVE_INTERVAL_MS, type ToOwner, type ToProcess } from './owner.ts';
 import { holdPort } from './port.ts';
@@ -68,7 +69,7 @@ export function createChildren(options: {
         resolve();
       } else if (message !== 'alive') reason = message.failed;
     };
-    const spawned = Bun.spawn([process.execPath, `${import.meta.dir}/main.ts`], {
+    const spawned = Bun.spawn([process.execPath, join(import.meta.dir, '../main.ts')], {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: environment,
       ipc: hear,
