@@ -2,179 +2,151 @@
 
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { explainWorkspaceName } from './access/index.ts';
-import {
-  type GatewaySettings,
-  type MeilisearchSettings,
-  type NatsSettings,
-  readGateway,
-  readMeilisearch,
-  readNats,
-  readStore,
-  type S3Settings,
-} from './config-services.ts';
-import { LOG_LEVELS, type LogLevel } from './core/logger.ts';
-import { createSettingsReader, SettingsError } from './core/settings-reader.ts';
-import { FORM_PROFILES, type FormProfile } from './infra/s3/form-profiles.ts';
-import { SECRETS } from './settings.ts';
+import { isLoopback } from './core/origin.ts';
+import { readSettings, SettingsError, type SettingsOf } from './core/settings-reader.ts';
+import { SETTINGS } from './settings.ts';
 
-export type { NatsSettings, S3Settings } from './config-services.ts';
-export { renderSettings } from './settings.ts';
+export type Config = ReturnType<typeof loadConfig>;
 
-/** S3's own ceiling for one posted form and for one copy. */
-const S3_OBJECT_BYTES_MAX = 5_368_709_120;
+/** The object store that is configured, or the embedded one once it listens. */
+export type S3Settings = NonNullable<Config['objects']['external']>;
 
-/** Labels of a host name, joined by dots. */
-const BUCKET_NAME = /^(?=.{3,63}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
-
-export type Config = {
-  readonly server: {
-    host: string;
-    port: number;
-    corsOrigins: readonly string[];
-    shutdownTimeoutMs: number;
-    /** One of several processes behind one port. */
-    sharesPort: boolean;
-  };
-  readonly processes: number;
-  /** How a start is announced: to a person at a terminal, in the log, or, of one of several processes, by their owner. */
-  readonly announces: 'on-terminal' | 'in-log' | 'not';
-  readonly dataDir: string;
-  /** Undefined: embedded Postgres. */
-  readonly databaseUrl: string | undefined;
-  readonly objects: {
-    /** Undefined: the embedded object store. */
-    external: S3Settings | undefined;
-    embeddedPort: number;
-    /** The origin that clients reach, where it differs from the store's own. */
-    publicEndpoint: string | undefined;
-    region: string;
-    bucket: string;
-    formProfile: FormProfile;
-  };
-  readonly documents: {
-    uploadBytesMax: number;
-    uploadRetentionSeconds: number;
-    sweepIntervalSeconds: number;
-    trashRetentionDays: number;
-  };
-  readonly search: {
-    /** Undefined: Postgres alone answers searches. */
-    meilisearch: MeilisearchSettings | undefined;
-  };
-  readonly usage: {
-    /** Undefined: the embedded journal. */
-    nats: NatsSettings | undefined;
-    bufferBytesMax: number;
-    retentionDays: number;
-  };
-  readonly gateway: GatewaySettings;
-  readonly compute: {
-    /** Of each process. */
-    threads: number;
-    queueMax: number;
-  };
-  readonly bootstrap: { workspace: string | undefined; apiKey: string | undefined };
-  readonly log: { level: LogLevel; format: 'json' | 'pretty' };
-};
+type Given = SettingsOf<typeof SETTINGS>;
 
 /** Reads and checks the environment. An empty value counts as absent. Throws SettingsError. */
-export function loadConfig(environment: Record<string, string | undefined>, terminal = false): Config {
-  const read = createSettingsReader(environment, SECRETS);
-  const processes = read.integer('PROCESSES', { fallback: 1, minimum: 1, maximum: 256 });
+export function loadConfig(environment: Record<string, string | undefined>, terminal = false) {
+  const given = readSettings(SETTINGS, environment);
+  refuseContradictions(given);
+  /** One of several processes behind one port. */
   const sharesPort = environment['ATRIUM_PROCESS_OF_SEVERAL'] === '1';
-  const logFormat = read.choice('LOG_FORMAT', ['json', 'pretty'] as const) ?? (terminal ? 'pretty' : 'json');
-  const config: Config = {
+  const logFormat = given.LOG_FORMAT ?? (terminal ? 'pretty' : 'json');
+  return Object.freeze({
     server: {
-      host: read.text('HOST') ?? '127.0.0.1',
-      port: read.integer('PORT', { fallback: 3000, minimum: 0, maximum: 65_535 }),
-      corsOrigins: read.origins('CORS_ORIGINS'),
-      shutdownTimeoutMs: read.integer('SHUTDOWN_TIMEOUT_MS', {
-        fallback: 20_000,
-        minimum: 100,
-        maximum: 3_600_000,
-      }),
+      host: given.HOST,
+      port: given.PORT,
+      corsOrigins: given.CORS_ORIGINS ?? [],
+      shutdownTimeoutMs: given.SHUTDOWN_TIMEOUT_MS,
       sharesPort,
     },
+    processes: given.PROCESSES,
+    /** A start is announced to a person at a terminal, in the log, or, for one of several processes, by their owner. */
     announces: sharesPort ? 'not' : terminal && logFormat === 'pretty' ? 'on-terminal' : 'in-log',
-    processes,
-    dataDir: resolve(read.text('DATA_DIR') ?? './data'),
-    databaseUrl: read.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+    dataDir: resolve(given.DATA_DIR),
+    /** Undefined: embedded Postgres. */
+    databaseUrl: given.DATABASE_URL,
     objects: {
-      external: readStore(read),
-      embeddedPort: read.integer('OBJECT_STORE_PORT', { fallback: 0, minimum: 0, maximum: 65_535 }),
-      publicEndpoint: read.origin('S3_PUBLIC_ENDPOINT'),
-      region: read.text('S3_REGION') ?? 'us-east-1',
-      bucket:
-        read.pattern('S3_BUCKET', BUCKET_NAME, '3 to 63 of a-z, 0-9, . and -, as S3 names buckets') ??
-        'atrium',
-      formProfile: read.choice('S3_FORM_PROFILE', FORM_PROFILES) ?? 'standard',
+      /** Undefined: the embedded object store. */
+      external: toStore(given),
+      embeddedPort: given.OBJECT_STORE_PORT,
+      /** The origin that clients reach, where it differs from the store's own. */
+      publicEndpoint: given.S3_PUBLIC_ENDPOINT,
+      region: given.S3_REGION,
+      bucket: given.S3_BUCKET,
+      formProfile: given.S3_FORM_PROFILE,
     },
     documents: {
-      uploadBytesMax: read.integer('UPLOAD_BYTES_MAX', {
-        fallback: S3_OBJECT_BYTES_MAX,
-        minimum: 1,
-        maximum: S3_OBJECT_BYTES_MAX,
-      }),
-      uploadRetentionSeconds: read.integer('UPLOAD_RETENTION_SECONDS', {
-        fallback: 86_400,
-        minimum: 1,
-        maximum: 31_536_000,
-      }),
-      sweepIntervalSeconds: read.integer('SWEEP_INTERVAL_SECONDS', {
-        fallback: 3600,
-        minimum: 1,
-        maximum: 86_400,
-      }),
-      trashRetentionDays: read.integer('TRASH_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
+      uploadBytesMax: given.UPLOAD_BYTES_MAX,
+      uploadRetentionSeconds: given.UPLOAD_RETENTION_SECONDS,
+      sweepIntervalSeconds: given.SWEEP_INTERVAL_SECONDS,
+      trashRetentionDays: given.TRASH_RETENTION_DAYS,
     },
-    search: { meilisearch: readMeilisearch(read) },
+    search: {
+      /** Undefined: Postgres alone answers searches. */
+      meilisearch:
+        given.MEILI_URL === undefined
+          ? undefined
+          : { url: given.MEILI_URL, apiKey: given.MEILI_API_KEY, indexPrefix: given.MEILI_INDEX_PREFIX },
+    },
     usage: {
-      nats: readNats(read),
-      bufferBytesMax: read.integer('EVENT_BUFFER_BYTES_MAX', {
-        fallback: 8_589_934_592,
-        minimum: 16_777_216,
-        maximum: Number.MAX_SAFE_INTEGER,
-      }),
-      retentionDays: read.integer('EVENT_RETENTION_DAYS', { fallback: 0, minimum: 0, maximum: 36_500 }),
+      /** Undefined: the embedded journal. */
+      nats:
+        given.NATS_URL === undefined
+          ? undefined
+          : {
+              url: given.NATS_URL,
+              creds: given.NATS_CREDS,
+              streamPrefix: given.NATS_STREAM_PREFIX,
+              replicas: Number(given.NATS_REPLICAS),
+              monitorUrl: given.NATS_MONITOR_URL,
+            },
+      bufferBytesMax: given.EVENT_BUFFER_BYTES_MAX,
+      retentionDays: given.EVENT_RETENTION_DAYS,
     },
-    gateway: readGateway(read, environment),
+    gateway: {
+      /** Path of the models file; undefined: `openai`, or the models that are built in. */
+      modelsFile: given.MODELS_CONFIG === undefined ? undefined : resolve(given.MODELS_CONFIG),
+      openai:
+        given.OPENAI_BASE_URL === undefined
+          ? undefined
+          : { baseUrl: given.OPENAI_BASE_URL.replace(/\/+$/, ''), apiKey: given.OPENAI_API_KEY },
+      /** Whether models answer requests of this machine without a key. */
+      anonymous:
+        given.GATEWAY_ANONYMOUS === undefined ? isHarmless(given) : given.GATEWAY_ANONYMOUS === 'true',
+      /** The values of `${VAR}` in the models file. */
+      variable: (name: string) => environment[name],
+    },
     compute: {
-      threads: read.integer('COMPUTE_THREADS', {
-        fallback: Math.max(1, Math.floor(availableParallelism() / processes)),
-        minimum: 1,
-        maximum: 256,
-      }),
-      queueMax: read.integer('COMPUTE_QUEUE_MAX', { fallback: 1024, minimum: 1, maximum: 1_000_000 }),
+      /** Of each process. */
+      threads: given.COMPUTE_THREADS ?? Math.max(1, Math.floor(availableParallelism() / given.PROCESSES)),
+      queueMax: given.COMPUTE_QUEUE_MAX,
     },
-    bootstrap: {
-      workspace: read.checked('BOOTSTRAP_WORKSPACE', explainWorkspaceName),
-      apiKey: read.pattern(
-        'BOOTSTRAP_API_KEY',
-        /^[\x21-\x7e]{32,512}$/,
-        'at least 32 visible ASCII characters',
-      ),
-    },
-    log: {
-      level: read.choice('LOG_LEVEL', LOG_LEVELS) ?? 'info',
-      format: logFormat,
-    },
-  };
-  refuseContradictions(config);
-  return Object.freeze(config);
+    bootstrap: { workspace: given.BOOTSTRAP_WORKSPACE, apiKey: given.BOOTSTRAP_API_KEY },
+    log: { level: given.LOG_LEVEL, format: logFormat },
+  } as const);
 }
 
-function refuseContradictions({ processes, server, objects }: Config): void {
-  if (processes > 1 && server.port === 0) {
-    throw new SettingsError('PORT=0 cannot be shared by several processes: set PORT, or PROCESSES=1');
-  }
-  if (objects.embeddedPort === 0) return;
-  if (objects.external !== undefined) {
-    throw new SettingsError('OBJECT_STORE_PORT is for the embedded object store, which S3_ENDPOINT replaces');
-  }
-  if (objects.embeddedPort === server.port) {
+function toStore({ S3_ENDPOINT, S3_PUBLIC_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }: Given) {
+  if (S3_ENDPOINT === undefined) return undefined;
+  if (S3_ACCESS_KEY_ID === undefined || S3_SECRET_ACCESS_KEY === undefined)
     throw new SettingsError(
-      `OBJECT_STORE_PORT and PORT are both ${server.port}: each needs a port of its own`,
+      'S3_ENDPOINT needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, which are not both set',
     );
-  }
+  return {
+    endpoint: S3_ENDPOINT,
+    publicEndpoint: S3_PUBLIC_ENDPOINT ?? S3_ENDPOINT,
+    accessKeyId: S3_ACCESS_KEY_ID,
+    secretAccessKey: S3_SECRET_ACCESS_KEY,
+  };
+}
+
+/** A models file counts as one that names upstreams, because it may name them when it is read again. */
+const isHarmless = ({ HOST, MODELS_CONFIG, OPENAI_BASE_URL }: Given): boolean =>
+  isLoopback(HOST.replace(/^\[(.+)\]$/, '$1')) &&
+  MODELS_CONFIG === undefined &&
+  OPENAI_BASE_URL === undefined;
+
+function refuseContradictions(given: Given): void {
+  const refuse = (contradicts: boolean, sentence: string): void => {
+    if (contradicts) throw new SettingsError(sentence);
+  };
+  const { OBJECT_STORE_PORT: storePort, PORT: port, S3_ENDPOINT: store } = given;
+  const credentials = given.S3_ACCESS_KEY_ID ?? given.S3_SECRET_ACCESS_KEY;
+  refuse(
+    store === undefined && credentials !== undefined,
+    'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY need S3_ENDPOINT, which is not set',
+  );
+  refuse(
+    given.MEILI_URL === undefined && given.MEILI_API_KEY !== undefined,
+    'MEILI_API_KEY needs MEILI_URL, which is not set',
+  );
+  refuse(
+    given.NATS_URL === undefined && given.NATS_CREDS !== undefined,
+    'NATS_CREDS needs NATS_URL, which is not set',
+  );
+  refuse(
+    given.MODELS_CONFIG !== undefined && given.OPENAI_BASE_URL !== undefined,
+    'MODELS_CONFIG and OPENAI_BASE_URL are both set: the models come from one of them',
+  );
+  refuse(
+    given.PROCESSES > 1 && port === 0,
+    'PORT=0 cannot be shared by several processes: set PORT, or PROCESSES=1',
+  );
+  refuse(
+    storePort > 0 && store !== undefined,
+    'OBJECT_STORE_PORT is for the embedded object store, which S3_ENDPOINT replaces',
+  );
+  refuse(
+    storePort > 0 && storePort === port,
+    `OBJECT_STORE_PORT and PORT are both ${port}: each needs a port of its own`,
+  );
 }

@@ -1,8 +1,8 @@
 // The process: environment → configuration → backing services → areas → server, and its signals.
 
-import { type Config, loadConfig, renderSettings } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
 import { createLogger, type ProcessLog } from './core/logger.ts';
-import { SettingsError } from './core/settings-reader.ts';
+import { renderSettings, SettingsError } from './core/settings-reader.ts';
 import { checkDataFolder } from './embedded/data-folder.ts';
 import { checkStart, refuseArguments } from './preflight.ts';
 import { startBacking } from './processes/backing.ts';
@@ -11,13 +11,14 @@ import { linkToOwner, type Owner } from './processes/owner.ts';
 import { runProcesses } from './processes/run.ts';
 import { createSignals, OWNER_ENDED, renderEnding, type Signals } from './processes/signals.ts';
 import { startService } from './service.ts';
+import { SETTINGS } from './settings.ts';
 import { announceStart } from './welcome.ts';
 
 const USAGE = `Usage: bun run start
 
 Settings are read from the environment:
 
-${renderSettings()}
+${renderSettings(SETTINGS)}
 `;
 
 async function main(owner: Owner | undefined): Promise<void> {

@@ -1,150 +1,186 @@
-// The settings, as people read of them. config.ts reads their values.
+// Every setting, stated once: the parser, the types, `--help` and docs/reference/settings.md are made from this table.
 
-type Variable = { name: string; default: string; meaning: string; secret?: true };
+import { explainWorkspaceName, WORKSPACE_NAME_FORM } from './access/index.ts';
+import { LOG_LEVELS } from './core/logger.ts';
+import {
+  choice,
+  integer,
+  type Kind,
+  ORIGIN,
+  ORIGINS,
+  pattern,
+  type Setting,
+  TEXT,
+  url,
+  urls,
+} from './core/settings-reader.ts';
+import { FORM_PROFILES } from './infra/s3/form-profiles.ts';
 
-const VARIABLES: readonly Variable[] = [
-  { name: 'HOST', default: '127.0.0.1', meaning: 'address to listen on' },
-  { name: 'PORT', default: '3000', meaning: 'port to listen on; 0 picks a free one and prints it' },
-  { name: 'DATA_DIR', default: './data', meaning: 'everything embedded lives here, and nowhere else' },
-  {
-    name: 'DATABASE_URL',
-    default: 'embedded Postgres',
+/** S3's own ceiling for one posted form and for one copy. */
+const S3_OBJECT_BYTES_MAX = 5_368_709_120;
+
+/** Labels of a host name, joined by dots. */
+const BUCKET_NAME = /^(?=.{3,63}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
+
+const WORKSPACE: Kind<string> = {
+  allowed: `${WORKSPACE_NAME_FORM}, and not reserved`,
+  parse: (text) => (explainWorkspaceName(text) === undefined ? text : undefined),
+};
+
+export const SETTINGS = {
+  HOST: { kind: TEXT, default: '127.0.0.1', meaning: 'address to listen on' },
+  PORT: {
+    kind: integer(0, 65_535),
+    default: '3000',
+    meaning: 'port to listen on; 0 picks a free one and prints it',
+  },
+  DATA_DIR: { kind: TEXT, default: './data', meaning: 'everything embedded lives here, and nowhere else' },
+  DATABASE_URL: {
+    kind: url('postgres:', 'postgresql:'),
+    otherwise: 'embedded Postgres',
     meaning: 'postgres://user:password@host/database',
     secret: true,
   },
-  {
-    name: 'S3_ENDPOINT',
-    default: 'embedded object store',
+  S3_ENDPOINT: {
+    kind: ORIGIN,
+    otherwise: 'embedded object store',
     meaning: 'origin by which the service reaches the store',
   },
-  {
-    name: 'S3_PUBLIC_ENDPOINT',
-    default: 'S3_ENDPOINT',
+  S3_PUBLIC_ENDPOINT: {
+    kind: ORIGIN,
+    otherwise: 'S3_ENDPOINT',
     meaning: 'origin by which clients reach it; signed URLs name it',
   },
-  { name: 'S3_REGION', default: 'us-east-1', meaning: 'region that signatures name' },
-  {
-    name: 'S3_BUCKET',
+  S3_REGION: { kind: TEXT, default: 'us-east-1', meaning: 'region that signatures name' },
+  S3_BUCKET: {
+    kind: pattern(BUCKET_NAME, '3 to 63 of a-z, 0-9, . and -, as S3 names buckets'),
     default: 'atrium',
     meaning: 'bucket, for this service alone; created when it is absent',
   },
-  { name: 'S3_ACCESS_KEY_ID', default: 'none', meaning: 'credentials of the store', secret: true },
-  { name: 'S3_SECRET_ACCESS_KEY', default: 'none', meaning: 'credentials of the store', secret: true },
-  { name: 'S3_FORM_PROFILE', default: 'standard', meaning: 'mix of form fields: standard, aws or seaweedfs' },
-  {
-    name: 'OBJECT_STORE_PORT',
+  S3_ACCESS_KEY_ID: { kind: TEXT, otherwise: 'none', meaning: 'credentials of the store', secret: true },
+  S3_SECRET_ACCESS_KEY: { kind: TEXT, otherwise: 'none', meaning: 'credentials of the store', secret: true },
+  S3_FORM_PROFILE: {
+    kind: choice(FORM_PROFILES),
+    default: 'standard',
+    meaning: 'mix of form fields: standard, aws or seaweedfs',
+  },
+  OBJECT_STORE_PORT: {
+    kind: integer(0, 65_535),
     default: '0',
     meaning: 'port of the embedded object store; 0 picks a free one',
   },
-  {
-    name: 'MEILI_URL',
-    default: 'Postgres answers searches',
+  MEILI_URL: {
+    kind: ORIGIN,
+    otherwise: 'Postgres answers searches',
     meaning: 'origin of a Meilisearch server that mirrors the documents and answers searches too',
   },
-  {
-    name: 'MEILI_API_KEY',
-    default: 'none',
+  MEILI_API_KEY: {
+    kind: TEXT,
+    otherwise: 'none',
     meaning: 'its key: indexes, documents, settings, tasks',
     secret: true,
   },
-  { name: 'MEILI_INDEX_PREFIX', default: 'atrium', meaning: 'what the names of its indexes begin with' },
-  {
-    name: 'NATS_URL',
-    default: 'embedded journal',
+  MEILI_INDEX_PREFIX: {
+    kind: pattern(/^[a-zA-Z0-9_-]{1,64}$/, '1 to 64 of a-z, A-Z, 0-9, _ and -'),
+    default: 'atrium',
+    meaning: 'what the names of its indexes begin with',
+  },
+  NATS_URL: {
+    kind: urls('nats:', 'tls:'),
+    otherwise: 'embedded journal',
     meaning: 'nats://host:4222 of servers with JetStream, comma-separated; usage events wait there',
     secret: true,
   },
-  { name: 'NATS_CREDS', default: 'none', meaning: 'path of a credentials file for them' },
-  {
-    name: 'NATS_STREAM_PREFIX',
+  NATS_CREDS: { kind: TEXT, otherwise: 'none', meaning: 'path of a credentials file for them' },
+  NATS_STREAM_PREFIX: {
+    kind: pattern(/^[a-zA-Z0-9_-]{1,32}$/, '1 to 32 of a-z, A-Z, 0-9, _ and -'),
     default: 'ATRIUM',
     meaning: 'what the names of streams and subjects begin with',
   },
-  { name: 'NATS_REPLICAS', default: '1', meaning: 'copies of the stream in a cluster: 1, 3 or 5' },
-  {
-    name: 'NATS_MONITOR_URL',
-    default: "port 8222 of NATS_URL's host",
+  NATS_REPLICAS: {
+    kind: choice(['1', '3', '5']),
+    default: '1',
+    meaning: 'copies of the stream in a cluster: 1, 3 or 5',
+  },
+  NATS_MONITOR_URL: {
+    kind: ORIGIN,
+    otherwise: "port 8222 of NATS_URL's host",
     meaning: 'monitoring of the server, which tells whether it syncs before it acknowledges',
   },
-  {
-    name: 'EVENT_BUFFER_BYTES_MAX',
+  EVENT_BUFFER_BYTES_MAX: {
+    kind: integer(16_777_216, Number.MAX_SAFE_INTEGER),
     default: '8589934592',
     meaning: 'usage events that may wait for the database, in bytes; beyond, 503',
   },
-  {
-    name: 'EVENT_RETENTION_DAYS',
+  EVENT_RETENTION_DAYS: {
+    kind: integer(0, 36_500),
     default: '0',
     meaning: 'days after which usage events are deleted; 0 keeps them',
   },
-  {
-    name: 'MODELS_CONFIG',
-    default: 'the built-in models',
+  MODELS_CONFIG: {
+    kind: TEXT,
+    otherwise: 'the built-in models',
     meaning: 'path of the models file; read again on SIGHUP',
   },
-  {
-    name: 'OPENAI_BASE_URL',
-    default: 'none',
+  OPENAI_BASE_URL: {
+    kind: url('http:', 'https:'),
+    otherwise: 'none',
     meaning: 'one upstream, https://host/v1, and every model that it lists',
   },
-  { name: 'OPENAI_API_KEY', default: 'none', meaning: 'its key', secret: true },
-  {
-    name: 'GATEWAY_ANONYMOUS',
-    default: 'true on loopback, no upstream',
+  OPENAI_API_KEY: { kind: TEXT, otherwise: 'none', meaning: 'its key', secret: true },
+  GATEWAY_ANONYMOUS: {
+    kind: choice(['true', 'false']),
+    otherwise: 'true on loopback, no upstream',
     meaning: 'whether models answer requests of this machine without a key',
   },
-  { name: 'UPLOAD_BYTES_MAX', default: '5368709120', meaning: 'largest file, in bytes' },
-  {
-    name: 'UPLOAD_RETENTION_SECONDS',
+  UPLOAD_BYTES_MAX: {
+    kind: integer(1, S3_OBJECT_BYTES_MAX),
+    default: String(S3_OBJECT_BYTES_MAX),
+    meaning: 'largest file, in bytes',
+  },
+  UPLOAD_RETENTION_SECONDS: {
+    kind: integer(1, 31_536_000),
     default: '86400',
     meaning: 'age at which unconfirmed uploads and orphans are swept',
   },
-  { name: 'SWEEP_INTERVAL_SECONDS', default: '3600', meaning: 'pause between two sweeps' },
-  {
-    name: 'TRASH_RETENTION_DAYS',
+  SWEEP_INTERVAL_SECONDS: { kind: integer(1, 86_400), default: '3600', meaning: 'pause between two sweeps' },
+  TRASH_RETENTION_DAYS: {
+    kind: integer(0, 36_500),
     default: '0',
     meaning: 'days after which binned documents are purged; 0 keeps them',
   },
-  {
-    name: 'COMPUTE_THREADS',
-    default: 'cores, shared among PROCESSES',
+  COMPUTE_THREADS: {
+    kind: integer(1, 256),
+    otherwise: 'cores, shared among PROCESSES',
     meaning: 'threads of each process for /compute and embeddings',
   },
-  {
-    name: 'COMPUTE_QUEUE_MAX',
+  COMPUTE_QUEUE_MAX: {
+    kind: integer(1, 1_000_000),
     default: '1024',
     meaning: 'requests that may wait for them, long and short ones counted apart; beyond, 503',
   },
-  {
-    name: 'CORS_ORIGINS',
-    default: 'none',
+  CORS_ORIGINS: {
+    kind: ORIGINS,
+    otherwise: 'none',
     meaning: 'comma-separated origins, or *; also for the embedded object store',
   },
-  { name: 'BOOTSTRAP_WORKSPACE', default: 'none', meaning: 'workspace to create at start' },
-  {
-    name: 'BOOTSTRAP_API_KEY',
-    default: 'none',
+  BOOTSTRAP_WORKSPACE: { kind: WORKSPACE, otherwise: 'none', meaning: 'workspace to create at start' },
+  BOOTSTRAP_API_KEY: {
+    kind: pattern(/^[\x21-\x7e]{32,512}$/, 'at least 32 visible ASCII characters'),
+    otherwise: 'none',
     meaning: 'its first key, at least 32 characters',
     secret: true,
   },
-  { name: 'LOG_LEVEL', default: 'info', meaning: 'debug, info, warn, error or silent' },
-  { name: 'LOG_FORMAT', default: 'pretty on a terminal, else json', meaning: 'pretty or json' },
-  {
-    name: 'SHUTDOWN_TIMEOUT_MS',
+  LOG_LEVEL: { kind: choice(LOG_LEVELS), default: 'info', meaning: 'debug, info, warn, error or silent' },
+  LOG_FORMAT: {
+    kind: choice(['json', 'pretty']),
+    otherwise: 'pretty on a terminal, else json',
+    meaning: 'pretty or json',
+  },
+  SHUTDOWN_TIMEOUT_MS: {
+    kind: integer(100, 3_600_000),
     default: '20000',
     meaning: 'time for running requests and jobs after SIGTERM',
   },
-  { name: 'PROCESSES', default: '1', meaning: 'processes that share the port and the data' },
-];
-
-/** Those whose values are never shown. */
-export const SECRETS = new Set(VARIABLES.filter(({ secret }) => secret === true).map(({ name }) => name));
-
-/** The table that `bun run start --help` prints. */
-export function renderSettings(): string {
-  const width = (column: 'name' | 'default') =>
-    Math.max(...VARIABLES.map((variable) => variable[column].length));
-  return VARIABLES.map(
-    (variable) =>
-      `  ${variable.name.padEnd(width('name'))}  ${variable.default.padEnd(width('default'))}  ${variable.meaning}`,
-  ).join('\n');
-}
+  PROCESSES: { kind: integer(1, 256), default: '1', meaning: 'processes that share the port and the data' },
+} satisfies Record<string, Setting>;

@@ -1,85 +1,108 @@
-// Text settings → typed values, each refused in one line that names it.
+// A table of settings and the environment → typed values. Each mistake is refused in one line that names the setting.
 
 /** A value that the service can't start with; the message names the variable, what was given, what is allowed. */
 export class SettingsError extends Error {}
 
-export type SettingsReader = ReturnType<typeof createSettingsReader>;
+/** How a text becomes a value. `parse` returns undefined for a text that is not allowed. */
+export type Kind<T> = { allowed: string; parse(text: string): T | undefined };
 
-/** Values that are absent or empty read as undefined. A refusal shows what was given, unless it is a secret. */
-export function createSettingsReader(
+/**
+ * One setting. `default` is a text of its kind; a setting without one has `otherwise`, which describes what applies then.
+ * A value that is `secret` is never shown.
+ */
+export type Setting = { kind: Kind<unknown>; meaning: string; secret?: true } & (
+  | { default: string; otherwise?: never }
+  | { otherwise: string; default?: never }
+);
+
+/** The value of each setting: undefined where none is given and none is the default. */
+export type SettingsOf<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends { kind: Kind<infer T> }
+    ? Table[Name] extends { default: string }
+      ? T
+      : T | undefined
+    : never;
+};
+
+/** An empty value counts as absent. Throws SettingsError for the first setting that is not allowed. */
+export function readSettings<Table extends Record<string, Setting>>(
+  table: Table,
   environment: Record<string, string | undefined>,
-  secrets: ReadonlySet<string>,
-) {
-  const text = (name: string): string | undefined => {
-    const value = environment[name]?.trim();
-    return value === '' ? undefined : value;
-  };
-  const refuse = (name: string, allowed: string): never => {
-    const given = secrets.has(name)
-      ? `a value of ${text(name)?.length} characters`
-      : JSON.stringify(text(name));
-    throw new SettingsError(`${name}: ${given} is not allowed; expected ${allowed}`);
-  };
-  const parsed = (name: string): URL | undefined => {
-    const value = text(name);
-    return value === undefined ? undefined : (URL.parse(value) ?? undefined);
-  };
-  const origin = (name: string): string | undefined => {
-    if (text(name) === undefined) return undefined;
-    const url = parsed(name);
-    // Whatever else a URL can hold would be lost without a word.
-    const plain = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
-    return plain ? url.origin : refuse(name, 'an http or https origin such as https://s3.example.com');
-  };
-  return {
-    text,
-    origin,
-    integer(name: string, range: { fallback: number; minimum: number; maximum: number }): number {
-      const value = text(name);
-      if (value === undefined) return range.fallback;
-      const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-      if (number >= range.minimum && number <= range.maximum) return number;
-      return refuse(name, `an integer from ${range.minimum} to ${range.maximum}`);
-    },
-    choice<C extends string>(name: string, choices: readonly C[]): C | undefined {
-      const value = text(name);
-      if (value === undefined) return undefined;
-      return choices.find((choice) => choice === value) ?? refuse(name, choices.join(', '));
-    },
-    pattern(name: string, pattern: RegExp, allowed: string): string | undefined {
-      const value = text(name);
-      return value === undefined || pattern.test(value) ? value : refuse(name, allowed);
-    },
-    /** `explain` says what is expected where a value cannot be. */
-    checked(name: string, explain: (value: string) => string | undefined): string | undefined {
-      const value = text(name);
-      const expected = value === undefined ? undefined : explain(value);
-      return expected === undefined ? value : refuse(name, expected);
-    },
-    /** One or more, comma-separated; as given. */
-    urls(name: string, protocols: readonly string[]): string | undefined {
-      const value = text(name);
-      const fits = (item: string) => protocols.includes(URL.parse(item.trim())?.protocol ?? '');
-      if (value === undefined || value.split(',').every(fits)) return value;
-      return refuse(name, `comma-separated ${protocols.map((protocol) => `${protocol}//…`).join(' or ')}`);
-    },
-    url(name: string, protocols: readonly string[]): string | undefined {
-      if (text(name) === undefined) return undefined;
-      const url = parsed(name);
-      const allowed = protocols.map((protocol) => `${protocol}//…`).join(' or ');
-      return url !== undefined && protocols.includes(url.protocol) ? text(name) : refuse(name, allowed);
-    },
-    origins(name: string): readonly string[] {
-      const items = (text(name) ?? '').split(',').map((item) => item.trim());
-      return items
-        .filter((item) => item !== '')
-        .map((item) => {
-          const url = item === '*' ? undefined : URL.parse(item);
-          if (item === '*') return item;
-          return url?.origin === item
-            ? item
-            : refuse(name, 'comma-separated origins such as https://app.example.com, or *');
-        });
-    },
-  };
+): SettingsOf<Table> {
+  const values = Object.entries(table).map(([name, { kind, secret, ...setting }]) => {
+    const text = environment[name]?.trim() || setting.default;
+    const value = text === undefined ? undefined : kind.parse(text);
+    if (text === undefined || value !== undefined) return [name, value];
+    const given = secret ? `a value of ${text.length} characters` : JSON.stringify(text);
+    throw new SettingsError(`${name}: ${given} is not allowed; expected ${kind.allowed}`);
+  });
+  return Object.fromEntries(values);
 }
+
+/** One line for each setting: its name, its default, its meaning. */
+export function renderSettings(table: Record<string, Setting>): string {
+  const rows = Object.entries(table).map(
+    ([name, { default: fixed, otherwise, meaning }]) => [name, fixed ?? otherwise ?? '', meaning] as const,
+  );
+  const width = (column: 0 | 1): number => Math.max(...rows.map((row) => row[column].length));
+  return rows
+    .map(([name, usual, meaning]) => `  ${name.padEnd(width(0))}  ${usual.padEnd(width(1))}  ${meaning}`)
+    .join('\n');
+}
+
+export const TEXT: Kind<string> = { allowed: 'any text', parse: (text) => text };
+
+export const integer = (minimum: number, maximum: number): Kind<number> => ({
+  allowed: `an integer from ${minimum} to ${maximum}`,
+  parse: (text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    return number >= minimum && number <= maximum ? number : undefined;
+  },
+});
+
+export const choice = <const C extends string>(choices: readonly C[]): Kind<C> => ({
+  allowed: choices.join(', '),
+  parse: (text) => choices.find((each) => each === text),
+});
+
+export const pattern = (regExp: RegExp, allowed: string): Kind<string> => ({
+  allowed,
+  parse: (text) => (regExp.test(text) ? text : undefined),
+});
+
+/** A URL with one of the protocols, as it was given. */
+export const url = (...protocols: readonly string[]): Kind<string> => ({
+  allowed: renderProtocols(protocols),
+  parse: (text) => (hasProtocol(text, protocols) ? text : undefined),
+});
+
+/** One or more of them, comma-separated, as they were given. */
+export const urls = (...protocols: readonly string[]): Kind<string> => ({
+  allowed: `comma-separated ${renderProtocols(protocols)}`,
+  parse: (text) => (text.split(',').every((item) => hasProtocol(item.trim(), protocols)) ? text : undefined),
+});
+
+/** Without the slash that it may end with. Anything else that a URL can hold would be lost, and is refused. */
+export const ORIGIN: Kind<string> = {
+  allowed: 'an http or https origin such as https://s3.example.com',
+  parse: (text) => {
+    const parsed = URL.parse(text);
+    const plain = /^https?:$/.test(parsed?.protocol ?? '') && parsed?.href === `${parsed?.origin}/`;
+    return plain ? parsed?.origin : undefined;
+  },
+};
+
+export const ORIGINS: Kind<readonly string[]> = {
+  allowed: 'comma-separated origins such as https://app.example.com, or *',
+  parse: (text) => {
+    const items = text.split(',').map((item) => item.trim());
+    const given = items.filter((item) => item !== '');
+    return given.every((item) => item === '*' || URL.parse(item)?.origin === item) ? given : undefined;
+  },
+};
+
+const renderProtocols = (protocols: readonly string[]): string =>
+  protocols.map((protocol) => `${protocol}//…`).join(' or ');
+
+const hasProtocol = (text: string, protocols: readonly string[]): boolean =>
+  protocols.includes(URL.parse(text)?.protocol ?? '');

@@ -4,9 +4,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAreas } from '../../src/areas.ts';
-import { loadConfig, renderSettings } from '../../src/config.ts';
+import { loadConfig } from '../../src/config.ts';
 import type { ErrorKind } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/core/logger.ts';
+import type { Setting } from '../../src/core/settings-reader.ts';
 import { docsRoutes } from '../../src/http/docs.ts';
 import { healthRoutes } from '../../src/http/health.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
@@ -15,6 +16,7 @@ import type { Operation, Route } from '../../src/http/operation.ts';
 import { STATUS } from '../../src/http/statuses.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
+import { SETTINGS } from '../../src/settings.ts';
 import { INTERFACE_TYPES } from '../../src/usage/event-types.ts';
 import { renderFaults } from '../gateway/faults/expected.ts';
 import { guarantees } from '../mutants/guarantees.ts';
@@ -85,14 +87,18 @@ ${rows.join('\n')}
 }
 
 function renderSettingsPage(): string {
+  const rows = Object.entries<Setting>(SETTINGS).map(([name, { kind, meaning, secret, ...setting }]) => {
+    const usual = setting.default === undefined ? setting.otherwise : `\`${setting.default}\``;
+    return `| \`${name}\`${secret ? ' (secret)' : ''} | ${usual} | ${kind.allowed} | ${meaning} |`;
+  });
   return `# Settings
 
-All come from the environment; a value that is not allowed stops the start with one line that says so. \`bun run start --help\`
-prints this table. Made from the code by \`bun run docs:generate\`; a test compares.
+All come from the environment; a value that is not allowed stops the start with one line that says so, and a secret one is
+not shown there. \`bun run start --help\` lists them, too. Made from \`src/settings.ts\` by \`bun run docs:generate\`; a test compares.
 
-\`\`\`
-${renderSettings()}
-\`\`\`
+| setting | default | allowed | meaning |
+|---|---|---|---|
+${rows.join('\n')}
 `;
 }
 
