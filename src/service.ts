@@ -19,7 +19,6 @@ import { createRequestMetrics } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
 import { processMetrics } from './http/process-metrics.ts';
 import { isUnavailable, type Sql } from './infra/postgres/client.ts';
-import { createBucketJob } from './infra/s3/bucket.ts';
 import { createObjectStore } from './infra/s3/client.ts';
 import { explainPort } from './processes/port.ts';
 
@@ -80,7 +79,7 @@ export async function startService(
   const described = [...areas.routes, ...healthRoutes(health), ...embedderRoutes];
   const routes = [...described, ...docsRoutes(described, version)];
   const app = createApp({ routes, boundary, cors });
-  const lifecycle = createLifecycle([createBucketJob(objects, log), ...areas.jobs], log);
+  const lifecycle = createLifecycle(areas.jobs, log);
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();

@@ -151,7 +151,11 @@ async function kernelRate(texts: readonly string[]): Promise<number> {
 
 /** The same through the area: to the thread, normalised, embedded, and back. */
 async function areaRate(texts: readonly string[], threads: number): Promise<number> {
-  const { embed, jobs } = createCompute({ settings: { threads, queueMax: 1024 }, log: silentLog });
+  const { embed, jobs } = createCompute({
+    settings: { threads, queueMax: 1024 },
+    onInterrupt: () => () => undefined,
+    log: silentLog,
+  });
   for (const job of jobs) await job.start();
   const rates: number[] = [];
   for (let round = 0; round < 20; round++) {

@@ -3,12 +3,11 @@
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import type { WakeEventMover } from '../core/event.ts';
-import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import { type Principal, SCOPES } from '../core/principal.ts';
+import type { Area } from '../http/area.ts';
 import type { Authenticators } from '../http/credentials.ts';
-import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createAuthentication } from './authentication.ts';
@@ -39,10 +38,8 @@ export type AccessDeps = {
   log: Logger;
 };
 
-export type Access = {
-  routes: Route[];
+export type Access = Area & {
   authenticators: Authenticators;
-  jobs: Job[];
   /** The person of a workspace; undefined when no person there has this id. */
   findUser(reference: UserReference): Promise<{ id: string; email: string } | undefined>;
   /** Likewise, by e-mail in lower case. */
@@ -102,6 +99,8 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log }: Acces
         log,
       }),
     ],
+    checks: [],
+    metrics: [],
     findUser: stores.users.find,
     findUserByEmail: stores.users.findByEmail,
     describeKeys: stores.keys.describe,

@@ -3,8 +3,8 @@
 import type { Converse } from '../chat/converse.ts';
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
-import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Area } from '../http/area.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
@@ -54,7 +54,7 @@ export function createBots({
   clock,
   log,
   answerTimeoutMs = ANSWER_TIMEOUT_MS,
-}: BotsDeps): { routes: Route[]; jobs: Job[] } {
+}: BotsDeps): Area {
   const replies = createReplyStore(sql);
   const bots = createCachedLookup<Bot>({
     load: (key) => createBotStore(sql).find(toReference(key)),
@@ -83,6 +83,8 @@ export function createBots({
       ...createBotAdministration({ sql, requireWorkspace, forget, clock }),
     ],
     jobs: [createReplySweep({ sql, replies, clock, log })],
+    checks: [],
+    metrics: [],
   };
 }
 

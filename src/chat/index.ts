@@ -3,10 +3,10 @@
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { newRandomId } from '../core/ids.ts';
-import type { Job } from '../core/lifecycle.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
 import type { StreamChat } from '../gateway/chat-call.ts';
-import type { Metric } from '../http/metrics.ts';
+import type { Area } from '../http/area.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
@@ -48,17 +48,12 @@ export type ChatDeps = {
   /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
   wakeMover: WakeEventMover;
+  /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */
+  onInterrupt: OnInterrupt;
   log: Logger;
 };
 
-export function createChat(deps: ChatDeps): {
-  routes: Route[];
-  jobs: Job[];
-  metrics: Metric[];
-  converse: Converse;
-  /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */
-  interrupt(): void;
-} {
+export function createChat(deps: ChatDeps): Area & { converse: Converse } {
   const { sql, invalidation, streamChat, searchDocuments, requireWorkspace, wakeMover, log } = deps;
   const owner = newRandomId();
   const stores = {
@@ -97,6 +92,7 @@ export function createChat(deps: ChatDeps): {
   invalidation.subscribe('chat-first', (answerId) => line.isFirst(Number(answerId)), ignore);
   invalidation.subscribe('chat-deleted', (answerId) => line.drop(Number(answerId)), ignore);
   invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
+  deps.onInterrupt(line.interrupt);
   const take = createAcceptQuestion({ store: stores.turns, line, wakeMover });
   const show = createShowCitations(deps.visibleDocuments);
   const messages = createMessages({ store: stores.messages, sessions: stores.sessions, show, wakeMover });
@@ -118,8 +114,8 @@ export function createChat(deps: ChatDeps): {
         ...{ turns: stores.turns, lease, line, counts, log },
       }),
     ],
+    checks: [],
     metrics: chatMetrics(counts, line.length),
-    interrupt: line.interrupt,
     converse: createConverse({ take, sessions: stores.sessions, messages: stores.messages, wakeMover }),
   };
 }

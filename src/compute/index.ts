@@ -2,11 +2,9 @@
 
 import { join } from 'node:path';
 import type { EmbedTexts } from '../core/embed-texts.ts';
-import type { Job } from '../core/lifecycle.ts';
+import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
-import type { ReadinessCheck } from '../http/health.ts';
-import type { Metric } from '../http/metrics.ts';
-import type { Route } from '../http/operation.ts';
+import type { Area } from '../http/area.ts';
 import { loadModule } from '../infra/wasm/module.ts';
 import { createPool } from '../infra/wasm/pool.ts';
 import { computeCheck, computeMetrics } from './health.ts';
@@ -19,18 +17,12 @@ const KERNELS = join(import.meta.dir, '../../build/kernels.wasm');
 
 export type ComputeDeps = {
   settings: { threads: number; queueMax: number };
+  /** Work that runs or waits then is cancelled, and answered 503. */
+  onInterrupt: OnInterrupt;
   log: Logger;
 };
 
-export function createCompute({ settings, log }: ComputeDeps): {
-  routes: Route[];
-  embed: EmbedTexts;
-  /** Cancels what runs and waits; it is answered 503. For the end of a shutdown's time. */
-  interrupt(): void;
-  jobs: Job[];
-  checks: ReadinessCheck[];
-  metrics: Metric[];
-} {
+export function createCompute({ settings, onInterrupt, log }: ComputeDeps): Area & { embed: EmbedTexts } {
   const pool = createPool({
     name: 'compute.threads',
     entry: new URL('./thread.ts', import.meta.url),
@@ -39,10 +31,10 @@ export function createCompute({ settings, log }: ComputeDeps): {
     waitingMax: settings.queueMax,
     log,
   });
+  onInterrupt(pool.interrupt);
   return {
     routes: computeRoutes({ fibonacci: createFibonacci({ pool }) }),
     embed: createEmbed({ pool }),
-    interrupt: pool.interrupt,
     jobs: [pool.job],
     checks: [computeCheck(pool.metrics)],
     metrics: computeMetrics(pool.metrics),

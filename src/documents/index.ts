@@ -7,9 +7,7 @@ import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import type { Principal } from '../core/principal.ts';
-import type { ReadinessCheck } from '../http/health.ts';
-import type { Metric } from '../http/metrics.ts';
-import type { Route } from '../http/operation.ts';
+import type { Area } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
@@ -67,11 +65,7 @@ export type DocumentsDeps = {
   };
 };
 
-export function createDocuments(deps: DocumentsDeps): {
-  routes: Route[];
-  jobs: Job[];
-  checks: ReadinessCheck[];
-  metrics: Metric[];
+export function createDocuments(deps: DocumentsDeps): Area & {
   searchAsPerson: ReturnType<typeof createSearchAsPerson>;
   /** Those of the documents that the caller may see now. */
   visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;

@@ -5,10 +5,8 @@ import { createDeadlines } from '../core/deadlines.ts';
 import type { EmbedTexts } from '../core/embed-texts.ts';
 import type { AwaitRecorded, RecordEvent } from '../core/event.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
-import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import type { ReadinessCheck } from '../http/health.ts';
-import type { Metric } from '../http/metrics.ts';
+import type { Area } from '../http/area.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createLedger } from './accounting/ledger.ts';
@@ -33,7 +31,7 @@ import { createServe } from './serve.ts';
 import { createAllowanceStore } from './store/allowances.ts';
 import { createModelUsageStore } from './store/model-usage.ts';
 import { createStreamChat } from './stream-chat.ts';
-import { createTargets, idsOf, toChoices } from './targets.ts';
+import { createTargets, toChoices } from './targets.ts';
 
 export { MODEL_USAGE_PROJECTION } from './accounting/projection.ts';
 export { checkModels } from './catalogue/reload.ts';
@@ -60,16 +58,10 @@ export const createModelUsageAdministration = (
   deps: Pick<GatewayDeps, 'describeKeys' | 'clock'> & { sql: Sql },
 ): Route[] => modelUsageRoutes(createModelUsage({ ...deps, store: createModelUsageStore(deps.sql) }));
 
-export function createGateway(deps: GatewayDeps): {
-  routes: Route[];
+export function createGateway(deps: GatewayDeps): Area & {
   streamChat: StreamChat;
-  /** The embedding models that there are at present: the interface's ModelEnum. Throws 503 as the catalogue does. */
-  embeddingModels(): Promise<string[]>;
   /** Reads the models again. */
   reload(): Promise<void>;
-  jobs: Job[];
-  checks: ReadinessCheck[];
-  metrics: Metric[];
 } {
   const { sql, directory, source, embed, record, awaitRecorded, onInterrupt, clock, log } = deps;
   const targets = createTargets();
@@ -99,7 +91,6 @@ export function createGateway(deps: GatewayDeps): {
       ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
     ],
     streamChat: createStreamChat({ serve, catalogue: current }),
-    embeddingModels: async () => idsOf(await current(), 'embeddings'),
     reload: catalogue.reload,
     jobs: [ledger.job, allowances.job, catalogue.job],
     checks: [health.check],

@@ -7,9 +7,7 @@ import type { AwaitRecorded, EventProjection, RecordEvent, WakeEventMover } from
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
-import type { ReadinessCheck } from '../http/health.ts';
-import type { Metric } from '../http/metrics.ts';
-import type { Route } from '../http/operation.ts';
+import type { Area } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import { createAppender } from './appender.ts';
@@ -53,16 +51,12 @@ export type UsageDeps = {
   log: Logger;
 };
 
-export function createUsage(deps: UsageDeps): {
-  routes: Route[];
+export function createUsage(deps: UsageDeps): Area & {
   record: RecordEvent;
   wakeMover: WakeEventMover;
   awaitRecorded: AwaitRecorded;
   /** The first of the jobs: for a command that sends events without the rest. */
   buffer: Job;
-  jobs: Job[];
-  checks: ReadinessCheck[];
-  metrics: Metric[];
 } {
   const { sql, directory, clock, log, settings } = deps;
   const buffer = createBuffer(deps);

@@ -103,6 +103,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     ...{ sql, invalidation, searchDocuments, visibleDocuments, log: silentLog },
     streamChat: model.streamChat,
     wakeMover: () => undefined,
+    onInterrupt: () => () => undefined,
   });
   const boundary = createBoundary({
     access: () => undefined,

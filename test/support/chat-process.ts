@@ -45,6 +45,7 @@ const chat = createChat({
   searchDocuments: async () => ({ documents: [], total: 0 }),
   visibleDocuments: async () => new Set(),
   wakeMover: usage.wakeMover,
+  onInterrupt: () => () => undefined,
   log,
 });
 const cors = createCors([]);

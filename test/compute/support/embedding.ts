@@ -10,7 +10,11 @@ export type Embedding = AsyncDisposable & {
 };
 
 export async function startEmbedding(threads = 2): Promise<Embedding> {
-  const { embed, jobs } = createCompute({ settings: { threads, queueMax: 1024 }, log: silentLog });
+  const { embed, jobs } = createCompute({
+    settings: { threads, queueMax: 1024 },
+    onInterrupt: () => () => undefined,
+    log: silentLog,
+  });
   for (const job of jobs) await job.start();
   return {
     embed,

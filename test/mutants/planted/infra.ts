@@ -11,7 +11,7 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: '/readyz does not say that the database is away for its disk',
-    file: 'src/areas.ts',
+    file: 'src/infrastructure.ts',
     text: 'const fault = await probeDatabaseDisk();',
     replacement: 'const fault = undefined;',
     test: 'test/faults/failing-disk.test.ts',

@@ -1,0 +1,13 @@
+import type { Job } from '../core/lifecycle.ts';
+import type { ReadinessCheck } from './health.ts';
+import type { Metric } from './metrics.ts';
+import type { Route } from './operation.ts';
+
+/** A part of the service, as the composition root puts it together with the others. It owns nothing that no job ends. */
+export type Area = {
+  routes: readonly Route[];
+  /** Started in this order, after those of the areas that it needs, and ended in reverse. */
+  jobs: readonly Job[];
+  checks: readonly ReadinessCheck[];
+  metrics: readonly Metric[];
+};

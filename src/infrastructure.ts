@@ -1,0 +1,66 @@
+// What all areas stand on: the state of the database and of the object store, and the notices of changes.
+
+import type { Config } from './config.ts';
+import type { Clock } from './core/clock.ts';
+import { createDiskProbe } from './core/disk-fault.ts';
+import type { Logger } from './core/logger.ts';
+import { postgresFolder } from './database.ts';
+import type { Area } from './http/area.ts';
+import type { ServiceState } from './http/health.ts';
+import type { Sql } from './infra/postgres/client.ts';
+import type { Invalidation } from './infra/postgres/invalidation.ts';
+import { createBucketJob } from './infra/s3/bucket.ts';
+import type { ObjectStore } from './infra/s3/client.ts';
+
+/** Confirms and expiries compare the two clocks; minutes between them would refuse what is in time. */
+const CLOCK_SKEW_MS_MAX = 60_000;
+
+export type InfrastructureDeps = {
+  config: Pick<Config, 'dataDir'>;
+  sql: Sql;
+  objects: ObjectStore;
+  invalidation: Invalidation;
+  clock: Clock;
+  log: Logger;
+};
+
+export function createInfrastructure(deps: InfrastructureDeps): Area {
+  const { config, sql, objects, invalidation, clock, log } = deps;
+  // Only an embedded database has this folder; without the folder the probe finds no fault.
+  const probeDatabaseDisk = createDiskProbe(postgresFolder(config));
+
+  const checkPostgres = async (): Promise<ServiceState> => {
+    const [row] = await sql<{ now: Date }[]>`SELECT clock_timestamp() AS now`.catch(() => []);
+    if (row === undefined) {
+      const fault = await probeDatabaseDisk();
+      const reason = fault === undefined ? '' : `: the disk of DATA_DIR/postgres ${fault}`;
+      return { state: 'down', detail: `it cannot be reached${reason}` };
+    }
+    const clockSkewMs = clock.now().getTime() - row.now.getTime();
+    if (Math.abs(clockSkewMs) < CLOCK_SKEW_MS_MAX) return { state: 'ready' };
+    return { state: 'degraded', detail: "its clock and this machine's differ", clock_skew_ms: clockSkewMs };
+  };
+  const checkObjectStore = async (): Promise<ServiceState> => {
+    const fault = await objects.check();
+    if (fault === undefined) return { state: 'ready' };
+    return { state: 'degraded', detail: `it takes no uploads: the disk of DATA_DIR/object-store ${fault}` };
+  };
+  const checkKeyRevocation = async (): Promise<ServiceState> =>
+    invalidation.connected()
+      ? { state: 'ready' }
+      : { state: 'degraded', detail: 'no notices from the database: every key is looked up' };
+
+  return {
+    routes: [],
+    jobs: [
+      createBucketJob(objects, log),
+      { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
+    ],
+    checks: [
+      { name: 'postgres', essential: true, check: checkPostgres },
+      { name: 'object_store', essential: false, check: checkObjectStore },
+      { name: 'key_revocation', essential: false, check: checkKeyRevocation },
+    ],
+    metrics: [],
+  };
+}
