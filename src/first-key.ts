@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Areas } from './areas.ts';
+import type { Access } from './access/index.ts';
 import type { Config } from './config.ts';
 import { makeFolder, replaceFile } from './core/durable.ts';
 
@@ -17,7 +17,7 @@ export type FirstKey = { workspace: string; newKey: string | undefined; keyFile:
  * Idempotent. A key that is made here is kept in the data folder (0600), before the database has it, and returned at
  * the start that made it. Killed anywhere between: the next start makes another, or finds the kept one valid.
  */
-export async function keepFirstKey(config: Config, bootstrap: Areas['bootstrap']): Promise<FirstKey> {
+export async function keepFirstKey(config: Config, bootstrap: Access['bootstrap']): Promise<FirstKey> {
   const { workspace: wanted, apiKey } = config.bootstrap;
   const workspace = wanted ?? DEFAULT_WORKSPACE;
   const none = { workspace, newKey: undefined, keyFile: undefined };

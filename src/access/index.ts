@@ -28,6 +28,7 @@ import { createUsers } from './users.ts';
 import { administratorOf } from './workspace-names.ts';
 import { createWorkspaces } from './workspaces.ts';
 
+export { createBootstrap } from './bootstrap.ts';
 export { explainWorkspaceName, WORKSPACE_NAME_FORM } from './workspace-names.ts';
 
 export type AccessDeps = {

@@ -1,12 +1,12 @@
 // PROCESSES > 1: one process owns what is embedded, the others serve on one port.
 
-import { createAreas } from '../areas.ts';
+import { createBootstrap } from '../access/index.ts';
 import type { Config } from '../config.ts';
+import { systemClock } from '../core/clock.ts';
 import type { Logger, ProcessLog } from '../core/logger.ts';
 import { toOrigin } from '../core/origin.ts';
 import { connectDatabase } from '../database.ts';
-import { keepFirstKey } from '../first-key.ts';
-import { createObjectStore } from '../infra/s3/client.ts';
+import { type FirstKey, keepFirstKey } from '../first-key.ts';
 import { announceStart } from '../welcome.ts';
 import { type Backing, startBacking } from './backing.ts';
 import { createChildren } from './children.ts';
@@ -57,14 +57,11 @@ const environmentOf = (config: Config, backing: Backing): Record<string, string>
   LOG_FORMAT: config.log.format,
 });
 
-async function bootstrapOnce(config: Config, backing: Backing, log: Logger) {
-  const { bucket, region, formProfile } = config.objects;
+async function bootstrapOnce(config: Config, backing: Backing, log: Logger): Promise<FirstKey> {
   const sql = await connectDatabase(backing.databaseUrl, log);
-  const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
   try {
-    return await keepFirstKey(config, createAreas(config, { sql, searchSql: sql, objects }, log).bootstrap);
+    return await keepFirstKey(config, createBootstrap({ sql, clock: systemClock, log }));
   } finally {
-    objects.close();
     await sql.end({ timeout: 5 });
   }
 }
