@@ -16,8 +16,9 @@ import type { Area } from './http/area.ts';
 import type { Authenticators } from './http/credentials.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
+import { createJobQueue } from './infra/postgres/job-queue.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
-import { createInfrastructure } from './infrastructure.ts';
+import { createInfrastructure, createQueuedWork } from './infrastructure.ts';
 import { createUsage } from './usage/index.ts';
 
 /** Bun's fetch goes by them. */
@@ -45,6 +46,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   const { onInterrupt } = interruption;
   const invalidation = createInvalidation({ sql, log });
   const infrastructure = createInfrastructure({ config, sql, objects, invalidation, clock, log });
+  const queue = createJobQueue({ sql, log });
   const usage = createUsage({
     sql,
     identity: () => readIdentity(sql),
@@ -62,6 +64,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     meilisearch: config.search.meilisearch,
     objects,
     invalidation,
+    queue,
     findUser: access.findUser,
     findUserByEmail: access.findUserByEmail,
     clock,
@@ -101,14 +104,16 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     log,
   });
 
-  // Each needs some of those before it, and none of those after it.
-  const inOrderOfStart: Area[] = [infrastructure, usage, access, compute, documents, gateway, chat, bots];
-  const inOrderOfInterface: Area[] = [infrastructure, documents, gateway, chat, bots, compute, usage, access];
+  const work = createQueuedWork(queue);
+
+  // In the order of start, where each needs some of those before it and none of those after it, and of the interface.
+  const started: Area[] = [infrastructure, usage, access, compute, documents, gateway, chat, bots, work];
+  const served: Area[] = [infrastructure, documents, gateway, chat, bots, compute, usage, access, work];
   return {
-    routes: inOrderOfInterface.flatMap(({ routes }) => routes),
-    jobs: inOrderOfStart.flatMap(({ jobs }) => jobs),
-    checks: inOrderOfInterface.flatMap(({ checks }) => checks),
-    metrics: inOrderOfInterface.flatMap(({ metrics }) => metrics),
+    routes: served.flatMap(({ routes }) => routes),
+    jobs: started.flatMap(({ jobs }) => jobs),
+    checks: served.flatMap(({ checks }) => checks),
+    metrics: served.flatMap(({ metrics }) => metrics),
     authenticators: {
       ...access.authenticators,
       anonymous: config.gateway.anonymous ? anonymousIn(config.bootstrap.workspace ?? 'default') : undefined,

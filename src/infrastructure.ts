@@ -1,4 +1,4 @@
-// What all areas stand on: the state of the database and of the object store, and the notices of changes.
+// What all areas stand on: the database, the object store, the notices of changes, and the queue of jobs.
 
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';
@@ -9,11 +9,15 @@ import type { Area } from './http/area.ts';
 import type { ServiceState } from './http/health.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import type { Invalidation } from './infra/postgres/invalidation.ts';
+import type { JobQueue } from './infra/postgres/job-queue.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
 
 /** Confirms and expiries compare the two clocks; minutes between them would refuse what is in time. */
 const CLOCK_SKEW_MS_MAX = 60_000;
+
+/** A worker looks for due jobs every few seconds; when one has waited for this long, something keeps it from them. */
+const JOB_LAG_SECONDS_MAX = 300;
 
 export type InfrastructureDeps = {
   config: Pick<Config, 'dataDir'>;
@@ -61,6 +65,32 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
       { name: 'object_store', essential: false, check: checkObjectStore },
       { name: 'key_revocation', essential: false, check: checkKeyRevocation },
     ],
+    metrics: [],
+  };
+}
+
+/** The jobs of all areas, which end before the areas that do them. */
+export function createQueuedWork(queue: JobQueue): Area {
+  const check = async (): Promise<ServiceState> => {
+    const kinds = await queue.backlog();
+    const late = kinds.filter(({ lagSeconds }) => lagSeconds > JOB_LAG_SECONDS_MAX).map(({ kind }) => kind);
+    const spent = kinds.filter(({ givenUp }) => givenUp > 0).map(({ kind }) => kind);
+    const reasons = [
+      late.length > 0 ? `jobs wait for too long: ${late.join(', ')}` : '',
+      spent.length > 0 ? `jobs were given up: ${spent.join(', ')}` : '',
+    ].filter((reason) => reason !== '');
+    const figures = kinds.map(({ kind, waiting, lagSeconds, givenUp }) => [
+      kind,
+      { waiting, lag_seconds: Math.round(lagSeconds), given_up: givenUp },
+    ]);
+    const state = { kinds: Object.fromEntries(figures) };
+    if (reasons.length === 0) return { state: 'ready', ...state };
+    return { state: 'degraded', detail: reasons.join('; '), ...state };
+  };
+  return {
+    routes: [],
+    jobs: [queue.job],
+    checks: [{ name: 'jobs', essential: false, check }],
     metrics: [],
   };
 }

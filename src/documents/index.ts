@@ -11,7 +11,7 @@ import type { Area } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
-import { createJobWorker } from '../infra/postgres/job-queue.ts';
+import type { JobQueue } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
 import { createCustodyStore } from './identity.ts';
 import { createBucketCustody } from './jobs/custody.ts';
@@ -53,6 +53,7 @@ export type DocumentsDeps = {
   meilisearch: MirrorSettings | undefined;
   objects: ObjectStore;
   invalidation: Invalidation;
+  queue: JobQueue;
   findUser: FindUser;
   findUserByEmail: SearchAsPersonDeps['findUserByEmail'];
   clock: Clock;
@@ -90,16 +91,15 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   invalidation.subscribe('documents', documents.drop, documents.reset);
   const changed = documents.drop;
 
-  const deletion = createJobWorker({
-    sql,
+  const objectsQueued = deps.queue.register({
     kind: OBJECT_DELETION,
     batchMax: KEYS_PER_CALL_MAX,
     handle: createDeletion(objects),
-    log,
     pollMs: 5000,
     leaseMs: DELETION_LEASE_MS,
+    // What was purged must not stay in the store: only the store's absence delays it, and that ends.
+    attemptsMax: Number.POSITIVE_INFINITY,
   });
-  const objectsQueued = deletion.wake;
   const discarded = createBatcher<Removal>({
     itemsMax: KEYS_PER_CALL_MAX,
     waitingMax: 100 * KEYS_PER_CALL_MAX,
@@ -181,7 +181,6 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     metrics: search.metrics,
     jobs: [
       ...search.jobs,
-      { name: 'documents.deletion', start: deletion.start, stop: deletion.stop, settle: deletion.drain },
       { name: 'documents.discard', start: () => undefined, stop: discarded.flush, settle: discarded.flush },
       custody.job,
       periodic('documents.sweep', sweep),

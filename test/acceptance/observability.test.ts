@@ -40,6 +40,10 @@ describe('the probes', () => {
     );
     expect(body.status).toBe('ready');
     expect(body.services).toMatchObject({ postgres: { state: 'ready' }, object_store: { state: 'ready' } });
+    expect(body.services['jobs']).toMatchObject({
+      state: 'ready',
+      kinds: { 'documents.delete-object': { given_up: 0 } },
+    });
   });
 
   test('/ says what this is, and where it is described', async () => {

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { connectPostgres, type Sql, type Transaction } from '../../src/infra/postgres/client.ts';
-import { createJobWorker, enqueue, type Job } from '../../src/infra/postgres/job-queue.ts';
+import { createJobQueue, createJobWorker, enqueue, type Job } from '../../src/infra/postgres/job-queue.ts';
 import type { JobOutcome, JobWorkerOptions } from '../../src/infra/postgres/job-worker.ts';
 import { eventually, startChild } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
@@ -23,7 +23,16 @@ const queue = (n: number, kind = 'count', tx: Transaction = sql) =>
   enqueue(tx, kind, tx`select jsonb_build_object('n', ${n}::int)`);
 const queued = async (): Promise<number> => (await sql`select from jobs`).length;
 const workerOf = (handle: JobWorkerOptions['handle'], options: Partial<JobWorkerOptions> = {}) =>
-  createJobWorker({ sql, kind: 'count', batchMax: 10, handle, log: silentLog, pollMs: 60_000, ...options });
+  createJobWorker({
+    sql,
+    kind: 'count',
+    batchMax: 10,
+    handle,
+    log: silentLog,
+    pollMs: 60_000,
+    attemptsMax: Number.POSITIVE_INFINITY,
+    ...options,
+  });
 const allDone = (jobs: Job[]): JobOutcome[] => jobs.map(() => 'done');
 
 test('jobs of the kind are handed over in batches, in order, and gone when done', async () => {
@@ -92,6 +101,69 @@ test('what fails is tried again later, each time later; the rest of its batch is
   expect(later).toMatchObject({ attempts: 41, last_error: 'Error: out of order' });
   expect(later?.wait).toBeGreaterThan(140);
   expect(later?.wait).toBeLessThanOrEqual(300);
+});
+
+test('what fails at each attempt is given up after the last, and stays with its reason', async () => {
+  await queue(1);
+  const begun: number[] = [];
+  const worker = workerOf(
+    async (jobs) => {
+      begun.push(...jobs.map(({ attempts }) => attempts));
+      return jobs.map(() => ({ retry: 'it is damaged' }));
+    },
+    { attemptsMax: 3 },
+  );
+  for (let round = 0; round < 5; round += 1) {
+    await worker.drain();
+    await sql`update jobs set run_at = now() where run_at < 'infinity'`;
+  }
+  expect(begun).toEqual([1, 2, 3]);
+  const rows = await sql`select run_at = 'infinity' as given_up, last_error from jobs`;
+  expect([...rows]).toEqual([{ given_up: true, last_error: 'it is damaged' }]);
+});
+
+test('a job that ended each process that began it is given up without another attempt', async () => {
+  for (const n of [1, 2]) await queue(n);
+  await sql`update jobs set attempts = 3 where payload = '{"n": 1}'`;
+  const seen: number[] = [];
+  const handle = async (jobs: Job[]) => {
+    seen.push(...jobs.map(numberOf));
+    return allDone(jobs);
+  };
+  await workerOf(handle, { attemptsMax: 3 }).drain();
+  expect(seen).toEqual([2]);
+  const rows = await sql`select payload, last_error from jobs where run_at = 'infinity'`;
+  expect([...rows]).toEqual([{ payload: { n: 1 }, last_error: 'the last attempt ended with its process' }]);
+});
+
+test('one queue works all kinds off, a slow one beside the others, and counts what each has left', async () => {
+  const jobs = createJobQueue({ sql, log: silentLog });
+  const slow = Promise.withResolvers<void>();
+  const kind = { batchMax: 10, pollMs: 60_000, attemptsMax: 1 };
+  jobs.register({
+    ...kind,
+    kind: 'slow',
+    handle: async (batch) => {
+      await slow.promise;
+      return allDone(batch);
+    },
+  });
+  jobs.register({ ...kind, kind: 'count', handle: async (batch) => batch.map(() => ({ retry: 'no' })) });
+  expect(() => jobs.register({ ...kind, kind: 'count', handle: async () => [] })).toThrow('two handlers');
+  for (const name of ['slow', 'count', 'count', 'unknown']) await queue(1, name);
+  await sql`update jobs set run_at = now() - interval '1 hour' where kind = 'slow'`;
+  const before = await jobs.backlog();
+  expect([...before]).toEqual([
+    { kind: 'slow', waiting: 1, lagSeconds: expect.closeTo(3600, -2), givenUp: 0 },
+    { kind: 'count', waiting: 2, lagSeconds: expect.any(Number), givenUp: 0 },
+  ]);
+  await jobs.job.start();
+  const countOf = async () => (await jobs.backlog()).find((each) => each.kind === 'count');
+  await eventually('the end of the quick ones', async () => (await countOf())?.givenUp === 2);
+  expect(await countOf()).toEqual({ kind: 'count', waiting: 0, lagSeconds: 0, givenUp: 2 });
+  slow.resolve();
+  await eventually('the end of the slow one', async () => (await queued()) === 3);
+  await jobs.job.stop();
 });
 
 test('two workers share the work: each job once, none at the same time as itself', async () => {
@@ -216,7 +288,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
     const log = { info() {}, warn() {} };
     const sql = connectPostgres({ url: process.env.URL, applicationName: 'victim', log });
     const handle = async (jobs) => { console.log('took ' + jobs.length); await Bun.sleep(60_000); };
-    createJobWorker({ sql, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 500 }).start();`;
+    createJobWorker({ sql, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 500, attemptsMax: 9 }).start();`;
     const victim = startChild([process.execPath, '-e', script], {
       environment: { SOURCE: source, URL: database.url },
     });

@@ -3,8 +3,13 @@ import type { Transaction } from './sql-with-timeout.ts';
 
 export type LeasedJob = { id: number | bigint; payload: unknown; attempts: number };
 
-/** How a leased job went: done, or to be tried again. */
-export type Settlement = { job: LeasedJob; retry?: { reason: string; delayMs: number } };
+/** How a leased job went: done, or failed for a reason, to be tried again after the delay; without one it is given up. */
+export type Settlement = { job: LeasedJob; failure?: { reason: string; delayMs: number | undefined } };
+
+/** Jobs of a kind. Counted are COUNT_MAX at most, so that looking stays cheap. */
+export type Backlog = { kind: string; waiting: number; lagSeconds: number; givenUp: number };
+
+const COUNT_MAX = 10_000;
 
 const ERROR_LENGTH_MAX = 1_000;
 
@@ -38,23 +43,42 @@ export async function renewLease(sql: Transaction, jobs: LeasedJob[], leaseMs: n
 
 /** Notes how jobs went. One whose lease ran out, and which another worker has taken since, is left to that. */
 export async function settleJobs(sql: Transaction, settlements: Settlement[]): Promise<void> {
-  const done = settlements.filter(({ retry }) => retry === undefined).map(({ job }) => job);
-  const failed = settlements.filter(({ retry }) => retry !== undefined);
+  const done = settlements.filter(({ failure }) => failure === undefined).map(({ job }) => job);
+  const failed = settlements.filter(({ failure }) => failure !== undefined);
   const failedJobs = failed.map(({ job }) => job);
-  const delays = failed.map(({ retry }) => retry?.delayMs ?? 0);
+  const delays = failed.map(({ failure }) => failure?.delayMs ?? null);
   const reasons = failed.map(
-    ({ retry }) => retry?.reason.replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX) ?? '',
+    ({ failure }) => failure?.reason.replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX) ?? '',
   );
   await sql`
     with done as (
       delete from jobs using unnest(${ids(done)}::bigint[], ${attempts(done)}::int[]) as leased (id, attempts)
       where jobs.id = leased.id and jobs.attempts = leased.attempts
     )
-    update jobs set run_at = now() + leased.delay * interval '1 ms', last_error = leased.reason
+    update jobs set last_error = leased.reason,
+      run_at = case when leased.delay is null then 'infinity' else now() + leased.delay * interval '1 ms' end
     from unnest(
       ${ids(failedJobs)}::bigint[], ${attempts(failedJobs)}::int[], ${delays}::float8[], ${reasons}::text[]
     ) as leased (id, attempts, delay, reason)
     where jobs.id = leased.id and jobs.attempts = leased.attempts`;
+}
+
+/** For each of the kinds, how many wait, for how long the first of them has been due, and how many are given up. */
+export async function readBacklog(sql: Transaction, kinds: readonly string[]): Promise<Backlog[]> {
+  return sql<Backlog[]>`
+    select kinds.kind, waiting.count::int as waiting, given_up.count::int as "givenUp",
+      coalesce(extract(epoch from now() - waiting.first), 0)::float8 as "lagSeconds"
+    from unnest(${kinds}::text[]) as kinds (kind)
+    cross join lateral (
+      select count(*), min(run_at) filter (where run_at <= now()) as first from (
+        select run_at from jobs where kind = kinds.kind and run_at < 'infinity' order by run_at limit ${COUNT_MAX}
+      ) as counted
+    ) as waiting
+    cross join lateral (
+      select count(*) from (
+        select from jobs where kind = kinds.kind and run_at = 'infinity' limit ${COUNT_MAX}
+      ) as counted
+    ) as given_up`;
 }
 
 const ids = (jobs: LeasedJob[]) => jobs.map(({ id }) => id);

@@ -12,7 +12,7 @@ export type Job = {
   attempts: number;
 };
 
-/** `retry` is the reason why it has to be tried again. */
+/** `retry` is the reason why it has to be tried again, as long as its kind has attempts left. */
 export type JobOutcome = 'done' | { retry: string };
 
 export type JobWorker = {
@@ -25,18 +25,26 @@ export type JobWorker = {
   drain: () => Promise<void>;
 };
 
-export type JobWorkerOptions = {
-  sql: Transaction;
+export type JobKind = {
   kind: string;
   /** Jobs in a batch at most. */
   batchMax: number;
   /** Does the jobs and tells how each went, in their order. Rejecting means that all failed. */
   handle: (jobs: Job[]) => Promise<readonly JobOutcome[]>;
-  log: { warn(fields: object, message: string): void };
   /** How often to look for jobs that are due again or that were not announced. */
   pollMs: number;
   /** How long the jobs of a worker that died stay with it (default 30 s). */
   leaseMs?: number;
+  /**
+   * How often a job is begun at most, with those attempts that ended with their process. One that has failed so often is
+   * given up: it stays in the table, is not begun again, and makes /readyz tell.
+   */
+  attemptsMax: number;
+};
+
+export type JobWorkerOptions = JobKind & {
+  sql: Transaction;
+  log: { warn(fields: object, message: string): void };
 };
 
 const LEASE_MS = 30_000;
@@ -48,7 +56,7 @@ const OUTAGE_DELAY_MS_MIN = 250;
 const OUTAGE_DELAY_MS_MAX = 5_000;
 
 /**
- * Every job is done at least once, and again until it succeeds, with growing delays of up to 5 minutes. It is done
+ * Every job is done at least once, and again until it succeeds or is given up, with growing delays of up to 5 minutes. It is done
  * twice where its worker dies, or loses the database for longer than the lease, before that it was done is noted;
  * it is never in two workers' hands at a time while its own can renew the lease.
  */
@@ -128,20 +136,32 @@ function createBatch(options: JobWorkerOptions): () => Promise<number> {
 }
 
 async function handleJobs(options: JobWorkerOptions, jobs: LeasedJob[]): Promise<Settlement[]> {
-  let outcomes: readonly JobOutcome[];
+  const begun = jobs.filter(({ attempts }) => attempts <= options.attemptsMax);
+  const spent = jobs.filter(({ attempts }) => attempts > options.attemptsMax);
+  const outcomes = begun.length === 0 ? [] : await outcomesOf(options, begun);
+  return [
+    ...begun.map((job, index) => {
+      const outcome = outcomes[index] ?? { retry: 'the handler reported nothing' };
+      return outcome === 'done' ? { job } : fail(options, job, outcome.retry);
+    }),
+    ...spent.map((job) => fail(options, job, 'the last attempt ended with its process')),
+  ];
+}
+
+async function outcomesOf(options: JobWorkerOptions, jobs: LeasedJob[]): Promise<readonly JobOutcome[]> {
   try {
     const tookTooLong = () => new Error(`not done within ${HANDLE_TIMEOUT_MS} ms`);
-    outcomes = await withDeadline(options.handle(jobs), HANDLE_TIMEOUT_MS, tookTooLong);
+    return await withDeadline(options.handle(jobs), HANDLE_TIMEOUT_MS, tookTooLong);
   } catch (error) {
     options.log.warn({ err: error, kind: options.kind, jobs: jobs.length }, 'a batch of jobs failed');
-    outcomes = jobs.map(() => ({ retry: String(error) }));
+    return jobs.map(() => ({ retry: String(error) }));
   }
-  return jobs.map((job, index) => {
-    const outcome = outcomes[index] ?? { retry: 'the handler did not tell' };
-    return outcome === 'done'
-      ? { job }
-      : { job, retry: { reason: outcome.retry, delayMs: retryDelayMs(job.attempts) } };
-  });
+}
+
+function fail({ kind, attemptsMax, log }: JobWorkerOptions, job: LeasedJob, reason: string): Settlement {
+  if (job.attempts < attemptsMax) return { job, failure: { reason, delayMs: retryDelayMs(job.attempts) } };
+  log.warn({ kind, job: String(job.id), reason }, 'a job is given up after its last attempt');
+  return { job, failure: { reason, delayMs: undefined } };
 }
 
 /** Doubles with each attempt; a random part is taken off, so that what failed together does not return together. */

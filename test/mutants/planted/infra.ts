@@ -74,6 +74,14 @@ export const infra: readonly Planted[] = [
     name: 'refuses what is too much',
   },
   {
+    mistake: 'a job that fails at each attempt is begun without end',
+    file: 'src/infra/postgres/job-worker.ts',
+    text: 'if (job.attempts < attemptsMax)',
+    replacement: 'if (job.attempts < Number.POSITIVE_INFINITY || attemptsMax < 0)',
+    test: 'test/postgres/job-queue.test.ts',
+    name: 'is given up after the last',
+  },
+  {
     mistake: 'the lease of a batch that is over is renewed for ever',
     file: 'src/infra/postgres/job-worker.ts',
     text: 'clearInterval(renewal);',
