@@ -29,7 +29,7 @@ import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { objectStoreFolder } from './processes/backing.ts';
 import { createUsage } from './usage/index.ts';
 
-/** Refused or failed; the message is one line. */
+/** The operation refused or failed; the message is one line. */
 class Refused extends Error {}
 
 const tell = (fields: object, message: string): void => {
@@ -37,7 +37,7 @@ const tell = (fields: object, message: string): void => {
   process.stderr.write(`admin: ${message}${err instanceof Error ? `: ${err.message}` : ''}\n`);
 };
 
-/** Standard output is the answer's alone: what goes wrong on the way is told on standard error. */
+/** Standard output holds the answer alone: warnings and errors go to standard error. */
 const log: Logger = { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
 
 async function main(words: readonly string[]): Promise<void> {
@@ -63,7 +63,7 @@ async function main(words: readonly string[]): Promise<void> {
     const access = createAccess({
       ...{ sql, clock: systemClock, log },
       invalidation: createInvalidation({ sql, log }),
-      // The service's processes look each second.
+      // The processes of the service look for events each second by themselves.
       wakeMover: () => undefined,
     });
     const bots = createBotAdministration({
@@ -95,7 +95,7 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-/** Prints what was found, part by part, before it is refused for what is wrong with it. */
+/** Prints the report first, and refuses then, where the index had drifted. */
 async function maintainSearch({ command, body, json }: Invocation, sql: Sql, config: Config): Promise<void> {
   const { meilisearch } = config.search;
   const progress = (sentence: string): void => tell({}, sentence);
@@ -108,7 +108,7 @@ async function maintainSearch({ command, body, json }: Invocation, sql: Sql, con
   if (drift !== undefined) throw new Refused(drift);
 }
 
-/** The folder is this process's meanwhile: beside a running service it is refused. */
+/** Locks the data folder for as long as it runs, so that it is refused beside a running service. */
 async function maintainObjectStore({ json }: Invocation, config: Config): Promise<void> {
   const directory = objectStoreFolder(config);
   if (!existsSync(directory))
@@ -136,7 +136,7 @@ const print = (text: string): Promise<void> =>
     process.stdout.write(text, () => resolve());
   });
 
-/** What is printed of the operation's answer; of a list's pages, all. */
+/** The text of the operation's answer; all pages of a list. */
 async function run(
   { command, json }: Invocation,
   ask: (query: Record<string, string>) => Promise<Answer>,

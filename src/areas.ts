@@ -29,7 +29,7 @@ export type Areas = Area & {
   bootstrap: Access['bootstrap'];
   /** Reads again what can change while the service runs. */
   reload(): Promise<void>;
-  /** What runs at the end of a shutdown's time enters here, and is ended there with 503. */
+  /** Work that has to be ended with 503 at the end of a shutdown's time enters here. */
   interruption: ReturnType<typeof createInterruption>;
 };
 

@@ -12,7 +12,7 @@ import { connectPostgres, isUnavailable, type Sql } from './infra/postgres/clien
 import { migrate } from './infra/postgres/migrate.ts';
 
 const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
-/** What the statements are written for. */
+/** The oldest version that the statements are written for. */
 const POSTGRES_MAJOR_MIN = 15;
 /** As long as a compose file may take to bring the database up. */
 const DATABASE_WAIT_MS = 30_000;
@@ -88,7 +88,7 @@ function explainRefusal(error: unknown): string {
   if (isUnavailable(error)) {
     return `DATABASE_URL: the database cannot be reached, tried for ${DATABASE_WAIT_MS / 1000} s: ${reason}`;
   }
-  // What has a code comes from the server or from TLS: who connects, to what, with which certificate.
+  // An error with a code comes from the server or from TLS: the user, the database or the certificate is refused.
   const refused = error instanceof Error && 'code' in error;
   return refused ? `DATABASE_URL: the database refuses the connection: ${reason}` : reason;
 }

@@ -1,4 +1,4 @@
-// What all areas stand on: the database, the object store, the notices of changes, and the queue of jobs.
+// The parts that all areas use: the database, the object store, the notices of changes, and the queue of jobs.
 
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';
@@ -13,7 +13,7 @@ import type { JobQueue } from './infra/postgres/job-queue.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
 
-/** Confirms and expiries compare the two clocks; minutes between them would refuse what is in time. */
+/** Confirms and expiries compare the two clocks; with minutes between them, requests that are in time would be refused. */
 const CLOCK_SKEW_MS_MAX = 60_000;
 
 /** A worker looks for due jobs every few seconds; when one has waited for this long, something keeps it from them. */

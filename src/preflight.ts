@@ -1,4 +1,4 @@
-// What would keep a start from serving, found before anything is started.
+// Checks that a start can succeed, made before anything is started.
 
 import { accessSync, constants } from 'node:fs';
 import type { Config } from './config.ts';

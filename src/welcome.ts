@@ -1,5 +1,5 @@
-// What a start tells: a person at a terminal where it listens, the first key, and three lines that work when pasted; a
-// log where it listens, and in which file the key is.
+// The announcement of a start. A person at a terminal reads where it listens, the first key, and three lines that work when
+// pasted; a log says where it listens, and in which file the key is.
 
 import type { Config } from './config.ts';
 import type { ProcessLog } from './core/logger.ts';

@@ -1,4 +1,4 @@
-// The end of a shutdown's time, as everything hears of it that still runs.
+// The end of a shutdown's time, which ends the work that still runs.
 
 import { type ServiceError, unavailable } from './errors.ts';
 

@@ -1,4 +1,4 @@
-// What stands behind the areas: the servers that are configured, and embedded ones where none is.
+// The servers behind the areas: those that are configured, and embedded ones where none is.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ const CONNECTIONS_PER_PROCESS = 36;
 const CONNECTIONS_MIN = 100;
 
 /**
- * Starts what is embedded and says where everything is.
+ * Starts the embedded servers, and returns the addresses of all.
  * Throws one line when the data folder is in use or a server does not start.
  */
 export async function startBacking(config: Config, log: Logger): Promise<Backing> {
@@ -71,15 +71,15 @@ async function keepPostgres(config: Config, log: Logger): Promise<{ url: string;
   const watch = (server: EmbeddedPostgres): void => {
     void server.exited.then(async (code) => {
       if (!stopping) log.error({ code }, 'the embedded Postgres ended by itself; it is started again');
-      let told = false;
+      let logged = false;
       while (!stopping) {
         try {
           running = await startPostgres({ ...options, port: Number(new URL(url).port) });
           return watch(running);
         } catch (error) {
-          // Twice a second, for as long as its disk fails: once is enough, Postgres' own log has the rest.
-          if (!told) log.error({ err: error }, 'the embedded Postgres did not start; it is tried again');
-          told = true;
+          // It is tried twice a second for as long as its disk fails: one line is enough, Postgres' own log has the rest.
+          if (!logged) log.error({ err: error }, 'the embedded Postgres did not start; it is tried again');
+          logged = true;
           await Bun.sleep(RESTART_PAUSE_MS);
         }
       }
@@ -114,7 +114,7 @@ async function startEmbeddedObjects(
   const store =
     fixedPort > 0 || identity.port === 0
       ? await startObjectStore({ ...options, port: fixedPort }, log)
-      : // URLs that were signed before a restart go on working, unless somebody else has the port by now.
+      : // URLs that were signed before a restart go on working, unless another program has the port by now.
         await startObjectStore({ ...options, port: identity.port }, log).catch(() =>
           startObjectStore({ ...options, port: 0 }, log),
         );
@@ -138,10 +138,10 @@ async function startEmbeddedObjects(
   };
 }
 
-/** What must stay the same from start to start: signed URLs depend on both. */
+/** It must stay the same from start to start: signed URLs depend on both. */
 type StoreIdentity = { secretAccessKey: string; port: number };
 
-/** Undefined at the first start, and for a file that is damaged: all it costs is the URLs that are out. */
+/** Undefined at the first start, and for a file that is damaged: then only the URLs that were given out are lost. */
 function readIdentity(file: string, log: Logger): StoreIdentity | undefined {
   if (!existsSync(file)) return undefined;
   try {

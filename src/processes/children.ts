@@ -13,7 +13,7 @@ export type Children = {
   /** Resolves when all serve; rejects with what keeps one of them from it. */
   start(): Promise<void>;
   reload(): void;
-  /** Tells them to end, and kills those that have not within the time. */
+  /** Asks them to end, and kills those that have not ended within the time. */
   end(timeoutMs: number): Promise<void>;
 };
 
@@ -34,12 +34,12 @@ const SILENT_START_MAX = 60;
 
 /** How long the port is held before the first of them listens: many times what it then takes to do so. */
 const HOLD_MS = 250;
-/** What a process said last may be read after its end is seen. */
+/** The last message of a process may arrive after its end is noticed. */
 const LAST_WORD_MS = 50;
 
 /**
  * They share the port with one another, and with no other service: before one listens while no other does, the port is
- * held alone for a moment, which fails where somebody listens, and makes others fail who come meanwhile.
+ * held alone for a moment, which fails where another service listens, and makes others fail that come meanwhile.
  */
 export function createChildren(options: {
   config: Config;
@@ -113,7 +113,7 @@ export function createChildren(options: {
     if (!stopping) log.error({ err: error }, 'a process could not be replaced; it is tried again');
     return false;
   };
-  /** It may hang for ever, with its share of the port and of the work that one process does at a time. */
+  /** A process that hangs keeps its share of the port and of the work that one process does at a time. */
   const endSilent = (): void => {
     for (const child of children) {
       child.silentFor += 1;
@@ -127,7 +127,7 @@ export function createChildren(options: {
 
   return {
     async start() {
-      // What keeps the first ones from serving (a port that is taken, say) is the operator's to put right.
+      // A fault that keeps the first ones from serving (a port that is taken, say) has to be mended by the operator.
       await Promise.all(Array.from({ length: config.processes }, startOne));
     },
     reload() {

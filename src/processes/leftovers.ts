@@ -1,4 +1,4 @@
-// What a start that was killed has left running: the processes that it owned. Each is on record in the data folder.
+// Processes that a killed start has left running. Each is on record in the data folder.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { parseJson } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import { until } from '../core/wait.ts';
 
-/** A process id and when its process started: together they name one process for ever. */
+/** A process id and the start of its process: together they name one process, and never another. */
 type Identity = { pid: number; startedAt: string };
 type Entry = { process: Identity; owner: Identity };
 
@@ -29,8 +29,8 @@ export function recordProcess(dataDir: string, pid: number): () => void {
 }
 
 /**
- * Kills the processes whose owner is dead, whatever they are at: what they have acknowledged is durable, and they stand
- * in the way of this start with their share of the port.
+ * Kills the processes whose owner is dead, in the middle of their work: everything that they have acknowledged is durable,
+ * and their share of the port is in the way of this start.
  */
 export async function endLeftovers(dataDir: string, log: Logger): Promise<void> {
   const ended: Identity[] = [];

@@ -1,4 +1,4 @@
-// What one of several processes tells their owner, and hears from it.
+// The messages between one of several processes and their owner.
 
 /** `alive` comes every second; `prepared` when all that is left is to listen; `ready` when it does. */
 export type ToOwner = 'alive' | 'prepared' | 'ready' | { failed: string };
@@ -9,7 +9,7 @@ export type Owner = {
   /** Resolves when the port is this process's to listen on. */
   mayListen(): Promise<void>;
   ready(): void;
-  /** Why it ends. */
+  /** Reports why it ends. */
   failed(sentence: string): Promise<void>;
 };
 
@@ -17,7 +17,7 @@ export const ALIVE_INTERVAL_MS = 1000;
 
 /** Begins to give signs of life. */
 export function linkToOwner(): Owner {
-  const { promise: told, resolve } = Promise.withResolvers<void>();
+  const { promise: allowed, resolve } = Promise.withResolvers<void>();
   const tell = (message: ToOwner): Promise<void> =>
     new Promise((done) => {
       if (process.connected !== true) return done();
@@ -31,7 +31,7 @@ export function linkToOwner(): Owner {
   return {
     async mayListen() {
       void tell('prepared');
-      await told;
+      await allowed;
     },
     ready: () => void tell('ready'),
     failed: (failed) => tell({ failed }),

@@ -28,7 +28,7 @@ export async function holdPort(setting: string, address: Address): Promise<{ rel
   }
 }
 
-/** What kept it from being listened on: SettingsError, or Error for a port that cannot be had. */
+/** The reason why it cannot be listened on: SettingsError, or Error for a port that cannot be had. */
 export function explainPort(setting: string, { hostname, port }: Address, error: unknown): Error {
   if (codeOf(error) === 'EADDRINUSE') {
     return new Error(

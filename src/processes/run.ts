@@ -12,7 +12,7 @@ import { type Backing, startBacking } from './backing.ts';
 import { createChildren } from './children.ts';
 import { renderEnding, type Signals } from './signals.ts';
 
-/** Runs until told to end; then ends every process before what they stand on. */
+/** Runs until a signal ends it; then ends every process, and the servers that they use after them. */
 export async function runProcesses(config: Config, log: ProcessLog, signals: Signals): Promise<void> {
   const { ending } = signals;
   const startedAt = performance.now();
@@ -42,7 +42,7 @@ export async function runProcesses(config: Config, log: ProcessLog, signals: Sig
   }
 }
 
-/** What tells a child where everything is; the bootstrap is done before it starts, and changes nothing when repeated. */
+/** The settings of a child, with all addresses. The bootstrap is done before it starts, and changes nothing when repeated. */
 const environmentOf = (config: Config, backing: Backing): Record<string, string> => ({
   PROCESSES: '1',
   ATRIUM_PROCESS_OF_SEVERAL: '1',

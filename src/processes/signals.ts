@@ -1,34 +1,34 @@
-// What the operating system tells the process.
+// The signals of the operating system.
 
 import { closeSync, openSync } from 'node:fs';
 
 export type Signals = {
-  /** What ended it, once: SIGTERM, SIGINT, a terminal that closed, or the owner's end. */
+  /** Resolves with the reason of the end: SIGTERM, SIGINT, a terminal that closed, or the owner's end. */
   ending: Promise<string>;
-  /** What SIGHUP asks for; before that it is without effect. */
+  /** Does the work at each SIGHUP; before that, SIGHUP is without effect. */
   onReload(work: () => void): void;
 };
 
 export const OWNER_ENDED = 'the owner has ended';
 
-/** A terminal tells the whole group, and `bun run` and npx tell us once more: that is one Ctrl-C. */
+/** A terminal signals the whole group, and `bun run` and npx pass it on once more: that is one Ctrl-C. */
 const ECHO_MS = 300;
 
 /**
  * The first SIGTERM or SIGINT begins an orderly end, a second one does not wait for it. One of several processes ends
- * also when their owner has died: what it serves from has died with it, and the next start needs the port. It is told
- * twice of one end where the whole group is told (by a terminal, or systemd), so that only its owner cuts it short.
+ * also when their owner has died: the embedded servers have died with it, and the next start needs the port. It gets two
+ * signals for one end where the whole group gets one (from a terminal, or systemd), so that only its owner cuts it short.
  */
 export function createSignals(oneOfSeveral: boolean): Signals {
   let reload = (): void => undefined;
   const startedOnTerminal = hasTerminal();
   const ending = new Promise<string>((resolve) => {
-    let toldAt = Number.POSITIVE_INFINITY;
+    let signalledAt = Number.POSITIVE_INFINITY;
     process.on('disconnect', () => resolve(OWNER_ENDED));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        if (performance.now() - toldAt > ECHO_MS && !oneOfSeveral) process.exit(130);
-        toldAt = Math.min(toldAt, performance.now());
+        if (performance.now() - signalledAt > ECHO_MS && !oneOfSeveral) process.exit(130);
+        signalledAt = Math.min(signalledAt, performance.now());
         resolve(signal);
       });
     }

@@ -1,4 +1,4 @@
-/** What works a queue off: one loop for a kind in each process; processes share the work. */
+/** The loop that does the jobs of one kind, in each process; processes share the work. */
 
 import { createPause, endsWithin } from '../../core/wait.ts';
 import { type LeasedJob, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
@@ -29,7 +29,7 @@ export type JobKind = {
   kind: string;
   /** Jobs in a batch at most. */
   batchMax: number;
-  /** Does the jobs and tells how each went, in their order. Rejecting means that all failed. */
+  /** Does the jobs and returns their outcomes, in their order. Rejecting means that all failed. */
   handle: (jobs: Job[]) => Promise<readonly JobOutcome[]>;
   /** How often to look for jobs that are due again or that were not announced. */
   pollMs: number;
@@ -37,7 +37,7 @@ export type JobKind = {
   leaseMs?: number;
   /**
    * How often a job is begun at most, with those attempts that ended with their process. One that has failed so often is
-   * given up: it stays in the table, is not begun again, and makes /readyz tell.
+   * given up: it stays in the table, is not begun again, and is counted in /readyz.
    */
   attemptsMax: number;
 };
