@@ -152,14 +152,14 @@ async function waitsForDisk(work: () => Promise<unknown>): Promise<boolean> {
 test('a new bucket, an object, its replacement, its copy and its removal are answered once they are on the disk', async () => {
   const objects = await openObjects();
   const name = { bucket: 'b', key: 'k' };
-  const attributes = {} as never;
+  const type = 'text/plain';
   expect(await waitsForDisk(() => objects.createBucket('b'))).toBe(true);
   for (const content of ['one', 'two']) {
     const blob = await receive(objects, Buffer.from(content));
-    expect(await waitsForDisk(() => objects.put(name, blob, attributes))).toBe(true);
+    expect(await waitsForDisk(() => objects.put(name, blob, type))).toBe(true);
   }
   const copied = { bucket: 'b', key: 'copy' };
-  expect(await waitsForDisk(() => objects.copy(name, copied, () => attributes))).toBe(true);
+  expect(await waitsForDisk(() => objects.copy(objects.get(name), copied, type))).toBe(true);
   for (const { key } of [name, copied])
     expect(await waitsForDisk(() => objects.remove('b', [{ key }]))).toBe(true);
   expect(readdirSync(join(directory, 'blobs'))).toEqual([]);
@@ -171,7 +171,7 @@ test('the bytes of a removed object go only when its removal is on the disk', as
   const objects = await openObjects();
   await objects.createBucket('b');
   const blob = await receive(objects, Buffer.from('content'));
-  await objects.put({ bucket: 'b', key: 'k' }, blob, {} as never);
+  await objects.put({ bucket: 'b', key: 'k' }, blob, 'text/plain');
   const path = join(directory, 'blobs', blob.id);
   let kept = false;
   await waitsForDisk(async () => {

@@ -133,14 +133,12 @@ describe('a pre-signed URL', () => {
     expect((await fetch(await sign(), { method: 'HEAD' })).status).toBe(403);
   });
 
-  test('writes where it was signed for PUT, with its metadata', async () => {
-    const command = new PutObjectCommand({ Bucket: BUCKET, Key: 'put', Metadata: { a: 'b c' } });
+  test('writes where it was signed for PUT', async () => {
+    const command = new PutObjectCommand({ Bucket: BUCKET, Key: 'put' });
     const url = await getSignedUrl(store.client, command);
     const response = await fetch(url, { method: 'PUT', body: 'put by URL' });
     expect(response.status).toBe(200);
     expect(await readText(store, 'put')).toBe('put by URL');
-    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'put' }));
-    expect(head.Metadata).toEqual({ a: 'b c' });
     expect(await errorOf(await fetch(url))).toEqual(['SignatureDoesNotMatch', 403]);
   });
 
@@ -206,7 +204,7 @@ describe('a pre-signed URL', () => {
       ['X-Amz-Date', timestamp],
       ['X-Amz-Expires', '60'],
       ['X-Amz-SignedHeaders', 'host'],
-      ...values.map((value): [string, string] => ['again', value]),
+      ...values.map((value): [string, string] => ['x-again', value]),
     ];
     const written = parameters.map((pair) => pair.map(encodeURIComponent).join('='));
     const canonical = [

@@ -1,15 +1,13 @@
-// Every write of a name has an identifier of its own, by which exactly that write is read and deleted.
+// Every write of a name has an identifier of its own, by which exactly that write is deleted.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import {
   CopyObjectCommand,
-  DeleteObjectCommand,
   DeleteObjectsCommand,
-  GetObjectCommand,
   HeadObjectCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { BUCKET, readText, refusal, startTestStore, type TestStore } from './fixture.ts';
+import { BUCKET, readText, startTestStore, type TestStore } from './fixture.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -31,33 +29,19 @@ const remove = (Objects: { Key: string; VersionId?: string; ETag?: string }[]) =
 test('the same bytes written again are another version, and so is a copy', async () => {
   const [first, second] = [await put('twice', 'same'), await put('twice', 'same')];
   const copied = await store.client.send(
-    new CopyObjectCommand({ ...named('copy'), CopySource: `${BUCKET}/twice` }),
+    new CopyObjectCommand({ ...named('copy'), CopySource: `${BUCKET}/twice`, MetadataDirective: 'REPLACE' }),
   );
   expect(new Set([first, second, copied.VersionId, '']).size).toBe(4);
   const head = await store.client.send(new HeadObjectCommand(named('twice')));
   expect(head.VersionId).toBe(second);
 });
 
-test('a version is read by its identifier, until it is replaced', async () => {
-  const first = await put('read', 'one');
-  const version = { ...named('read'), VersionId: first };
-  const { Body, VersionId } = await store.client.send(new GetObjectCommand(version));
-  expect([await Body?.transformToString(), VersionId]).toEqual(['one', first]);
-  await put('read', 'two');
-  expect(await refusal(store.client.send(new GetObjectCommand(version)))).toEqual(['NoSuchVersion', 404]);
-  expect(await readText(store, 'read')).toBe('two');
-});
-
 test('deleting a version leaves what replaced it', async () => {
   const [first, second] = [await put('deleted', 'same'), await put('deleted', 'same')];
   await remove([{ Key: 'deleted', VersionId: first }]);
-  await store.client.send(new DeleteObjectCommand({ ...named('deleted'), VersionId: first }));
   expect(await readText(store, 'deleted')).toBe('same');
   const { Deleted, Errors } = await remove([{ Key: 'deleted', VersionId: second }]);
   expect([Deleted, Errors]).toEqual([[{ Key: 'deleted', VersionId: second }], undefined]);
-  expect(await exists('deleted')).toBe(false);
-  const third = await put('deleted', 'same');
-  await store.client.send(new DeleteObjectCommand({ ...named('deleted'), VersionId: third }));
   expect(await exists('deleted')).toBe(false);
 });
 

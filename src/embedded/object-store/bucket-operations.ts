@@ -4,7 +4,7 @@ import type { Authentication } from './authentication.ts';
 import { parseDeleteDocument } from './delete-document.ts';
 import { readDocument } from './document-body.ts';
 import { S3Error } from './errors.ts';
-import { parseListQuery, renderListing } from './list-document.ts';
+import { parseListQuery, renderListing } from './listing.ts';
 import type { Objects } from './objects.ts';
 import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
@@ -17,30 +17,30 @@ interface BucketOperationsOptions {
   readonly region: string;
 }
 
-/** Each takes a request whose signature holds, and whose bucket is a valid name. */
+/** Each takes a request whose signature holds, whose bucket is a valid name, and whose options it takes. */
 export function createBucketOperations({ objects, signer, region }: BucketOperationsOptions) {
   return {
     /** Creating it again is no error. */
-    createBucket: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
+    create: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
       await readDocument(request, authentication, signer);
       await objects.createBucket(request.bucket);
       return { status: 200, headers: { location: `/${request.bucket}` } };
     },
 
-    headBucket: async (request: StoreRequest): Promise<Reply> => {
+    head: async (request: StoreRequest): Promise<Reply> => {
       objects.assertBucket(request.bucket);
       const fault = await objects.diskFault();
-      const told = fault === undefined ? {} : { [DISK_FAULT_HEADER]: fault };
-      return { status: 200, headers: { 'x-amz-bucket-region': region, ...told } };
+      const disk = fault === undefined ? {} : { [DISK_FAULT_HEADER]: fault };
+      return { status: 200, headers: { 'x-amz-bucket-region': region, ...disk } };
     },
 
-    listObjects: (request: StoreRequest): Reply => {
+    list: (request: StoreRequest): Reply => {
       const query = parseListQuery(request);
-      const page = objects.list({ bucket: request.bucket, ...query });
+      const page = objects.list(request.bucket, query);
       return { status: 200, document: renderListing(request, query, page) };
     },
 
-    deleteObjects: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
+    remove: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
       objects.assertBucket(request.bucket);
       const { removals, isQuiet } = parseDeleteDocument(await readDocument(request, authentication, signer));
       const refused = new Set(await objects.remove(request.bucket, removals));

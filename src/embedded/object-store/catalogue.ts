@@ -20,7 +20,7 @@ export interface ObjectRow {
   readonly size: number;
   readonly etag: string;
   readonly modified_ms: number;
-  /** JSON, see object-attributes.ts */
+  /** JSON, see objects.ts */
   readonly attributes: string;
 }
 

@@ -1,10 +1,10 @@
-// Digests of a body while it streams: those S3 names, and the two CRCs that the platform lacks.
+// Digests of a body while it streams: those of the protocol, and the checksums that clients send by themselves.
 import { crc32 } from 'node:zlib';
 
-/** `md5` and those of the `x-amz-checksum-*` headers. */
-export const CHECKSUM_ALGORITHMS = ['crc32', 'crc32c', 'crc64nvme', 'sha1', 'sha256'] as const;
+/** Of the `x-amz-checksum-*` headers: the defaults of the SDKs. */
+export const CHECKSUM_ALGORITHMS = ['crc32', 'crc64nvme'] as const;
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
-export type DigestAlgorithm = ChecksumAlgorithm | 'md5';
+export type DigestAlgorithm = ChecksumAlgorithm | 'md5' | 'sha256';
 
 interface Digest {
   update(chunk: Uint8Array): void;
@@ -13,18 +13,17 @@ interface Digest {
 }
 
 export function createDigest(algorithm: DigestAlgorithm): Digest {
-  if (algorithm === 'crc32') return createCrc32((chunk, sum) => crc32(chunk, sum));
-  if (algorithm === 'crc32c') return createCrc32(crc32c);
+  if (algorithm === 'crc32') return createCrc32();
   if (algorithm === 'crc64nvme') return createCrc64();
   const hash = new Bun.CryptoHasher(algorithm);
   return { update: (chunk) => void hash.update(chunk), finish: () => Buffer.from(hash.digest()) };
 }
 
-function createCrc32(advance: (chunk: Uint8Array, sum: number) => number): Digest {
+function createCrc32(): Digest {
   let sum = 0;
   return {
     update: (chunk) => {
-      sum = advance(chunk, sum);
+      sum = crc32(chunk, sum);
     },
     finish: () => {
       const bytes = Buffer.alloc(4);
@@ -32,19 +31,6 @@ function createCrc32(advance: (chunk: Uint8Array, sum: number) => number): Diges
       return bytes;
     },
   };
-}
-
-const CRC32C_TABLE = new Uint32Array(256).map((_, byte) => {
-  let sum = byte;
-  for (let bit = 0; bit < 8; bit += 1) sum = sum & 1 ? (sum >>> 1) ^ 0x82f63b78 : sum >>> 1;
-  return sum;
-});
-
-/** CRC-32C (Castagnoli), reflected. */
-function crc32c(chunk: Uint8Array, earlier: number): number {
-  let sum = ~earlier;
-  for (const byte of chunk) sum = (CRC32C_TABLE[(sum ^ byte) & 0xff] ?? 0) ^ (sum >>> 8);
-  return ~sum >>> 0;
 }
 
 const CRC64_POLYNOMIAL = 0x9a6c9329ac4bc9b5n;

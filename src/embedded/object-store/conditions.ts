@@ -1,4 +1,4 @@
-// Conditional requests (RFC 9110, section 13) for reads, copies and writes.
+// Conditional requests (RFC 9110, section 13).
 import { S3Error } from './errors.ts';
 
 type Header = (name: string) => string | undefined;
@@ -21,19 +21,6 @@ export function evaluateRead(header: Header, object: Validators): 'proceed' | 'n
     : 'proceed';
 }
 
-/** Throws PreconditionFailed unless a write may replace the current object. */
-export function assertMayWrite(header: Header, current: Validators | undefined): void {
-  const ifMatch = header('if-match');
-  const ifNoneMatch = header('if-none-match');
-  if (ifMatch !== undefined) {
-    if (current === undefined) throw new S3Error('NoSuchKey');
-    if (!matches(ifMatch, current.etag)) throw preconditionFailed('If-Match');
-  }
-  if (ifNoneMatch !== undefined && current !== undefined && matches(ifNoneMatch, current.etag)) {
-    throw preconditionFailed('If-None-Match');
-  }
-}
-
 export function preconditionFailed(condition: string): S3Error {
   return new S3Error('PreconditionFailed', { details: { Condition: condition } });
 }
@@ -45,8 +32,8 @@ export function isRangeCurrent(ifRange: string | undefined, object: Validators):
   return isModifiedAfter(ifRange, object.modifiedMs) === false;
 }
 
-/** S3 takes ETags with and without quotes. */
-function matches(list: string, etag: string): boolean {
+/** Whether the list of ETags names this one, or any. S3 takes ETags with and without quotes. */
+export function matches(list: string, etag: string): boolean {
   return list
     .split(',')
     .map((item) => item.trim().replace(/^W\//, '').replaceAll('"', ''))

@@ -26,13 +26,10 @@ const ERRORS = {
   ],
   MaxMessageLengthExceeded: [400, 'Your request was too large.'],
   MaxPostPreDataLengthExceeded: [400, 'Your POST request fields preceding the upload file were too large.'],
-  MetadataTooLarge: [400, 'Your metadata headers exceed the maximum allowed metadata size'],
-  MethodNotAllowed: [405, 'The specified method is not allowed against this resource.'],
   MissingContentLength: [411, 'You must provide the Content-Length HTTP header.'],
   NoSuchBucket: [404, 'The specified bucket does not exist'],
   NoSuchKey: [404, 'The specified key does not exist.'],
-  NoSuchVersion: [404, 'The specified version does not exist.'],
-  NotImplemented: [501, 'A header or parameter you provided implies functionality that is not implemented'],
+  NotImplemented: [501, 'Not implemented'],
   PreconditionFailed: [412, 'At least one of the pre-conditions you specified did not hold'],
   RequestTimeout: [
     400,
@@ -77,6 +74,11 @@ export class S3Error extends Error {
     this.details = options.details ?? {};
     this.headers = options.headers ?? {};
   }
+}
+
+/** The refusal of an operation, an option or a header by its name. */
+export function notImplemented(name: string): S3Error {
+  return new S3Error('NotImplemented', { message: `The embedded object store does not implement: ${name}` });
 }
 
 /** The client disconnected before its request was complete, so no answer can be sent. */

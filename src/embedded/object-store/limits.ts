@@ -8,8 +8,6 @@ export const limits = {
   keyBytesMax: 1024,
   /** S3's largest object. The limit of a form is in its policy, not here. */
   objectBytesMax: 5 * 1024 * 1024 * MiB,
-  /** Names and values of x-amz-meta-* together. */
-  metadataBytesMax: 2 * KiB,
   /** Names and values of all form fields before the file. */
   formFieldsBytesMax: 20 * KiB,
   formFieldsMax: 100,

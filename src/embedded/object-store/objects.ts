@@ -8,8 +8,7 @@ import type { Catalogue, ObjectRow } from './catalogue.ts';
 import { createDiskWatch } from './disk-watch.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
-import { type ListPage, listPage } from './listing.ts';
-import type { ObjectAttributes } from './object-attributes.ts';
+import { type ListPage, type ListQuery, readPage } from './listing.ts';
 
 export interface StoredObject {
   readonly blob: string;
@@ -19,7 +18,7 @@ export interface StoredObject {
   readonly modifiedMs: number;
   /** The version of this write; undefined for objects from before there were versions. */
   readonly version: string | undefined;
-  readonly attributes: ObjectAttributes;
+  readonly contentType: string;
 }
 
 /** The object to delete: any under the name, or only that version, or only that ETag (without quotes). */
@@ -34,23 +33,12 @@ export interface ObjectName {
   readonly key: string;
 }
 
-/** Receives the current object of the name at the moment of the change; throws to refuse the change. */
-type Precondition = (current: StoredObject | undefined) => void;
-
-interface ListObjectsOptions {
-  readonly bucket: string;
-  readonly prefix: string;
-  readonly delimiter: string;
-  readonly from?: Uint8Array;
-  readonly max: number;
-}
-
 export interface Objects {
   createBucket(bucket: string): Promise<void>;
   /** Throws NoSuchBucket. */
   assertBucket(bucket: string): void;
-  /** Throws NoSuchBucket, NoSuchKey, and NoSuchVersion for another version than the one that the name holds. */
-  get(name: ObjectName, version?: string): StoredObject;
+  /** Throws NoSuchBucket, NoSuchKey. */
+  get(name: ObjectName): StoredObject;
   /**
    * A descriptor of the bytes, which the caller closes; they stay as they are when the object is replaced.
    * To be called in the same turn of the event loop as get, before a replacement can remove them.
@@ -58,24 +46,18 @@ export interface Objects {
   openContent(object: StoredObject): number;
   receive(options: Parameters<Blobs['receive']>[0]): Promise<Blob>;
   /** Gives the blob a name; where that fails, the blob is removed. */
-  put(
-    name: ObjectName,
-    blob: Blob,
-    attributes: ObjectAttributes,
-    precondition?: Precondition,
-  ): Promise<StoredObject>;
-  /** Copies no bytes: both names share the blob. `derive` makes the copy's attributes from the source. */
-  copy(
-    source: ObjectName,
-    target: ObjectName,
-    derive: (source: StoredObject) => ObjectAttributes,
-    precondition?: Precondition,
-  ): Promise<StoredObject>;
+  put(name: ObjectName, blob: Blob, contentType: string): Promise<StoredObject>;
+  /**
+   * Copies no bytes: both names share the blob. To be called in the same turn of the event loop as get, before a
+   * replacement can remove them.
+   */
+  copy(source: StoredObject, target: ObjectName, contentType: string): Promise<StoredObject>;
   /**
    * Names that hold nothing, or another version, are no error. Returns the keys that hold something with another ETag, which stay.
    */
-  remove(bucket: string, removals: readonly Removal[], precondition?: Precondition): Promise<string[]>;
-  list(options: ListObjectsOptions): ListPage;
+  remove(bucket: string, removals: readonly Removal[]): Promise<string[]>;
+  /** Up to limits.listKeysMax objects. */
+  list(bucket: string, query: ListQuery): ListPage;
   /** Why no upload can be taken at the moment; once one has failed for it, each call tries whether that is over. */
   diskFault(): Promise<DiskFault | undefined>;
   close(): Promise<void>;
@@ -92,13 +74,10 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     if (!catalogue.hasBucket(bucket)) throw new S3Error('NoSuchBucket', { details: { BucketName: bucket } });
   }
 
-  function get(name: ObjectName, version?: string): StoredObject {
+  function get(name: ObjectName): StoredObject {
     assertBucket(name.bucket);
     const object = find(name);
     if (object === undefined) throw new S3Error('NoSuchKey', { details: { Key: name.key } });
-    if (version !== undefined && version !== object.version) {
-      throw new S3Error('NoSuchVersion', { details: { Key: name.key, VersionId: version } });
-    }
     return object;
   }
 
@@ -117,10 +96,9 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     for (const blob of blobsOf(replaced)) if (!catalogue.isNamed(blob)) catalogue.pass(blob);
   }
 
-  async function write(name: ObjectName, object: StoredObject, precondition?: Precondition): Promise<void> {
+  async function write(name: ObjectName, object: StoredObject): Promise<void> {
     assertBucket(name.bucket);
     const replaced = find(name);
-    precondition?.(replaced);
     catalogue.atomically(() => {
       catalogue.put(name.bucket, name.key, toRow(object));
       catalogue.settle(object.blob);
@@ -151,34 +129,32 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     get,
     openContent: (object) => blobs.open(object.blob),
     receive: (options) => disk.noting(blobs.receive(options, catalogue.pass)),
-    put: async (name, blob, attributes, precondition) => {
+    put: async (name, blob, contentType) => {
       const object = {
         blob: blob.id,
         sizeBytes: blob.sizeBytes,
         etag: (blob.digests.get('md5') ?? Buffer.alloc(0)).toString('hex'),
         modifiedMs: wholeSecond(Date.now()),
         version: newVersion(),
-        attributes,
+        contentType,
       };
       try {
-        await disk.noting(write(name, object, precondition));
+        await disk.noting(write(name, object));
       } catch (error) {
         if (!catalogue.isNamed(blob.id) && (await blobs.remove(blob.id))) catalogue.settle(blob.id);
         throw error;
       }
       return object;
     },
-    copy: async (source, target, derive, precondition) => {
-      const original = get(source);
-      const written = { modifiedMs: wholeSecond(Date.now()), version: newVersion() };
-      const object = { ...original, ...written, attributes: derive(original) };
-      await write(target, object, precondition);
+    copy: async (source, target, contentType) => {
+      const written = { modifiedMs: wholeSecond(Date.now()), version: newVersion(), contentType };
+      const object = { ...source, ...written };
+      await write(target, object);
       return object;
     },
-    remove: async (bucket, removals, precondition) => {
+    remove: async (bucket, removals) => {
       assertBucket(bucket);
       const named = removals.map((removal) => ({ ...removal, object: find({ bucket, key: removal.key }) }));
-      for (const { object } of named) precondition?.(object);
       const meant = named.filter(
         ({ object, version }) =>
           object !== undefined && (version === undefined || version === object.version),
@@ -192,9 +168,9 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
       await release(removed.map(({ object }) => object));
       return refused.map(({ key }) => key);
     },
-    list: ({ bucket, ...options }) => {
+    list: (bucket, query) => {
       assertBucket(bucket);
-      return listPage((range) => catalogue.range({ bucket, ...range }), options);
+      return readPage((range) => catalogue.range({ bucket, ...range }), query, limits.listKeysMax);
     },
     diskFault: disk.fault,
     close: async () => {
@@ -212,26 +188,34 @@ function wholeSecond(timeMs: number): number {
   return timeMs - (timeMs % 1000);
 }
 
+/** In the catalogue. Earlier versions of the store read metadata, of which no client has any. */
+interface Attributes {
+  readonly headers: { readonly 'content-type': string };
+  readonly metadata: Record<string, never>;
+  readonly version: string | undefined;
+}
+
 function toStoredObject(row: ObjectRow): StoredObject {
   // Written by toRow only.
-  const { version, ...attributes }: ObjectAttributes & { version?: string } = JSON.parse(row.attributes);
+  const { version, headers }: Attributes = JSON.parse(row.attributes);
   return {
     blob: row.blob,
     sizeBytes: row.size,
     etag: row.etag,
     modifiedMs: row.modified_ms,
     version,
-    attributes,
+    contentType: headers['content-type'],
   };
 }
 
-function toRow({ version, attributes, ...object }: StoredObject): ObjectRow {
+function toRow({ version, contentType, ...object }: StoredObject): ObjectRow {
+  const attributes: Attributes = { headers: { 'content-type': contentType }, metadata: {}, version };
   return {
     blob: object.blob,
     size: object.sizeBytes,
     etag: object.etag,
     modified_ms: object.modifiedMs,
-    attributes: JSON.stringify({ ...attributes, version }),
+    attributes: JSON.stringify(attributes),
   };
 }
 

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Authentication } from './authentication.ts';
 import { type ChunkedDecoder, createChunkChain, createChunkedDecoder } from './aws-chunked.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, type DigestAlgorithm } from './checksums.ts';
-import { S3Error } from './errors.ts';
+import { notImplemented, S3Error } from './errors.ts';
 import type { StoreRequest } from './request.ts';
 import { pumpBody } from './request-body.ts';
 import type { Signer } from './signature.ts';
@@ -14,23 +14,21 @@ const TRAILER = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 const SIGNED = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD';
 const SIGNED_TRAILER = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER';
 
-/** A checksum that the client announced and the content was found to have; in base64. */
-export interface Checksum {
-  readonly algorithm: ChecksumAlgorithm;
-  readonly value: string;
-}
-
 export interface Payload {
   /** The digests to compute while the content streams, for `verify`. */
   readonly digests: readonly DigestAlgorithm[];
   /** Sends the decoded content into the sink; resolves when the sink has finished. */
   send(sink: Writable): Promise<void>;
-  /** Throws BadDigest and its like; answers the announced checksum, if any. After `send` only. */
-  verify(digests: ReadonlyMap<DigestAlgorithm, Buffer>): Checksum | undefined;
+  /** Throws BadDigest and its like. After `send` only. */
+  verify(digests: ReadonlyMap<DigestAlgorithm, Buffer>): void;
 }
 
 /** Throws where the announcement itself is not valid (InvalidDigest, an encoding that is not supported). */
 export function openPayload(request: StoreRequest, authentication: Authentication, signer: Signer): Payload {
+  const encodings = (request.headers.get('content-encoding') ?? 'aws-chunked').split(',');
+  if (encodings.some((encoding) => encoding.trim().toLowerCase() !== 'aws-chunked')) {
+    throw notImplemented('content-encoding');
+  }
   const decoder = createDecoder(request, authentication, signer);
   const expectMd5 = parseContentMd5(request.headers.get('content-md5'));
   const expectSha256 = /^[0-9a-f]{64}$/.test(authentication.payload) ? authentication.payload : undefined;
@@ -49,7 +47,7 @@ export function openPayload(request: StoreRequest, authentication: Authenticatio
       if (expectSha256 !== undefined && !isSame(Buffer.from(expectSha256, 'hex'), computed.get('sha256'))) {
         throw new S3Error('XAmzContentSHA256Mismatch');
       }
-      if (announced === undefined) return undefined;
+      if (announced === undefined) return;
       const name = `x-amz-checksum-${announced.algorithm}`;
       const value = announced.value ?? decoder?.trailers.get(name);
       if (value === undefined)
@@ -59,7 +57,6 @@ export function openPayload(request: StoreRequest, authentication: Authenticatio
           message: `The ${announced.algorithm.toUpperCase()} you specified did not match the calculated checksum.`,
         });
       }
-      return { algorithm: announced.algorithm, value };
     },
   };
 }
@@ -72,9 +69,8 @@ function createDecoder(
   const { payload } = authentication;
   if (payload === 'UNSIGNED-PAYLOAD' || /^[0-9a-f]{64}$/.test(payload)) return undefined;
   if (payload !== TRAILER && payload !== SIGNED && payload !== SIGNED_TRAILER) {
-    throw new S3Error(payload.startsWith('STREAMING-') ? 'NotImplemented' : 'InvalidArgument', {
-      message: 'This value of x-amz-content-sha256 is not supported.',
-    });
+    if (payload.startsWith('STREAMING-')) throw notImplemented(payload);
+    throw new S3Error('InvalidArgument', { message: 'The x-amz-content-sha256 is not valid.' });
   }
   const decodedLength = request.headers.get('x-amz-decoded-content-length') ?? '';
   if (!/^\d{1,15}$/.test(decodedLength)) throw new S3Error('MissingContentLength');
@@ -88,6 +84,9 @@ function createDecoder(
 /** The checksum that a header gives, or whose value a trailer will give. */
 function findChecksum(request: StoreRequest): { algorithm: ChecksumAlgorithm; value?: string } | undefined {
   const trailer = request.headers.get('x-amz-trailer')?.toLowerCase();
+  if (trailer !== undefined && !CHECKSUM_ALGORITHMS.some((name) => trailer === `x-amz-checksum-${name}`)) {
+    throw notImplemented(`the trailer ${trailer}`);
+  }
   const found = CHECKSUM_ALGORITHMS.flatMap((algorithm) => {
     const value = request.headers.get(`x-amz-checksum-${algorithm}`);
     if (value !== undefined) return [{ algorithm, value }];

@@ -6,14 +6,8 @@ import { limits } from './limits.ts';
 import type { StoreRequest } from './request.ts';
 import { pumpBody } from './request-body.ts';
 
-// biome-ignore lint/suspicious/noTemplateCurlyInString: the protocol's own variable
-const FILENAME_VARIABLE = '${filename}';
-
-/** The fields before the file. */
-export interface FormFields {
-  /** By lower-case name; `${filename}` is replaced, but in the policy, whose text is signed. */
-  readonly values: ReadonlyMap<string, string>;
-}
+/** The fields before the file, by lower-case name. */
+export type FormFields = ReadonlyMap<string, string>;
 
 export interface FormFile {
   readonly content: Readable;
@@ -40,15 +34,15 @@ export async function readPostForm<Result>(
   const boundHead = boundFormHead(request, parser);
   let upload: Promise<Result> | undefined;
   let file: Readable | undefined;
-  parser.on('file', (_name, content, filename) => {
-    content.on('error', () => undefined); // The reader is told; there may be none yet.
+  parser.on('file', (_name, content) => {
+    content.on('error', () => undefined); // Its reader gets the error; there may be none yet.
     if (upload !== undefined) {
       content.resume();
       return;
     }
     boundHead.lift();
     file = content;
-    upload = receive({ values: expand(fields.close(), filename) }, { content, formEnd });
+    upload = receive(fields.close(), { content, formEnd });
     upload.catch((error: unknown) => parser.destroy(toError(error)));
   });
   try {
@@ -127,21 +121,11 @@ function collectFields(parser: BusboyInstance) {
     parser.destroy(error);
   }
   return {
-    close: (): ReadonlyMap<string, string> => {
+    close: (): FormFields => {
       isClosed = true;
       return values;
     },
   };
-}
-
-/** S3 expands the variable in every field, before the policy is checked. */
-function expand(values: ReadonlyMap<string, string>, filename: string): ReadonlyMap<string, string> {
-  return new Map(
-    [...values].map(([name, value]) => [
-      name,
-      name === 'policy' ? value : value.replaceAll(FILENAME_VARIABLE, () => filename),
-    ]),
-  );
 }
 
 /** Errors with an S3 answer of their own, and errors of the disk; all others come from the parser. */

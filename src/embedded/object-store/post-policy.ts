@@ -3,7 +3,7 @@
 import { S3Error } from './errors.ts';
 
 /** Fields that need no condition. */
-const EXEMPT_FIELDS: ReadonlySet<string> = new Set([
+export const EXEMPT_FIELDS: ReadonlySet<string> = new Set([
   'awsaccesskeyid',
   'file',
   'policy',
@@ -11,7 +11,7 @@ const EXEMPT_FIELDS: ReadonlySet<string> = new Set([
   'storageaccesskeyid',
   'x-amz-signature',
 ]);
-const EXEMPT_PREFIX = 'x-ignore-';
+export const EXEMPT_PREFIX = 'x-ignore-';
 
 interface FieldCondition {
   readonly operator: 'eq' | 'starts-with';

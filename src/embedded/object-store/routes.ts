@@ -1,7 +1,8 @@
-// Which operation a request is, by its method, its target and its query.
+// Which operation a request is, and which options that operation takes. Every other option is refused by name: one that
+// the store ignored would seem to have had its effect.
 import { type Authentication, createAuthenticator } from './authentication.ts';
 import { createBucketOperations } from './bucket-operations.ts';
-import { S3Error } from './errors.ts';
+import { notImplemented } from './errors.ts';
 import { assertBucketName, assertKey } from './names.ts';
 import { createObjectOperations } from './object-operations.ts';
 import type { Objects } from './objects.ts';
@@ -11,46 +12,22 @@ import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
 import { type Credentials, createSigner } from './signature.ts';
 
-/** Parameters that would make it another operation, of those that are not there. */
-const OTHER_OPERATIONS: ReadonlySet<string> = new Set([
-  'accelerate',
-  'acl',
-  'analytics',
-  'attributes',
-  'cors',
-  'encryption',
-  'intelligent-tiering',
-  'inventory',
-  'legal-hold',
-  'lifecycle',
-  'location',
-  'logging',
-  'metrics',
-  'notification',
-  'object-lock',
-  'ownershipControls',
-  'partNumber',
-  'policy',
-  'policyStatus',
-  'publicAccessBlock',
-  'renameObject',
-  'replication',
-  'requestPayment',
-  'restore',
-  'retention',
-  'select',
-  'session',
-  'tagging',
-  'torrent',
-  'uploadId',
-  'uploads',
-  'versioning',
-  'versions',
-  'website',
-]);
+/** Options of the signature, and those that clients add to any request. S3 gives no meaning to `x-` without `amz`. */
+const TAKEN_BY_ALL =
+  /^x-(?!amz-)|^x-amz-(algorithm|checksum-mode|content-sha256|credential|date|expires|sdk-.+|signature|signedheaders|user-agent)$/;
 
-/** Headers of features that this store does not have, and would otherwise silently ignore. */
-const UNSUPPORTED_HEADERS = /^x-amz-(server-side-encryption|object-lock|tagging|website-redirect|grant-)/;
+/** How clients send a body. */
+const OF_BODIES = [
+  'content-encoding',
+  'x-amz-checksum-crc32',
+  'x-amz-checksum-crc64nvme',
+  'x-amz-decoded-content-length',
+  'x-amz-trailer',
+];
+
+/** Headers without `x-amz-` that S3 gives a meaning to in a request that changes something. */
+const OPTIONS_OF_CHANGES =
+  /^(cache-control|content-disposition|content-encoding|content-language|expires|if-.+)$/;
 
 interface RoutesOptions {
   readonly objects: Objects;
@@ -58,30 +35,36 @@ interface RoutesOptions {
   readonly now: () => number;
 }
 
-type Operation = (request: StoreRequest, authentication: Authentication) => Reply | Promise<Reply>;
+interface Operation {
+  readonly run: (request: StoreRequest, authentication: Authentication) => Reply | Promise<Reply>;
+  /** Query parameters and headers, in lower case. */
+  readonly takes: readonly string[];
+}
 
 /** The returned function carries a request out; it throws the S3Error to answer. */
 export function createRoutes({ objects, credentials, now }: RoutesOptions) {
   const signer = createSigner(credentials);
   const authenticate = createAuthenticator({ credentials, signer, now });
-  const objectOperations = createObjectOperations({ objects, signer });
-  const bucketOperations = createBucketOperations({ objects, signer, region: credentials.region });
+  const onObject = createObjectOperations({ objects, signer });
+  const onBucket = createBucketOperations({ objects, signer, region: credentials.region });
   const verifyForm = createFormVerifier({ credentials, signer });
   const postObject = createPostOperation({ objects, verifyForm, now });
-  const onObject: Readonly<Record<string, Operation>> = {
-    GET: objectOperations.getObject,
-    HEAD: objectOperations.headObject,
-    PUT: (request, authentication) =>
-      request.setting('x-amz-copy-source') === undefined
-        ? objectOperations.putObject(request, authentication)
-        : objectOperations.copyObject(request),
-    DELETE: objectOperations.deleteObject,
-  };
-  const onBucket: Readonly<Record<string, Operation>> = {
-    GET: bucketOperations.listObjects,
-    HEAD: bucketOperations.headBucket,
-    PUT: bucketOperations.createBucket,
-    POST: bucketOperations.deleteObjects,
+  const operations: Readonly<Record<string, Operation>> = {
+    'GET object': { run: onObject.get, takes: ['response-content-disposition', 'response-content-type'] },
+    'HEAD object': { run: onObject.head, takes: [] },
+    'PUT object': { run: onObject.put, takes: OF_BODIES },
+    'COPY object': {
+      run: onObject.copy,
+      takes: ['x-amz-copy-source', 'x-amz-copy-source-if-match', 'x-amz-metadata-directive'],
+    },
+    'DELETE object': { run: onObject.remove, takes: ['if-match'] },
+    'GET bucket': {
+      run: onBucket.list,
+      takes: ['list-type', 'prefix', 'continuation-token', 'encoding-type'],
+    },
+    'HEAD bucket': { run: onBucket.head, takes: [] },
+    'PUT bucket': { run: onBucket.create, takes: OF_BODIES },
+    'POST bucket?delete': { run: onBucket.remove, takes: ['delete', ...OF_BODIES] },
   };
 
   return async function route(request: StoreRequest): Promise<Reply> {
@@ -92,24 +75,33 @@ export function createRoutes({ objects, credentials, now }: RoutesOptions) {
     }
     const authentication = authenticate(request);
     request.admit(authentication.presigned ? 'grant' : 'service');
-    if (bucket === '' && key === '') throw new S3Error('NotImplemented');
-    assertBucketName(bucket);
+    const name = nameOf(request);
+    const operation = operations[name];
+    if (bucket !== '') assertBucketName(bucket);
     if (key !== '') assertKey(key);
-    assertSupported(request);
-    const operation = (key === '' ? onBucket : onObject)[method];
-    if (operation === undefined)
-      throw new S3Error(method === 'DELETE' ? 'NotImplemented' : 'MethodNotAllowed');
-    return await operation(request, authentication);
+    assertTaken(request, operation?.takes ?? []);
+    if (operation === undefined) throw notImplemented(name);
+    return await operation.run(request, authentication);
   };
 }
 
-function assertSupported(request: StoreRequest): void {
-  const names = request.query.map(({ name }) => name);
-  const unsupported =
-    names.find((name) => OTHER_OPERATIONS.has(name) || (name === 'versionId' && request.method === 'PUT')) ??
-    [...request.headers.keys()].find((name) => UNSUPPORTED_HEADERS.test(name));
-  const isDelete = request.method === 'POST' && request.key === '' && names.includes('delete');
-  if (unsupported === undefined && (request.method !== 'POST' || isDelete)) return;
-  if (unsupported === undefined) throw new S3Error('MethodNotAllowed');
-  throw new S3Error('NotImplemented', { details: { Header: unsupported } });
+function nameOf(request: StoreRequest): string {
+  const { method, bucket, key } = request;
+  if (bucket === '') return `${method} service`;
+  if (key === '') return `${method} bucket${request.parameter('delete') === undefined ? '' : '?delete'}`;
+  return method === 'PUT' && request.setting('x-amz-copy-source') !== undefined
+    ? 'COPY object'
+    : `${method} object`;
+}
+
+function assertTaken(request: StoreRequest, takes: readonly string[]): void {
+  const isChange = request.method !== 'GET' && request.method !== 'HEAD';
+  const options = [
+    ...request.query.map(({ name }) => name.toLowerCase()),
+    ...[...request.headers.keys()].filter(
+      (name) => name.startsWith('x-amz-') || (isChange && OPTIONS_OF_CHANGES.test(name)),
+    ),
+  ];
+  const other = options.find((option) => !takes.includes(option) && !TAKEN_BY_ALL.test(option));
+  if (other !== undefined) throw notImplemented(other);
 }

@@ -2,6 +2,14 @@ import type { Planted } from '../mistake.ts';
 
 export const objectStore: readonly Planted[] = [
   {
+    mistake: 'the embedded store ignores options that it does not have',
+    file: 'src/embedded/object-store/routes.ts',
+    text: 'if (other !== undefined) throw notImplemented(other);',
+    replacement: '',
+    test: 'test/object-store/not-implemented.test.ts',
+    name: 'is refused with that name',
+  },
+  {
     mistake: 'a store whose disk takes no uploads is ready',
     file: 'src/embedded/object-store/objects.ts',
     text: 'receive: (options) => disk.noting(blobs.receive(options, catalogue.pass)),',
