@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import type { Authentication } from '../../src/embedded/object-store/authentication.ts';
 import { createChunkChain, createChunkedDecoder } from '../../src/embedded/object-store/aws-chunked.ts';
 import { CHECKSUM_ALGORITHMS, createDigest } from '../../src/embedded/object-store/checksums.ts';
-import { createSigner } from '../../src/embedded/object-store/signature.ts';
+import { createSigner } from '../../src/infra/s3/signature-v4.ts';
 import {
   BUCKET,
   CREDENTIALS,

@@ -1,9 +1,9 @@
 // Decides whether a request carries a valid Signature Version 4, in its headers or in its query.
+import { ALGORITHM, type Signer } from '../../infra/s3/signature-v4.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import type { StoreRequest } from './request.ts';
 import {
-  ALGORITHM,
   assertOwnCredential,
   type CredentialScope,
   type Credentials,
@@ -12,7 +12,6 @@ import {
   parseTimestamp,
   renderCanonicalRequest,
   renderStringToSign,
-  type Signer,
 } from './signature.ts';
 
 const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
@@ -29,12 +28,8 @@ export interface Authentication {
   readonly signature: string;
 }
 
-interface Claim {
-  readonly scope: CredentialScope;
-  readonly timestamp: string;
+interface Claim extends Omit<Authentication, 'presigned'> {
   readonly signedHeaders: readonly string[];
-  readonly signature: string;
-  readonly payload: string;
 }
 
 interface AuthenticatorOptions {
@@ -64,13 +59,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     if (!isSameSignature(claim.signature, options.signer.sign(claim.scope.date, text))) {
       throw new S3Error('SignatureDoesNotMatch');
     }
-    return {
-      presigned: isPresigned,
-      payload: claim.payload,
-      timestamp: claim.timestamp,
-      scope: claim.scope,
-      signature: claim.signature,
-    };
+    return { ...claim, presigned: isPresigned };
   };
 }
 
@@ -99,7 +88,7 @@ function readHeaders(request: StoreRequest, now: number): Claim {
   const timestamp = request.headers.get('x-amz-date') ?? '';
   const time = parseTimestamp(timestamp);
   if (time === undefined) {
-    throw new S3Error('AccessDenied', { message: 'AWS authentication requires a valid x-amz-date header' });
+    throw new S3Error('AccessDenied', 'AWS authentication requires a valid x-amz-date header');
   }
   if (Math.abs(now - time) > limits.clockSkewMsMax) {
     throw new S3Error('RequestTimeTooSkewed', {
@@ -108,16 +97,14 @@ function readHeaders(request: StoreRequest, now: number): Claim {
   }
   const payload = request.headers.get('x-amz-content-sha256');
   if (payload === undefined) {
-    throw new S3Error('InvalidRequest', {
-      message: 'Missing required header for this request: x-amz-content-sha256',
-    });
+    throw new S3Error('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256');
   }
   return { scope, timestamp, signedHeaders: signedHeaders.split(';'), signature, payload };
 }
 
 function readQuery(request: StoreRequest, now: number): Claim {
   if (request.headers.has('authorization')) {
-    throw new S3Error('InvalidArgument', { message: 'Only one auth mechanism allowed' });
+    throw new S3Error('InvalidArgument', 'Only one auth mechanism allowed');
   }
   const parameter = (name: string) => request.parameter(`X-Amz-${name}`) ?? '';
   const scope = parseCredential(parameter('Credential'));
@@ -136,7 +123,7 @@ function readQuery(request: StoreRequest, now: number): Claim {
     throw queryError('Query-string authentication requires X-Amz-SignedHeaders and X-Amz-Signature');
   }
   if (time - now > limits.clockSkewMsMax) {
-    throw new S3Error('AccessDenied', { message: 'Request is not yet valid' });
+    throw new S3Error('AccessDenied', 'Request is not yet valid');
   }
   const expiry = time + expires * 1000;
   if (now > expiry) {
@@ -170,7 +157,8 @@ function queryError(message: string): S3Error {
 }
 
 function unsupportedMechanism(): S3Error {
-  return new S3Error('InvalidRequest', {
-    message: `The authorization mechanism you have provided is not supported. Please use ${ALGORITHM}.`,
-  });
+  return new S3Error(
+    'InvalidRequest',
+    `The authorization mechanism you have provided is not supported. Please use ${ALGORITHM}.`,
+  );
 }

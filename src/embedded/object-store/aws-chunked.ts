@@ -1,12 +1,14 @@
 // Decodes the aws-chunked encoding: chunks of content behind a line with their size, each signed or
 // not, and after the last one trailers such as a checksum.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html
+
 import { createHash } from 'node:crypto';
 import { Transform } from 'node:stream';
+import type { Signer } from '../../infra/s3/signature-v4.ts';
 import type { Authentication } from './authentication.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
-import { isSameSignature, type Signer } from './signature.ts';
+import { isSameSignature } from './signature.ts';
 
 const EMPTY_SHA256 = createHash('sha256').digest('hex');
 const CHUNK_LINE = /^([0-9a-fA-F]{1,13})(?:;chunk-signature=([0-9a-f]{64}))?$/;
@@ -151,5 +153,5 @@ export function createChunkedDecoder(options: ChunkedOptions): ChunkedDecoder {
 }
 
 function malformed(): S3Error {
-  return new S3Error('InvalidRequest', { message: 'The aws-chunked body is not well-formed.' });
+  return new S3Error('InvalidRequest', 'The aws-chunked body is not well-formed.');
 }

@@ -1,5 +1,7 @@
 // The operations on a bucket: create, head, list, delete many objects.
+
 import { DISK_FAULT_HEADER } from '../../core/disk-fault.ts';
+import type { Signer } from '../../infra/s3/signature-v4.ts';
 import type { Authentication } from './authentication.ts';
 import { parseDeleteDocument } from './delete-document.ts';
 import { readDocument } from './document-body.ts';
@@ -8,7 +10,6 @@ import { parseListQuery, renderListing } from './listing.ts';
 import type { Objects } from './objects.ts';
 import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
-import type { Signer } from './signature.ts';
 import { element, renderDocument, S3_NAMESPACE } from './xml.ts';
 
 interface BucketOperationsOptions {

@@ -33,5 +33,5 @@ export function renderContentHeaders(request: StoreRequest, contentType: string)
 
 function assertHeader(name: string, value: string): string {
   if (!CONTROL.test(value)) return value;
-  throw new S3Error('InvalidArgument', { message: `The value of ${name} can't be sent as a header.` });
+  throw new S3Error('InvalidArgument', `The value of ${name} can't be sent as a header.`);
 }

@@ -36,7 +36,7 @@ export function createCors(origins: readonly string[]): Cors {
         method === undefined ||
         !METHODS.split(', ').includes(method)
       ) {
-        throw new S3Error('AccessDenied', { message: 'CORSResponse: This CORS request is not allowed.' });
+        throw new S3Error('AccessDenied', 'CORSResponse: This CORS request is not allowed.');
       }
       const wanted = request.headers.get('access-control-request-headers');
       return {

@@ -1,12 +1,13 @@
 // A request body that is a small document: read into memory, within a bound.
+
 import { Writable } from 'node:stream';
+import type { Signer } from '../../infra/s3/signature-v4.ts';
 import type { Authentication } from './authentication.ts';
 import { createDigest } from './checksums.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import { openPayload } from './payload.ts';
 import type { StoreRequest } from './request.ts';
-import type { Signer } from './signature.ts';
 
 /** Resolves with the text once its digests are found right. Throws MaxMessageLengthExceeded. */
 export async function readDocument(

@@ -20,10 +20,7 @@ const ERRORS = {
   InvalidURI: [400, "Couldn't parse the specified URI."],
   KeyTooLongError: [400, 'Your key is too long'],
   MalformedPOSTRequest: [400, 'The body of your POST request is not well-formed multipart/form-data.'],
-  MalformedXML: [
-    400,
-    'The XML you provided was not well-formed or did not validate against our published schema',
-  ],
+  MalformedXML: [400, 'The XML you provided was not well-formed or did not validate.'],
   MaxMessageLengthExceeded: [400, 'Your request was too large.'],
   MaxPostPreDataLengthExceeded: [400, 'Your POST request fields preceding the upload file were too large.'],
   MissingContentLength: [411, 'You must provide the Content-Length HTTP header.'],
@@ -31,27 +28,18 @@ const ERRORS = {
   NoSuchKey: [404, 'The specified key does not exist.'],
   NotImplemented: [501, 'Not implemented'],
   PreconditionFailed: [412, 'At least one of the pre-conditions you specified did not hold'],
-  RequestTimeout: [
-    400,
-    'Your socket connection to the server was not read from or written to within the timeout period.',
-  ],
+  RequestTimeout: [400, 'Your socket connection was not read from or written to within the timeout period.'],
   RequestTimeTooSkewed: [403, "The difference between the request time and the server's time is too large."],
   ServiceUnavailable: [503, 'The disk of the object store does not work at the moment.'],
-  SignatureDoesNotMatch: [
-    403,
-    'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
-  ],
+  SignatureDoesNotMatch: [403, 'The request signature we calculated does not match the one you provided.'],
   SlowDown: [503, 'Please reduce your request rate.'],
   StorageFull: [507, 'The disk of the object store is full.'],
-  XAmzContentSHA256Mismatch: [
-    400,
-    "The provided 'x-amz-content-sha256' header does not match what was computed.",
-  ],
+  XAmzContentSHA256Mismatch: [400, "The 'x-amz-content-sha256' header does not match what was computed."],
 } as const satisfies Record<string, readonly [number, string]>;
 
 type S3ErrorCode = keyof typeof ERRORS;
 
-interface S3ErrorOptions {
+interface About {
   /** In place of the code's usual sentence. */
   readonly message?: string;
   /** Further elements of the error document. */
@@ -66,19 +54,20 @@ export class S3Error extends Error {
   readonly details: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: S3ErrorCode, options: S3ErrorOptions = {}) {
-    super(options.message ?? ERRORS[code][1]);
+  constructor(code: S3ErrorCode, about: string | About = {}) {
+    const { message, details = {}, headers = {} } = typeof about === 'string' ? { message: about } : about;
+    super(message ?? ERRORS[code][1]);
     this.name = 'S3Error';
     this.code = code;
     this.status = ERRORS[code][0];
-    this.details = options.details ?? {};
-    this.headers = options.headers ?? {};
+    this.details = details;
+    this.headers = headers;
   }
 }
 
 /** The refusal of an operation, an option or a header by its name. */
 export function notImplemented(name: string): S3Error {
-  return new S3Error('NotImplemented', { message: `The embedded object store does not implement: ${name}` });
+  return new S3Error('NotImplemented', `The embedded object store does not implement: ${name}`);
 }
 
 /** The client disconnected before its request was complete, so no answer can be sent. */

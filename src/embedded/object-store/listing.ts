@@ -1,9 +1,9 @@
 // ListObjectsV2: its query parameters, its pages, and the document it answers. Keys are in the byte order of their UTF-8.
+import { encodeUriPath } from '../../infra/s3/signature-v4.ts';
 import type { ListedRow } from './catalogue.ts';
 import { notImplemented, S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import type { StoreRequest } from './request.ts';
-import { encodeUriPath } from './uri.ts';
 import { element, renderDocument, S3_NAMESPACE, type Xml } from './xml.ts';
 
 /** Marks a continuation token as ours, and its format. */
@@ -50,13 +50,13 @@ function afterAllBelow(prefix: Buffer): Buffer {
 export function parseListQuery(request: StoreRequest): ListQuery {
   if (request.parameter('list-type') !== '2') throw notImplemented('GET bucket without list-type=2');
   if (![undefined, 'url'].includes(request.parameter('encoding-type'))) {
-    throw new S3Error('InvalidArgument', { message: 'Invalid Encoding Method specified in Request' });
+    throw new S3Error('InvalidArgument', 'Invalid Encoding Method specified in Request');
   }
   const prefix = request.parameter('prefix') ?? '';
   const token = request.parameter('continuation-token');
   if (token === undefined) return { prefix };
   if (!token.startsWith(TOKEN_PREFIX) || !/^[\w-]+$/.test(token.slice(TOKEN_PREFIX.length))) {
-    throw new S3Error('InvalidArgument', { message: 'The continuation token provided is incorrect' });
+    throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect');
   }
   return { prefix, from: Buffer.from(token.slice(TOKEN_PREFIX.length), 'base64url') };
 }

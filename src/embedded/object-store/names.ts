@@ -14,9 +14,8 @@ export function assertBucketName(bucket: string): void {
 
 /** Throws unless the key has 1 to 1024 bytes of UTF-8. Any character will do, `/`, `..` and NUL included. */
 export function assertKey(key: string): void {
-  if (key === '')
-    throw new S3Error('InvalidArgument', { message: 'User key must have a length greater than 0.' });
-  if (!key.isWellFormed()) throw new S3Error('InvalidArgument', { message: 'The key is not valid Unicode.' });
+  if (key === '') throw new S3Error('InvalidArgument', 'User key must have a length greater than 0.');
+  if (!key.isWellFormed()) throw new S3Error('InvalidArgument', 'The key is not valid Unicode.');
   const size = Buffer.byteLength(key, 'utf8');
   if (size > limits.keyBytesMax) {
     throw new S3Error('KeyTooLongError', {

@@ -1,4 +1,5 @@
 // The operations on one object: GET, HEAD, PUT, copy, DELETE.
+import type { Signer } from '../../infra/s3/signature-v4.ts';
 import type { Authentication } from './authentication.ts';
 import { parseByteRange } from './byte-range.ts';
 import { evaluateRead, isRangeCurrent, matches, preconditionFailed } from './conditions.ts';
@@ -10,7 +11,6 @@ import type { ObjectName, Objects, StoredObject } from './objects.ts';
 import { openPayload } from './payload.ts';
 import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
-import type { Signer } from './signature.ts';
 import { element, renderDocument, S3_NAMESPACE } from './xml.ts';
 
 interface ObjectOperationsOptions {
@@ -121,11 +121,10 @@ function parseCopySource(copySource: string): ObjectName {
   try {
     path = decodeURIComponent(encoded).replace(/^\//, '');
   } catch {
-    throw new S3Error('InvalidArgument', { message: 'Copy Source must be URL-encoded UTF-8.' });
+    throw new S3Error('InvalidArgument', 'Copy Source must be URL-encoded UTF-8.');
   }
   const slash = path.indexOf('/');
-  if (slash < 1)
-    throw new S3Error('InvalidArgument', { message: 'Copy Source must mention the source bucket and key.' });
+  if (slash < 1) throw new S3Error('InvalidArgument', 'Copy Source must mention the source bucket and key.');
   const source = { bucket: path.slice(0, slash), key: path.slice(slash + 1) };
   assertBucketName(source.bucket);
   assertKey(source.key);

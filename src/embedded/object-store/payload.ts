@@ -1,14 +1,15 @@
 // The body of a signed request: decodes it while it streams, and then checks it against its declaration.
+
 import { timingSafeEqual } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Signer } from '../../infra/s3/signature-v4.ts';
 import type { Authentication } from './authentication.ts';
 import { type ChunkedDecoder, createChunkChain, createChunkedDecoder } from './aws-chunked.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm, type DigestAlgorithm } from './checksums.ts';
 import { notImplemented, S3Error } from './errors.ts';
 import type { StoreRequest } from './request.ts';
 import { pumpBody } from './request-body.ts';
-import type { Signer } from './signature.ts';
 
 const TRAILER = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 const SIGNED = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD';
@@ -50,12 +51,12 @@ export function openPayload(request: StoreRequest, authentication: Authenticatio
       if (announced === undefined) return;
       const name = `x-amz-checksum-${announced.algorithm}`;
       const value = announced.value ?? decoder?.trailers.get(name);
-      if (value === undefined)
-        throw new S3Error('InvalidRequest', { message: `The trailer ${name} is missing.` });
+      if (value === undefined) throw new S3Error('InvalidRequest', `The trailer ${name} is missing.`);
       if (!isSame(Buffer.from(value, 'base64'), computed.get(announced.algorithm))) {
-        throw new S3Error('BadDigest', {
-          message: `The ${announced.algorithm.toUpperCase()} you specified did not match the calculated checksum.`,
-        });
+        throw new S3Error(
+          'BadDigest',
+          `The ${announced.algorithm.toUpperCase()} you specified did not match the calculated checksum.`,
+        );
       }
     },
   };
@@ -70,7 +71,7 @@ function createDecoder(
   if (payload === 'UNSIGNED-PAYLOAD' || /^[0-9a-f]{64}$/.test(payload)) return undefined;
   if (payload !== TRAILER && payload !== SIGNED && payload !== SIGNED_TRAILER) {
     if (payload.startsWith('STREAMING-')) throw notImplemented(payload);
-    throw new S3Error('InvalidArgument', { message: 'The x-amz-content-sha256 is not valid.' });
+    throw new S3Error('InvalidArgument', 'The x-amz-content-sha256 is not valid.');
   }
   const decodedLength = request.headers.get('x-amz-decoded-content-length') ?? '';
   if (!/^\d{1,15}$/.test(decodedLength)) throw new S3Error('MissingContentLength');
@@ -93,7 +94,7 @@ function findChecksum(request: StoreRequest): { algorithm: ChecksumAlgorithm; va
     return trailer === `x-amz-checksum-${algorithm}` ? [{ algorithm }] : [];
   });
   if (found.length > 1) {
-    throw new S3Error('InvalidRequest', { message: 'Expecting a single x-amz-checksum- header.' });
+    throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header.');
   }
   return found[0];
 }

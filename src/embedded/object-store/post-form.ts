@@ -58,16 +58,14 @@ export async function readPostForm<Result>(
     boundHead.lift();
   }
   if (upload === undefined) {
-    throw new S3Error('InvalidArgument', { message: 'POST requires exactly one file upload per request.' });
+    throw new S3Error('InvalidArgument', 'POST requires exactly one file upload per request.');
   }
   return upload;
 }
 
 function createParser(contentType: string): BusboyInstance {
   if (!/^multipart\/form-data\s*;/i.test(contentType)) {
-    throw new S3Error('PreconditionFailed', {
-      message: 'Bucket POST must be of the enclosure-type multipart/form-data',
-    });
+    throw new S3Error('PreconditionFailed', 'Bucket POST must be of the enclosure-type multipart/form-data');
   }
   try {
     return new Busboy({
@@ -112,7 +110,7 @@ function collectFields(parser: BusboyInstance) {
     if (valueTruncated || sizeBytes > limits.formFieldsBytesMax || values.size >= limits.formFieldsMax) {
       refuse(new S3Error('MaxPostPreDataLengthExceeded'));
     } else if (values.has(key)) {
-      refuse(new S3Error('InvalidArgument', { message: `The form field ${key} may be given only once.` }));
+      refuse(new S3Error('InvalidArgument', `The form field ${key} may be given only once.`));
     } else values.set(key, value);
   });
   /** The parser still processes its buffered input. */

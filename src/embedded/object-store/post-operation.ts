@@ -1,5 +1,7 @@
 // The upload by form: POST to a bucket, with fields that a policy covers and the file behind them.
+
 import { pipeline } from 'node:stream/promises';
+import { encodeUriPath } from '../../infra/s3/signature-v4.ts';
 import { parseContentType } from './content-headers.ts';
 import { notImplemented, S3Error } from './errors.ts';
 import { limits } from './limits.ts';
@@ -16,7 +18,6 @@ import {
 } from './post-policy.ts';
 import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
-import { encodeUriPath } from './uri.ts';
 
 const FIELDS: ReadonlySet<string> = new Set([
   ...EXEMPT_FIELDS,
@@ -54,7 +55,7 @@ export function createPostOperation({ objects, verifyForm, now }: PostOperationO
     if (other !== undefined) throw notImplemented(`the form field ${other}`);
     const bucket = fields.get('bucket');
     if (bucket !== undefined && bucket !== request.bucket) {
-      throw new S3Error('InvalidArgument', { message: 'The form field bucket names another bucket.' });
+      throw new S3Error('InvalidArgument', 'The form field bucket names another bucket.');
     }
     objects.assertBucket(request.bucket);
     const key = fields.get('key') ?? '';

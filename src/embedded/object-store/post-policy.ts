@@ -144,9 +144,9 @@ function propertyOf(document: unknown, name: string): unknown {
 }
 
 function invalid(reason: string): S3Error {
-  return new S3Error('InvalidPolicyDocument', { message: `Invalid Policy: ${reason}` });
+  return new S3Error('InvalidPolicyDocument', `Invalid Policy: ${reason}`);
 }
 
 function denied(reason: string): S3Error {
-  return new S3Error('AccessDenied', { message: `Invalid according to Policy: ${reason}` });
+  return new S3Error('AccessDenied', `Invalid according to Policy: ${reason}`);
 }

@@ -1,14 +1,14 @@
 // The signature of an upload form, over its policy: Version 4, or Version 2 as old browser forms have it.
+
 import { createHmac } from 'node:crypto';
+import { ALGORITHM, type Signer } from '../../infra/s3/signature-v4.ts';
 import { S3Error } from './errors.ts';
 import {
-  ALGORITHM,
   assertOwnCredential,
   type Credentials,
   isSameSignature,
   parseCredential,
   parseTimestamp,
-  type Signer,
 } from './signature.ts';
 
 type Fields = ReadonlyMap<string, string>;
@@ -64,5 +64,5 @@ export function createFormVerifier({ credentials, signer }: FormVerifierOptions)
 }
 
 function invalidField(name: string): S3Error {
-  return new S3Error('InvalidArgument', { message: `The form field ${name} is missing or not valid.` });
+  return new S3Error('InvalidArgument', `The form field ${name} is missing or not valid.`);
 }

@@ -1,5 +1,6 @@
 // Which operation a request is, and which options that operation takes. Every other option is refused by name: one that
 // the store ignored would seem to have had its effect.
+import { createSigner } from '../../infra/s3/signature-v4.ts';
 import { type Authentication, createAuthenticator } from './authentication.ts';
 import { createBucketOperations } from './bucket-operations.ts';
 import { notImplemented } from './errors.ts';
@@ -10,7 +11,7 @@ import { createPostOperation } from './post-operation.ts';
 import { createFormVerifier } from './post-signature.ts';
 import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
-import { type Credentials, createSigner } from './signature.ts';
+import type { Credentials } from './signature.ts';
 
 /** Options of the signature, and those that clients add to any request. S3 gives no meaning to `x-` without `amz`. */
 const TAKEN_BY_ALL =

@@ -1,13 +1,8 @@
-// Signature Version 4: canonical request, string to sign, keys. Pure but for the cache of derived keys.
-// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+// What a Signature Version 4 of a request covers: canonical request, string to sign, credential.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { ALGORITHM, encodeUriPart, encodeUriPath } from '../../infra/s3/signature-v4.ts';
 import { S3Error } from './errors.ts';
 import type { QueryParameter, StoreRequest } from './request.ts';
-import { encodeUriPart, encodeUriPath } from './uri.ts';
-
-export const ALGORITHM = 'AWS4-HMAC-SHA256';
-
-const DERIVED_KEYS_MAX = 16;
 
 /** The credentials that a store accepts: one key pair, one region. */
 export interface Credentials {
@@ -23,26 +18,6 @@ export interface CredentialScope {
   readonly region: string;
   /** All after the access key. */
   readonly scope: string;
-}
-
-export interface Signer {
-  /** Hex signature of a string to sign, under the key of that day. */
-  sign(date: string, text: string): string;
-}
-
-/** Signs with the store's secret; the key of a day is derived once. */
-export function createSigner(credentials: Credentials): Signer {
-  const derived = new Map<string, Buffer>();
-  function keyOf(date: string): Buffer {
-    const known = derived.get(date);
-    if (known !== undefined) return known;
-    const dateKey = hmac(`AWS4${credentials.secretAccessKey}`, date);
-    const key = hmac(hmac(hmac(dateKey, credentials.region), 's3'), 'aws4_request');
-    if (derived.size >= DERIVED_KEYS_MAX) derived.clear();
-    derived.set(date, key);
-    return key;
-  }
-  return { sign: (date, text) => hmac(keyOf(date), text).toString('hex') };
 }
 
 /** Undefined unless the credential has the five parts of an S3 scope. */
@@ -113,10 +88,6 @@ export function assertOwnCredential(scope: CredentialScope, credentials: Credent
       details: { Region: credentials.region },
     });
   }
-}
-
-function hmac(key: string | Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
 }
 
 function compare(a: string, b: string): number {

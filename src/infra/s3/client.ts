@@ -15,6 +15,7 @@ import { unavailable } from '../../core/errors.ts';
 import { headersOfBucket } from './bucket-headers.ts';
 import type { FormProfile } from './form-profiles.ts';
 import { createPresigner, type Presigner, type SigningIdentity } from './presign.ts';
+import { encodeUriPath } from './signature-v4.ts';
 
 /** Most calls answer in milliseconds; a copy of gigabytes on a real store does not, so its size is added. */
 const CALL_TIMEOUT_MS = 10_000;
@@ -154,7 +155,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       const command = new CopyObjectCommand({
         Bucket: bucket,
         Key: to,
-        CopySource: `${bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
+        CopySource: `${bucket}/${encodeUriPath(from)}`,
         CopySourceIfMatch: source.etag,
         MetadataDirective: 'REPLACE',
         ContentType: contentType,

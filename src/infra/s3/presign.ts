@@ -1,10 +1,11 @@
 // Signed forms and URLs, computed here without a round trip: AWS Signature Version 4 (query and POST policy) and,
 // beside it in forms, the older HMAC-SHA1 policy signature that the interface's four fields come from.
-// Native crypto and a signing key kept for the day make one signature a matter of microseconds; tests hold the
-// results against the official presigners.
+// Native crypto and a key kept for the day make one signature a matter of microseconds; tests compare the results with
+// those of the official presigners.
 
 import { createHash, createHmac } from 'node:crypto';
 import { FORM_RULES, type FormProfile } from './form-profiles.ts';
+import { ALGORITHM, createSigner, encodeUriPart, encodeUriPath } from './signature-v4.ts';
 
 export type SigningIdentity = {
   accessKeyId: string;
@@ -39,11 +40,9 @@ export type Presigner = {
   }): string;
 };
 
-const ALGORITHM = 'AWS4-HMAC-SHA256';
-
 export function createPresigner(identity: SigningIdentity, profile: FormProfile): Presigner {
   const { accessKeyId, bucket } = identity;
-  const signer = createDailySigner(identity);
+  const signer = createSigner(identity);
   const bucketUrl = `${identity.publicEndpoint}/${bucket}`;
   const host = new URL(identity.publicEndpoint).host;
   const rules = FORM_RULES[profile];
@@ -84,13 +83,13 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
 
     downloadUrl({ key, fileName, inline, expiresInSeconds, now }) {
       const stamp = amzDate(now);
-      const path = `/${bucket}/${key.split('/').map(encodeRfc3986).join('/')}`;
+      const path = `/${bucket}/${encodeUriPath(key)}`;
       const scope = signer.scope(stamp);
       const query =
         `X-Amz-Algorithm=${ALGORITHM}&X-Amz-Content-Sha256=UNSIGNED-PAYLOAD` +
-        `&X-Amz-Credential=${encodeRfc3986(`${accessKeyId}/${scope}`)}&X-Amz-Date=${stamp}&X-Amz-Expires=${expiresInSeconds}&X-Amz-SignedHeaders=host` +
-        `&response-content-disposition=${encodeRfc3986(contentDisposition(inline === undefined ? 'attachment' : 'inline', fileName))}` +
-        (inline === undefined ? '' : `&response-content-type=${encodeRfc3986(inline.contentType)}`);
+        `&X-Amz-Credential=${encodeUriPart(`${accessKeyId}/${scope}`)}&X-Amz-Date=${stamp}&X-Amz-Expires=${expiresInSeconds}&X-Amz-SignedHeaders=host` +
+        `&response-content-disposition=${encodeUriPart(contentDisposition(inline === undefined ? 'attachment' : 'inline', fileName))}` +
+        (inline === undefined ? '' : `&response-content-type=${encodeUriPart(inline.contentType)}`);
       const canonicalRequest = `GET\n${path}\n${query}\nhost:${host}\n\nhost\nUNSIGNED-PAYLOAD`;
       const digest = createHash('sha256').update(canonicalRequest).digest('hex');
       const signature = signer.sign(stamp, `${ALGORITHM}\n${stamp}\n${scope}\n${digest}`);
@@ -99,36 +98,11 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
   };
 }
 
-/** The derived signing key changes once a day; four HMACs a signature are saved by keeping it. */
-function createDailySigner({ secretAccessKey, region }: SigningIdentity) {
-  let day = '';
-  let signingKey: Buffer = Buffer.alloc(0);
-  const hmac = (key: string | Buffer, text: string): Buffer =>
-    createHmac('sha256', key).update(text).digest();
-  return {
-    scope: (stamp: string): string => `${stamp.slice(0, 8)}/${region}/s3/aws4_request`,
-    sign(stamp: string, text: string): string {
-      if (stamp.slice(0, 8) !== day) {
-        day = stamp.slice(0, 8);
-        signingKey = hmac(hmac(hmac(hmac(`AWS4${secretAccessKey}`, day), region), 's3'), 'aws4_request');
-      }
-      return createHmac('sha256', signingKey).update(text).digest('hex');
-    },
-  };
-}
-
 /** `20261120T233856Z` */
 const amzDate = (now: Date): string => `${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
-
-/** URI encoding as signature version 4 wants it: everything but A-Z a-z 0-9 - . _ ~ */
-const encodeRfc3986 = (text: string): string =>
-  encodeURIComponent(text).replaceAll(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
 
 /** RFC 6266: an ASCII name for old clients, the exact one in UTF-8 for the others. */
 function contentDisposition(kind: 'attachment' | 'inline', fileName: string): string {
   const plain = fileName.replaceAll(/[^\x20-\x7e]|["\\%/]/g, '_');
-  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeRfc3986(fileName)}`;
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeUriPart(fileName)}`;
 }
