@@ -270,7 +270,7 @@ test("a failed start throws one line with the server's own words", async () => {
 test('a port that stays taken is named in the error', async () => {
   const directory = await preparedFolder();
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const start = startPostgres({ directory, log: silentLog, settings: { port: `${taken.port}` } });
+  const start = startPostgres({ directory, log: silentLog, port: taken.port });
   await expect(start).rejects.toThrow(/could not bind|Address already in use|could not create any TCP/);
   taken.stop(true);
 });

@@ -75,18 +75,14 @@ async function initialise(parts: Parts, password: string): Promise<void> {
     '--no-sync',
     ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C', '--lc-ctype', ctype],
   ];
-  for (const ctype of ['C.UTF-8', 'C']) {
-    log.mark();
-    if ((await run(parts, command(ctype), password)) === 0) return;
-    if (!log.written().includes('invalid locale name')) break;
-  }
-  throw new Error(`The embedded Postgres can't be set up (${log.path}): ${log.tail()}`);
+  if (await run(parts, command('C.UTF-8'), password)) return;
+  if (log.written().includes('invalid locale name') && (await run(parts, command('C'), password))) return;
+  throw failed(parts, 'be set up');
 }
 
 async function createDatabase(parts: Parts, password: string): Promise<void> {
   const { binaries, cluster, log } = parts;
   const quiet = ['-c', 'log_checkpoints=off', '-c', 'log_min_error_statement=panic'];
-  log.mark();
   const statements = [
     `CREATE ROLE ${ROLE} LOGIN CREATEDB PASSWORD '${password}'`,
     `GRANT pg_monitor, pg_checkpoint TO ${ROLE}`,
@@ -94,21 +90,21 @@ async function createDatabase(parts: Parts, password: string): Promise<void> {
   ];
   // A single-user server: one statement a line; errors are reported, but do not end it.
   const command = [binaries.postgres, '--single', '-D', cluster, ...quiet, 'postgres'];
-  const exitCode = await run(parts, command, `${statements.join('\n')}\n`);
-  if (exitCode !== 0 || log.written().includes('ERROR:')) {
-    throw new Error(`The embedded Postgres can't create its database (${log.path}): ${log.tail()}`);
-  }
+  const ran = await run(parts, command, `${statements.join('\n')}\n`);
+  if (!ran || log.written().includes('ERROR:')) throw failed(parts, 'create its database');
 }
 
 /** Every file and folder: nothing is a cluster before all of it would survive a loss of power. */
 async function syncCluster(parts: Parts): Promise<void> {
-  const { binaries, cluster, log } = parts;
-  log.mark();
-  if ((await run(parts, [binaries.initdb, '--sync-only', '--pgdata', cluster], '')) === 0) return;
-  throw new Error(`The embedded Postgres can't be set up (${log.path}): ${log.tail()}`);
+  const { binaries, cluster } = parts;
+  if (!(await run(parts, [binaries.initdb, '--sync-only', '--pgdata', cluster], ''))) {
+    throw failed(parts, 'be set up');
+  }
 }
 
-async function run({ account, log }: Parts, command: string[], input: string): Promise<number> {
+/** Whether the command succeeded; what it said is in the log from its mark on. */
+async function run({ account, log }: Parts, command: string[], input: string): Promise<boolean> {
+  log.mark();
   const child = Bun.spawn([...account.launcher, ...command], {
     stdin: new Blob([input]),
     stdout: log.descriptor,
@@ -117,8 +113,11 @@ async function run({ account, log }: Parts, command: string[], input: string): P
     env: CHILD_ENVIRONMENT,
     timeout: INIT_TIMEOUT_MS,
   });
-  return await child.exited;
+  return (await child.exited) === 0;
 }
+
+const failed = ({ log }: Parts, what: string): Error =>
+  new Error(`The embedded Postgres can't ${what} (${log.path}): ${log.tail()}`);
 
 /** Messages in English, times in UTC. The search path is for the shell tools that initdb may call. */
 export const CHILD_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/local/bin:/usr/bin:/bin' };

@@ -1,6 +1,7 @@
 /** How another process of the same machine finds the running server. */
-import { readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFile } from '../../core/durable.ts';
 import { CLUSTER, ROLE } from './cluster.ts';
 import { isServerOf } from './processes.ts';
 
@@ -21,9 +22,7 @@ export function writeConnection(
   server: { port: number; password: string; pid: number },
 ): string {
   const connection: Connection = { host: '127.0.0.1', user: ROLE, database: ROLE, ...server };
-  const path = pathIn(directory);
-  writeFileSync(`${path}.new`, `${JSON.stringify(connection, null, 2)}\n`, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
+  replaceFile(pathIn(directory), `${JSON.stringify(connection, null, 2)}\n`);
   return toUrl(connection);
 }
 

@@ -38,7 +38,7 @@ export type Server = { port: number; pid: number; exited: Promise<number>; stop:
 export async function startServer(parts: Parts): Promise<Server> {
   const lingeringUntil = performance.now() + LINGERING_TIMEOUT_MS;
   for (let portsTried = 1; ; ) {
-    const port = parts.port ?? Number(parts.settings['port'] ?? freePort());
+    const port = parts.port ?? freePort();
     parts.log.mark();
     const server = launch(parts, port);
     if (await becomesReady(parts.cluster, server)) return server;
