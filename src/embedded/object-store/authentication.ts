@@ -153,7 +153,7 @@ function assertAllSigned(request: StoreRequest, signedHeaders: readonly string[]
 }
 
 function queryError(message: string): S3Error {
-  return new S3Error('AuthorizationQueryParametersError', { message });
+  return new S3Error('AuthorizationQueryParametersError', message);
 }
 
 function unsupportedMechanism(): S3Error {

@@ -41,10 +41,9 @@ export function parsePolicy(base64: string): Policy {
   if (!Array.isArray(conditions)) throw invalid("Policy must contain a list of 'conditions'.");
   const fields: FieldCondition[] = [];
   let size: SizeRange = { sizeBytesMin: 0, sizeBytesMax: Number.POSITIVE_INFINITY };
-  for (const condition of conditions) {
-    if (!Array.isArray(condition)) fields.push(...parseObjectCondition(condition));
-    else if (condition[0] === 'content-length-range') size = intersect(size, parseSizeRange(condition));
-    else fields.push(parseListCondition(condition));
+  for (const condition of conditions.flatMap(toLists)) {
+    if (condition[0] === 'content-length-range') size = intersect(size, parseSizeRange(condition));
+    else fields.push(parseFieldCondition(condition));
   }
   return { expiresMs, conditions: fields, size };
 }
@@ -97,17 +96,15 @@ function parseDate(text: string): number {
     : Number.NaN;
 }
 
-/** `{"field": "value"}`: the value must be exactly that. */
-function parseObjectCondition(condition: unknown): FieldCondition[] {
+/** `{"field": "value"}` means `["eq", "$field", "value"]`. */
+function toLists(condition: unknown): readonly (readonly unknown[])[] {
   if (typeof condition !== 'object' || condition === null) throw invalid('Invalid condition.');
-  return Object.entries(condition).map(([field, value]: [string, unknown]) => {
-    if (typeof value !== 'string') throw invalid('Invalid Simple-Condition: value must be a string.');
-    return { operator: 'eq', field: field.toLowerCase(), value };
-  });
+  if (Array.isArray(condition)) return [condition];
+  return Object.entries(condition).map(([field, value]) => ['eq', `$${field}`, value]);
 }
 
 /** `["eq" | "starts-with", "$field", "value"]` */
-function parseListCondition(condition: readonly unknown[]): FieldCondition {
+function parseFieldCondition(condition: readonly unknown[]): FieldCondition {
   const [operator, field, value] = condition;
   if (operator !== 'eq' && operator !== 'starts-with') throw invalid('Invalid condition operator.');
   if (
