@@ -23,6 +23,9 @@ const FAULTS: Readonly<Record<string, DiskFault>> = {
   ESTALE: 'fails',
   SQLITE_IOERR: 'fails',
   SQLITE_CANTOPEN: 'fails',
+  // PostgreSQL's disk_full and io_error.
+  '53100': 'is full',
+  '58030': 'fails',
 };
 
 /** "The disk …". Undefined for errors of other kinds. SQLite's extended codes begin with the code. */

@@ -1,6 +1,7 @@
 /** The database client: postgres.js, with a limit on every wait and no trouble after an outage. */
 import postgres from 'postgres';
 import { arrayOids, columnTypes, type JsonCodec } from './column-types.ts';
+import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
 import { createPool, type Generation } from './pool.ts';
 import { openReserved, type Reserved, type ReserveOptions } from './reserved.ts';
 import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
@@ -16,6 +17,8 @@ export type Sql = Transaction & {
   begin: <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>;
   /** Opens a connection apart from the pool with its first statement; once lost it refuses statements. */
   reserve: (options?: ReserveOptions) => Reserved;
+  /** What the server's disk does, as `DiskWatch` says. */
+  diskFault: DiskWatch['fault'];
   /** Closes the pool; statements that still run after `timeout` seconds (default 5) are cut off. */
   end: (options?: { timeout?: number }) => Promise<void>;
 };
@@ -74,12 +77,14 @@ export function connectPostgres(options: ClientOptions): Sql {
     ...options.settings,
   };
   const transactionsMax = Math.min(TRANSACTIONS_MAX, options.connectionsMax ?? CONNECTIONS_MAX);
+  const disk = createDiskWatch((run) => begin(pool.current(), run, timeoutMs));
   const pool = createPool({
     connect: () => connect({ connection: session }),
     connectForTransactions: () =>
       connect({ connection: session, max: transactionsMax, max_pipeline: PIPELINE_OF_TRANSACTIONS }),
     transactionsMax,
     log: options.log,
+    onServerError: disk.onFailure,
     timeoutMs,
     pendingMax: options.pendingMax ?? PENDING_MAX,
   });
@@ -96,6 +101,7 @@ export function connectPostgres(options: ClientOptions): Sql {
         timeoutMs,
       });
     },
+    diskFault: disk.fault,
     end: ({ timeout = END_TIMEOUT_SECONDS } = {}) => pool.end(timeout),
   });
 }

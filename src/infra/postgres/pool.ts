@@ -20,6 +20,8 @@ type Options = {
   connectForTransactions: () => postgres.Sql;
   transactionsMax: number;
   log: Log;
+  /** Called with each error that the server answered. */
+  onServerError: (error: unknown) => void;
   /** How long a statement may take, the wait for a connection included; 0: no limit. */
   timeoutMs: number;
   /** Statements that run or wait at once; more are refused. */
@@ -42,7 +44,8 @@ export type Generation = {
 };
 
 export function createPool(options: Options) {
-  const { connect, connectForTransactions, transactionsMax, log, timeoutMs, pendingMax } = options;
+  const { connect, connectForTransactions, transactionsMax, log, onServerError, timeoutMs, pendingMax } =
+    options;
   let available = true;
   let closed = false;
   /** The replaced ones, for as long as statements of theirs may run. */
@@ -74,7 +77,10 @@ export function createPool(options: Options) {
     };
     const onFailure = (error: unknown) => {
       if (isConnectionLost(error)) replace(error, timeoutMs > 0 ? timeoutMs / 1000 : RETIREMENT_SECONDS_MAX);
-      else if (error instanceof Error && 'severity' in error) answeredAt = performance.now();
+      else if (error instanceof Error && 'severity' in error) {
+        answeredAt = performance.now();
+        onServerError(error);
+      }
     };
     const onSilence = (error: unknown) => replace(error, 0);
     const generation: Generation = {

@@ -2,6 +2,20 @@ import type { Planted } from '../mistake.ts';
 
 export const infra: readonly Planted[] = [
   {
+    mistake: 'a database whose disk is full is ready as long as reads work',
+    file: 'src/infra/postgres/disk-watch.ts',
+    text: 'known = faultOf(error) ?? known;',
+    replacement: '',
+    test: 'test/faults/full-database-disk.test.ts',
+  },
+  {
+    mistake: 'a full disk of the database is over at the next look',
+    file: 'src/infra/postgres/disk-watch.ts',
+    text: '      known = faultOf(error);\n',
+    replacement: '      known = undefined;\n',
+    test: 'test/faults/full-database-disk.test.ts',
+  },
+  {
     mistake: 'a database whose disk is read-only is our 500',
     file: 'src/infra/postgres/unavailable.ts',
     text: '    isRefusedByDisk(error) ||\n',
