@@ -54,20 +54,25 @@ async function main(words: readonly string[]): Promise<void> {
     if (typed.command.words.startsWith('search ')) return await maintainSearch(typed, sql, config);
     if (typed.command.words.startsWith('bucket ')) return await maintainBucket(typed, sql);
     const usage = createUsage({
-      ...{ sql, clock: systemClock, log },
+      sql,
+      clock: systemClock,
+      log,
       identity: () => readIdentity(sql),
       directory: join(config.dataDir, 'events'),
       settings: config.usage,
       projections: [MODEL_USAGE_PROJECTION],
     });
     const access = createAccess({
-      ...{ sql, clock: systemClock, log },
+      sql,
+      clock: systemClock,
+      log,
       invalidation: createInvalidation({ sql, log }),
       // The processes of the service look for events each second by themselves.
       wakeMover: () => undefined,
     });
     const bots = createBotAdministration({
-      ...{ sql, clock: systemClock },
+      sql,
+      clock: systemClock,
       requireWorkspace: access.requireWorkspace,
     });
     const call = createLocalClient({

@@ -18,9 +18,19 @@ export function contentTypeOf(told: string, extension: string | null): string {
 
 /** What a browser shows without running any of it. HTML, SVG and XML may hold scripts and are not among them. */
 export const INLINE_TYPES: readonly string[] = [
-  ...['application/pdf', 'text/plain'],
-  ...['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'],
-  ...['video/mp4', 'video/webm', 'audio/mpeg', 'audio/mp4', 'audio/ogg', 'audio/wav'],
+  'application/pdf',
+  'text/plain',
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'video/mp4',
+  'video/webm',
+  'audio/mpeg',
+  'audio/mp4',
+  'audio/ogg',
+  'audio/wav',
 ];
 
 /**

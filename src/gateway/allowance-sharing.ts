@@ -83,7 +83,10 @@ export function createSharing(deps: {
     await recover(entries);
     const sentAtMs = now();
     const known = await store.share({
-      ...{ processId, number, ageMs: sentAtMs - sinceMs, leaseMs: ALLOWANCE_LEASE_MS },
+      processId,
+      number,
+      ageMs: sentAtMs - sinceMs,
+      leaseMs: ALLOWANCE_LEASE_MS,
       told: entries.map(({ told }) => told),
     });
     // An answer that came late has done it.

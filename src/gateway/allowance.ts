@@ -48,7 +48,10 @@ export type Allowance = {
 };
 
 export const newAllowance = (): Allowance => ({
-  ...{ requestsAt: 0, tokensAt: 0, month: 0, spent: 0 },
+  requestsAt: 0,
+  tokensAt: 0,
+  month: 0,
+  spent: 0,
   unsynced: { requestsMs: 0, tokensMs: 0, spent: 0 },
   unsyncedSinceMs: 0,
   reserved: { tokensMs: 0, cost: 0 },
@@ -206,7 +209,8 @@ const limited = (
   { sentence, waitMs, headers }: { sentence: string; waitMs: number; headers: Record<string, string> },
 ): OpenAiRefusal =>
   new OpenAiRefusal('too-many-requests', sentence, {
-    ...{ type: kind, code: 'rate_limit_exceeded' },
+    type: kind,
+    code: 'rate_limit_exceeded',
     headers: { ...headers, 'retry-after-ms': String(Math.ceil(waitMs)) },
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
   });

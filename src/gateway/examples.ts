@@ -24,7 +24,10 @@ export const CHAT_EXAMPLE = {
 const eventsOf = (chunks: readonly object[]): string =>
   [...chunks.map((chunk) => JSON.stringify(chunk)), '[DONE]'].map((data) => `data: ${data}\n\n`).join('');
 const CHAT_CHUNK = {
-  ...{ id: CHAT_EXAMPLE.id, object: 'chat.completion.chunk', created, model: CHAT_EXAMPLE.model },
+  id: CHAT_EXAMPLE.id,
+  object: 'chat.completion.chunk',
+  created,
+  model: CHAT_EXAMPLE.model,
 };
 export const CHAT_STREAM_EXAMPLE = eventsOf([
   { ...CHAT_CHUNK, choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] },

@@ -131,7 +131,10 @@ function createTarget(
   now: () => number,
 ): Target {
   return {
-    ...{ name, model, upstream, headerName: toHeaderValue(name) },
+    name,
+    model,
+    upstream,
+    headerName: toHeaderValue(name),
     circuit: createCircuitBreaker({ ...CIRCUIT, now }),
     cooldownUntilMs: Number.NEGATIVE_INFINITY,
     running: 0,

@@ -48,11 +48,19 @@ async function runTest(test: string, names: readonly string[], file = ''): Promi
   const shared = file.includes('/migrations/') ? {} : sharedBy(server);
   const tests = Bun.spawn(
     [
-      ...[process.execPath, 'test', '--no-orphans', '--bail=1', `./${test}`],
-      ...['--timeout', `${TEST_TIMEOUT_MS}`, ...filter],
+      process.execPath,
+      'test',
+      '--no-orphans',
+      '--bail=1',
+      `./${test}`,
+      '--timeout',
+      `${TEST_TIMEOUT_MS}`,
+      ...filter,
     ],
     {
-      ...{ cwd: copy, stdio: ['ignore', 'ignore', output], timeout: RUN_TIMEOUT_MS },
+      cwd: copy,
+      stdio: ['ignore', 'ignore', output],
+      timeout: RUN_TIMEOUT_MS,
       env: { ...process.env, ...shared },
     },
   );

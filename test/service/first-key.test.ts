@@ -52,7 +52,11 @@ test.each(['1', '2'])(
     const workspace = `late-${PROCESSES}`;
     const [PORT, DATA_DIR] = [String(freePort()), mkdtempSync(join(tmpdir(), 'atrium-first-key-'))];
     const environment = {
-      ...{ PORT, PROCESSES, DATA_DIR, DATABASE_URL: database.url, BOOTSTRAP_WORKSPACE: workspace },
+      PORT,
+      PROCESSES,
+      DATA_DIR,
+      DATABASE_URL: database.url,
+      BOOTSTRAP_WORKSPACE: workspace,
       LOG_FORMAT: 'json',
     };
     const url = `http://127.0.0.1:${PORT}`;

@@ -98,7 +98,11 @@ export function createChatClient(
     call('GET', `${root}/sessions/${workspace}/${id}/messages${withQuery(query)}`, { headers });
 
   return {
-    ...{ sendPath, createSession, post, send, messages },
+    sendPath,
+    createSession,
+    post,
+    send,
+    messages,
     edit: (id: number, json: unknown): Promise<Answer> =>
       call('PUT', `${root}/messages/${workspace}/${id}`, { headers, json }),
     remove: (id: number): Promise<Answer> =>

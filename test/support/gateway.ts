@@ -45,7 +45,11 @@ export async function startGateway(
       environment: { MODELS_CONFIG: path, UPSTREAM_KEY, ...AS_STARTED, ...environment },
     });
     return {
-      ...{ url: service.url, key: BOOTSTRAP_KEY, mock, service, writeModels },
+      url: service.url,
+      key: BOOTSTRAP_KEY,
+      mock,
+      service,
+      writeModels,
       async [Symbol.asyncDispose]() {
         await service[Symbol.asyncDispose]();
         await mock.stop();

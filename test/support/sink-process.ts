@@ -17,7 +17,10 @@ const sql = connectPostgres({ url: DATABASE_URL, applicationName: 'test-sink', l
 const buffer = createJournal({ directory: JOURNAL, bytesMax: 2 ** 30, log: silentLog });
 await buffer.start();
 const sink = createSink({
-  ...{ sql, buffer, log, lockLeaseMs: Number(LEASE_MS) },
+  sql,
+  buffer,
+  log,
+  lockLeaseMs: Number(LEASE_MS),
   writer: createEventWriter(sql),
   deadLetters: createDeadLetterStore(sql),
 });

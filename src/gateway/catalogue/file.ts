@@ -92,8 +92,17 @@ function withCompletions(stated: Defaults, models: readonly ModelSpec[]): Defaul
 }
 
 const UPSTREAM_MEMBERS = [
-  ...['kind', 'base_url', 'api_key', 'api_version', 'headers', 'timeout_ms', 'retries', 'concurrency'],
-  ...['embedding_inputs_max', 'stream_usage', 'pass_organization'],
+  'kind',
+  'base_url',
+  'api_key',
+  'api_version',
+  'headers',
+  'timeout_ms',
+  'retries',
+  'concurrency',
+  'embedding_inputs_max',
+  'stream_usage',
+  'pass_organization',
 ];
 
 function readUpstream(name: string, value: Located): UpstreamSpec {
@@ -166,7 +175,14 @@ function readTimeouts(value: Located | undefined): Timeouts {
 }
 
 const MODEL_MEMBERS = [
-  ...['endpoints', 'strategy', 'targets', 'fallbacks', 'price', 'cache', 'owned_by', 'description'],
+  'endpoints',
+  'strategy',
+  'targets',
+  'fallbacks',
+  'price',
+  'cache',
+  'owned_by',
+  'description',
 ];
 
 function readModel(id: string, value: Located, upstreams: ReadonlyMap<string, UpstreamSpec>): ModelSpec {

@@ -19,7 +19,11 @@ export function toSource(settings: {
   return {
     kind: 'upstream',
     upstream: {
-      ...{ name: 'openai', kind: 'openai', ...openai, apiVersion: undefined, headers: {} },
+      name: 'openai',
+      kind: 'openai',
+      ...openai,
+      apiVersion: undefined,
+      headers: {},
       timeoutsMs: TIMEOUT_DEFAULTS_MS,
       retries: RETRIES_DEFAULT,
       concurrency: CONCURRENCY_DEFAULTS,

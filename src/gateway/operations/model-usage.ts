@@ -69,7 +69,10 @@ function readTime(name: string, text: string | undefined): number | undefined {
   const error = 'not a date or time';
   throw new ValidationFailure([
     {
-      ...{ type: 'datetime_parsing', loc: ['query', name], input: text, ctx: { error } },
+      type: 'datetime_parsing',
+      loc: ['query', name],
+      input: text,
+      ctx: { error },
       msg: `Input should be a valid datetime, ${error}`,
     },
   ]);
@@ -81,8 +84,14 @@ const ceilHour = (ms: number): number => Math.ceil(ms / HOUR_MS) * HOUR_MS;
 type Sums = Omit<ModelUsageRow, 'group'>;
 
 const NOTHING: Sums = {
-  ...{ requests: 0, estimated: 0, promptTokens: 0, completionTokens: 0, cost: 0 },
-  ...{ latencyMs: 0, firstEvents: 0, firstEventMs: 0 },
+  requests: 0,
+  estimated: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  cost: 0,
+  latencyMs: 0,
+  firstEvents: 0,
+  firstEventMs: 0,
 };
 
 const add = (a: Sums, b: Sums): Sums => ({

@@ -40,7 +40,9 @@ export function openReserved(parts: {
     options.onLost?.();
   };
   const sql = connect({
-    ...{ max: 1, idle_timeout: null, max_lifetime: null },
+    max: 1,
+    idle_timeout: null,
+    max_lifetime: null,
     onnotify: options.onNotification ?? (() => {}),
     onclose: () => lose(new ConnectionLost()),
   });

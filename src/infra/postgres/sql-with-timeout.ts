@@ -17,7 +17,10 @@ export function sqlWithTimeout(target: () => { sql: ISql; statementTimeout: Stat
   const call = (...args: unknown[]) => statement((sql) => Reflect.apply(sql, undefined, args));
   const { types, typed, array, json } = target().sql;
   const members = {
-    ...{ types, typed, array, json },
+    types,
+    typed,
+    array,
+    json,
     unsafe: (...args: Parameters<ISql['unsafe']>) => statement((sql) => sql.unsafe(...args)),
     file: (...args: Parameters<ISql['file']>) => statement((sql) => sql.file(...args)),
     notify: (channel: string, payload: string) =>

@@ -75,7 +75,9 @@ function blocksOf(body: Body, size: { words: number | undefined; mb: number | un
     const called = choice['type'] === 'tool' ? tools.filter(({ name }) => name === choice['name']) : tools;
     const all = choice['disable_parallel_tool_use'] === true ? called.slice(0, 1) : called;
     return all.map((tool) => ({
-      ...{ type: 'tool_use', id: nextId('toolu'), name: tool['name'] },
+      type: 'tool_use',
+      id: nextId('toolu'),
+      name: tool['name'],
       input: sampleOf(tool['input_schema']) ?? {},
     }));
   }

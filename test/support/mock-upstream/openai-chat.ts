@@ -176,7 +176,10 @@ export const completions: Wire = {
     const head = { id: nextId('cmpl'), object: 'text_completion', created: nowSeconds(), model };
     const usage = usageOf(countWords(said), wordsOf(text).length);
     const choice = (part: string, finish_reason: string | null) => ({
-      ...{ text: part, index: 0, logprobs: null, finish_reason },
+      text: part,
+      index: 0,
+      logprobs: null,
+      finish_reason,
     });
     const chunk = (part: string, finish_reason: string | null): string =>
       event({ ...head, choices: [choice(part, finish_reason)], ...(includesUsage(body) && { usage: null }) });

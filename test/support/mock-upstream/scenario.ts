@@ -92,7 +92,17 @@ export function parseScenario(model: string, mock: unknown): Scenario {
 }
 
 const OPTIONS = [
-  ...['fault', 'key', 'times', 'ms', 'after', 'words', 'mb', 'batch', 'raw', 'size', 'dies'],
+  'fault',
+  'key',
+  'times',
+  'ms',
+  'after',
+  'words',
+  'mb',
+  'batch',
+  'raw',
+  'size',
+  'dies',
   ...HEADERS,
 ];
 
