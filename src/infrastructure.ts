@@ -40,6 +40,9 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
       const reason = fault === undefined ? '' : `: the disk of DATA_DIR/postgres ${fault}`;
       return { state: 'down', detail: `it cannot be reached${reason}` };
     }
+    const diskFault = await sql.diskFault();
+    if (diskFault !== undefined)
+      return { state: 'degraded', detail: `its disk ${diskFault}: what needs space there is refused` };
     const clockSkewMs = clock.now().getTime() - row.now.getTime();
     if (Math.abs(clockSkewMs) < CLOCK_SKEW_MS_MAX) return { state: 'ready' };
     return { state: 'degraded', detail: "its clock and this machine's differ", clock_skew_ms: clockSkewMs };
