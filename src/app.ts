@@ -2,7 +2,6 @@
 // http/boundary.ts.
 
 import http from 'node:http';
-import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { notFound } from './core/errors.ts';
 import type { Boundary } from './http/boundary.ts';
@@ -100,8 +99,6 @@ function unmatchedRoute(
       area: 'http',
       summary: 'No such operation',
       credential: 'none',
-      parameters: Type.Object({}),
-      query: Type.Object({}),
       responses: {},
     },
     ({ request }) => {

@@ -75,19 +75,14 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log }: Acces
   const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
   const workspaces = createWorkspaces({ store: stores.workspaces, clock });
   const requireWorkspace = workspaces.requireExisting;
-  const sessions = createSessions({
-    ...{ store: stores.sessions, sessions: openSessions, authentication },
-    ...{ wakeMover, clock },
-  });
+  const { sessions: store } = stores;
+  const sessions = createSessions({ store, sessions: openSessions, authentication, wakeMover, clock });
 
   return {
     routes: [
       ...workspaceRoutes(workspaces),
-      ...userRoutes({
-        users: createUsers({ store: stores.users, forget, wakeMover, clock }),
-        requireWorkspace,
-      }),
-      ...keyRoutes({ keys: createKeys({ store: stores.keys, forget, wakeMover, clock }), requireWorkspace }),
+      ...userRoutes(createUsers({ store: stores.users, requireWorkspace, forget, wakeMover, clock })),
+      ...keyRoutes(createKeys({ store: stores.keys, requireWorkspace, forget, wakeMover, clock })),
       ...sessionRoutes(sessions),
     ],
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },

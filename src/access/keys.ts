@@ -12,6 +12,8 @@ import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys
 
 export type KeysDeps = {
   store: KeyStore;
+  /** Throws 404 for a workspace that does not exist. */
+  requireWorkspace(id: string): Promise<void>;
   /** Forgets what is cached of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
   wakeMover: WakeEventMover;
@@ -21,7 +23,7 @@ export type KeysDeps = {
 export type Keys = ReturnType<typeof createKeys>;
 
 /** The keys of a workspace. A key's text leaves once, in the answer that makes it. */
-export function createKeys({ store, forget, wakeMover, clock }: KeysDeps) {
+export function createKeys({ store, requireWorkspace, forget, wakeMover, clock }: KeysDeps) {
   /** Throws 404; 403 when others than operators ask for a key with the scope `operator`. */
   const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<FoundKey> => {
     const key = await store.find(reference);
@@ -32,18 +34,17 @@ export function createKeys({ store, forget, wakeMover, clock }: KeysDeps) {
 
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<KeyRead>> {
-      return toPage(await store.list(workspaceId, page), page.limit, {
-        position: (row) => row,
-        item: render,
-      });
+      await requireWorkspace(workspaceId);
+      return toPage(await store.list(workspaceId, page), page.limit, render);
     },
 
     /**
      * A key for the person of `user_email`, or for the caller's own e-mail; if no person has that e-mail, a new user.
-     * Throws 403 when others than operators give the scope `operator`, or ask for a key for a user who is one (but for
+     * Throws 404 for an unknown workspace, 403 when others than operators give the scope `operator`, or ask for a key for a user who is one (but for
      * their own), 422 for an expiry in the past.
      */
     async create(principal: Principal, workspaceId: string, wanted: KeyCreate): Promise<KeyCreated> {
+      await requireWorkspace(workspaceId);
       const userEmail = (wanted.user_email ?? principal.email).toLowerCase();
       refuseUnlessOperator(principal, wanted.scopes.includes('operator'));
       if (userEmail !== principal.email)

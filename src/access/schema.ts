@@ -1,18 +1,15 @@
 // What the administration of workspaces, users and keys takes and answers.
 
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { SCOPES } from '../core/principal.ts';
 import { pageOf } from '../http/paging.ts';
-import { described } from '../http/schemas.ts';
+import { described, Moment, nullable, optional, WorkspacePath } from '../http/schemas.ts';
 import { GRACE_SECONDS_MAX } from './limits.ts';
 import { WORKSPACE_NAME_PATTERN } from './workspace-names.ts';
 
 const NAME_LENGTH_MAX = 200;
 
-const nullable = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 const Id = Type.String({ format: 'uuid' });
-const Moment = Type.String({ format: 'date-time' });
 const Email = Type.String({
   format: 'email',
   maxLength: 320,
@@ -20,9 +17,6 @@ const Email = Type.String({
 });
 const Name = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX });
 
-export const WorkspacePath = Type.Object({
-  workspace_id: Type.String({ description: 'Workspace that is administered.' }),
-});
 export const UserPath = Type.Object({
   ...WorkspacePath.properties,
   user_id: described(Id, 'The identifier of the person.'),
@@ -49,7 +43,7 @@ export const WorkspaceCreate = Type.Object(
       pattern: WORKSPACE_NAME_PATTERN,
       description: 'Stands in every URL of the workspace.',
     }),
-    name: Type.Optional(nullable(Name, 'The name.')),
+    name: optional(Name, 'The name.'),
   },
   { $id: 'WorkspaceCreate', description: 'A new workspace.' },
 );
@@ -68,13 +62,13 @@ export type UserRead = Static<typeof UserRead>;
 export const UserPage = pageOf(UserRead, 'UserPage');
 
 export const UserCreate = Type.Object(
-  { email: Email, name: Type.Optional(nullable(Name, 'The name.')) },
+  { email: Email, name: optional(Name, 'The name.') },
   { $id: 'UserCreate', description: 'A new person.' },
 );
 export type UserCreate = Static<typeof UserCreate>;
 
 export const UserPatch = Type.Object(
-  { email: Type.Optional(Email), name: Type.Optional(nullable(Name, 'The name.')) },
+  { email: Type.Optional(Email), name: optional(Name, 'The name.') },
   { $id: 'UserPatch', description: 'Changes to a person.' },
 );
 export type UserPatch = Static<typeof UserPatch>;
@@ -84,12 +78,10 @@ const ScopeEnum = Type.Union(SCOPES.map((scope) => Type.Literal(scope)));
 const PerMinute = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
 const KeyLimitsSchema = Type.Object(
   {
-    requests_per_minute: Type.Optional(nullable(PerMinute, 'Requests to models in a minute.')),
-    tokens_per_minute: Type.Optional(nullable(PerMinute, 'Tokens in a minute.')),
-    budget_per_month: Type.Optional(
-      nullable(
-        Type.Number({ exclusiveMinimum: 0, maximum: 1e12, description: 'In the currency of the prices.' }),
-      ),
+    requests_per_minute: optional(PerMinute, 'Requests to models in a minute.'),
+    tokens_per_minute: optional(PerMinute, 'Tokens in a minute.'),
+    budget_per_month: optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 1e12, description: 'In the currency of the prices.' }),
     ),
   },
   { $id: 'KeyLimits', description: 'Ceilings that the gateway enforces; absent or null: none.' },
@@ -127,9 +119,9 @@ export const KeyCreate = Type.Object(
       Type.Array(ScopeEnum, { minItems: 1, maxItems: 2 * SCOPES.length }),
       'What the key may be used for.',
     ),
-    user_email: Type.Optional(nullable(Email, 'The person that the key acts for; absent: the caller.')),
-    expires_at: Type.Optional(nullable(Moment, 'When it ends; null or absent: never.')),
-    limits: Type.Optional(nullable(KeyLimitsSchema)),
+    user_email: optional(Email, 'The person that the key acts for; absent: the caller.'),
+    expires_at: optional(Moment, 'When it ends; null or absent: never.'),
+    limits: optional(KeyLimitsSchema),
   },
   { $id: 'KeyCreate', description: 'The API key that is to be made.' },
 );
@@ -154,7 +146,7 @@ export const KeyRotate = Type.Object(
         description: 'Time for which the old key stays valid.',
       }),
     ),
-    expires_at: Type.Optional(nullable(Moment, 'When the new key ends; absent: as the old one.')),
+    expires_at: optional(Moment, 'When the new key ends; absent: as the old one.'),
   },
   { $id: 'KeyRotate', description: 'How an API key is replaced.' },
 );

@@ -10,6 +10,8 @@ import type { User, UserReference, UserStore } from './store/users.ts';
 
 export type UsersDeps = {
   store: UserStore;
+  /** Throws 404 for a workspace that does not exist. */
+  requireWorkspace(id: string): Promise<void>;
   /** Forgets what is cached of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
   wakeMover: WakeEventMover;
@@ -19,17 +21,16 @@ export type UsersDeps = {
 export type Users = ReturnType<typeof createUsers>;
 
 /** The people of a workspace. E-mails compare in lower case. */
-export function createUsers({ store, forget, wakeMover, clock }: UsersDeps) {
+export function createUsers({ store, requireWorkspace, forget, wakeMover, clock }: UsersDeps) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<UserRead>> {
-      return toPage(await store.list(workspaceId, page), page.limit, {
-        position: (row) => row,
-        item: render,
-      });
+      await requireWorkspace(workspaceId);
+      return toPage(await store.list(workspaceId, page), page.limit, render);
     },
 
-    /** Throws 409 when the e-mail is taken. */
+    /** Throws 404 for an unknown workspace, 409 when the e-mail is taken. */
     async create(workspaceId: string, { email, name }: UserCreate): Promise<UserRead> {
+      await requireWorkspace(workspaceId);
       const user = { id: newId(), email: email.toLowerCase(), name: name ?? null, createdAt: clock.now() };
       const made = await store.insert(workspaceId, user);
       if (made === undefined) throw emailTaken();

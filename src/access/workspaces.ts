@@ -15,7 +15,7 @@ export function createWorkspaces({ store, clock }: { store: WorkspaceStore; cloc
     /** An operator's are all of them, anyone else's is their own. */
     async list(principal: Principal, page: PageRequest): Promise<Page<WorkspaceRead>> {
       const own = isOperator(principal) ? undefined : principal.workspaceId;
-      return toPage(await store.list(page, own), page.limit, { position: (row) => row, item: render });
+      return toPage(await store.list(page, own), page.limit, render);
     },
 
     /** Throws 422 for a reserved name, 409 when it is taken. */

@@ -1,8 +1,8 @@
 // What the platform sends where a chat app is a Google Workspace add-on, and what it takes for an answer.
 
 import { type Static, Type } from '@sinclair/typebox';
-import { described } from '../http/schemas.ts';
-import { ChatappMessage, ChatappSpace, ChatappUser, optional, Text } from './event-schema.ts';
+import { described, optional } from '../http/schemas.ts';
+import { ChatappMessage, ChatappSpace, ChatappUser, Text } from './event-schema.ts';
 import { ADD_ON_EVENT_EXAMPLE } from './examples.ts';
 
 const Fields = Type.Record(Type.String(), Type.Unknown());

@@ -1,11 +1,9 @@
 // What the platform sends: the events of chat apps.
 
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { described } from '../http/schemas.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import { described, optional } from '../http/schemas.ts';
 
 /** Nested fields may all be absent: real events leave out most of them. */
-export const optional = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Optional(Type.Union([schema, Type.Null()], description === undefined ? {} : { description }));
 export const Text = optional(Type.String());
 /** Its inner structure is not laid down. */
 const Anything = Type.Optional(Type.Unknown());

@@ -1,13 +1,9 @@
 // The shapes of area D: registrations of bots, and what the webhook answers.
 
-import { Kind, type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Kind, type Static, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
-import { described } from '../http/schemas.ts';
+import { described, Moment, nullable, optional, WorkspacePath } from '../http/schemas.ts';
 import { AUDIENCE_LENGTH_MAX, COMMANDS_MAX, NAME_LENGTH_MAX, REPLY_LENGTH_MAX } from './limits.ts';
-
-const nullable = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
-const Moment = Type.String({ format: 'date-time' });
 
 const BOT_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
 const BOT_ID = new RegExp(BOT_ID_PATTERN);
@@ -19,11 +15,8 @@ export const WebhookPath = Type.Object({
   bot_id: Type.String({ description: 'The identifier under which the bot is registered.' }),
 });
 
-export const InWorkspace = Type.Object({
-  workspace_id: Type.String({ description: 'Workspace that is administered.' }),
-});
 export const BotPath = Type.Object({
-  ...InWorkspace.properties,
+  ...WorkspacePath.properties,
   bot_id: Type.String({
     pattern: BOT_ID_PATTERN,
     description: 'Stands in the URL of the webhook, and is the channel id of the conversations.',
@@ -73,32 +66,28 @@ export const BotPut = Type.Object(
     verification: Type.Object(
       {
         mode: Mode,
-        audience: Type.Optional(nullable(Audience)),
+        audience: optional(Audience),
         jwks: Type.Optional(KeySetSource),
-        service_account_email: Type.Optional(nullable(ServiceAccount)),
+        service_account_email: optional(ServiceAccount),
       },
       { $id: 'BotVerificationPut', description: 'How events prove where they come from.' },
     ),
-    agent_id: Type.Optional(
-      nullable(AgentId, 'The agent that answers; absent: the default of the workspace.'),
-    ),
-    welcome_text: Type.Optional(nullable(Said, 'What the bot says where it is added.')),
-    commands: Type.Optional(
-      nullable(
-        Type.Array(
-          Type.Object(
-            {
-              id: described(CommandId, 'The number that the command has with the chat app.'),
-              name: described(CommandName, 'Its name.'),
-              reply: Type.Optional(nullable(Said, 'What the bot says to it.')),
-              agent_id: Type.Optional(nullable(AgentId, 'The agent that answers it.')),
-            },
-            { $id: 'BotCommandPut', description: 'A command of a bot.' },
-          ),
-          { maxItems: COMMANDS_MAX },
+    agent_id: optional(AgentId, 'The agent that answers; absent: the default of the workspace.'),
+    welcome_text: optional(Said, 'What the bot says where it is added.'),
+    commands: optional(
+      Type.Array(
+        Type.Object(
+          {
+            id: described(CommandId, 'The number that the command has with the chat app.'),
+            name: described(CommandName, 'Its name.'),
+            reply: optional(Said, 'What the bot says to it.'),
+            agent_id: optional(AgentId, 'The agent that answers it.'),
+          },
+          { $id: 'BotCommandPut', description: 'A command of a bot.' },
         ),
-        'Commands that have a reply or an agent of their own.',
+        { maxItems: COMMANDS_MAX },
       ),
+      'Commands that have a reply or an agent of their own.',
     ),
   },
   { $id: 'BotPut', description: 'A bot as it is to be.' },

@@ -1,8 +1,8 @@
 // The input and output of the administration of agents.
 
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
-import { described } from '../http/schemas.ts';
+import { described, nullable, optional, WorkspacePath } from '../http/schemas.ts';
 import {
   AGENT_ID_LENGTH_MAX,
   AGENT_NAME_LENGTH_MAX,
@@ -17,14 +17,6 @@ import {
   REPLY_MATCH_LENGTH_MAX,
 } from './limits.ts';
 
-const nullable = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
-const optional = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Optional(nullable(schema, description));
-
-export const WorkspacePath = Type.Object({
-  workspace_id: Type.String({ description: 'Workspace that is administered.' }),
-});
 export const AgentPath = Type.Object({
   ...WorkspacePath.properties,
   agent_id: Type.String({

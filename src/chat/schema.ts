@@ -1,14 +1,11 @@
 // The shapes of conversations.
 
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
-import { described } from '../http/schemas.ts';
+import { described, Moment, nullable, optional } from '../http/schemas.ts';
 import { SESSION_KEYS_EXAMPLE } from './examples.ts';
 import { FEEDBACK_LENGTH_MAX, ID_LENGTH_MAX, TITLE_LENGTH_MAX } from './limits.ts';
 
-const nullable = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
-const Moment = Type.String({ format: 'date-time' });
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 /** An identifier of the channel; `example` as in the examples of the bodies, so that they fit together. */
 const opaque = (description: string, example?: string) =>
@@ -169,8 +166,9 @@ export const MessagePut = Type.Object(
 export const FeedbackCreate = Type.Object(
   {
     is_positive: Type.Boolean({ description: 'Whether the answer was good.' }),
-    feedback_text: Type.Optional(
-      nullable(Type.String({ maxLength: FEEDBACK_LENGTH_MAX }), 'What there is to say about it.'),
+    feedback_text: optional(
+      Type.String({ maxLength: FEEDBACK_LENGTH_MAX }),
+      'What there is to say about it.',
     ),
   },
   { $id: 'FeedbackCreate', description: 'What a person thinks of an answer.' },

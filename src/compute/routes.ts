@@ -1,6 +1,4 @@
-import { Type } from '@sinclair/typebox';
-import { type Route, reply, route } from '../http/operation.ts';
-import { withErrors } from '../http/schemas.ts';
+import { type Route, route } from '../http/operation.ts';
 import type { createFibonacci } from './operations/fibonacci.ts';
 import { ComputeQuery, ComputeResult } from './schema.ts';
 
@@ -21,23 +19,20 @@ export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof crea
           'in a thread, and ends when its client leaves.',
         credential: 'none',
         noIdleTimeout: true,
-        parameters: Type.Object({}),
         query: ComputeQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'The number.',
-              schema: ComputeResult,
-              example: { n: 42, result: '267914296', duration_ms: 512.6 },
-            },
+        responses: {
+          200: {
+            description: 'The number.',
+            schema: ComputeResult,
+            example: { n: 42, result: '267914296', duration_ms: 512.6 },
           },
-          [422, 503],
-        ),
+        },
+        refusals: [503],
       },
       async ({ query, request }) => {
         try {
           const { n, result, durationMs } = await fibonacci(query.n, request.signal);
-          return reply(200, { n, result, duration_ms: Math.round(durationMs * 1000) / 1000 });
+          return { n, result, duration_ms: Math.round(durationMs * 1000) / 1000 };
         } catch (error) {
           if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });
           throw error;

@@ -13,6 +13,7 @@ import { exclusively } from '../infra/postgres/exclusive.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import type { JobQueue } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
+import { type Document, renderDocument } from './document.ts';
 import { createCustodyStore } from './identity.ts';
 import { createBucketCustody } from './jobs/custody.ts';
 import { createDeletion } from './jobs/deletion.ts';
@@ -32,7 +33,6 @@ import { createRestore } from './operations/restore.ts';
 import { createSearch } from './operations/search.ts';
 import { createSearchAsPerson, type SearchAsPersonDeps } from './operations/search-as-person.ts';
 import { toViewer } from './policy.ts';
-import { createAnswer } from './routes/answers.ts';
 import { archiveRoutes } from './routes/archive.ts';
 import { binRoutes } from './routes/bin.ts';
 import { metadataRoutes } from './routes/metadata.ts';
@@ -115,7 +115,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   const { bucket } = objects;
   const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
   const find = createSearch({ search: search.search });
-  const answer = createAnswer(bucket);
+  const render = (document: Document) => renderDocument(document, bucket);
   const routes = [
     ...uploadRoutes({
       presign: createPresign({ presigner: objects, clock, uploadBytesMax: settings.uploadBytesMax }),
@@ -130,18 +130,18 @@ export function createDocuments(deps: DocumentsDeps): Area & {
         withinMs: Math.min(CONFIRM_WITHIN_MS_MAX, settings.uploadRetentionSeconds * 500),
       }),
       download: createDownload({ documents, presigner: objects, clock }),
-      answer,
+      render,
     }),
     ...metadataRoutes({
       detail: createDetail({ store }),
       patch: createPatch({ store, changed, findUser: deps.findUser }),
-      answer,
+      render,
     }),
     ...archiveRoutes({
       archive: createArchive({ store, changed, archived: true }),
       unarchive: createArchive({ store, changed, archived: false }),
       lists: store,
-      answer,
+      render,
       bucket,
     }),
     ...searchRoutes({ search: find, bucket }),
@@ -150,7 +150,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       restore: createRestore({ store, changed }),
       purge: createPurge({ store, changed, objectsQueued }),
       lists: store,
-      answer,
+      render,
       bucket,
     }),
   ];

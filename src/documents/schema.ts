@@ -2,6 +2,7 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Parsed } from '../http/parsed.ts';
+import { nullable, optional } from '../http/schemas.ts';
 import { INLINE_TYPES, parseContentType } from './content-type.ts';
 import {
   EXPIRES_IN_SECONDS_DEFAULT,
@@ -10,9 +11,6 @@ import {
   NAME_LENGTH_MAX,
   TAG_LENGTH_MAX,
 } from './limits.ts';
-
-const nullable = <S extends TSchema>(schema: S, description?: string) =>
-  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 
 const STATUS_WORDS = [Type.Literal('public'), Type.Literal('private'), Type.Literal('deleted')];
 const StatusEnum = Type.Union(STATUS_WORDS, {
@@ -64,20 +62,20 @@ export const DocumentMetadataRead = Type.Object(
 const DocumentMetadataCreate = Type.Object(
   {
     name: Name,
-    tags: Type.Optional(nullable(Labels('Tags of the file.'))),
-    categories: Type.Optional(nullable(Labels('Categories of the file.'))),
-    summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content.' }))),
-    slots: Type.Optional(nullable(Slots)),
-    access: Type.Optional(nullable(AccessRules)),
-    owner_id: Type.Optional(
-      nullable(Type.String({ format: 'uuid', description: "Another user's, from administrators only." })),
+    tags: optional(Labels('Tags of the file.')),
+    categories: optional(Labels('Categories of the file.')),
+    summary: optional(Type.String({ description: 'Summary of the content.' })),
+    slots: optional(Slots),
+    access: optional(AccessRules),
+    owner_id: optional(
+      Type.String({ format: 'uuid', description: "Another user's, from administrators only." }),
     ),
-    status: Type.Optional(nullable(StatusEnum)),
-    storage_url: Type.Optional(nullable(Type.String({ description: 'Ignored: the store decides.' }))),
-    created_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'Ignored.' }))),
-    file_size: Type.Optional(nullable(Type.Integer({ description: 'Ignored: the store decides.' }))),
-    file_type: Type.Optional(nullable(Type.String({ description: 'Ignored: the name decides.' }))),
-    file_hash: Type.Optional(nullable(Type.String({ description: 'Ignored: the store decides.' }))),
+    status: optional(StatusEnum),
+    storage_url: optional(Type.String({ description: 'Ignored: the store decides.' })),
+    created_at: optional(Type.String({ format: 'date-time', description: 'Ignored.' })),
+    file_size: optional(Type.Integer({ description: 'Ignored: the store decides.' })),
+    file_type: optional(Type.String({ description: 'Ignored: the name decides.' })),
+    file_hash: optional(Type.String({ description: 'Ignored: the store decides.' })),
   },
   { $id: 'DocumentMetadataCreate', description: 'The metadata of a new document.' },
 );
@@ -86,7 +84,7 @@ export type DocumentMetadataCreate = Static<typeof DocumentMetadataCreate>;
 export const DocumentMetadataConfirm = Type.Object(
   {
     temp_key: Type.String({ description: 'Temporary object key from the upload step.' }),
-    folder: Type.Optional(nullable(Type.String({ description: 'Folder for the file.' }))),
+    folder: optional(Type.String({ description: 'Folder for the file.' })),
     document_metadata: DocumentMetadataCreate,
   },
   { $id: 'DocumentMetadataConfirm', description: 'An upload that is to become a document.' },
@@ -96,13 +94,13 @@ export type DocumentMetadataConfirm = Static<typeof DocumentMetadataConfirm>;
 export const DocumentMetadataPatch = Type.Object(
   {
     name: Type.Optional(Name),
-    tags: Type.Optional(nullable(Labels('Tags of the file.'))),
-    categories: Type.Optional(nullable(Labels('Categories of the file.'))),
-    access: Type.Optional(nullable(AccessRules)),
-    slots: Type.Optional(nullable(Slots)),
-    file_hash: Type.Optional(nullable(Type.String({ description: 'MD5 hash of the content.' }))),
-    file_size: Type.Optional(nullable(Size)),
-    summary: Type.Optional(nullable(Type.String({ description: 'Summary of the content.' }))),
+    tags: optional(Labels('Tags of the file.')),
+    categories: optional(Labels('Categories of the file.')),
+    access: optional(AccessRules),
+    slots: optional(Slots),
+    file_hash: optional(Type.String({ description: 'MD5 hash of the content.' })),
+    file_size: optional(Size),
+    summary: optional(Type.String({ description: 'Summary of the content.' })),
     status: Type.Optional(
       Type.Union(STATUS_WORDS, {
         description:
@@ -180,7 +178,6 @@ export const ByFileName = Type.Object({
 });
 export const ByFile = Type.Object({ ...Workspace, file: Type.String({ description: 'Name of the file.' }) });
 
-export const NoQuery = Type.Object({});
 const expiresIn = {
   expires_in: Type.Integer({
     minimum: 1,

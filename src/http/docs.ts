@@ -38,7 +38,7 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
   const operations = routes.map(({ operation }) => operation);
   const describe = createKept(() => renderOpenApiDocument(operations, version));
   const readAsset = createAssets();
-  const open = { area: 'docs', method: 'GET', credential: 'none', query: Type.Object({}) } as const;
+  const open = { area: 'docs', method: 'GET', credential: 'none' } as const;
   return [
     route(
       {
@@ -46,7 +46,6 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
         id: 'docs.page',
         path: '/docs',
         summary: 'Interactive description of the interface',
-        parameters: Type.Object({}),
         responses: { 200: { description: 'The page', mediaType: 'text/html' } },
       },
       () =>
@@ -63,7 +62,6 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
         id: 'docs.document',
         path: '/docs/json',
         summary: 'The OpenAPI document',
-        parameters: Type.Object({}),
         responses: { 200: { description: 'OpenAPI 3.1', schema: Type.Unknown() } },
       },
       () => new Response(describe(), { headers: { 'content-type': 'application/json' } }),

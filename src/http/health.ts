@@ -3,8 +3,8 @@
 import { Type } from '@sinclair/typebox';
 import { within } from '../core/wait.ts';
 import type { Metric, RequestMetrics } from './metrics.ts';
-import { type Operation, type Route, reply, route } from './operation.ts';
-import { described, withErrors } from './schemas.ts';
+import { type Route, reply, route } from './operation.ts';
+import { described } from './schemas.ts';
 
 /** How one backing service does. `detail` says what stands still while it is not ready. */
 export type ServiceState = {
@@ -57,12 +57,7 @@ const Root = Type.Object(
   { $id: 'Root', description: 'What answers here.' },
 );
 
-const PROBE = {
-  area: 'health',
-  credential: 'none',
-  parameters: Type.Object({}),
-  query: Type.Object({}),
-} as const;
+const PROBE = { area: 'health', method: 'GET', credential: 'none' } as const;
 
 export type HealthDeps = {
   version: string;
@@ -75,26 +70,11 @@ export type HealthDeps = {
 
 export function healthRoutes(deps: HealthDeps): Route[] {
   const readiness = async () => renderReadiness(await Promise.all(deps.checks.map(runCheck)), deps.ending());
-  const status: Operation = {
-    ...PROBE,
-    area: 'administration',
-    credential: 'administration',
-    scope: 'admin',
-    id: 'admin.status',
-    method: 'GET',
-    path: '/admin/api/status',
-    summary: 'Each backing service with its state and metrics',
-    responses: withErrors(
-      { 200: { description: 'States.', schema: Readiness, example: READINESS_EXAMPLE } },
-      [401, 403, 503],
-    ),
-  };
   return [
     route(
       {
         ...PROBE,
         id: 'service.root',
-        method: 'GET',
         path: '/',
         summary: 'What this is, and where it is described',
         responses: {
@@ -105,30 +85,27 @@ export function healthRoutes(deps: HealthDeps): Route[] {
           },
         },
       },
-      () =>
-        reply(200, {
-          name: 'Atrium',
-          version: deps.version,
-          status: deps.ending() ? 'ending' : 'ok',
-          docs: '/docs',
-        }),
+      () => ({
+        name: 'Atrium',
+        version: deps.version,
+        status: deps.ending() ? 'ending' : 'ok',
+        docs: '/docs',
+      }),
     ),
     route(
       {
         ...PROBE,
         id: 'health.live',
-        method: 'GET',
         path: '/healthz',
         summary: 'Whether the process is alive',
         responses: { 200: { description: 'Alive.', schema: Liveness, example: { status: 'ok' } } },
       },
-      () => reply(200, { status: 'ok' }),
+      () => ({ status: 'ok' }),
     ),
     route(
       {
         ...PROBE,
         id: 'health.ready',
-        method: 'GET',
         path: '/readyz',
         summary: 'Whether the interface can be served',
         responses: {
@@ -145,7 +122,6 @@ export function healthRoutes(deps: HealthDeps): Route[] {
       {
         ...PROBE,
         id: 'health.metrics',
-        method: 'GET',
         path: '/metrics',
         summary: 'Figures in the Prometheus text format',
         responses: { 200: { description: 'Figures.', mediaType: 'text/plain' } },
@@ -155,7 +131,19 @@ export function healthRoutes(deps: HealthDeps): Route[] {
           headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
         }),
     ),
-    route(status, async () => reply(200, await readiness())),
+    route(
+      {
+        ...PROBE,
+        area: 'administration',
+        credential: 'administration',
+        scope: 'admin',
+        id: 'admin.status',
+        path: '/admin/api/status',
+        summary: 'Each backing service with its state and metrics',
+        responses: { 200: { description: 'States.', schema: Readiness, example: READINESS_EXAMPLE } },
+      },
+      readiness,
+    ),
   ];
 }
 

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { type ErrorKind, ServiceError, type ValidationFailure } from '../core/errors.ts';
-import type { ResponseSpec } from './operation.ts';
+import type { Responses } from './schemas.ts';
 
 export type OpenAiDetails = {
   type?: string;
@@ -140,10 +140,7 @@ const MEANINGS = {
 } as const;
 
 /** An operation's own answers, and refusals in OpenAI's shape. */
-export function withOpenAiErrors(
-  own: Record<number, ResponseSpec>,
-  statuses: readonly (keyof typeof MEANINGS)[],
-): Record<number, ResponseSpec> {
+export function withOpenAiErrors(own: Responses, statuses: readonly (keyof typeof MEANINGS)[]): Responses {
   const refusals = statuses.map((status) => [status, { description: MEANINGS[status], schema: OpenAiError }]);
-  return { ...(Object.fromEntries(refusals) as Record<number, ResponseSpec>), ...own };
+  return { ...(Object.fromEntries(refusals) as Responses), ...own };
 }

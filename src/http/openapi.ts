@@ -2,7 +2,8 @@
 
 import { Kind, OptionalKind, type TObject, type TSchema } from '@sinclair/typebox';
 import { CREDENTIALS } from './credentials.ts';
-import type { Operation, ResponseSpec } from './operation.ts';
+import type { Operation } from './operation.ts';
+import type { ResponseSpec } from './schemas.ts';
 
 type JsonSchema = Record<string, unknown>;
 

@@ -1,5 +1,6 @@
-import type { Static, TObject, TSchema } from '@sinclair/typebox';
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Principal, Scope } from '../core/principal.ts';
+import { type RefusalStatus, type Responses, withErrors } from './schemas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -13,27 +14,8 @@ export type CredentialKind =
   | 'models'
   | 'none';
 
-/** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
-export type ResponseSpec = {
-  description: string;
-  schema?: TSchema;
-  /** A function where it depends on what is configured; it is called whenever the document is made. */
-  example?: unknown;
-  /** Without a schema: of the body. */
-  mediaType?: string;
-  /** An example of the server-sent events that the body is where the caller asks for them. */
-  stream?: string;
-};
-
-/**
- * One operation of the interface, stated once: the router, the request parser, the access log, the metrics
- * and the OpenAPI document are all made from it.
- */
-export type Operation<
-  Path extends TObject = TObject,
-  Query extends TObject = TObject,
-  Body extends TSchema = TSchema,
-> = {
+/** What an operation states, whether its schemas and answers are complete or not. */
+type OperationBase = {
   /** `area.verb`, unique; the operationId of the OpenAPI document. */
   id: string;
   method: Method;
@@ -48,16 +30,12 @@ export type Operation<
   errorShape?: 'openai' | 'openai-but-validation';
   /** Types of the usage events that it may cause. */
   events?: readonly string[];
-  /** It goes on while the database is away, for keys that were good before. */
+  /** The operation works during an outage of the database, for keys that were valid before. */
   allowsStaleAuthentication?: true;
-  /** No idle time-out cuts it: it may work for long before it says anything. */
+  /** No idle time-out applies, because the answer may take long to begin. */
   noIdleTimeout?: true;
-  parameters: Path;
   /** The placeholder at the path's end takes all that is left of a URL, slashes included. */
   lastTakesRest?: true;
-  query: Query;
-  /** Absent: the request's body is not read. */
-  body?: Body;
   /** Ceiling of the body where it is not the ordinary one. */
   bodyBytesMax?: number;
   bodyExample?: unknown;
@@ -65,7 +43,34 @@ export type Operation<
   bodyContent?: Record<string, { schema: TSchema; example: unknown }>;
   /** An absent body stands for `{}`. */
   bodyOptional?: true;
-  responses: Record<number, ResponseSpec>;
+  responses: Responses;
+};
+
+/**
+ * One operation of the interface, stated once: the router, the request parser, the access log, the metrics
+ * and the OpenAPI document are all made from it.
+ */
+export type Operation = OperationBase & {
+  parameters: TObject;
+  query: TObject;
+  /** Absent: the request's body is not read. */
+  body?: TSchema;
+};
+
+/** An operation as an area writes it: `route` adds what follows from the rest. */
+export type OperationSpec<
+  Path extends TObject,
+  Query extends TObject,
+  Body extends TSchema,
+> = OperationBase & {
+  parameters?: Path;
+  query?: Query;
+  body?: Body;
+  /**
+   * Statuses of refusals beside those that follow from its credential, its parameters and its body. An operation with an
+   * `errorShape` lists all its refusals in `responses`.
+   */
+  refusals?: readonly RefusalStatus[];
 };
 
 /** What a handler gets: parsed, checked and authorised. */
@@ -94,22 +99,55 @@ export type Route = {
   handle(input: Input<TObject, TObject, TSchema>): Promise<Response> | Response;
 };
 
-/** Binds a handler to its operation, with the handler's input typed by the operation's schemas. */
-export function route<Path extends TObject, Query extends TObject, Body extends TSchema>(
-  operation: Operation<Path, Query, Body>,
-  handle: (input: Input<Path, Query, Body>) => Promise<Response> | Response,
+const NONE = Type.Object({});
+type None = typeof NONE;
+
+/**
+ * Binds a handler to its operation, with the handler's input typed by the operation's schemas. The handler returns a
+ * Response, or what becomes the JSON body of the operation's first answer (nothing, where that is 204).
+ */
+export function route<
+  Path extends TObject = None,
+  Query extends TObject = None,
+  Body extends TSchema = TSchema,
+>(
+  { refusals = [], ...spec }: OperationSpec<Path, Query, Body>,
+  handle: (input: Input<Path, Query, Body>) => unknown,
   verifyToken?: VerifyToken<Path>,
 ): Route {
+  const operation: Operation = { ...spec, parameters: spec.parameters ?? NONE, query: spec.query ?? NONE };
+  if (operation.errorShape === undefined)
+    operation.responses = withErrors(spec.responses, [...impliedRefusals(operation), ...refusals]);
+  const status = Number(Object.keys(spec.responses)[0]);
+  const toResponse = (result: unknown): Response => {
+    if (result instanceof Response) return result;
+    return status === 204 ? noContent() : reply(status, result);
+  };
   return {
     operation,
-    handle: handle as Route['handle'],
+    handle(input) {
+      const result = handle(input as Input<Path, Query, Body>);
+      return result instanceof Promise ? result.then(toResponse) : toResponse(result);
+    },
     ...(verifyToken === undefined ? {} : { verifyToken: verifyToken as VerifyToken<TObject> }),
   };
 }
 
-/** A JSON answer. */
-export const reply = (status: number, body: unknown, headers?: Record<string, string>): Response =>
-  Response.json(body, { status, ...(headers === undefined ? {} : { headers }) });
+function impliedRefusals(operation: Operation): RefusalStatus[] {
+  const { credential, scope, parameters, query, body, bodyContent } = operation;
+  const readsBody = body !== undefined || bodyContent !== undefined;
+  const hasFields = ({ properties }: TObject): boolean => Object.keys(properties).length > 0;
+  return [
+    ...(credential === 'none' ? [] : ([401, 503] as const)),
+    ...(scope === undefined ? [] : ([403] as const)),
+    ...(readsBody ? ([408, 413, 415] as const) : []),
+    ...(readsBody || hasFields(parameters) || hasFields(query) ? ([422] as const) : []),
+  ];
+}
 
-export const noContent = (headers?: Record<string, string>): Response =>
-  new Response(null, { status: 204, ...(headers === undefined ? {} : { headers }) });
+/** A JSON answer. */
+export const reply = (status: number, body: unknown, headers: Record<string, string> = {}): Response =>
+  Response.json(body, { status, headers });
+
+export const noContent = (headers: Record<string, string> = {}): Response =>
+  new Response(null, { status: 204, headers });

@@ -34,8 +34,16 @@ export const pageOf = <Item extends TSchema>(item: Item, id: string) =>
     { $id: id, description: 'A page of a list.' },
   );
 
+/** The answer of an operation that gives a page; `example`: one of its rows. */
+export const pageAnswer = (description: string, schema: TSchema, example: unknown) => ({
+  200: { description, schema, example: { items: [example], next_cursor: null } },
+});
+
 /** Where a row stands in the order (created_at, id). */
 export type Position = { createdAt: Date; id: string };
+
+/** A row with its position; an integer stands as its digits in the cursor. */
+type Placed = { createdAt: Date; id: string | number };
 
 /** The rows asked for: at most `limit`, behind `after` in the list. */
 export type PageRequest = { limit: number; after: Position | undefined };
@@ -60,22 +68,22 @@ export function toPageRequest(
 }
 
 /** A page of `rows`, which were read with one row more than the limit to tell whether others follow. */
-export function toPage<Row, Item>(
+export function toPage<Row extends Placed, Item>(
   rows: readonly Row[],
   limit: number,
-  read: { position(row: Row): Position; item(row: Row): Item },
+  render: (row: Row) => Item,
 ): Page<Item> {
   const given = rows.slice(0, limit);
   const last = given.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { items: given.map(read.item), next_cursor: more ? renderCursor(read.position(last)) : null };
+  return { items: given.map(render), next_cursor: more ? renderCursor(last) : null };
 }
 
 /** Latest time that a row can have: the year 9999. */
 const TIME_MAX_MS = 253_402_300_799_999;
 
 /** A position as opaque text that fits into a URL. */
-export const renderCursor = ({ createdAt, id }: Position): string =>
+export const renderCursor = ({ createdAt, id }: Placed): string =>
   Buffer.from(`${createdAt.getTime()}:${id}`).toString('base64url');
 
 /** The position in a cursor; undefined for any text that `renderCursor` does not make. */

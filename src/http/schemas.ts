@@ -1,12 +1,40 @@
 // The answers that every area shares.
 
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { ResponseSpec } from './operation.ts';
+
+/** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
+export type ResponseSpec = {
+  description: string;
+  schema?: TSchema;
+  /** A function where it depends on what is configured; it is called whenever the document is made. */
+  example?: unknown;
+  /** Without a schema: of the body. */
+  mediaType?: string;
+  /** An example of the server-sent events that the body is where the caller asks for them. */
+  stream?: string;
+};
+
+/** By status. */
+export type Responses = Record<number, ResponseSpec>;
 
 /** A schema that is used in several places, with what it means in this one. Not for schemas that are components. */
 export const described = <S extends TSchema>(schema: S, description: string): S => ({
   ...schema,
   description,
+});
+
+export const nullable = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+/** A member that may be absent, or null, which means the same. */
+export const optional = <S extends TSchema>(schema: S, description?: string) =>
+  Type.Optional(nullable(schema, description));
+
+export const Moment = Type.String({ format: 'date-time' });
+
+/** Path parameters of the operations that administer a workspace. */
+export const WorkspacePath = Type.Object({
+  workspace_id: Type.String({ description: 'Workspace that is administered.' }),
 });
 
 export const ErrorDetail = Type.Object(
@@ -72,18 +100,13 @@ const ERRORS = {
   504: 'A model did not answer in time.',
 } as const;
 
-/**
- * An operation's own answers together with the common refusals that it can give. An operation that reads a body (and so may
- * answer 413) can be kept waiting for it, too.
- */
-export function withErrors(
-  own: Record<number, ResponseSpec>,
-  statuses: readonly (keyof typeof ERRORS)[],
-): Record<number, ResponseSpec> {
-  const responses: Record<number, ResponseSpec> = {};
-  for (const status of statuses.includes(413) ? ([...statuses, 408] as const) : statuses) {
+export type RefusalStatus = keyof typeof ERRORS;
+
+/** The answers of an operation together with the refusals of these statuses. */
+export function withErrors(own: Responses, statuses: readonly RefusalStatus[]): Responses {
+  const refusals = statuses.map((status) => {
     const schema = status === 422 ? HTTPValidationError : ErrorDetail;
-    responses[status] = { description: ERRORS[status], schema };
-  }
-  return { ...responses, ...own };
+    return [status, { description: ERRORS[status], schema }] as const;
+  });
+  return { ...Object.fromEntries(refusals), ...own };
 }

@@ -58,13 +58,10 @@ test('a cursor whose id no row can have is a mistake; a blank one means the firs
 
 test('a page has a next one only when rows are left', () => {
   const rows = ['c', 'b', 'a'].map((id, index) => ({ id, createdAt: new Date(1000 - index) }));
-  const read = {
-    position: (each: { id: string; createdAt: Date }) => each,
-    item: (each: { id: string }) => each.id,
-  };
-  expect(toPage(rows, 3, read)).toEqual({ items: ['c', 'b', 'a'], next_cursor: null });
-  const page = toPage(rows, 2, read);
+  const render = (each: { id: string }) => each.id;
+  expect(toPage(rows, 3, render)).toEqual({ items: ['c', 'b', 'a'], next_cursor: null });
+  const page = toPage(rows, 2, render);
   expect(page.items).toEqual(['c', 'b']);
   expect(parseCursor(page.next_cursor ?? '')).toEqual({ id: 'b', createdAt: new Date(999) });
-  expect(toPage([], 2, read)).toEqual({ items: [], next_cursor: null });
+  expect(toPage([], 2, render)).toEqual({ items: [], next_cursor: null });
 });

@@ -1,29 +1,25 @@
-import { Type } from '@sinclair/typebox';
 import { isUuid } from '../../core/ids.ts';
-import { noContent, type Route, reply, route } from '../../http/operation.ts';
-import { PageQuery, toPageRequest } from '../../http/paging.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, reply, route } from '../../http/operation.ts';
+import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { WorkspacePath } from '../../http/schemas.ts';
 import { KEY_CREATE_EXAMPLE, KEY_CREATED_EXAMPLE, KEY_EXAMPLE } from '../examples.ts';
 import type { Keys } from '../keys.ts';
-import {
-  KeyCreate,
-  KeyCreated,
-  KeyPage,
-  KeyPatch,
-  KeyPath,
-  KeyRead,
-  KeyRotate,
-  WorkspacePath,
-} from '../schema.ts';
-import type { Workspaces } from '../workspaces.ts';
+import { KeyCreate, KeyCreated, KeyPage, KeyPatch, KeyPath, KeyRead, KeyRotate } from '../schema.ts';
+import type { KeyReference } from '../store/keys.ts';
 
 const ADMINISTRATION = { area: 'access', credential: 'administration', scope: 'admin' } as const;
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/keys';
 const ITEM = `${COLLECTION}/{key_id}`;
 
-export type KeyRoutesDeps = { keys: Keys; requireWorkspace: Workspaces['requireExisting'] };
+/** No cache, in the browser or on the way, keeps a secret. */
+const NOT_STORED = { 'cache-control': 'no-store' };
 
-export function keyRoutes({ keys, requireWorkspace }: KeyRoutesDeps): Route[] {
+const toReference = (path: { workspace_id: string; key_id: string }): KeyReference => ({
+  workspaceId: path.workspace_id,
+  keyId: path.key_id,
+});
+
+export function keyRoutes(keys: Keys): Route[] {
   return [
     route(
       {
@@ -34,22 +30,10 @@ export function keyRoutes({ keys, requireWorkspace }: KeyRoutesDeps): Route[] {
         summary: 'List the keys of a workspace that are not revoked, newest first',
         parameters: WorkspacePath,
         query: PageQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'A page of keys, without the keys themselves.',
-              schema: KeyPage,
-              example: { items: [KEY_EXAMPLE], next_cursor: null },
-            },
-          },
-          [401, 403, 404, 422, 503],
-        ),
+        responses: pageAnswer('A page of keys, without the keys themselves.', KeyPage, KEY_EXAMPLE),
+        refusals: [404],
       },
-      async ({ path, query }) => {
-        const page = toPageRequest(query, isUuid);
-        await requireWorkspace(path.workspace_id);
-        return reply(200, await keys.list(path.workspace_id, page));
-      },
+      ({ path, query }) => keys.list(path.workspace_id, toPageRequest(query, isUuid)),
     ),
     route(
       {
@@ -61,28 +45,20 @@ export function keyRoutes({ keys, requireWorkspace }: KeyRoutesDeps): Route[] {
         summary: 'Create a key',
         description:
           'The key is in this answer and in no other. It acts for the person of `user_email` (who is added to the ' +
-          'workspace if need be), or of the e-mail of whoever creates it. Only operators give the scope `operator`, or ' +
+          'workspace if need be), or of the e-mail of the caller. Only operators give the scope `operator`, or ' +
           'create keys that act for another operator.',
         parameters: WorkspacePath,
-        query: Type.Object({}),
         body: KeyCreate,
         bodyExample: KEY_CREATE_EXAMPLE,
-        responses: withErrors(
-          { 201: { description: 'The key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
-          [401, 403, 404, 413, 415, 422, 503],
-        ),
+        responses: { 201: { description: 'The key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
+        refusals: [404],
       },
-      async ({ principal, path, body }) => {
-        await requireWorkspace(path.workspace_id);
-        return reply(201, await keys.create(principal, path.workspace_id, body), NOT_STORED);
-      },
+      async ({ principal, path, body }) =>
+        reply(201, await keys.create(principal, path.workspace_id, body), NOT_STORED),
     ),
     ...keyItemRoutes(keys),
   ];
 }
-
-/** No cache, in the browser or on the way, keeps a secret. */
-const NOT_STORED = { 'cache-control': 'no-store' };
 
 function keyItemRoutes(keys: Keys): Route[] {
   return [
@@ -94,19 +70,12 @@ function keyItemRoutes(keys: Keys): Route[] {
         path: ITEM,
         summary: 'Rename, disable or enable a key',
         parameters: KeyPath,
-        query: Type.Object({}),
         body: KeyPatch,
         bodyExample: { disabled: true },
-        responses: withErrors(
-          { 200: { description: 'The changed key.', schema: KeyRead, example: KEY_EXAMPLE } },
-          [401, 403, 404, 413, 415, 422, 503],
-        ),
+        responses: { 200: { description: 'The changed key.', schema: KeyRead, example: KEY_EXAMPLE } },
+        refusals: [404],
       },
-      async ({ principal, path, body }) =>
-        reply(
-          200,
-          await keys.update(principal, { workspaceId: path.workspace_id, keyId: path.key_id }, body),
-        ),
+      ({ principal, path, body }) => keys.update(principal, toReference(path), body),
     ),
     route(
       {
@@ -119,19 +88,14 @@ function keyItemRoutes(keys: Keys): Route[] {
           'The old key ends at once, unless the body says `{"grace_seconds": n}`. With `expires_at` in the body ' +
           "the new key has that expiry, else the old one's. The body may be absent.",
         parameters: KeyPath,
-        query: Type.Object({}),
         body: KeyRotate,
         bodyExample: { grace_seconds: 3600 },
         bodyOptional: true,
-        responses: withErrors(
-          { 201: { description: 'The new key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
-          [401, 403, 404, 409, 413, 415, 422, 503],
-        ),
+        responses: { 201: { description: 'The new key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
+        refusals: [404, 409],
       },
-      async ({ principal, path, body }) => {
-        const reference = { workspaceId: path.workspace_id, keyId: path.key_id };
-        return reply(201, await keys.rotate(principal, reference, body), NOT_STORED);
-      },
+      async ({ principal, path, body }) =>
+        reply(201, await keys.rotate(principal, toReference(path), body), NOT_STORED),
     ),
     route(
       {
@@ -142,13 +106,10 @@ function keyItemRoutes(keys: Keys): Route[] {
         summary: 'Revoke a key',
         description: 'From this answer on no request with the key is accepted.',
         parameters: KeyPath,
-        query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Revoked; no content.' } }, [401, 403, 404, 422, 503]),
+        responses: { 204: { description: 'Revoked; no content.' } },
+        refusals: [404],
       },
-      async ({ principal, path }) => {
-        await keys.revoke(principal, { workspaceId: path.workspace_id, keyId: path.key_id });
-        return noContent();
-      },
+      ({ principal, path }) => keys.revoke(principal, toReference(path)),
     ),
   ];
 }

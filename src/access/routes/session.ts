@@ -1,6 +1,4 @@
-import { Type } from '@sinclair/typebox';
 import { noContent, type Route, reply, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
 import { SESSION_EXAMPLE } from '../examples.ts';
 import { SESSION_BODY_BYTES_MAX } from '../limits.ts';
 import { SessionCreate, SessionRead } from '../schema.ts';
@@ -11,8 +9,6 @@ const SESSION = {
   area: 'access',
   path: '/admin/api/session',
   credential: 'none',
-  parameters: Type.Object({}),
-  query: Type.Object({}),
 } as const;
 
 export function sessionRoutes(sessions: Sessions): Route[] {
@@ -29,10 +25,8 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         body: SessionCreate,
         bodyBytesMax: SESSION_BODY_BYTES_MAX,
         bodyExample: { key: 'atr_…' },
-        responses: withErrors(
-          { 204: { description: 'Signed in; no content.' } },
-          [401, 403, 413, 415, 422, 503],
-        ),
+        responses: { 204: { description: 'Signed in; no content.' } },
+        refusals: [401, 403, 503],
       },
       async ({ body, request }) =>
         noContent({ 'set-cookie': renderCookie(request, await sessions.open(body.key)) }),
@@ -45,10 +39,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         method: 'GET',
         summary: 'For whom a key, or a sign-in, speaks',
         description: 'Any key may ask this of itself, whatever its scopes.',
-        responses: withErrors(
-          { 200: { description: 'The caller.', schema: SessionRead, example: SESSION_EXAMPLE } },
-          [401, 503],
-        ),
+        responses: { 200: { description: 'The caller.', schema: SessionRead, example: SESSION_EXAMPLE } },
       },
       ({ principal: { workspaceId, userId, email, keyId, scopes } }) =>
         reply(200, {
@@ -64,10 +55,8 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         method: 'DELETE',
         summary: 'Sign out of the portal',
         description: 'The answer removes the cookie.',
-        responses: withErrors(
-          { 204: { description: 'Signed out, or not signed in at all; no content.' } },
-          [503],
-        ),
+        responses: { 204: { description: 'Signed out, or not signed in at all; no content.' } },
+        refusals: [503],
       },
       async ({ request }) => {
         await sessions.close(request);

@@ -1,12 +1,11 @@
-import { Type } from '@sinclair/typebox';
 import { isUuid } from '../../core/ids.ts';
-import { noContent, type Route, reply, route } from '../../http/operation.ts';
-import { PageQuery, toPageRequest } from '../../http/paging.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, route } from '../../http/operation.ts';
+import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { WorkspacePath } from '../../http/schemas.ts';
 import { USER_EXAMPLE } from '../examples.ts';
-import { UserCreate, UserPage, UserPatch, UserPath, UserRead, WorkspacePath } from '../schema.ts';
+import { UserCreate, UserPage, UserPatch, UserPath, UserRead } from '../schema.ts';
+import type { UserReference } from '../store/users.ts';
 import type { Users } from '../users.ts';
-import type { Workspaces } from '../workspaces.ts';
 
 const ADMINISTRATION = { area: 'access', credential: 'administration', scope: 'admin' } as const;
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/users';
@@ -14,9 +13,12 @@ const ITEM = `${COLLECTION}/{user_id}`;
 const OF_OPERATORS = 'Only operators change a person who has a key with the scope `operator`.';
 const USER = { schema: UserRead, example: USER_EXAMPLE };
 
-export type UserRoutesDeps = { users: Users; requireWorkspace: Workspaces['requireExisting'] };
+const toReference = (path: { workspace_id: string; user_id: string }): UserReference => ({
+  workspaceId: path.workspace_id,
+  userId: path.user_id,
+});
 
-export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[] {
+export function userRoutes(users: Users): Route[] {
   return [
     route(
       {
@@ -27,22 +29,10 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         summary: 'List the people of a workspace, newest first',
         parameters: WorkspacePath,
         query: PageQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'A page of users.',
-              schema: UserPage,
-              example: { items: [USER_EXAMPLE], next_cursor: null },
-            },
-          },
-          [401, 403, 404, 422, 503],
-        ),
+        responses: pageAnswer('A page of users.', UserPage, USER_EXAMPLE),
+        refusals: [404],
       },
-      async ({ path, query }) => {
-        const page = toPageRequest(query, isUuid);
-        await requireWorkspace(path.workspace_id);
-        return reply(200, await users.list(path.workspace_id, page));
-      },
+      ({ path, query }) => users.list(path.workspace_id, toPageRequest(query, isUuid)),
     ),
     route(
       {
@@ -53,18 +43,12 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         path: COLLECTION,
         summary: 'Add a person to a workspace',
         parameters: WorkspacePath,
-        query: Type.Object({}),
         body: UserCreate,
         bodyExample: { email: USER_EXAMPLE.email, name: USER_EXAMPLE.name },
-        responses: withErrors(
-          { 201: { description: 'The user.', ...USER } },
-          [401, 403, 404, 409, 413, 415, 422, 503],
-        ),
+        responses: { 201: { description: 'The user.', ...USER } },
+        refusals: [404, 409],
       },
-      async ({ path, body }) => {
-        await requireWorkspace(path.workspace_id);
-        return reply(201, await users.create(path.workspace_id, body));
-      },
+      ({ path, body }) => users.create(path.workspace_id, body),
     ),
     route(
       {
@@ -76,19 +60,12 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         summary: "Change a person's e-mail or name",
         description: `Fields that the body does not name stay as they are; a name of null clears it. ${OF_OPERATORS}`,
         parameters: UserPath,
-        query: Type.Object({}),
         body: UserPatch,
         bodyExample: { name: USER_EXAMPLE.name },
-        responses: withErrors(
-          { 200: { description: 'The changed user.', ...USER } },
-          [401, 403, 404, 409, 413, 415, 422, 503],
-        ),
+        responses: { 200: { description: 'The changed user.', ...USER } },
+        refusals: [404, 409],
       },
-      async ({ principal, path, body }) =>
-        reply(
-          200,
-          await users.update(principal, { workspaceId: path.workspace_id, userId: path.user_id }, body),
-        ),
+      ({ principal, path, body }) => users.update(principal, toReference(path), body),
     ),
     route(
       {
@@ -100,13 +77,10 @@ export function userRoutes({ users, requireWorkspace }: UserRoutesDeps): Route[]
         summary: 'Delete a person and revoke their keys',
         description: OF_OPERATORS,
         parameters: UserPath,
-        query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Deleted; no content.' } }, [401, 403, 404, 422, 503]),
+        responses: { 204: { description: 'Deleted; no content.' } },
+        refusals: [404],
       },
-      async ({ principal, path }) => {
-        await users.delete(principal, { workspaceId: path.workspace_id, userId: path.user_id });
-        return noContent();
-      },
+      ({ principal, path }) => users.delete(principal, toReference(path)),
     ),
   ];
 }

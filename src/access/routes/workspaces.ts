@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { type Route, reply, route } from '../../http/operation.ts';
-import { PageQuery, toPageRequest } from '../../http/paging.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, route } from '../../http/operation.ts';
+import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
 import { WORKSPACE_EXAMPLE } from '../examples.ts';
 import { WorkspaceCreate, WorkspacePage, WorkspaceRead } from '../schema.ts';
 import { isWorkspaceName } from '../workspace-names.ts';
@@ -21,19 +20,9 @@ export function workspaceRoutes(workspaces: Workspaces): Route[] {
         summary: 'List workspaces, newest first',
         description: 'Operators see all of them, other administrators their own.',
         query: PageQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'A page of workspaces.',
-              schema: WorkspacePage,
-              example: { items: [WORKSPACE_EXAMPLE], next_cursor: null },
-            },
-          },
-          [401, 403, 422, 503],
-        ),
+        responses: pageAnswer('A page of workspaces.', WorkspacePage, WORKSPACE_EXAMPLE),
       },
-      async ({ principal, query }) =>
-        reply(200, await workspaces.list(principal, toPageRequest(query, isWorkspaceName))),
+      ({ principal, query }) => workspaces.list(principal, toPageRequest(query, isWorkspaceName)),
     ),
     route(
       {
@@ -43,15 +32,14 @@ export function workspaceRoutes(workspaces: Workspaces): Route[] {
         path: '/admin/api/workspaces',
         scope: 'operator',
         summary: 'Create a workspace',
-        query: Type.Object({}),
         body: WorkspaceCreate,
         bodyExample: { id: WORKSPACE_EXAMPLE.id, name: WORKSPACE_EXAMPLE.name },
-        responses: withErrors(
-          { 201: { description: 'The workspace.', schema: WorkspaceRead, example: WORKSPACE_EXAMPLE } },
-          [401, 403, 409, 413, 415, 422, 503],
-        ),
+        responses: {
+          201: { description: 'The workspace.', schema: WorkspaceRead, example: WORKSPACE_EXAMPLE },
+        },
+        refusals: [409],
       },
-      async ({ body }) => reply(201, await workspaces.create(body)),
+      ({ body }) => workspaces.create(body),
     ),
   ];
 }

@@ -31,10 +31,7 @@ export function createRegistration({ store, requireWorkspace, forget, clock }: R
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<BotRead>> {
       await requireWorkspace(workspaceId);
-      return toPage(await store.list(workspaceId, page), page.limit, {
-        position: (row) => row,
-        item: render,
-      });
+      return toPage(await store.list(workspaceId, page), page.limit, render);
     },
 
     /** Throws 404. */

@@ -1,20 +1,14 @@
-import { Type } from '@sinclair/typebox';
-import { noContent, type Route, reply, route } from '../../http/operation.ts';
-import { PageQuery, toPageRequest } from '../../http/paging.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, route } from '../../http/operation.ts';
+import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { WorkspacePath } from '../../http/schemas.ts';
 import type { BotReference } from '../bot.ts';
 import { BOT_EXAMPLE, BOT_PUT_EXAMPLE } from '../examples.ts';
 import type { Registration } from '../operations/registration.ts';
-import { BotPage, BotPath, BotPut, BotRead, InWorkspace, isBotId } from '../schema.ts';
+import { BotPage, BotPath, BotPut, BotRead, isBotId } from '../schema.ts';
 
 const ADMINISTRATION = { area: 'bots', credential: 'administration', scope: 'admin' } as const;
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/bots';
-const ITEM = {
-  ...ADMINISTRATION,
-  path: `${COLLECTION}/{bot_id}`,
-  parameters: BotPath,
-  query: Type.Object({}),
-} as const;
+const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{bot_id}`, parameters: BotPath } as const;
 const BOT = { schema: BotRead, example: BOT_EXAMPLE };
 
 const toReference = (path: { workspace_id: string; bot_id: string }): BotReference => ({
@@ -31,21 +25,12 @@ export function registrationRoutes(registration: Registration): Route[] {
         method: 'GET',
         path: COLLECTION,
         summary: 'List the bots of a workspace, newest first',
-        parameters: InWorkspace,
+        parameters: WorkspacePath,
         query: PageQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'A page of bots.',
-              schema: BotPage,
-              example: { items: [BOT_EXAMPLE], next_cursor: null },
-            },
-          },
-          [401, 403, 404, 422, 503],
-        ),
+        responses: pageAnswer('A page of bots.', BotPage, BOT_EXAMPLE),
+        refusals: [404],
       },
-      async ({ path, query }) =>
-        reply(200, await registration.list(path.workspace_id, toPageRequest(query, isBotId))),
+      ({ path, query }) => registration.list(path.workspace_id, toPageRequest(query, isBotId)),
     ),
     route(
       {
@@ -53,9 +38,10 @@ export function registrationRoutes(registration: Registration): Route[] {
         id: 'bots.read',
         method: 'GET',
         summary: 'Read a bot',
-        responses: withErrors({ 200: { description: 'The bot.', ...BOT } }, [401, 403, 404, 422, 503]),
+        responses: { 200: { description: 'The bot.', ...BOT } },
+        refusals: [404],
       },
-      async ({ path }) => reply(200, await registration.read(toReference(path))),
+      ({ path }) => registration.read(toReference(path)),
     ),
     route(
       {
@@ -69,13 +55,11 @@ export function registrationRoutes(registration: Registration): Route[] {
           'Only an operator may give a URL of keys (`jwks`) that leads to an address that is not public.',
         body: BotPut,
         bodyExample: BOT_PUT_EXAMPLE,
-        responses: withErrors(
-          { 200: { description: 'The bot.', ...BOT } },
-          [401, 403, 404, 413, 415, 422, 503],
-        ),
+        responses: { 200: { description: 'The bot.', ...BOT } },
+        refusals: [404],
       },
-      async ({ path, body, principal }) =>
-        reply(200, await registration.put(toReference(path), body, principal.scopes.has('operator'))),
+      ({ path, body, principal }) =>
+        registration.put(toReference(path), body, principal.scopes.has('operator')),
     ),
     route(
       {
@@ -84,12 +68,10 @@ export function registrationRoutes(registration: Registration): Route[] {
         method: 'DELETE',
         summary: 'Remove a bot',
         description: 'Its conversations stay.',
-        responses: withErrors({ 204: { description: 'Removed; no content.' } }, [401, 403, 404, 422, 503]),
+        responses: { 204: { description: 'Removed; no content.' } },
+        refusals: [404],
       },
-      async ({ path }) => {
-        await registration.delete(toReference(path));
-        return noContent();
-      },
+      ({ path }) => registration.delete(toReference(path)),
     ),
   ];
 }

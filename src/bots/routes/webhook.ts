@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/principal.ts';
 import { readJsonBody } from '../../http/json-body.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
 import { renderForAddOn } from '../add-on.ts';
 import { ChatappAddOnEvent, ChatappAddOnReply } from '../add-on-schema.ts';
 import type { Bot, BotReference } from '../bot.ts';
@@ -45,18 +44,15 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
       credential: 'key-or-token',
       scope: 'bots',
       parameters: WebhookPath,
-      query: Type.Object({}),
       bodyContent: { 'application/json': { schema: EventBody, example: EVENT_EXAMPLE } },
-      responses: withErrors(
-        {
-          200: {
-            description: "The bot's message; `{}` for events that need none.",
-            schema: Type.Union([ChatappReply, ChatappAddOnReply]),
-            example: { text: 'It is in the folder of the board.' },
-          },
+      responses: {
+        200: {
+          description: "The bot's message; `{}` for events that need none.",
+          schema: Type.Union([ChatappReply, ChatappAddOnReply]),
+          example: { text: 'It is in the folder of the board.' },
         },
-        [401, 403, 404, 413, 415, 422, 503],
-      ),
+      },
+      refusals: [404],
     },
     async ({ path, request, principal }) => {
       const bot = await requireBot(toReference(path));

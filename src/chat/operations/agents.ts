@@ -18,10 +18,7 @@ export function createAgents({
     /** Throws 404 for an unknown workspace. */
     async list(workspaceId: string, page: PageRequest): Promise<Page<AgentRead>> {
       await requireWorkspace(workspaceId);
-      return toPage(await store.list(workspaceId, page), page.limit, {
-        position: (agent) => agent,
-        item: render,
-      });
+      return toPage(await store.list(workspaceId, page), page.limit, render);
     },
 
     /** Throws 404. */

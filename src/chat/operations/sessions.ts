@@ -8,10 +8,7 @@ import type { Session, SessionReference, SessionStore } from '../store/sessions.
 export function createSessions({ store, wakeMover }: { store: SessionStore; wakeMover: WakeEventMover }) {
   return {
     async list(of: Omit<SessionReference, 'sessionId'>, page: PageRequest): Promise<Page<ChatSession>> {
-      return toPage(await store.list(of, page), page.limit, {
-        position: ({ createdAt, id }) => ({ createdAt, id: `${id}` }),
-        item: render,
-      });
+      return toPage(await store.list(of, page), page.limit, render);
     },
 
     /** Throws 404. */

@@ -1,8 +1,7 @@
-import { Type } from '@sinclair/typebox';
-import { noContent, type Route, reply, route } from '../../http/operation.ts';
-import { PageQuery, toPageRequest } from '../../http/paging.ts';
-import { withErrors } from '../../http/schemas.ts';
-import { AgentPage, AgentPath, AgentRead, AgentWrite, WorkspacePath } from '../agent-schema.ts';
+import { type Route, route } from '../../http/operation.ts';
+import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { WorkspacePath } from '../../http/schemas.ts';
+import { AgentPage, AgentPath, AgentRead, AgentWrite } from '../agent-schema.ts';
 import { AGENT_EXAMPLE, AGENT_WRITE_EXAMPLE } from '../examples.ts';
 import type { createAgents } from '../operations/agents.ts';
 
@@ -27,24 +26,13 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         summary: 'List the agents of a workspace, newest first',
         parameters: WorkspacePath,
         query: PageQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'A page of agents.',
-              schema: AgentPage,
-              example: { items: [AGENT_EXAMPLE], next_cursor: null },
-            },
-          },
-          [401, 403, 404, 422, 503],
-        ),
+        responses: pageAnswer('A page of agents.', AgentPage, AGENT_EXAMPLE),
+        refusals: [404],
       },
-      async ({ path, query }) =>
-        reply(
-          200,
-          await agents.list(
-            path.workspace_id,
-            toPageRequest(query, (id) => id !== ''),
-          ),
+      ({ path, query }) =>
+        agents.list(
+          path.workspace_id,
+          toPageRequest(query, (id) => id !== ''),
         ),
     ),
     route(
@@ -55,10 +43,10 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         path: ITEM,
         summary: 'An agent',
         parameters: AgentPath,
-        query: Type.Object({}),
-        responses: withErrors({ 200: { description: 'The agent.', ...AGENT } }, [401, 403, 404, 422, 503]),
+        responses: { 200: { description: 'The agent.', ...AGENT } },
+        refusals: [404],
       },
-      async ({ path }) => reply(200, await agents.read(toReference(path))),
+      ({ path }) => agents.read(toReference(path)),
     ),
     route(
       {
@@ -69,15 +57,12 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         summary: 'Create or replace an agent',
         description: 'A session whose `agi_id` is its id, else one whose `persona_id` is, is answered by it.',
         parameters: AgentPath,
-        query: Type.Object({}),
         body: AgentWrite,
         bodyExample: AGENT_WRITE_EXAMPLE,
-        responses: withErrors(
-          { 200: { description: 'The agent.', ...AGENT } },
-          [401, 403, 404, 413, 415, 422, 503],
-        ),
+        responses: { 200: { description: 'The agent.', ...AGENT } },
+        refusals: [404],
       },
-      async ({ path, body }) => reply(200, await agents.put(toReference(path), body)),
+      ({ path, body }) => agents.put(toReference(path), body),
     ),
     route(
       {
@@ -88,13 +73,10 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         summary: 'Delete an agent',
         description: "Its sessions go on with the workspace's default.",
         parameters: AgentPath,
-        query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Deleted; no content.' } }, [401, 403, 404, 422, 503]),
+        responses: { 204: { description: 'Deleted; no content.' } },
+        refusals: [404],
       },
-      async ({ path }) => {
-        await agents.delete(toReference(path));
-        return noContent();
-      },
+      ({ path }) => agents.delete(toReference(path)),
     ),
   ];
 }

@@ -1,4 +1,5 @@
-import { type ResponseSpec, reply } from '../../http/operation.ts';
+import { reply } from '../../http/operation.ts';
+import type { ResponseSpec } from '../../http/schemas.ts';
 import { type Accepted, answerInTime } from '../accept.ts';
 import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
 import { renderAnswer, streamAnswer } from '../replay.ts';

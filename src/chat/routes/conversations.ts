@@ -1,6 +1,4 @@
-import { Type } from '@sinclair/typebox';
-import { type Route, reply, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { SEND_EXAMPLE, SESSION_CREATE_EXAMPLE, SESSION_CREATED_EXAMPLE } from '../examples.ts';
 import type { createCreateSession } from '../operations/create-session.ts';
 import type { createEditMessage } from '../operations/edit-message.ts';
@@ -49,29 +47,22 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
           'The same five keys (workspace, channel, plugin, channel id, channel session) are the same session of the ' +
           "key's owner, with any key of theirs; another persona or agi is kept in it. Another owner's is one of its own.",
         parameters: ChannelPath,
-        query: Type.Object({}),
         body: CreateChatSessionRequest,
         bodyExample: SESSION_CREATE_EXAMPLE,
-        responses: withErrors(
-          {
-            200: {
-              description: 'The session.',
-              schema: ChatSessionCreated,
-              example: SESSION_CREATED_EXAMPLE,
-            },
+        responses: {
+          200: {
+            description: 'The session.',
+            schema: ChatSessionCreated,
+            example: SESSION_CREATED_EXAMPLE,
           },
-          [401, 403, 413, 415, 422, 503],
-        ),
+        },
       },
-      async ({ path, body, principal }) =>
-        reply(
-          200,
-          await createSession(principal, {
-            keys: toKeys(path, body.channel_session_id),
-            personaId: body.persona_id ?? 0,
-            agiId: body.agi_id,
-          }),
-        ),
+      ({ path, body, principal }) =>
+        createSession(principal, {
+          keys: toKeys(path, body.channel_session_id),
+          personaId: body.persona_id ?? 0,
+          agiId: body.agi_id,
+        }),
     ),
     route(
       {
@@ -89,10 +80,10 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
           'the same message again tries again. Where the agent has knowledge of documents the key needs the scope ' +
           '`documents:read`, too, and answers rest on what its owner may see.',
         parameters: ChannelSessionPath,
-        query: Type.Object({}),
         body: SendMessageRequest,
         bodyExample: SEND_EXAMPLE,
-        responses: withErrors({ 200: ANSWERED }, [401, 403, 404, 413, 415, 422, 429, 502, 503, 504]),
+        responses: { 200: ANSWERED },
+        refusals: [404, 429, 502, 504],
       },
       async ({ path, body, principal, request }) =>
         replyWithAnswer(
@@ -115,10 +106,10 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
         summary: 'Replace a user message and have it answered anew',
         description: 'The conversation goes on from there; the same change again is led to the same answer.',
         parameters: MessagePath,
-        query: Type.Object({}),
         body: MessagePut,
         bodyExample: { message: 'When are you open on Saturdays?' },
-        responses: withErrors({ 200: ANSWERED }, [401, 403, 404, 413, 415, 422, 429, 502, 503, 504]),
+        responses: { 200: ANSWERED },
+        refusals: [404, 429, 502, 504],
       },
       async ({ path, body, principal, request }) =>
         replyWithAnswer(

@@ -1,7 +1,5 @@
-import { Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/principal.ts';
-import { noContent, type Route, reply, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { toReach } from '../caller.ts';
 import { FEEDBACK_EXAMPLE, MESSAGE_EXAMPLE } from '../examples.ts';
 import type { createMessages } from '../operations/messages.ts';
@@ -30,24 +28,21 @@ export function messageRoutes(messages: ReturnType<typeof createMessages>): Rout
         summary: 'Say whether an answer was good',
         description: 'Replaces what was said of the answer before.',
         parameters: MessagePath,
-        query: Type.Object({}),
         body: FeedbackCreate,
         bodyExample: FEEDBACK_EXAMPLE,
-        responses: withErrors(
-          {
-            201: {
-              description: 'What was stored.',
-              schema: FeedbackRead,
-              example: { message_id: MESSAGE_EXAMPLE.message_id, ...FEEDBACK_EXAMPLE },
-            },
+        responses: {
+          201: {
+            description: 'What was stored.',
+            schema: FeedbackRead,
+            example: { message_id: MESSAGE_EXAMPLE.message_id, ...FEEDBACK_EXAMPLE },
           },
-          [401, 403, 404, 413, 415, 422, 503],
-        ),
+        },
+        refusals: [404],
       },
       async ({ path, body, principal }) => {
         const feedback = { is_positive: body.is_positive, feedback_text: body.feedback_text ?? '' };
         await messages.giveFeedback(toReference({ path, principal }), { feedback, subject: principal.email });
-        return reply(201, { message_id: path.message_id, ...feedback });
+        return { message_id: path.message_id, ...feedback };
       },
     ),
     route(
@@ -60,13 +55,11 @@ export function messageRoutes(messages: ReturnType<typeof createMessages>): Rout
         summary: 'Delete a user message with its answer',
         description: 'What follows them stays. The same message of the channel again is 404.',
         parameters: MessagePath,
-        query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Deleted; no content.' } }, [401, 403, 404, 422, 503]),
+        responses: { 204: { description: 'Deleted; no content.' } },
+        refusals: [404],
       },
-      async ({ path, principal }) => {
-        await messages.delete(toReference({ path, principal }), { subject: principal.email });
-        return noContent();
-      },
+      ({ path, principal }) =>
+        messages.delete(toReference({ path, principal }), { subject: principal.email }),
     ),
   ];
 }

@@ -1,8 +1,6 @@
-import { Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/principal.ts';
-import { noContent, type Route, reply, route } from '../../http/operation.ts';
-import { PageQuery, toPageRequest } from '../../http/paging.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, route } from '../../http/operation.ts';
+import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
 import { toReach } from '../caller.ts';
 import { MESSAGE_EXAMPLE, PERSON_MESSAGE_EXAMPLE, SESSION_EXAMPLE } from '../examples.ts';
 import type { createMessages } from '../operations/messages.ts';
@@ -50,20 +48,11 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         description: "Those of the key's owner; for administrators those of the workspace.",
         parameters: InWorkspace,
         query: PageQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'A page of sessions.',
-              schema: ChatSessionPage,
-              example: { items: [SESSION_EXAMPLE], next_cursor: null },
-            },
-          },
-          [401, 403, 422, 503],
-        ),
+        responses: pageAnswer('A page of sessions.', ChatSessionPage, SESSION_EXAMPLE),
       },
       async ({ path, query, principal }) => {
         const of = { workspaceId: path.workspace_id, reach: toReach(principal) };
-        return reply(200, await sessions.list(of, toPageRequest(query, isId)));
+        return sessions.list(of, toPageRequest(query, isId));
       },
     ),
     route(
@@ -75,22 +64,16 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         path: ITEM,
         summary: 'Give a chat session a title',
         parameters: SessionPath,
-        query: Type.Object({}),
         body: TitlePatch,
         bodyExample: { title: SESSION_EXAMPLE.title },
-        responses: withErrors(
-          { 200: { description: 'The session.', schema: ChatSession, example: SESSION_EXAMPLE } },
-          [401, 403, 404, 413, 415, 422, 503],
-        ),
+        responses: { 200: { description: 'The session.', schema: ChatSession, example: SESSION_EXAMPLE } },
+        refusals: [404],
       },
-      async ({ path, body, principal }) =>
-        reply(
-          200,
-          await sessions.rename(toReference({ path, principal }), {
-            title: body.title,
-            subject: principal.email,
-          }),
-        ),
+      ({ path, body, principal }) =>
+        sessions.rename(toReference({ path, principal }), {
+          title: body.title,
+          subject: principal.email,
+        }),
     ),
     route(
       {
@@ -102,13 +85,11 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         summary: 'Delete a chat session with its messages',
         description: 'The same five keys make a new session.',
         parameters: SessionPath,
-        query: Type.Object({}),
-        responses: withErrors({ 204: { description: 'Deleted; no content.' } }, [401, 403, 404, 422, 503]),
+        responses: { 204: { description: 'Deleted; no content.' } },
+        refusals: [404],
       },
-      async ({ path, principal }) => {
-        await sessions.delete(toReference({ path, principal }), { subject: principal.email });
-        return noContent();
-      },
+      ({ path, principal }) =>
+        sessions.delete(toReference({ path, principal }), { subject: principal.email }),
     ),
     route(
       {
@@ -121,22 +102,11 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
           'All branches: `parent_message_id` says what each follows. Answers that are being made are not there yet.',
         parameters: SessionPath,
         query: PageQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'A page of messages.',
-              schema: ChatMessagePage,
-              example: { items: [MESSAGE_EXAMPLE], next_cursor: null },
-            },
-          },
-          [401, 403, 404, 422, 503],
-        ),
+        responses: pageAnswer('A page of messages.', ChatMessagePage, MESSAGE_EXAMPLE),
+        refusals: [404],
       },
-      async ({ path, query, principal }) =>
-        reply(
-          200,
-          await messages.list(principal, toReference({ path, principal }), toPageRequest(query, isId)),
-        ),
+      ({ path, query, principal }) =>
+        messages.list(principal, toReference({ path, principal }), toPageRequest(query, isId)),
     ),
     route(
       {
@@ -147,17 +117,16 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         path: `${ITEM}/agent-messages`,
         summary: 'A person of the company answers',
         parameters: SessionPath,
-        query: Type.Object({}),
         body: AgentMessageCreate,
         bodyExample: { message: PERSON_MESSAGE_EXAMPLE.message, agent_id: PERSON_MESSAGE_EXAMPLE.agent_id },
-        responses: withErrors(
-          { 201: { description: 'The message.', schema: ChatMessage, example: PERSON_MESSAGE_EXAMPLE } },
-          [401, 403, 404, 413, 415, 422, 503],
-        ),
+        responses: {
+          201: { description: 'The message.', schema: ChatMessage, example: PERSON_MESSAGE_EXAMPLE },
+        },
+        refusals: [404],
       },
       async ({ path, body, principal }) => {
         const words = { message: body.message, agentId: body.agent_id, subject: principal.email };
-        return reply(201, await messages.addOfPerson(toReference({ path, principal }), words));
+        return messages.addOfPerson(toReference({ path, principal }), words);
       },
     ),
   ];

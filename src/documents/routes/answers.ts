@@ -1,7 +1,6 @@
 // What the routes of the area have in common.
 
-import { reply } from '../../http/operation.ts';
-import { type Document, renderDocument } from '../document.ts';
+import type { Document } from '../document.ts';
 import { DOCUMENT_EXAMPLE } from '../examples.ts';
 import { DocumentMetadataRead } from '../schema.ts';
 
@@ -17,10 +16,5 @@ export const documentAnswer = (description: string) => ({
 
 export const removed = { 204: { description: 'Done; no content.' } };
 
-/** One document as an answer. */
-export type Answer = (status: number, document: Document) => Response;
-
-export const createAnswer =
-  (bucket: string): Answer =>
-  (status, document) =>
-    reply(status, renderDocument(document, bucket));
+/** One document as the body of an answer. */
+export type Render = (document: Document) => object;

@@ -1,23 +1,22 @@
-import { type Route, reply, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { ARCHIVE_EXAMPLE } from '../examples.ts';
 import { renderList, toListPage } from '../lists.ts';
 import type { createArchive } from '../operations/archive.ts';
 import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
-import { type Answer, documentAnswer, READ, WRITE } from './answers.ts';
+import { documentAnswer, READ, type Render, WRITE } from './answers.ts';
 
 export type ArchiveRoutesDeps = {
   archive: ReturnType<typeof createArchive>;
   unarchive: ReturnType<typeof createArchive>;
   lists: Pick<DocumentStore, 'listArchive'>;
-  answer: Answer;
+  render: Render;
   bucket: string;
 };
 
 /** The archive: documents that stay readable, but that searches no longer find. */
-export function archiveRoutes({ archive, unarchive, lists, answer, bucket }: ArchiveRoutesDeps): Route[] {
+export function archiveRoutes({ archive, unarchive, lists, render, bucket }: ArchiveRoutesDeps): Route[] {
   return [
     route(
       {
@@ -27,13 +26,10 @@ export function archiveRoutes({ archive, unarchive, lists, answer, bucket }: Arc
         path: '/v1/metadata/{workspace_id}/archive/{file_name}',
         summary: 'Archive a document: it stays readable, but searches no longer find it',
         parameters: schema.ByFileName,
-        query: schema.NoQuery,
-        responses: withErrors(
-          { 200: documentAnswer('The archived document.') },
-          [401, 403, 404, 409, 422, 503],
-        ),
+        responses: { 200: documentAnswer('The archived document.') },
+        refusals: [404, 409],
       },
-      async ({ principal, path }) => answer(200, await archive(toViewer(principal), path.file_name)),
+      async ({ principal, path }) => render(await archive(toViewer(principal), path.file_name)),
     ),
     route(
       {
@@ -44,16 +40,13 @@ export function archiveRoutes({ archive, unarchive, lists, answer, bucket }: Arc
         summary: 'List archived documents, the last archived first',
         parameters: schema.InWorkspace,
         query: schema.ArchiveQuery,
-        responses: withErrors(
-          {
-            200: { description: 'Archived documents.', schema: schema.ArchiveList, example: ARCHIVE_EXAMPLE },
-          },
-          [401, 403, 422, 503],
-        ),
+        responses: {
+          200: { description: 'Archived documents.', schema: schema.ArchiveList, example: ARCHIVE_EXAMPLE },
+        },
       },
       async ({ principal, query }) => {
         const listed = await lists.listArchive(toViewer(principal), toListPage(query));
-        return reply(200, renderList(listed, bucket, 'archived_at'));
+        return renderList(listed, bucket, 'archived_at');
       },
     ),
     route(
@@ -64,13 +57,10 @@ export function archiveRoutes({ archive, unarchive, lists, answer, bucket }: Arc
         path: '/v1/metadata/{workspace_id}/un-archive/{file}',
         summary: 'Take a document out of the archive',
         parameters: schema.ByFile,
-        query: schema.NoQuery,
-        responses: withErrors(
-          { 200: documentAnswer('The un-archived document.') },
-          [401, 403, 404, 409, 422, 503],
-        ),
+        responses: { 200: documentAnswer('The un-archived document.') },
+        refusals: [404, 409],
       },
-      async ({ principal, path }) => answer(200, await unarchive(toViewer(principal), path.file)),
+      async ({ principal, path }) => render(await unarchive(toViewer(principal), path.file)),
     ),
   ];
 }

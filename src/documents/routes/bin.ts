@@ -1,6 +1,5 @@
 import { forbidden } from '../../core/errors.ts';
-import { noContent, type Route, reply, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
+import { type Route, route } from '../../http/operation.ts';
 import { TRASH_EXAMPLE } from '../examples.ts';
 import { renderList, toListPage } from '../lists.ts';
 import type { createBin } from '../operations/bin.ts';
@@ -9,19 +8,19 @@ import type { createRestore } from '../operations/restore.ts';
 import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
-import { type Answer, documentAnswer, READ, removed, WRITE } from './answers.ts';
+import { documentAnswer, READ, type Render, removed, WRITE } from './answers.ts';
 
 export type BinRoutesDeps = {
   bin: ReturnType<typeof createBin>;
   restore: ReturnType<typeof createRestore>;
   purge: ReturnType<typeof createPurge>;
   lists: Pick<DocumentStore, 'listBin'>;
-  answer: Answer;
+  render: Render;
   bucket: string;
 };
 
 /** The bin: in, out, and for good. */
-export function binRoutes({ bin, restore, purge, lists, answer, bucket }: BinRoutesDeps): Route[] {
+export function binRoutes({ bin, restore, purge, lists, render, bucket }: BinRoutesDeps): Route[] {
   return [
     route(
       {
@@ -31,13 +30,10 @@ export function binRoutes({ bin, restore, purge, lists, answer, bucket }: BinRou
         path: '/v1/{workspace_id}/{file_id}',
         summary: 'Put a document into the bin',
         parameters: schema.ByFileId,
-        query: schema.NoQuery,
-        responses: withErrors(removed, [401, 403, 404, 422, 503]),
+        responses: removed,
+        refusals: [404],
       },
-      async ({ principal, path }) => {
-        await bin(toViewer(principal), path.file_id);
-        return noContent();
-      },
+      ({ principal, path }) => bin(toViewer(principal), path.file_id),
     ),
     route(
       {
@@ -48,16 +44,15 @@ export function binRoutes({ bin, restore, purge, lists, answer, bucket }: BinRou
         summary: "List the bin: the caller's own documents, newest first",
         parameters: schema.InWorkspace,
         query: schema.TrashQuery,
-        responses: withErrors(
-          { 200: { description: 'Binned documents.', schema: schema.TrashList, example: TRASH_EXAMPLE } },
-          [401, 403, 422, 503],
-        ),
+        responses: {
+          200: { description: 'Binned documents.', schema: schema.TrashList, example: TRASH_EXAMPLE },
+        },
       },
       async ({ principal, query }) => {
         const viewer = toViewer(principal);
         if (query.all && !viewer.admin) throw forbidden("Only administrators see the whole workspace's bin");
         const listed = await lists.listBin(viewer, { ...toListPage(query), all: query.all });
-        return reply(200, renderList(listed, bucket, 'deleted_at'));
+        return renderList(listed, bucket, 'deleted_at');
       },
     ),
     route(
@@ -68,13 +63,10 @@ export function binRoutes({ bin, restore, purge, lists, answer, bucket }: BinRou
         path: '/v1/{workspace_id}/trash/{file_id}',
         summary: 'Delete a binned document permanently',
         parameters: schema.ByFileId,
-        query: schema.NoQuery,
-        responses: withErrors(removed, [401, 403, 404, 422, 503]),
+        responses: removed,
+        refusals: [404],
       },
-      async ({ principal, path }) => {
-        await purge.one(toViewer(principal), path.file_id);
-        return noContent();
-      },
+      ({ principal, path }) => purge.one(toViewer(principal), path.file_id),
     ),
     route(
       {
@@ -84,10 +76,10 @@ export function binRoutes({ bin, restore, purge, lists, answer, bucket }: BinRou
         path: '/v1/{workspace_id}/restore/{file_id}',
         summary: 'Take a document out of the bin',
         parameters: schema.ByFileId,
-        query: schema.NoQuery,
-        responses: withErrors({ 200: documentAnswer('The restored document.') }, [401, 403, 404, 422, 503]),
+        responses: { 200: documentAnswer('The restored document.') },
+        refusals: [404],
       },
-      async ({ principal, path }) => answer(200, await restore(toViewer(principal), path.file_id)),
+      async ({ principal, path }) => render(await restore(toViewer(principal), path.file_id)),
     ),
     route(
       {
@@ -97,13 +89,9 @@ export function binRoutes({ bin, restore, purge, lists, answer, bucket }: BinRou
         path: '/v1/{workspace_id}/empty/trash',
         summary: "Delete every document in the caller's bin permanently",
         parameters: schema.InWorkspace,
-        query: schema.NoQuery,
-        responses: withErrors(removed, [401, 403, 422, 503]),
+        responses: removed,
       },
-      async ({ principal }) => {
-        await purge.own(toViewer(principal));
-        return noContent();
-      },
+      ({ principal }) => purge.own(toViewer(principal)),
     ),
   ];
 }

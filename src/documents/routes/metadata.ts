@@ -1,20 +1,19 @@
 import { type Route, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
 import { METADATA_EXAMPLE } from '../examples.ts';
 import type { createDetail } from '../operations/detail.ts';
 import type { createPatch } from '../operations/patch.ts';
 import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
-import { type Answer, documentAnswer, READ, WRITE } from './answers.ts';
+import { documentAnswer, READ, type Render, WRITE } from './answers.ts';
 
 export type MetadataRoutesDeps = {
   detail: ReturnType<typeof createDetail>;
   patch: ReturnType<typeof createPatch>;
-  answer: Answer;
+  render: Render;
 };
 
 /** One document's metadata. */
-export function metadataRoutes({ detail, patch, answer }: MetadataRoutesDeps): Route[] {
+export function metadataRoutes({ detail, patch, render }: MetadataRoutesDeps): Route[] {
   return [
     route(
       {
@@ -24,10 +23,10 @@ export function metadataRoutes({ detail, patch, answer }: MetadataRoutesDeps): R
         path: '/v1/metadata/{workspace_id}/{document}/detail',
         summary: "Read a document's metadata, by id or name",
         parameters: schema.ByDocument,
-        query: schema.NoQuery,
-        responses: withErrors({ 200: documentAnswer('The document.') }, [401, 403, 404, 422, 503]),
+        responses: { 200: documentAnswer('The document.') },
+        refusals: [404],
       },
-      async ({ principal, path }) => answer(200, await detail(toViewer(principal), path.document)),
+      async ({ principal, path }) => render(await detail(toViewer(principal), path.document)),
     ),
     route(
       {
@@ -41,15 +40,12 @@ export function metadataRoutes({ detail, patch, answer }: MetadataRoutesDeps): R
           'administrators may change a document, its `access` and `status` only owner and administrators, its `owner_id` ' +
           'only administrators.',
         parameters: schema.ByDocument,
-        query: schema.NoQuery,
         body: schema.DocumentMetadataPatch,
         bodyExample: METADATA_EXAMPLE,
-        responses: withErrors(
-          { 200: documentAnswer('The changed document.') },
-          [401, 403, 404, 409, 413, 415, 422, 503],
-        ),
+        responses: { 200: documentAnswer('The changed document.') },
+        refusals: [404, 409],
       },
-      async ({ principal, path, body }) => answer(200, await patch(toViewer(principal), path.document, body)),
+      async ({ principal, path, body }) => render(await patch(toViewer(principal), path.document, body)),
     ),
   ];
 }

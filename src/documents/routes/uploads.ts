@@ -1,23 +1,22 @@
 import { Type } from '@sinclair/typebox';
 import { type Route, reply, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
 import { DESCRIPTOR_EXAMPLE, DOWNLOAD_URL_EXAMPLE, METADATA_EXAMPLE } from '../examples.ts';
 import type { createConfirm } from '../operations/confirm.ts';
 import type { createDownload } from '../operations/download.ts';
 import type { createPresign } from '../operations/presign.ts';
 import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
-import { type Answer, documentAnswer, READ, WRITE } from './answers.ts';
+import { documentAnswer, READ, type Render, WRITE } from './answers.ts';
 
 export type UploadRoutesDeps = {
   presign: ReturnType<typeof createPresign>;
   confirm: ReturnType<typeof createConfirm>;
   download: ReturnType<typeof createDownload>;
-  answer: Answer;
+  render: Render;
 };
 
 /** How a file's bytes come in and go out. */
-export function uploadRoutes({ presign, confirm, download, answer }: UploadRoutesDeps): Route[] {
+export function uploadRoutes({ presign, confirm, download, render }: UploadRoutesDeps): Route[] {
   return [
     route(
       {
@@ -31,12 +30,9 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
           'the form may be used again, once the file before is confirmed: each makes a document of its own.',
         parameters: schema.InWorkspace,
         query: schema.PresignQuery,
-        responses: withErrors(
-          {
-            201: { description: 'Descriptor.', schema: schema.UploadDescriptor, example: DESCRIPTOR_EXAMPLE },
-          },
-          [401, 403, 422, 503],
-        ),
+        responses: {
+          201: { description: 'Descriptor.', schema: schema.UploadDescriptor, example: DESCRIPTOR_EXAMPLE },
+        },
       },
       ({ path, query }) =>
         reply(
@@ -58,19 +54,16 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
           'Repeating a confirm answers the same record, whatever the repetition says, until another file is posted with ' +
           'the form: the next confirm makes a document of that one.',
         parameters: schema.InWorkspace,
-        query: schema.NoQuery,
         body: schema.DocumentMetadataConfirm,
         bodyExample: {
           temp_key: DESCRIPTOR_EXAMPLE.fields.key,
           folder: 'manuals',
           document_metadata: METADATA_EXAMPLE,
         },
-        responses: withErrors(
-          { 201: documentAnswer('The document.') },
-          [401, 403, 404, 409, 413, 415, 422, 503],
-        ),
+        responses: { 201: documentAnswer('The document.') },
+        refusals: [404, 409],
       },
-      async ({ principal, body }) => answer(201, await confirm(principal, body)),
+      async ({ principal, body }) => render(await confirm(principal, body)),
     ),
     route(
       {
@@ -81,19 +74,14 @@ export function uploadRoutes({ presign, confirm, download, answer }: UploadRoute
         summary: 'Get a pre-signed download URL',
         parameters: schema.ByFileId,
         query: schema.DownloadQuery,
-        responses: withErrors(
-          { 200: { description: 'The URL.', schema: Type.String(), example: DOWNLOAD_URL_EXAMPLE } },
-          [401, 403, 404, 422, 503],
-        ),
+        responses: { 200: { description: 'The URL.', schema: Type.String(), example: DOWNLOAD_URL_EXAMPLE } },
+        refusals: [404],
       },
-      async ({ principal, path, query }) =>
-        reply(
-          200,
-          await download(toViewer(principal), path.file_id, {
-            expiresInSeconds: query.expires_in,
-            disposition: query.disposition,
-          }),
-        ),
+      ({ principal, path, query }) =>
+        download(toViewer(principal), path.file_id, {
+          expiresInSeconds: query.expires_in,
+          disposition: query.disposition,
+        }),
     ),
   ];
 }

@@ -11,10 +11,7 @@ import type { DeadLetter, DeadLetterStore } from '../store/dead-letters.ts';
 export function createDeadLetters({ store, appender }: { store: DeadLetterStore; appender: Appender }) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<DeadLetterRead>> {
-      return toPage(await store.list(workspaceId, page), page.limit, {
-        position: (letter) => letter,
-        item: render,
-      });
+      return toPage(await store.list(workspaceId, page), page.limit, render);
     },
 
     /**

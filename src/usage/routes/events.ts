@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import { malformed } from '../../core/errors.ts';
 import { readDecodedBody } from '../../http/body.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
-import { withErrors } from '../../http/schemas.ts';
 import { readCloudEvents } from '../cloud-events.ts';
 import { EVENT_EXAMPLE, METRIC_EXAMPLE } from '../examples.ts';
 import { REQUEST_BYTES_MAX, SUMMARY_SIZE_DEFAULT } from '../limits.ts';
@@ -47,23 +46,21 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         path: `${ROOT}/by_created_at`,
         summary: "A page of a workspace's metrics, in order of storage",
         query: MetricQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'A page.',
-              schema: MetricPage,
-              example: {
-                items: [METRIC_EXAMPLE],
-                total: null,
-                current_page: 'AQA…',
-                current_page_backwards: 'AQE…',
-                previous_page: null,
-                next_page: null,
-              },
+        responses: {
+          200: {
+            description: 'A page.',
+            schema: MetricPage,
+            example: {
+              items: [METRIC_EXAMPLE],
+              total: null,
+              current_page: 'AQA…',
+              current_page_backwards: 'AQE…',
+              previous_page: null,
+              next_page: null,
             },
           },
-          [400, 401, 403, 422, 503],
-        ),
+        },
+        refusals: [400],
       },
       async ({ path, query }) => {
         const { from_date: from, to_date: to, size } = query;
@@ -100,21 +97,18 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
             example: EVENT_EXAMPLE.data,
           },
         },
-        responses: withErrors(
-          {
-            202: {
-              description: 'Those that are accepted are durable.',
-              schema: Ingested,
-              example: {
-                accepted: 1,
-                rejected: 0,
-                results: [{ index: 0, id: EVENT_EXAMPLE.id, status: 'accepted' }],
-              },
+        responses: {
+          202: {
+            description: 'Those that are accepted are durable.',
+            schema: Ingested,
+            example: {
+              accepted: 1,
+              rejected: 0,
+              results: [{ index: 0, id: EVENT_EXAMPLE.id, status: 'accepted' }],
             },
-            422: { description: 'None of them is right.', schema: NothingIngested },
           },
-          [401, 403, 413, 415, 503],
-        ),
+          422: { description: 'None of them is right.', schema: NothingIngested },
+        },
       },
       async ({ path, request }) => {
         const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
@@ -137,21 +131,19 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         description:
           'Groups in order of their key. Whole hours remain when their events have reached the end of their retention.',
         query: SummaryQuery,
-        responses: withErrors(
-          {
-            200: {
-              description: 'Groups and their total.',
-              schema: Summary,
-              example: {
-                group_by: 'type',
-                items: [{ key: 'chat.create', events: 3, value: 3 }],
-                total: { events: 3, value: 3 },
-                next_page: null,
-              },
+        responses: {
+          200: {
+            description: 'Groups and their total.',
+            schema: Summary,
+            example: {
+              group_by: 'type',
+              items: [{ key: 'chat.create', events: 3, value: 3 }],
+              total: { events: 3, value: 3 },
+              next_page: null,
             },
           },
-          [400, 401, 403, 422, 503],
-        ),
+        },
+        refusals: [400],
       },
       async ({ path, query }) => {
         const { from_date: from, to_date: to, type, group_by: groupBy, size = SUMMARY_SIZE_DEFAULT } = query;
@@ -168,7 +160,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
           ...asked,
           after: readKey(query.cursor?.trim()),
         });
-        return reply(200, renderSummary(groupBy, summary));
+        return renderSummary(groupBy, summary);
       },
     ),
   ];
