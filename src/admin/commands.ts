@@ -18,226 +18,156 @@ export type Command = {
   optional: readonly OptionName[];
 };
 
+/** Most commands are about a workspace, and need nothing else. */
+type Stated = Omit<Command, 'words' | 'required' | 'optional'> &
+  Partial<Pick<Command, 'required' | 'optional'>>;
+
 const LIMITS = ['requests-per-minute', 'tokens-per-minute', 'budget-per-month'] as const;
 const USER = { place: ['path', 'user_id'], value: 'user id' } as const;
 const KEY = { place: ['path', 'key_id'], value: 'key id' } as const;
 const BOT = { place: ['path', 'bot_id'], value: 'bot id' } as const;
 const AGENT = { place: ['path', 'agent_id'], value: 'agent id' } as const;
-const WORKSPACE = ['workspace'] as const;
 
-export const COMMANDS: readonly Command[] = [
-  {
-    words: 'workspaces list',
+const STATED: Readonly<Record<string, Stated>> = {
+  'workspaces list': {
     operation: 'access.list-workspaces',
     meaning: 'list workspaces, newest first',
     required: [],
-    optional: [],
   },
-  {
-    words: 'workspaces create',
+  'workspaces create': {
     operation: 'access.create-workspace',
     meaning: 'create a workspace',
     argument: { place: ['body', 'id'], value: 'name', form: WORKSPACE_NAME_FORM },
     required: [],
     optional: ['name'],
   },
-  {
-    words: 'users list',
-    operation: 'access.list-users',
-    meaning: 'list the people of a workspace, newest first',
-    required: WORKSPACE,
-    optional: [],
-  },
-  {
-    words: 'users create',
+  'users list': { operation: 'access.list-users', meaning: 'list the people of a workspace, newest first' },
+  'users create': {
     operation: 'access.create-user',
     meaning: 'add a person',
     required: ['workspace', 'email'],
     optional: ['name'],
   },
-  {
-    words: 'users update',
+  'users update': {
     operation: 'access.update-user',
     meaning: "change a person's e-mail or name",
     argument: USER,
-    required: WORKSPACE,
     optional: ['email', 'name'],
   },
-  {
-    words: 'users delete',
+  'users delete': {
     operation: 'access.delete-user',
     meaning: 'delete a person and revoke their keys',
     argument: USER,
-    required: WORKSPACE,
-    optional: [],
   },
-  {
-    words: 'keys list',
-    operation: 'access.list-keys',
-    meaning: 'list the keys that are not revoked, newest first',
-    required: WORKSPACE,
-    optional: [],
-  },
-  {
-    words: 'keys create',
+  'keys list': { operation: 'access.list-keys', meaning: 'list the keys that are not revoked, newest first' },
+  'keys create': {
     operation: 'access.create-key',
     meaning: 'create a key and print it, this once (by default named like its scopes, for ever)',
     defaultName: 'scopes',
     required: ['workspace', 'scopes'],
     optional: ['name', 'user', 'expires', ...LIMITS],
   },
-  {
-    words: 'keys update',
+  'keys update': {
     operation: 'access.update-key',
     meaning: 'rename, disable or enable a key',
     argument: KEY,
-    required: WORKSPACE,
     optional: ['name', 'disable', 'enable'],
   },
-  {
-    words: 'keys rotate',
+  'keys rotate': {
     operation: 'access.rotate-key',
     meaning: 'replace a key by a new one and print it, this once (by default with the same expiry)',
     argument: KEY,
-    required: WORKSPACE,
     optional: ['grace-seconds', 'expires'],
   },
-  {
-    words: 'keys revoke',
-    operation: 'access.revoke-key',
-    meaning: 'revoke a key',
-    argument: KEY,
-    required: WORKSPACE,
-    optional: [],
-  },
-  {
-    words: 'agents list',
+  'keys revoke': { operation: 'access.revoke-key', meaning: 'revoke a key', argument: KEY },
+  'agents list': {
     operation: 'chat.list-agents',
     meaning: 'list those who answer in conversations, newest first',
-    required: WORKSPACE,
-    optional: [],
   },
-  {
-    words: 'agents show',
-    operation: 'chat.read-agent',
-    meaning: 'show an agent',
-    argument: AGENT,
-    required: WORKSPACE,
-    optional: [],
-  },
-  {
-    words: 'agents put',
+  'agents show': { operation: 'chat.read-agent', meaning: 'show an agent', argument: AGENT },
+  'agents put': {
     operation: 'chat.put-agent',
     meaning: 'create or replace an agent',
     argument: AGENT,
     required: ['workspace', 'name', 'kind'],
     optional: [
-      ...['model', 'instructions', 'temperature', 'history-messages', 'history-tokens'],
-      ...['knowledge', 'replies', 'default'],
-    ] as OptionName[],
+      'model',
+      'instructions',
+      'temperature',
+      'history-messages',
+      'history-tokens',
+      'knowledge',
+      'replies',
+      'default',
+    ],
   },
-  {
-    words: 'agents delete',
+  'agents delete': {
     operation: 'chat.delete-agent',
     meaning: "delete an agent; its sessions go on with the workspace's default",
     argument: AGENT,
-    required: WORKSPACE,
-    optional: [],
   },
-  {
-    words: 'bots list',
-    operation: 'bots.list',
-    meaning: 'list the bots, newest first',
-    required: WORKSPACE,
-    optional: [],
-  },
-  {
-    words: 'bots show',
-    operation: 'bots.read',
-    meaning: 'show a bot',
-    argument: BOT,
-    required: WORKSPACE,
-    optional: [],
-  },
-  {
-    words: 'bots put',
+  'bots list': { operation: 'bots.list', meaning: 'list the bots, newest first' },
+  'bots show': { operation: 'bots.read', meaning: 'show a bot', argument: BOT },
+  'bots put': {
     operation: 'bots.put',
     meaning: 'register a bot, or replace its registration',
     argument: BOT,
     required: ['workspace', 'mode'],
     optional: ['audience', 'jwks', 'service-account', 'agent', 'welcome', 'commands'],
   },
-  {
-    words: 'bots delete',
-    operation: 'bots.delete',
-    meaning: 'remove a bot',
-    argument: BOT,
-    required: WORKSPACE,
-    optional: [],
-  },
-  {
-    words: 'model-usage show',
+  'bots delete': { operation: 'bots.delete', meaning: 'remove a bot', argument: BOT },
+  'model-usage show': {
     operation: 'models.usage',
     meaning: 'show requests, tokens, cost and times of models, in sums',
-    required: WORKSPACE,
     optional: ['by', 'from', 'to'],
   },
-  {
-    words: 'dead-letters list',
+  'dead-letters list': {
     operation: 'metrics.list-dead-letters',
     meaning: 'list usage events that were accepted and that the database refused, newest first',
-    required: WORKSPACE,
-    optional: [],
   },
-  {
-    words: 'dead-letters replay',
+  'dead-letters replay': {
     operation: 'metrics.replay-dead-letters',
     meaning: 'send the oldest 1,000 to the database again, or the ones named',
-    required: WORKSPACE,
     optional: ['ids'],
   },
-  {
-    words: 'dead-letters purge',
+  'dead-letters purge': {
     operation: 'metrics.purge-dead-letters',
     meaning: 'delete all of them for good, or the ones named',
-    required: WORKSPACE,
     optional: ['ids'],
   },
-  {
-    words: 'bucket show',
+  'bucket show': {
     operation: 'bucket.show',
     meaning: 'show whether the bucket is swept, and why not',
     required: [],
-    optional: [],
   },
-  {
-    words: 'bucket adopt',
+  'bucket adopt': {
     operation: 'bucket.adopt',
     meaning:
       "make the bucket this database's as it is; objects without a record in it are swept from then on",
     required: [],
-    optional: [],
   },
-  {
-    words: 'object-store set-aside',
+  'object-store set-aside': {
     operation: 'object-store.set-aside',
     meaning:
       'of the embedded store, while the service is stopped: set aside the files that its catalogue does not name',
     required: [],
-    optional: [],
   },
-  {
-    words: 'search reindex',
+  'search reindex': {
     operation: 'search.reindex',
     meaning: 'make the search index anew from the documents; searches go on meanwhile',
     required: [],
-    optional: [],
   },
-  {
-    words: 'search verify',
+  'search verify': {
     operation: 'search.verify',
     meaning: 'compare the search index with the documents; ends with 1 when they differ',
     required: [],
     optional: ['repair'],
   },
-];
+};
+
+export const COMMANDS: readonly Command[] = Object.entries(STATED).map(([words, command]) => ({
+  words,
+  required: ['workspace'],
+  optional: [],
+  ...command,
+}));

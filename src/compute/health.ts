@@ -1,5 +1,5 @@
 import type { ReadinessCheck } from '../http/health.ts';
-import type { Metric } from '../http/metrics.ts';
+import { counter, gauge, type Metric } from '../http/metrics.ts';
 import type { PoolMetrics } from '../infra/wasm/pool-metrics.ts';
 
 const LANES = ['short', 'long'] as const;
@@ -29,50 +29,28 @@ export function computeMetrics(metrics: () => PoolMetrics): Metric[] {
   const secondsByKind = (field: 'waitMs' | 'runMs') => () =>
     [...metrics().kinds].map(([kind, each]) => ({ labels: { kind }, value: each[field] / 1000 }));
   return [
-    {
-      name: 'atrium_compute_threads',
-      help: 'Threads for compute and embeddings.',
-      type: 'gauge',
-      values: () => [{ value: metrics().threads.open }],
-    },
-    {
-      name: 'atrium_compute_threads_replaced_total',
-      help: 'Threads that ended by themselves.',
-      type: 'counter',
-      values: () => [{ value: metrics().threads.replaced }],
-    },
-    {
-      name: 'atrium_compute_waiting',
-      help: 'Work that waits for a thread.',
-      type: 'gauge',
-      values: byLane('waiting'),
-    },
-    {
-      name: 'atrium_compute_running',
-      help: 'Work that has begun.',
-      type: 'gauge',
-      values: byLane('running'),
-    },
-    {
-      name: 'atrium_compute_work_total',
-      help: 'Work by its kind and how it ended.',
-      type: 'counter',
-      values: () =>
-        [...metrics().kinds].flatMap(([kind, each]) =>
-          ENDINGS.map((ending) => ({ labels: { kind, ending }, value: each[ending] })),
-        ),
-    },
-    {
-      name: 'atrium_compute_wait_seconds_total',
-      help: 'Time from arrival to the first thread.',
-      type: 'counter',
-      values: secondsByKind('waitMs'),
-    },
-    {
-      name: 'atrium_compute_run_seconds_total',
-      help: 'Time on threads, of work that was done there.',
-      type: 'counter',
-      values: secondsByKind('runMs'),
-    },
+    gauge('atrium_compute_threads', 'Threads for compute and embeddings.', () => metrics().threads.open),
+    counter(
+      'atrium_compute_threads_replaced_total',
+      'Threads that ended by themselves.',
+      () => metrics().threads.replaced,
+    ),
+    gauge('atrium_compute_waiting', 'Work that waits for a thread.', byLane('waiting')),
+    gauge('atrium_compute_running', 'Work that has begun.', byLane('running')),
+    counter('atrium_compute_work_total', 'Work by its kind and how it ended.', () =>
+      [...metrics().kinds].flatMap(([kind, each]) =>
+        ENDINGS.map((ending) => ({ labels: { kind, ending }, value: each[ending] })),
+      ),
+    ),
+    counter(
+      'atrium_compute_wait_seconds_total',
+      'Time from arrival to the first thread.',
+      secondsByKind('waitMs'),
+    ),
+    counter(
+      'atrium_compute_run_seconds_total',
+      'Time on threads, of work that was done there.',
+      secondsByKind('runMs'),
+    ),
   ];
 }

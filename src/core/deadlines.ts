@@ -1,4 +1,4 @@
-// One timer for all that wait: thousands of requests set, move and drop their time-outs without a timer each.
+// One timer for all time-outs: thousands of requests set, move and drop theirs without a timer each.
 
 const TICK_MS = 25;
 
@@ -10,7 +10,7 @@ export type Deadline = {
 
 export type Deadlines = {
   create(onDue: () => void): Deadline;
-  /** How many are set: for tests of what is left behind. */
+  /** How many are set, for tests that none is left behind. */
   size(): number;
 };
 
@@ -29,42 +29,25 @@ export function createDeadlines(now: () => number = () => performance.now()): De
     clearInterval(ticking);
     ticking = undefined;
   };
-  const add = (deadline: SetDeadline, delayMs: number): void => {
-    deadline.dueAtMs = now() + delayMs;
-    waiting.add(deadline);
-    ticking ??= setInterval(tick, TICK_MS);
-  };
-  const remove = (deadline: SetDeadline): void => {
-    waiting.delete(deadline);
-  };
-  return {
-    create: (onDue) => new SetDeadline(onDue, add, remove),
-    size: () => waiting.size,
-  };
-}
 
-/** A class, because one is made for every request: its functions are shared. */
-class SetDeadline implements Deadline {
-  dueAtMs = 0;
-  readonly onDue: () => void;
-  private readonly add: (deadline: SetDeadline, delayMs: number) => void;
-  private readonly remove: (deadline: SetDeadline) => void;
+  /** A class, because there is one for every request: all share its functions. */
+  class SetDeadline implements Deadline {
+    dueAtMs = 0;
+    readonly onDue: () => void;
 
-  constructor(
-    onDue: () => void,
-    add: (deadline: SetDeadline, delayMs: number) => void,
-    remove: (deadline: SetDeadline) => void,
-  ) {
-    this.onDue = onDue;
-    this.add = add;
-    this.remove = remove;
+    constructor(onDue: () => void) {
+      this.onDue = onDue;
+    }
+
+    set(delayMs: number): void {
+      this.dueAtMs = now() + delayMs;
+      waiting.add(this);
+      ticking ??= setInterval(tick, TICK_MS);
+    }
+
+    drop(): void {
+      waiting.delete(this);
+    }
   }
-
-  set(delayMs: number): void {
-    this.add(this, delayMs);
-  }
-
-  drop(): void {
-    this.remove(this);
-  }
+  return { create: (onDue) => new SetDeadline(onDue), size: () => waiting.size };
 }

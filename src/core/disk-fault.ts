@@ -2,6 +2,7 @@
 
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { codeOf } from './errors.ts';
 
 export type DiskFault = 'is full' | 'is read-only' | 'may not be written to by this user' | 'fails';
 
@@ -30,7 +31,7 @@ const FAULTS: Readonly<Record<string, DiskFault>> = {
 
 /** "The disk …". Undefined for errors of other kinds. SQLite's extended codes begin with the code. */
 export function diskFaultOf(error: unknown): DiskFault | undefined {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   const primary = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code;
   return FAULTS[primary];
 }

@@ -1,4 +1,4 @@
-// The kinds of refusal that every area speaks. The public sentence stands apart from the cause:
+// The kinds of refusal that all areas share. The public sentence stands apart from the cause:
 // a boundary renders the sentence, the log keeps the cause.
 
 export type ErrorKind =
@@ -16,54 +16,44 @@ export type ErrorKind =
   | 'upstream-timeout'
   | 'unavailable';
 
+export type RefusalOptions = { cause?: unknown; retryAfterSeconds?: number | undefined };
+
 /** A refusal whose `message` may be shown to the caller as it stands. */
 export class ServiceError extends Error {
   readonly kind: ErrorKind;
   /** Seconds after which a retry makes sense; sent as `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(
-    kind: ErrorKind,
-    sentence: string,
-    options: { cause?: unknown; retryAfterSeconds?: number } = {},
-  ) {
-    super(sentence, { cause: options.cause });
+  constructor(kind: ErrorKind, sentence: string, { cause, retryAfterSeconds }: RefusalOptions = {}) {
+    super(sentence, { cause });
     this.name = 'ServiceError';
     this.kind = kind;
-    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
-type Cause = { cause?: unknown };
+const refusal =
+  (kind: ErrorKind) =>
+  (sentence: string, options: RefusalOptions = {}): ServiceError =>
+    new ServiceError(kind, sentence, options);
 
-/** What was sent is not of a form that we have given out. */
-export const malformed = (sentence: string) => new ServiceError('malformed', sentence);
-export const unauthenticated = (sentence: string, options: Cause = {}) =>
-  new ServiceError('unauthenticated', sentence, options);
-export const forbidden = (sentence: string, options: Cause = {}) =>
-  new ServiceError('forbidden', sentence, options);
-export const notFound = (sentence: string, options: Cause = {}) =>
-  new ServiceError('not-found', sentence, options);
-export const conflict = (sentence: string, options: Cause = {}) =>
-  new ServiceError('conflict', sentence, options);
+/** The request is not of a form that the service has defined. */
+export const malformed = refusal('malformed');
+export const unauthenticated = refusal('unauthenticated');
+export const forbidden = refusal('forbidden');
+export const notFound = refusal('not-found');
+export const conflict = refusal('conflict');
 /** The request did not arrive whole in time; its connection is closed after the answer. */
-export const requestTimeout = (sentence: string, options: Cause = {}) =>
-  new ServiceError('request-timeout', sentence, options);
-export const tooLarge = (sentence: string, options: Cause = {}) =>
-  new ServiceError('too-large', sentence, options);
-export const unsupportedMediaType = (sentence: string) =>
-  new ServiceError('unsupported-media-type', sentence);
-
-export const tooManyRequests = (sentence: string, options: Cause & { retryAfterSeconds?: number } = {}) =>
-  new ServiceError('too-many-requests', sentence, options);
-/** What we asked on the caller's behalf refused, hung up, or answered nonsense. The sentence names no host. */
-export const upstreamFailed = (sentence: string, options: Cause = {}) =>
-  new ServiceError('upstream-failed', sentence, options);
-export const upstreamTimeout = (sentence: string, options: Cause = {}) =>
-  new ServiceError('upstream-timeout', sentence, options);
+export const requestTimeout = refusal('request-timeout');
+export const tooLarge = refusal('too-large');
+export const unsupportedMediaType = refusal('unsupported-media-type');
+export const tooManyRequests = refusal('too-many-requests');
+/** The upstream refused, hung up, or gave an answer that makes no sense. The sentence names no host. */
+export const upstreamFailed = refusal('upstream-failed');
+export const upstreamTimeout = refusal('upstream-timeout');
 
 /** A backing service is down or slow. The sentence names the capability, never the host. */
-export const unavailable = (sentence: string, options: Cause = {}) =>
+export const unavailable = (sentence: string, options: { cause?: unknown } = {}) =>
   new ServiceError('unavailable', sentence, { ...options, retryAfterSeconds: 2 });
 
 /** One entry of a 422 body, as FastAPI and pydantic v2 write it. */
@@ -86,14 +76,18 @@ export class ValidationFailure extends Error {
   }
 }
 
-/** A rule that no schema can say, in pydantic's form for such rules. */
+/** The violation of a rule that no schema can express, in pydantic's form for such rules. */
 export function valueError(loc: (string | number)[], reason: string, input: unknown): ValidationFailure {
   return new ValidationFailure([
     { type: 'value_error', loc, msg: `Value error, ${reason}`, input, ctx: { error: reason } },
   ]);
 }
 
-/** Why something failed, in one line: what the error says, and what its causes say beyond that. */
+/** The code of an error of the system, a driver or a library; `''` where there is none. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : '';
+
+/** The reason of a failure in one line: the message of the error, and those of its causes that add something. */
 export function explain(error: unknown): string {
   const said: string[] = [];
   const visit = (each: unknown, depth: number): void => {
@@ -110,8 +104,8 @@ export function explain(error: unknown): string {
   return said.join(': ');
 }
 
-/** Names that tell nothing; TypeError is what `fetch` calls a refused connection. */
+/** Names that add nothing to the message; `fetch` throws a TypeError for a refused connection. */
 const MEANINGLESS_NAMES: ReadonlySet<string> = new Set(['Error', 'ServiceError', 'TypeError']);
 
-/** Causes may go round. */
+/** Causes may form a cycle. */
 const CAUSES_MAX = 4;

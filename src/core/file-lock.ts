@@ -2,6 +2,7 @@
 // no stale lock to reason about, and no clock. SQLite has the system's calls for it: a record lock on an empty database.
 
 import { Database } from 'bun:sqlite';
+import { codeOf } from './errors.ts';
 
 export type FileLock = { release(): void };
 
@@ -27,7 +28,7 @@ export function lockFile(path: string, { create }: { create: boolean }): FileLoc
     };
   } catch (error) {
     database?.close();
-    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return undefined;
+    if (codeOf(error) === 'SQLITE_BUSY') return undefined;
     throw error;
   }
 }

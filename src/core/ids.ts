@@ -5,13 +5,17 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** A new time-ordered UUID (RFC 9562, version 7). */
 export const newId = (): string => Bun.randomUUIDv7();
 
-/** A new random UUID (version 4), for names that must not tell when they were made. */
+/** A new random UUID (version 4), for names that must not reveal when they were made. */
 export const newRandomId = (): string => crypto.randomUUID();
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether `text` is a UUID in its 36-character form, any version, any case. */
 export const isUuid = (text: string): boolean => UUID.test(text);
+
+/** 32 hexadecimal digits in the form of a UUID. */
+export const formatUuid = (digits: string): string =>
+  digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 /** `byteCount` random bytes as base62, zero-padded to the length that the largest value needs. */
 export function randomBase62(byteCount: number): string {

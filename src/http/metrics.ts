@@ -8,13 +8,30 @@ const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000,
 type Series = { counts: number[]; sumMs: number; count: number };
 type RouteSeries = { operation: Operation; byStatus: Map<number, Series> };
 
-/** A metric that a room reports when asked: counters only grow, gauges say how it is now. */
+type Sample = { labels?: Record<string, string>; value: number };
+
+/** A metric that is read for each answer of /metrics: a counter only grows, a gauge is a current value. */
 export type Metric = {
   name: string;
   help: string;
   type: 'counter' | 'gauge';
-  values(): { labels?: Record<string, string>; value: number }[];
+  values(): Sample[];
 };
+
+const metric =
+  (type: Metric['type']) =>
+  (name: string, help: string, read: () => number | Sample[]): Metric => ({
+    name,
+    help,
+    type,
+    values() {
+      const value = read();
+      return typeof value === 'number' ? [{ value }] : value;
+    },
+  });
+
+export const counter = metric('counter');
+export const gauge = metric('gauge');
 
 export type RequestMetrics = {
   /** Returns the observer of one operation's requests. */

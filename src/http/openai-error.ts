@@ -1,8 +1,8 @@
-// Errors as the OpenAI wire has them: `{"error": {"message", "type", "param", "code"}}`, all four always there.
+// Errors in OpenAI's shape: `{"error": {"message", "type", "param", "code"}}`, in which all four members are always present.
 
 import { Type } from '@sinclair/typebox';
-import { type ErrorKind, ServiceError, type ValidationFailure } from '../core/errors.ts';
-import type { Responses } from './schemas.ts';
+import { type ErrorKind, type RefusalOptions, ServiceError, type ValidationFailure } from '../core/errors.ts';
+import { nullable, type Responses } from './schemas.ts';
 
 export type OpenAiDetails = {
   type?: string;
@@ -11,20 +11,16 @@ export type OpenAiDetails = {
   headers?: Record<string, string>;
 };
 
-/** A refusal that says more than its kind does: SDKs and their users go by the code. */
+/** A refusal with more details than its kind has: SDKs and their users decide by the code. */
 export class OpenAiRefusal extends ServiceError {
   readonly details: OpenAiDetails;
 
   constructor(
     kind: ErrorKind,
     sentence: string,
-    {
-      cause,
-      retryAfterSeconds,
-      ...details
-    }: OpenAiDetails & { cause?: unknown; retryAfterSeconds?: number } = {},
+    { cause, retryAfterSeconds, ...details }: OpenAiDetails & RefusalOptions = {},
   ) {
-    super(kind, sentence, { cause, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
+    super(kind, sentence, { cause, retryAfterSeconds });
     this.details = details;
   }
 }
@@ -33,12 +29,14 @@ export class OpenAiRefusal extends ServiceError {
 export function withHeaders(refusal: OpenAiRefusal, headers: Record<string, string>): OpenAiRefusal {
   const { kind, message, cause, retryAfterSeconds, details } = refusal;
   return new OpenAiRefusal(kind, message, {
-    ...{ ...details, headers: { ...headers, ...details.headers }, cause },
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...details,
+    headers: { ...headers, ...details.headers },
+    cause,
+    retryAfterSeconds,
   });
 }
 
-/** What each kind of refusal is in OpenAI's form, unless it says more itself. */
+/** The type and the code of each kind of refusal, where it has none of its own. */
 export const OPENAI_ERRORS: Record<ErrorKind, { type: string; code: string | null }> = {
   malformed: { type: 'invalid_request_error', code: null },
   unauthenticated: { type: 'invalid_request_error', code: 'invalid_api_key' },
@@ -72,7 +70,7 @@ export function toOpenAiError(refusal: ServiceError): OpenAiErrorBody {
   };
 }
 
-/** A request that fails validation is one mistake to an SDK: the first is named, all are told. */
+/** An SDK expects one mistake: `param` names the first one, and the message lists them all. */
 export function toOpenAiValidationError({ entries, message }: ValidationFailure): OpenAiErrorBody {
   const param = entries[0]?.loc.filter((part) => part !== 'body').join('.') ?? '';
   return {
@@ -80,33 +78,23 @@ export function toOpenAiValidationError({ entries, message }: ValidationFailure)
   };
 }
 
-export const INTERNAL_OPENAI_ERROR: OpenAiErrorBody = {
-  error: { message: 'Internal Server Error', type: 'server_error', param: null, code: 'internal_error' },
-};
+const openAiError = (message: string, type: string, code: string): OpenAiErrorBody => ({
+  error: { message, type, param: null, code },
+});
 
-export const METHOD_NOT_ALLOWED_OPENAI_ERROR: OpenAiErrorBody = {
-  error: {
-    message: 'Method Not Allowed',
-    type: 'invalid_request_error',
-    param: null,
-    code: 'method_not_allowed',
-  },
-};
+export const INTERNAL_OPENAI_ERROR = openAiError('Internal Server Error', 'server_error', 'internal_error');
 
-/** Of a URL that no operation has; its query may hold secrets and is not repeated. */
+export const METHOD_NOT_ALLOWED_OPENAI_ERROR = openAiError(
+  'Method Not Allowed',
+  'invalid_request_error',
+  'method_not_allowed',
+);
+
+/** The error for a URL that no operation has. The query is not repeated, because it may hold secrets. */
 export function unknownUrlOpenAiError(method: string, path: string): OpenAiErrorBody {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
-  return {
-    error: {
-      message: `There is no such URL: ${method} ${shown}`,
-      type: 'invalid_request_error',
-      param: null,
-      code: 'unknown_url',
-    },
-  };
+  return openAiError(`There is no such URL: ${method} ${shown}`, 'invalid_request_error', 'unknown_url');
 }
-
-const nullableText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 const OpenAiError = Type.Object(
   {
@@ -114,8 +102,8 @@ const OpenAiError = Type.Object(
       {
         message: Type.String({ description: 'What was refused and why.' }),
         type: Type.String({ description: 'The kind of the mistake.' }),
-        param: nullableText('The member of the body that it is about.'),
-        code: nullableText('What programs tell the mistake by.'),
+        param: nullable(Type.String(), 'The member of the body that it is about.'),
+        code: nullable(Type.String(), 'What programs tell the mistake by.'),
       },
       { description: 'What went wrong.' },
     ),

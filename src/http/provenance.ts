@@ -21,9 +21,11 @@ const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
+export const isJsonMediaType = (mediaType: string): boolean => JSON_MEDIA_TYPE.test(mediaType);
+
 /** Whether the body is declared to be JSON. */
 export const declaresJson = (request: Request): boolean =>
-  JSON_MEDIA_TYPE.test(request.headers.get('content-type') ?? '');
+  isJsonMediaType(request.headers.get('content-type') ?? '');
 
 /**
  * What the request would have to be to come from a program of this machine, or from a page of this service; undefined

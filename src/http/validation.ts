@@ -1,6 +1,6 @@
 // Schemas → the 422 entries of FastAPI / pydantic v2 (their messages are the reference, see the README).
-// A compiled check answers first; only what fails it is walked here, field by field, so that every mistake
-// is told at once. Walking also coerces as pydantic's lax mode does ("12" for an integer).
+// A compiled check comes first; only a value that fails it is walked here, field by field, so that one answer lists
+// every mistake. The walk also coerces as pydantic's lax mode does ("12" for an integer).
 
 import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -51,12 +51,14 @@ const checkString: Rule = (schema, input, loc, report) => {
   }
   const { minLength, maxLength, pattern, format } = schema as TSchema & Record<string, unknown>;
   const length = minLength === undefined && maxLength === undefined ? 0 : countCharacters(input);
+  const size = (verb: string, count: number) =>
+    `String should have at ${verb} ${count} character${count === 1 ? '' : 's'}`;
   if (typeof minLength === 'number' && length < minLength) {
-    const msg = `String should have at least ${minLength} character${minLength === 1 ? '' : 's'}`;
+    const msg = size('least', minLength);
     return report({ type: 'string_too_short', loc, msg, input, ctx: { min_length: minLength } });
   }
   if (typeof maxLength === 'number' && length > maxLength) {
-    const msg = `String should have at most ${maxLength} character${maxLength === 1 ? '' : 's'}`;
+    const msg = size('most', maxLength);
     return report({ type: 'string_too_long', loc, msg, input, ctx: { max_length: maxLength } });
   }
   if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(input)) {
@@ -80,60 +82,46 @@ export function countCharacters(text: string, end = text.length): number {
 
 const INTEGER_TEXT = /^\s*[+-]?\d+(?:\.0*)?\s*$/;
 
-const checkInteger: Rule = (schema, input, loc, report) => {
-  const { minimum, maximum } = schema as TSchema & Record<string, unknown>;
-  if (isRawNumber(input)) return checkInteger(schema, Number(input.rawJSON), loc, report);
-  let value: number;
-  if (typeof input === 'number') {
-    if (!Number.isInteger(input)) {
-      const msg = 'Input should be a valid integer, got a number with a fractional part';
-      return report({ type: 'int_from_float', loc, msg, input });
-    }
-    value = input;
-  } else if (typeof input === 'string') {
-    if (!INTEGER_TEXT.test(input)) {
-      const msg = 'Input should be a valid integer, unable to parse string as an integer';
-      return report({ type: 'int_parsing', loc, msg, input });
-    }
-    value = Number(input);
-  } else return report({ type: 'int_type', loc, msg: 'Input should be a valid integer', input });
-  if (typeof minimum === 'number' && value < minimum) {
-    const msg = `Input should be greater than or equal to ${minimum}`;
-    return report({ type: 'greater_than_equal', loc, msg, input, ctx: { ge: minimum } });
-  }
-  if (typeof maximum === 'number' && value > maximum) {
-    const msg = `Input should be less than or equal to ${maximum}`;
-    return report({ type: 'less_than_equal', loc, msg, input, ctx: { le: maximum } });
-  }
-  return { value };
+/** A number that was kept as text, as the double that it is nearest to. */
+const toDouble = (sent: unknown): unknown => (isRawNumber(sent) ? Number(sent.rawJSON) : sent);
+
+const checkInteger: Rule = (schema, sent, loc, report) => {
+  const input = toDouble(sent);
+  const wrong = (type: string, msg: string) => report({ type, loc, msg, input });
+  if (typeof input === 'string' && !INTEGER_TEXT.test(input))
+    return wrong('int_parsing', 'Input should be a valid integer, unable to parse string as an integer');
+  if (typeof input !== 'string' && typeof input !== 'number')
+    return wrong('int_type', 'Input should be a valid integer');
+  if (typeof input === 'number' && !Number.isInteger(input))
+    return wrong('int_from_float', 'Input should be a valid integer, got a number with a fractional part');
+  return checkBounds(schema, input, loc, report);
 };
 
-/** A finite number; `exclusiveMinimum`, `minimum` and `maximum` hold. */
-const checkNumber: Rule = (schema, input, loc, report) => {
-  const { exclusiveMinimum, minimum, maximum } = schema as TSchema & Record<string, unknown>;
-  if (isRawNumber(input)) return checkNumber(schema, Number(input.rawJSON), loc, report);
-  if (typeof input !== 'number' && typeof input !== 'string') {
+/** A finite number. */
+const checkNumber: Rule = (schema, sent, loc, report) => {
+  const input = toDouble(sent);
+  if (typeof input !== 'number' && typeof input !== 'string')
     return report({ type: 'float_type', loc, msg: 'Input should be a valid number', input });
-  }
-  const value = typeof input === 'string' && input.trim() === '' ? Number.NaN : Number(input);
-  if (!Number.isFinite(value)) {
-    const msg = 'Input should be a valid number, unable to parse string as a number';
-    return report({ type: 'float_parsing', loc, msg, input });
-  }
-  if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) {
-    const msg = `Input should be greater than ${exclusiveMinimum}`;
-    return report({ type: 'greater_than', loc, msg, input, ctx: { gt: exclusiveMinimum } });
-  }
-  if (typeof minimum === 'number' && value < minimum) {
-    const msg = `Input should be greater than or equal to ${minimum}`;
-    return report({ type: 'greater_than_equal', loc, msg, input, ctx: { ge: minimum } });
-  }
-  if (typeof maximum === 'number' && value > maximum) {
-    const msg = `Input should be less than or equal to ${maximum}`;
-    return report({ type: 'less_than_equal', loc, msg, input, ctx: { le: maximum } });
-  }
-  return { value };
+  if (Number.isFinite(Number(input)) && !(typeof input === 'string' && input.trim() === ''))
+    return checkBounds(schema, input, loc, report);
+  const msg = 'Input should be a valid number, unable to parse string as a number';
+  return report({ type: 'float_parsing', loc, msg, input });
 };
+
+/** A number, or the text of one, between the bounds of its schema. */
+function checkBounds(schema: TSchema, input: number | string, loc: Location, report: Report) {
+  const { exclusiveMinimum, minimum, maximum } = schema as TSchema & Record<string, unknown>;
+  const value = Number(input);
+  const wrong = (type: string, condition: string, ctx: Record<string, unknown>) =>
+    report({ type, loc, msg: `Input should be ${condition}`, input, ctx });
+  if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum)
+    return wrong('greater_than', `greater than ${exclusiveMinimum}`, { gt: exclusiveMinimum });
+  if (typeof minimum === 'number' && value < minimum)
+    return wrong('greater_than_equal', `greater than or equal to ${minimum}`, { ge: minimum });
+  if (typeof maximum === 'number' && value > maximum)
+    return wrong('less_than_equal', `less than or equal to ${maximum}`, { le: maximum });
+  return { value };
+}
 
 const TRUE_TEXT = new Set(['true', '1', 'yes', 'y', 'on', 't']);
 const FALSE_TEXT = new Set(['false', '0', 'no', 'n', 'off', 'f']);

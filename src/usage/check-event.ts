@@ -5,6 +5,7 @@ import type { ValidationEntry } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { findUnstorable, isNestedDeeper, isRawNumber } from '../core/json.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
+import { isJsonMediaType } from '../http/provenance.ts';
 import { OWN_SOURCE, type UsageEvent } from './event.ts';
 import { findFieldMistakes } from './event-types.ts';
 import {
@@ -32,7 +33,6 @@ const REQUIRED = { id: EVENT_ID_BYTES_MAX, source: SOURCE_BYTES_MAX, type: TYPE_
 const OWN = new Set(['specversion', 'id', 'source', 'type', 'subject', 'time', 'data', 'datacontenttype']);
 const DOTTED_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 const EXTENSION_NAME = /^[a-z0-9]{1,64}$/;
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Checked {
   const { fields, loc } = sent;
@@ -157,7 +157,7 @@ function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string |
     } else kept[name] = value;
   }
   const { datacontenttype } = fields;
-  const isJson = typeof datacontenttype === 'string' && JSON_TYPE.test(datacontenttype);
+  const isJson = typeof datacontenttype === 'string' && isJsonMediaType(datacontenttype);
   if (datacontenttype !== undefined && datacontenttype !== null && !isJson) {
     wrong('datacontenttype', 'data must be JSON');
   }

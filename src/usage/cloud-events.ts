@@ -6,12 +6,12 @@ import { isNestedDeeper, mayBeUnstorable } from '../core/json.ts';
 import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
+import { isJsonMediaType } from '../http/provenance.ts';
 import type { SentEvent } from './check-event.ts';
 import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX } from './limits.ts';
 
 const BATCH = /^application\/cloudevents-batch(?:\+json)?\s*(?:;|$)/i;
 const STRUCTURED = /^application\/cloudevents(?:\+json)?\s*(?:;|$)/i;
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 const ANY_CLOUDEVENT = /^application\/cloudevents/i;
 
 /** Arrays and objects around an event's data: the event, and the batch. */
@@ -69,7 +69,7 @@ async function readBinary(headers: Headers, body: Uint8Array, mediaType: string)
   const loc = (name: string) => (name === 'data' ? ['body'] : ['header', `ce-${name}`]);
   if (body.length === 0) return { fields, loc, suspect: true };
   // The media type of the data is optional (HTTP Protocol Binding, 3.1.1); SDKs leave it out.
-  if (mediaType !== '' && !JSON_TYPE.test(mediaType)) {
+  if (mediaType !== '' && !isJsonMediaType(mediaType)) {
     throw unsupportedMediaType(
       `The data of an event must be JSON: send content-type: application/json, not ${mediaType.slice(0, 100)}`,
     );

@@ -2,6 +2,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { malformed } from '../core/errors.ts';
+import { formatUuid } from '../core/ids.ts';
 import type { Place, Turn } from './page.ts';
 
 /** Bounds in milliseconds since 1970, inclusive; undefined: open. */
@@ -62,7 +63,7 @@ const ofAnotherWindow = () =>
 
 const readPlace = (body: Buffer): Place => ({
   createdAtMs: Number(body.readBigInt64BE(2)),
-  id: body.toString('hex', 10).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
+  id: formatUuid(body.toString('hex', 10)),
 });
 
 const describe = ({ workspaceId, from, to }: Window): Buffer =>

@@ -1,6 +1,7 @@
 // Events as the rows that Postgres takes by COPY … (FORMAT binary): written once, at the edge; the sink only joins
 // them. PostgreSQL documentation, "COPY", section "Binary Format".
 
+import { formatUuid } from '../core/ids.ts';
 import type { UsageEvent } from './event.ts';
 
 /** The columns of a row, in order, as the staging table has them. */
@@ -69,8 +70,7 @@ export function decodeRow(row: Buffer): UsageEvent {
   };
   const text = (): string => field()?.toString() ?? '';
   const nullable = (): string | null => field()?.toString() ?? null;
-  const digits = field()?.toString('hex') ?? '';
-  const id = digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const id = formatUuid(field()?.toString('hex') ?? '');
   const [workspaceId, eventId, source, type, subject] = [text(), text(), text(), text(), text()];
   const timeMicroseconds = (field()?.readBigInt64BE() ?? 0n) + EPOCH_MICROSECONDS;
   const [data, extensions, value] = [text(), nullable(), nullable()];

@@ -1,3 +1,4 @@
+import { codeOf } from '../../core/errors.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { holdsOperatorKey } from './keys.ts';
@@ -112,6 +113,5 @@ export function createUserStore(sql: Sql) {
   };
 }
 
-/** PostgreSQL's error 23505 (manual, appendix A). */
-const isUniqueViolation = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '23505';
+/** PostgreSQL's unique_violation (manual, appendix A). */
+const isUniqueViolation = (error: unknown): boolean => codeOf(error) === '23505';

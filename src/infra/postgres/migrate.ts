@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { codeOf } from '../../core/errors.ts';
 import type { Reserved, Sql, Transaction } from './client.ts';
 
 /** `compatibleFrom`: the last migration that a version has to know to run with this one applied; 0 where any may. */
@@ -86,7 +87,7 @@ async function readApplied(sql: Transaction): Promise<Applied[]> {
       from schema_migrations m order by id`;
   } catch (error) {
     const undefinedTable = '42P01';
-    if (error instanceof Error && 'code' in error && error.code === undefinedTable) return [];
+    if (codeOf(error) === undefinedTable) return [];
     throw error;
   }
 }

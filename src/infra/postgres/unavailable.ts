@@ -1,5 +1,6 @@
 // Tells "the database is down, slow or going away" from a mistake of ours.
 
+import { codeOf } from '../../core/errors.ts';
 import { within } from '../../core/wait.ts';
 
 /** What postgres.js calls it, and the server's farewell at a shutdown or after a crash. */
@@ -103,8 +104,4 @@ export function withDeadline<T>(
   return within<T, never>(work, timeoutMs, () => {
     throw timeoutError();
   });
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -1,5 +1,6 @@
 // Events that the database refused, kept for an administrator: one dead letter an event, however often it is delivered.
 
+import { formatUuid } from '../../core/ids.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 import { decodeRow } from '../row.ts';
 
@@ -65,5 +66,5 @@ function toDeadLetterId(row: Buffer): string {
   // RFC 9562, version 8: a UUID whose bits the application chooses.
   digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x80;
   digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
-  return digest.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return formatUuid(digest.toString('hex', 0, 16));
 }

@@ -297,8 +297,8 @@ export const usage: readonly Planted[] = [
   {
     mistake: '/readyz says nothing of a disk that takes no usage events',
     file: 'src/usage/health.ts',
-    text: 'if (fault !== undefined) {',
-    replacement: 'if (false) {',
+    text: 'if (latest.fault !== undefined)',
+    replacement: 'if (false)',
     test: 'test/faults/failing-disk.test.ts',
     name: 'to every write loses nothing and is over by itself',
   },
