@@ -1,4 +1,4 @@
-// Keys → principals: from memory where possible, and never for longer than the key is worth it.
+// Keys → principals, from a cache where possible.
 
 import { type CachedLookup, createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
@@ -8,7 +8,7 @@ import { isUnavailable, withDeadline } from '../infra/postgres/client.ts';
 import { hashSecret, isKeyText } from './key-text.ts';
 import type { createLastUses } from './last-uses.ts';
 import {
-  AWAY_MS,
+  COOLDOWN_MS,
   LAST_USE_INTERVAL_MS,
   LOOKUP_TIMEOUT_MS,
   OUTAGE_MS_MAX,
@@ -17,14 +17,14 @@ import {
 } from './limits.ts';
 import type { KeyStore, LiveKey } from './store/keys.ts';
 
-/** What a key stands for until it expires; `lastUseToldAtMs` spares most uses their record. */
-type Known = { principal: Principal; expiresAtMs: number; lastUseToldAtMs: number };
+/** The principal of a key until it expires. `lastUseAtMs`: the last use that is recorded. */
+type Known = { principal: Principal; expiresAtMs: number; lastUseAtMs: number };
 
 type Found = Principal | undefined | Promise<Principal | undefined>;
 
 export type AuthenticationDeps = {
   store: Pick<KeyStore, 'findLive'>;
-  /** Whether the database tells of changes; while it does not, every key is looked up. */
+  /** Whether notifications of changes arrive; while they do not, every key is looked up. */
   informed(): boolean;
   lastUses: Pick<ReturnType<typeof createLastUses>, 'add'>;
   clock: Clock;
@@ -32,20 +32,20 @@ export type AuthenticationDeps = {
 
 export type Authentication = {
   /**
-   * The principal of a key's text; undefined for what is no key, or none any more. At once where it is cached.
-   * `tolerant`: while the database is away, a key that was good within the last hour is accepted.
+   * The principal of a key's text, without a promise where it is cached; undefined for a text that is no valid key.
+   * `tolerant`: during an outage of the database, a key that was valid within the last hour is accepted.
    */
   authenticate(text: string, tolerant?: boolean): Found;
   /** The principal of the key with this hash. */
   principalOf(hash: string): Found;
-  /** Forgets one key, or all: from then on the database is asked. */
+  /** Drops one key, or all: the next use looks it up in the database. */
   drop(hash: string): void;
   reset(): void;
 };
 
 /**
- * While the database can't be asked, a key that was good less than 30 s ago is still accepted; others are
- * refused with 503.
+ * Stale-on-error: while the database does not answer, a key that was valid less than 30 s ago is still accepted; others
+ * are refused with 503.
  */
 export function createAuthentication({
   store,
@@ -64,29 +64,29 @@ export function createAuthentication({
   const accept = (known: Known | undefined): Principal | undefined => {
     const nowMs = clock.now().getTime();
     if (known === undefined || known.expiresAtMs <= nowMs) return undefined;
-    if (nowMs - known.lastUseToldAtMs >= LAST_USE_INTERVAL_MS) {
-      const told = lastUses.add({ keyId: known.principal.keyId, usedAt: new Date(nowMs) });
-      if (told) known.lastUseToldAtMs = nowMs;
+    if (nowMs - known.lastUseAtMs >= LAST_USE_INTERVAL_MS) {
+      const added = lastUses.add({ keyId: known.principal.keyId, usedAt: new Date(nowMs) });
+      if (added) known.lastUseAtMs = nowMs;
     }
     return known.principal;
   };
 
-  /** Until then the database is taken to be still away, so that known keys do not wait for it one by one. */
-  let awayUntil = Number.NEGATIVE_INFINITY;
-  let away = false;
+  /** End of the cooldown after a failed look-up, in which known keys are accepted without another look-up. */
+  let cooldownUntil = Number.NEGATIVE_INFINITY;
+  let outage = false;
   let probing = false;
 
   const load = async (hash: string, loading: Promise<Known | undefined>): Promise<Principal | undefined> => {
     const askedAt = staleKeys.now();
     try {
       const known = await loading;
-      away = false;
+      outage = false;
       staleKeys.update(hash, known, askedAt);
       return accept(known);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      away = true;
-      awayUntil = performance.now() + AWAY_MS;
+      outage = true;
+      cooldownUntil = performance.now() + COOLDOWN_MS;
       const known = staleKeys.find(hash);
       if (known === undefined)
         throw unavailable('API keys cannot be checked at the moment', { cause: error });
@@ -95,17 +95,17 @@ export function createAuthentication({
   };
 
   const principalOf = (hash: string): Found => {
-    const known = performance.now() < awayUntil ? staleKeys.find(hash) : undefined;
+    const known = performance.now() < cooldownUntil ? staleKeys.find(hash) : undefined;
     if (known !== undefined) return accept(known);
     const found = cache.get(hash);
     return found instanceof Promise ? load(hash, found) : accept(found);
   };
 
-  /** No request waits for a database that is away; one request in a while asks whether it is back. */
+  /** During an outage no request waits for the database; after each cooldown one look-up probes it. */
   const tolerate = (hash: string): Principal | undefined => {
-    const known = away ? staleKeys.find(hash, OUTAGE_MS_MAX) : undefined;
+    const known = outage ? staleKeys.find(hash, OUTAGE_MS_MAX) : undefined;
     if (known === undefined) return undefined;
-    const found = performance.now() < awayUntil || probing ? undefined : cache.get(hash);
+    const found = performance.now() < cooldownUntil || probing ? undefined : cache.get(hash);
     if (found instanceof Promise) {
       probing = true;
       void load(hash, found)
@@ -132,25 +132,25 @@ export function createAuthentication({
       cache.reset();
       staleKeys.reset();
       if (!informed()) return;
-      // The listener has its connection again, so the database can be asked again.
-      away = false;
-      awayUntil = Number.NEGATIVE_INFINITY;
+      // The listener has a connection again, so the outage is over.
+      outage = false;
+      cooldownUntil = Number.NEGATIVE_INFINITY;
     },
   };
 }
 
 /**
- * The answers of the database, kept for an outage: the cache is emptied when one begins, because no notices of changes
- * arrive any more. When notices arrive again, no earlier answer counts, because some of them may have been lost. An answer
- * that may be older than a notice, or than the loss of the notices, is not kept here either.
+ * Results of look-ups, kept for an outage: the cache is emptied when one begins, because notifications of changes no longer
+ * arrive. When they arrive again, all earlier results are dropped, because notifications may have been lost. A result
+ * that may be older than a notification, or than their loss, is not kept.
  */
 function createStaleKeys({ cache, informed }: { cache: CachedLookup<Known>; informed(): boolean }) {
   const entries = new Map<string, { known: Known; until: number }>();
-  /** Notices and gaps so far. */
+  /** Number of notifications and of resets so far. */
   let changes = 0;
   return {
     now: () => changes,
-    /** `askedAt`: what `now` was before the database was asked. */
+    /** `askedAt`: the value of `now` before the look-up. */
     update(hash: string, known: Known | undefined, askedAt: number): void {
       const current = informed() ? cache.getNow(hash) === known : changes === askedAt;
       if (known !== undefined && !current) return;
@@ -160,7 +160,7 @@ function createStaleKeys({ cache, informed }: { cache: CachedLookup<Known>; info
       const [oldest] = entries.keys();
       if (entries.size > PRINCIPALS_MAX && oldest !== undefined) entries.delete(oldest);
     },
-    /** `graceMs`: how long after its time an entry will do. */
+    /** `graceMs`: time after its expiry in which an entry is still valid. */
     find(hash: string, graceMs = 0): Known | undefined {
       const entry = entries.get(hash);
       return entry !== undefined && entry.until + graceMs > performance.now() ? entry.known : undefined;
@@ -169,7 +169,7 @@ function createStaleKeys({ cache, informed }: { cache: CachedLookup<Known>; info
       changes += 1;
       entries.delete(hash);
     },
-    /** At the loss of the notices, and at their return. */
+    /** To be called when notifications stop, and when they arrive again. */
     reset(): void {
       changes += 1;
       if (informed()) entries.clear();
@@ -190,7 +190,7 @@ function toKnown(live: LiveKey | undefined): Known | undefined {
       limits,
     },
     expiresAtMs: expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
-    lastUseToldAtMs: lastUsedAt?.getTime() ?? Number.NEGATIVE_INFINITY,
+    lastUseAtMs: lastUsedAt?.getTime() ?? Number.NEGATIVE_INFINITY,
   };
 }
 

@@ -9,8 +9,8 @@ import { createWorkspaceStore } from './store/workspaces.ts';
 import { administratorOf, isReservedWorkspaceName, isWorkspaceName } from './workspace-names.ts';
 
 /**
- * The first workspace; `key`: the text that becomes its key. Where one is made instead, `keep` gets it before it is
- * worth anything: a crash leaves no workspace whose key is unknown.
+ * The first workspace. `key`: the text of its key. Without one, a key is generated, and `keep` is called with it before the
+ * commit, so that a crash leaves no workspace whose key is unknown.
  */
 export type BootstrapRequest = {
   workspace: string;
@@ -18,14 +18,13 @@ export type BootstrapRequest = {
   keep?: ((key: string) => void) | undefined;
 };
 
-/** `key`: the one that was made, which is shown nowhere again. */
+/** `key`: the generated key, which is shown nowhere again. */
 export type BootstrapOutcome = { workspace: string; key: string | undefined };
 
 /**
- * Makes sure that the workspace, its administrator and a key with every scope exist, however many processes do
- * so at once. Without a given key, one is made together with the workspace, and only then. A given key that was
- * revoked stays revoked.
- * Throws Error of one sentence for a name or a key that cannot be.
+ * Creates the workspace, its administrator and a key with every scope where they are absent; processes may do so
+ * concurrently. Without a given key, one is generated only when the workspace is created. A given key that was revoked
+ * stays revoked. Throws an Error of one sentence for an invalid name or key.
  */
 export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; log: Logger }) {
   return async ({ workspace, key: given, keep }: BootstrapRequest): Promise<BootstrapOutcome> => {
@@ -37,11 +36,7 @@ export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; l
       if (isReservedWorkspaceName(workspace) && !(await workspaces.exists(workspace))) {
         throw new Error(`The workspace name ${workspace} is reserved`);
       }
-      const made = await workspaces.insert({
-        id: workspace,
-        name: workspace,
-        createdAt,
-      });
+      const made = await workspaces.insert({ id: workspace, name: workspace, createdAt });
       if (made !== undefined || given !== undefined) {
         await createKeyStore(transaction).insert(toBootstrapKey(workspace, text, createdAt));
       }
@@ -76,7 +71,7 @@ const toBootstrapKey = (workspaceId: string, text: string, createdAt: Date): New
   createdAt,
   userEmail: administratorOf(workspaceId),
   userId: newId(),
-  tellsOfUser: false,
+  emitsUserEvent: false,
 });
 
 function refuseImpossible({ workspace, key }: BootstrapRequest): void {

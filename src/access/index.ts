@@ -1,4 +1,4 @@
-// Workspaces, the people in them and their keys: who may ask the service for what.
+// Workspaces, their users and their keys: authentication, and the administration of access.
 
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
@@ -41,11 +41,11 @@ export type AccessDeps = {
 
 export type Access = Area & {
   authenticators: Authenticators;
-  /** The person of a workspace; undefined when no person there has this id. */
+  /** A user of a workspace; undefined when no user there has this id. */
   findUser(reference: UserReference): Promise<{ id: string; email: string } | undefined>;
   /** Likewise, by e-mail in lower case. */
   findUserByEmail(workspaceId: string, email: string): Promise<{ id: string } | undefined>;
-  /** What people know keys of the workspace by, revoked ones included; ids that none has are left out. */
+  /** The names of keys of the workspace, revoked ones included; unknown ids are left out. */
   describeKeys(workspaceId: string, ids: readonly string[]): Promise<KeyDescription[]>;
   /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
@@ -71,7 +71,7 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log }: Acces
   invalidation.subscribe('access', authentication.drop, authentication.reset);
   invalidation.subscribe('access', openSessions.drop, openSessions.reset);
 
-  // The other processes are told by the database; this one must not answer before it has forgotten.
+  // The database notifies the other processes; this one drops its entries before it answers.
   const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
   const workspaces = createWorkspaces({ store: stores.workspaces, clock });
   const requireWorkspace = workspaces.requireExisting;
@@ -105,7 +105,7 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log }: Acces
   };
 }
 
-/** A person who can open the database itself: trusted with everything, and acting as the workspace's administrator. */
+/** A caller who can open the database itself has every scope, and acts as the workspace's administrator. */
 export const trustedOperator = (workspaceId: string): Principal => ({
   keyId: 'local',
   userId: 'local',

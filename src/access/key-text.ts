@@ -1,5 +1,5 @@
-// The text of a key: `atr_`, 24 random bytes in base62, and a checksum that tells a typing error, or a guess,
-// without a look-up.
+// The text of a key: `atr_`, 24 random bytes in base62, and a checksum, which detects typing errors and guesses without a
+// look-up.
 
 import { hash } from 'node:crypto';
 import { randomBase62, toBase62 } from '../core/ids.ts';
@@ -19,10 +19,10 @@ export function createKeyText(): string {
   return body + checksum(body);
 }
 
-/** CRC-32 of the text before it: told apart from chance, not a defence. */
+/** CRC-32 of the text before it. It detects errors; it is no protection against forgery. */
 const checksum = (body: string): string => toBase62(BigInt(Bun.hash.crc32(body)), CHECKSUM_LENGTH);
 
-/** Whether a text can be a key at all: with the prefix, its checksum holds; without, its length is that of a given key. */
+/** Whether a text can be a key: with the prefix its checksum must hold, without it its length must be in bounds. */
 export function isKeyText(text: string): boolean {
   if (!text.startsWith(PREFIX)) {
     return text.length >= GIVEN_KEY_LENGTH_MIN && text.length <= GIVEN_KEY_LENGTH_MAX;
@@ -32,7 +32,7 @@ export function isKeyText(text: string): boolean {
   );
 }
 
-/** What is kept of a key or of a cookie's value: SHA-256, in hexadecimal. */
+/** The stored form of a key or of a cookie's value: SHA-256, in hexadecimal. */
 export const hashSecret = (text: string): string => hash('sha256', text, 'hex');
 
 /** The beginning of a key, by which people recognise it. */

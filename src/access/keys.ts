@@ -14,7 +14,7 @@ export type KeysDeps = {
   store: KeyStore;
   /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
-  /** Forgets what is cached of the keys with these hashes. */
+  /** Drops the cached principals of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
   wakeMover: WakeEventMover;
   clock: Clock;
@@ -22,7 +22,7 @@ export type KeysDeps = {
 
 export type Keys = ReturnType<typeof createKeys>;
 
-/** The keys of a workspace. A key's text leaves once, in the answer that makes it. */
+/** The keys of a workspace. The text of a key stands only in the answer that creates it. */
 export function createKeys({ store, requireWorkspace, forget, wakeMover, clock }: KeysDeps) {
   /** Throws 404; 403 when others than operators ask for a key with the scope `operator`. */
   const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<FoundKey> => {
@@ -39,9 +39,9 @@ export function createKeys({ store, requireWorkspace, forget, wakeMover, clock }
     },
 
     /**
-     * A key for the person of `user_email`, or for the caller's own e-mail; if no person has that e-mail, a new user.
-     * Throws 404 for an unknown workspace, 403 when others than operators give the scope `operator`, or ask for a key for a user who is one (but for
-     * their own), 422 for an expiry in the past.
+     * Creates a key for the user of `user_email`, by default the caller's own e-mail; if no user has it, one is created.
+     * Throws 404 for an unknown workspace, 422 for an expiry in the past, and 403 when others than operators give the scope
+     * `operator`, or ask for a key for another user who is an operator.
      */
     async create(principal: Principal, workspaceId: string, wanted: KeyCreate): Promise<KeyCreated> {
       await requireWorkspace(workspaceId);
@@ -58,7 +58,7 @@ export function createKeys({ store, requireWorkspace, forget, wakeMover, clock }
         limits: toLimits(wanted.limits),
         userEmail,
         userId: newId(),
-        tellsOfUser: true,
+        emitsUserEvent: true,
       });
       if (key === undefined) throw new Error('a new key has the hash of another one');
       wakeMover();
@@ -79,9 +79,9 @@ export function createKeys({ store, requireWorkspace, forget, wakeMover, clock }
     },
 
     /**
-     * A new key like the old one, which ends at once or after `grace_seconds`.
-     * Throws 404; 403 as `update` does, and for a key of another user who is an operator; 409 for a key that was rotated before, and for an expired one unless the new
-     * one is given an expiry.
+     * Creates a key like the old one, which ends at once or after `grace_seconds`. Throws 404; 403 as `update` does, and for
+     * a key of another user who is an operator; 409 for a key that was rotated before, and for an expired one unless
+     * `expires_at` is given.
      */
     async rotate(principal: Principal, reference: KeyReference, wanted: KeyRotate): Promise<KeyCreated> {
       const old = await findWithinReach(principal, reference);
@@ -101,7 +101,7 @@ export function createKeys({ store, requireWorkspace, forget, wakeMover, clock }
       return { ...render(rotated.key), key: text };
     },
 
-    /** From then on no request with the key is accepted. Throws 404, also when it was revoked before; 403 as `update` does. */
+    /** No later request with the key is accepted. Throws 404, also when it was revoked before; 403 as `update` does. */
     async revoke(principal: Principal, reference: KeyReference): Promise<void> {
       await findWithinReach(principal, reference);
       const hash = await store.revoke(reference, clock.now());
@@ -133,7 +133,7 @@ function toExpiry(text: string | null | undefined, now: Date): Date | null {
   return expiresAt;
 }
 
-/** The ceilings that are set; unknown names are left out. */
+/** The limits that are set; unknown names are left out. */
 function toLimits(limits: KeyCreate['limits']): KeyLimits {
   const { requests_per_minute, tokens_per_minute, budget_per_month } = limits ?? {};
   return {

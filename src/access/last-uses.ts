@@ -9,8 +9,8 @@ type Use = { keyId: string; usedAt: Date };
 const USES_PER_STATEMENT = 1000;
 
 /**
- * Writes when keys were last used, some time after the request and never in its way. What can't be written
- * is dropped: a minute later the next use tells as much.
+ * Writes the last uses of keys in batches, so that no request waits for it. A batch that cannot be written is dropped,
+ * because the next use of a key, a minute later, is written again.
  */
 export function createLastUses({ store, log }: { store: Pick<KeyStore, 'recordUses'>; log: Logger }): {
   add: Batcher<Use>['add'];
@@ -24,7 +24,7 @@ export function createLastUses({ store, log }: { store: Pick<KeyStore, 'recordUs
       try {
         await store.recordUses(uses, LAST_USE_INTERVAL_MS);
       } catch (error) {
-        log.warn({ err: error, keys: uses.length }, 'when keys were last used could not be written');
+        log.warn({ err: error, keys: uses.length }, 'the last uses of keys could not be written');
       }
     },
   });

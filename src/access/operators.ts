@@ -1,5 +1,5 @@
-// What is an operator's: a key with the scope `operator`, the user who holds one that is not revoked (also while it is
-// disabled or expired, since it can be made good again), and a key that acts in such a user's name.
+// Only operators administer a key with the scope `operator`, a user who holds such a key that is not revoked (also while it
+// is disabled or expired, because it can be enabled again), and a key that acts for such a user.
 
 import { forbidden } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';

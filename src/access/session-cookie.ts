@@ -6,18 +6,18 @@ import { SESSION_SECONDS } from './limits.ts';
 const NAME = 'atrium_session';
 const VALUE = new RegExp(`(?:^|;\\s*)${NAME}=([\\w-]{43})\\s*(?:;|$)`);
 
-/** Sent by the browser to the portal alone, never from another site's page, never to a script. */
+/** The browser sends the cookie only to the portal, not from pages of other sites; scripts cannot read it. */
 const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/admin';
 
 /** The Set-Cookie header that opens a session; `value` is 43 characters of base64url. */
 export const renderCookie = (request: Request, value: string): string =>
   `${NAME}=${value}; ${ATTRIBUTES}; Max-Age=${SESSION_SECONDS}${secure(request)}`;
 
-/** The Set-Cookie header that takes the cookie away. */
+/** The Set-Cookie header that removes the cookie. */
 export const renderCookieRemoval = (request: Request): string =>
   `${NAME}=; ${ATTRIBUTES}; Max-Age=0${secure(request)}`;
 
-/** The cookie's value. Undefined without one, and for a change that another site's page has sent. */
+/** The cookie's value. Undefined where there is none, and for a change that a page of another site has sent. */
 export function readCookie(request: Request): string | undefined {
   const value = VALUE.exec(request.headers.get('cookie') ?? '')?.[1];
   if (value === undefined) return undefined;
@@ -25,7 +25,7 @@ export function readCookie(request: Request): string | undefined {
   return changes && !isSameOrigin(request) ? undefined : value;
 }
 
-/** Behind a proxy that ends TLS the header tells how the request came. */
+/** A proxy that terminates TLS states the scheme of the request in the header. */
 function secure(request: Request): string {
   const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase();
   return forwarded === 'https' || request.url.startsWith('https:') ? '; Secure' : '';

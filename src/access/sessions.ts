@@ -22,12 +22,10 @@ const COOKIE_BYTES = 32;
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-/** The portal's sessions. A session is worth what the key that opened it is worth, and ends with it. */
+/** The portal's sessions. A session has the scopes of the key that opened it, and ends with it. */
 export function createSessions({ store, sessions, authentication, wakeMover, clock }: SessionsDeps) {
   return {
-    /**
-     * Opens a session and returns the cookie's value. Throws 401 for a bad key, 403 for one that may not administer.
-     */
+    /** Opens a session and returns the cookie's value. Throws 401 for an invalid key, 403 for one that may not administer. */
     async open(key: string): Promise<string> {
       const principal = await authentication.authenticate(key);
       if (principal === undefined) throw keyRefused();

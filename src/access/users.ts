@@ -12,7 +12,7 @@ export type UsersDeps = {
   store: UserStore;
   /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
-  /** Forgets what is cached of the keys with these hashes. */
+  /** Drops the cached principals of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;
   wakeMover: WakeEventMover;
   clock: Clock;
@@ -20,7 +20,7 @@ export type UsersDeps = {
 
 export type Users = ReturnType<typeof createUsers>;
 
-/** The people of a workspace. E-mails compare in lower case. */
+/** The users of a workspace. E-mails compare in lower case. */
 export function createUsers({ store, requireWorkspace, forget, wakeMover, clock }: UsersDeps) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<UserRead>> {

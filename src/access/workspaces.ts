@@ -1,8 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { conflict, notFound, valueError } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';
-import type { Page, PageRequest } from '../http/paging.ts';
-import { toPage } from '../http/paging.ts';
+import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import { isOperator } from './operators.ts';
 import type { WorkspaceCreate, WorkspaceRead } from './schema.ts';
 import type { Workspace, WorkspaceStore } from './store/workspaces.ts';
@@ -12,7 +11,7 @@ export type Workspaces = ReturnType<typeof createWorkspaces>;
 
 export function createWorkspaces({ store, clock }: { store: WorkspaceStore; clock: Clock }) {
   return {
-    /** An operator's are all of them, anyone else's is their own. */
+    /** Operators see all workspaces, other administrators only their own. */
     async list(principal: Principal, page: PageRequest): Promise<Page<WorkspaceRead>> {
       const own = isOperator(principal) ? undefined : principal.workspaceId;
       return toPage(await store.list(page, own), page.limit, render);

@@ -1,4 +1,4 @@
-// The format of Google Workspace add-ons, read into the events and made of the messages that all bots know.
+// The format of Google Workspace add-ons: conversion of its events into those of chat apps, and of messages into its actions.
 
 import { type ValidationEntry, ValidationFailure, valueError } from '../core/errors.ts';
 import { createValidator, missing } from '../http/validation.ts';
@@ -9,7 +9,7 @@ import type { Message } from './message.ts';
 
 const NAMES = Object.keys(TYPES) as PayloadName[];
 
-/** Whether a body is in this format: it tells of the chat, and of what has happened there or that an add-on is told. */
+/** Whether a body is in this format: it has `chat`, with a payload or a type, or beside `commonEventObject`. */
 export function isAddOnEvent(body: unknown): boolean {
   if (!isObject(body) || body['type'] !== undefined || !isObject(body['chat'])) return false;
   const { chat, commonEventObject } = body;
@@ -23,8 +23,8 @@ export function isAddOnEvent(body: unknown): boolean {
 const check = createValidator(ChatappAddOnEvent);
 
 /**
- * The event of an add-on, as the chat app's own format would tell it. The type of one without a known payload is what it
- * says, or `UNSPECIFIED`. Throws ValidationFailure with the mistakes in it.
+ * Converts the event of an add-on into the chat app's own format. Without a known payload its type is the `type` of `chat`,
+ * or `UNSPECIFIED`. Throws ValidationFailure with the mistakes in it.
  */
 export function parseAddOnEvent(body: unknown): ChatappEvent {
   const { value, entries } = check(body, ['body']);
@@ -49,7 +49,7 @@ export function parseAddOnEvent(body: unknown): ChatappEvent {
   return event;
 }
 
-/** Without its time an event could not be told from the next one like it, and without a space it belongs nowhere. */
+/** Without its time an event has no idempotency key, and without a space it belongs to no session. */
 function mistakesOf(
   chat: ChatappAddOnEvent['chat'],
   name: PayloadName,
@@ -62,7 +62,7 @@ function mistakesOf(
   ];
 }
 
-/** Cards name no function, but those that were sent before the app became an add-on: theirs is among the parameters. */
+/** Cards that were sent before the app became an add-on name their function among the parameters. */
 function toCommon(common: Record<string, unknown>): Record<string, unknown> {
   const { [FUNCTION]: invokedFunction, ...parameters } = fieldsOf(common['parameters']);
   return typeof invokedFunction === 'string' ? { ...common, invokedFunction, parameters } : common;

@@ -7,7 +7,7 @@ export type Verification = {
   jwks: string | { keys: unknown[] } | null;
   /** In the mode `endpoint_url`: the account that sends the events of an add-on; absent: the platform's own. */
   service_account_email?: string;
-  /** Whether the URL may lead to an address that is not public: an operator has given it. */
+  /** Whether the URL may lead to an address that is not public, because an operator has set it. */
   jwks_anywhere: boolean;
 };
 
@@ -21,5 +21,11 @@ export type BotSettings = {
 };
 
 export type BotReference = { workspaceId: string; id: string };
+
+/** The bot that the path of a request names. */
+export const toBotReference = (path: { workspace_id: string; bot_id: string }): BotReference => ({
+  workspaceId: path.workspace_id,
+  id: path.bot_id,
+});
 
 export type Bot = BotReference & BotSettings & { createdAt: Date; updatedAt: Date };

@@ -1,4 +1,4 @@
-// What no schema can say of a registration.
+// The rules of a registration that no schema can express.
 
 import { type ValidationEntry, ValidationFailure, valueError } from '../core/errors.ts';
 import { isLoopback } from '../core/origin.ts';
@@ -10,7 +10,7 @@ import { AddressNotPublic, publicAddressesOf } from './public-address.ts';
 import type { BotPut } from './schema.ts';
 
 /**
- * The settings that a registration gives; `anywhere`: its URLs may lead to addresses that are not public. Throws
+ * The settings of a registration. `anywhere`: its URLs may lead to addresses that are not public. Throws
  * ValidationFailure with every mistake in it.
  */
 export async function checkRegistration(body: BotPut, anywhere: boolean): Promise<BotSettings> {
@@ -34,7 +34,9 @@ export async function checkRegistration(body: BotPut, anywhere: boolean): Promis
   if (mistakes.length > 0) throw new ValidationFailure(mistakes);
   return {
     verification: {
-      ...{ mode, audience, jwks: jwks as Verification['jwks'] },
+      mode,
+      audience,
+      jwks: jwks as Verification['jwks'],
       ...(account === null ? {} : { service_account_email: account }),
       jwks_anywhere: typeof jwks === 'string' && anywhere,
     },
@@ -46,7 +48,7 @@ export async function checkRegistration(body: BotPut, anywhere: boolean): Promis
 
 const VERIFICATION = ['body', 'verification'];
 
-/** What a token is made out to: the project's number, or the URL of the webhook. */
+/** The audience of tokens: the project's number, or the URL of the webhook. */
 function audienceMistakes(verification: BotPut['verification']): readonly ValidationEntry[] {
   const { mode, audience } = verification;
   const loc = [...VERIFICATION, 'audience'];
@@ -74,7 +76,7 @@ async function keySetMistakes(jwks: unknown, anywhere: boolean): Promise<readonl
   }
 }
 
-/** What was sent may hold a private key, which no answer repeats. */
+/** The input may contain a private key, which no answer repeats. */
 const withoutKeys = (jwks: unknown): unknown => (typeof jwks === 'object' ? {} : jwks);
 
 function isKeySetUrl(url: URL): boolean {
@@ -83,7 +85,7 @@ function isKeySetUrl(url: URL): boolean {
   return url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[(.*)\]$/, '$1'));
 }
 
-/** A name that has no address at the moment may have one later: each time that it is asked, it is looked at again. */
+/** A name without an address is accepted, because each fetch checks its addresses again. */
 async function isKnownAsPrivate(url: URL): Promise<boolean> {
   try {
     await publicAddressesOf(url, { signal: AbortSignal.timeout(LOOKUP_TIMEOUT_MS) });

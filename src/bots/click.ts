@@ -1,5 +1,5 @@
-// A click on a card: which function it names, and with what. Where that stands differs between the versions of the
-// platform's events, so nothing about it is taken for granted.
+// A click on a card: its function and its values. Their place differs between the versions of the platform's events, so
+// that each is optional here.
 
 import type { ChatappEvent } from './event-schema.ts';
 import { fieldsOf } from './fields.ts';
@@ -7,7 +7,7 @@ import { CLICK_LENGTH_MAX } from './limits.ts';
 
 export type Click = { name: string; values: readonly (readonly [name: string, value: string])[] };
 
-/** What was clicked: the function's name (`''` where there is none), its parameters, and the form's inputs. */
+/** The function's name (`''` where there is none), its parameters, and the inputs of the form. */
 export function readClick(event: ChatappEvent): Click {
   const common = fieldsOf(event.common);
   const action = fieldsOf((event as { action?: unknown }).action);
@@ -27,7 +27,7 @@ export function readClick(event: ChatappEvent): Click {
   };
 }
 
-/** A click as the person's words. */
+/** A click as the text of a message. */
 export const renderClick = ({ name, values }: Click): string =>
   [name, ...values.map(([key, value]) => `${key}: ${value}`)]
     .filter((line) => line !== '')
@@ -35,7 +35,7 @@ export const renderClick = ({ name, values }: Click): string =>
     .slice(0, CLICK_LENGTH_MAX)
     .toWellFormed();
 
-/** The strings of an input of a form; other inputs as they are written. */
+/** The strings of an input of a form; other inputs as JSON. */
 function inputOf(input: unknown): string {
   const strings = fieldsOf(fieldsOf(input)['stringInputs'])['value'];
   return Array.isArray(strings) ? strings.map(textOf).join(', ') : textOf(input);

@@ -1,55 +1,54 @@
-// What an event is known by: to tell it when it comes again, and to find the conversation that it belongs to.
+// The identity of an event, for deduplication, and the session that it belongs to.
 
 import { hash } from 'node:crypto';
-import { appCommandOf } from './app-command.ts';
 import { readClick } from './click.ts';
-import type { ChatappEvent } from './event-schema.ts';
+import { appCommandOf, type ChatappEvent } from './event-schema.ts';
 import { KEY_LENGTH_MAX } from './limits.ts';
 
 /**
- * The same for an event that comes again, and for no other event of its bot: the name of the message that the person has
- * sent. Other events have no message, or one that the person acts on; their type, space, time and person tell them, and
- * what was clicked or chosen.
+ * The idempotency key of an event: equal for each delivery of it, and different for each other event of the bot. It is the
+ * name of the message that the person has sent. Other events have no message, or one that the person acts on: their key
+ * is made of type, space, time, person, and of the click or the command.
  */
 export function toEventKey(event: ChatappEvent): string {
   const { type, eventTime, message, user, space } = event;
   const name = message?.name ?? '';
-  if (name !== '' && isSaid(event)) return bounded(name);
+  if (name !== '' && isSentMessage(event)) return bounded(name);
   const click = type === 'CARD_CLICKED' ? readClick(event) : undefined;
-  const who = user.name ?? user.email ?? '';
-  const parts = [type, name, space.name ?? '', eventTime, who, click ?? null, appCommandOf(event)];
+  const person = user.name ?? user.email ?? '';
+  const parts = [type, name, space.name ?? '', eventTime, person, click ?? null, appCommandOf(event)];
   return `${type.slice(0, KEY_LENGTH_MAX / 2)}:${sha256(JSON.stringify(parts))}`;
 }
 
-/** Whether the message of an event is the one by which it came about. */
-function isSaid(event: ChatappEvent): boolean {
-  if (event.type !== 'APP_COMMAND') return SAID.has(event.type);
+/** Whether the person has caused the event by sending its message. */
+function isSentMessage(event: ChatappEvent): boolean {
+  if (event.type !== 'APP_COMMAND') return SENT_TYPES.has(event.type);
   return (
     (event.message?.slashCommand ?? undefined) !== undefined || appCommandOf(event).type === 'SLASH_COMMAND'
   );
 }
 
-const SAID = new Set(['MESSAGE', 'ADDED_TO_SPACE']);
+const SENT_TYPES = new Set(['MESSAGE', 'ADDED_TO_SPACE']);
 
-/** The key of a turn, of an event that is answered in several: the last has the event's own. */
-export const toTurnKey = (eventKey: string, turnsAfter: number): string =>
-  turnsAfter === 0 ? eventKey : bounded(`${eventKey}:${turnsAfter} before`);
+/** The key of one of the messages that an event puts into its session: the last one has the key of the event. */
+export const toMessageKey = (eventKey: string, messagesAfter: number): string =>
+  messagesAfter === 0 ? eventKey : bounded(`${eventKey}:${messagesAfter} before`);
 
 /**
- * The conversation of an event: its space, where that is a direct message or has no threads, else its thread. (In a
- * direct message each message is a thread of its own: it would remember nothing.)
+ * The session of an event: its space, where that is a direct message or has no threads, else its thread. (In a direct
+ * message each message has its own thread, so that a session for each thread would have no history.)
  */
-export function toSessionKey({ message, space: where, user }: ChatappEvent): string {
-  const space = { ...message?.space, ...where };
+export function toSessionKey({ message, space: eventSpace, user }: ChatappEvent): string {
+  const space = { ...message?.space, ...eventSpace };
   const direct =
     space.singleUserBotDm === true || space.type === 'DM' || space.spaceType === 'DIRECT_MESSAGE';
   const unthreaded = space.spaceThreadingState === 'UNTHREADED_MESSAGES';
   const thread = direct || unthreaded ? '' : (message?.thread?.name ?? '');
-  // Without either the event must not join the conversation of another person.
+  // Without a space and a thread, the event must not join the session of another person.
   return bounded(thread || space.name || user.name || user.email || 'unknown');
 }
 
-/** A name as it is, unless it is longer than names are. */
+/** The name, or its digest where it is too long for a key. */
 const bounded = (name: string): string => (name.length <= KEY_LENGTH_MAX ? name : `sha256:${sha256(name)}`);
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');

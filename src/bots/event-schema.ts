@@ -105,3 +105,9 @@ export const ChatappEvent = Type.Object(
 );
 export type ChatappEvent = Static<typeof ChatappEvent>;
 export type ChatappMessage = Static<typeof ChatappMessage>;
+
+/** The command of newer events, which may have no message: its id and its type, if present. */
+export function appCommandOf(event: ChatappEvent): { id: unknown; type: unknown } {
+  const { appCommandMetadata } = event as { appCommandMetadata?: Record<string, unknown> | null };
+  return { id: appCommandMetadata?.['appCommandId'], type: appCommandMetadata?.['appCommandType'] };
+}

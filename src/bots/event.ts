@@ -21,7 +21,7 @@ const checkOther = createValidator(ChatappEvent);
 export type EventFormat = 'chat' | 'add-on';
 
 /**
- * An event's body, with fields that are not known kept. What is in neither format is judged as the chat app's own. Throws
+ * Reads an event's body and keeps unknown fields. A body in neither format is validated in the chat app's own. Throws
  * ValidationFailure with every mistake in it.
  */
 export function parseEvent(body: unknown): { event: ChatappEvent; format: EventFormat } {

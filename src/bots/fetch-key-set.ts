@@ -5,13 +5,13 @@ import { addressOf, type Lookup, publicAddressesOf } from './public-address.ts';
 
 export type KeySetUrl = {
   url: string;
-  /** Whether it may lead to any address, not to public ones alone. */
+  /** Whether it may lead to any address, not only to public ones. */
   anywhere: boolean;
 };
 
 /**
- * The key set at a URL, bounded in time and size. Redirects are not followed: they could lead where the URL may not.
- * Throws an Error for whatever is no key set, and AddressNotPublic. `lookup` is for tests.
+ * Fetches the key set at a URL, bounded in time and size. Redirects are not followed, because they could lead to addresses
+ * that the URL may not have. Throws an Error for a response that is no key set, and AddressNotPublic. `lookup` is for tests.
  */
 export async function fetchKeySet({ url, anywhere }: KeySetUrl, lookup?: Lookup): Promise<KeySet> {
   const signal = AbortSignal.timeout(KEY_SET_TIMEOUT_MS);
@@ -27,7 +27,7 @@ export async function fetchKeySet({ url, anywhere }: KeySetUrl, lookup?: Lookup)
 
 const REQUEST = { headers: { accept: 'application/json' }, redirect: 'error' } as const;
 
-/** Asks the addresses that were looked at, one after the other: the name is not resolved a second time. */
+/** Tries the checked addresses one after the other; the name is not resolved again, because its addresses could change. */
 async function fetchFromPublic(
   url: URL,
   options: { signal: AbortSignal; lookup: Lookup | undefined },
@@ -44,8 +44,8 @@ async function fetchFromPublic(
 }
 
 /**
- * A URL (https) from the server at this address, which has to prove that it is the URL's host. `ca`: a certificate to
- * trust instead of the system's, for tests.
+ * Fetches a URL (https) from the server at this address, whose certificate has to be that of the URL's host. `ca`: a
+ * certificate to trust instead of the system's, for tests.
  */
 export async function fetchAt(
   url: URL,
@@ -58,7 +58,7 @@ export async function fetchAt(
   return fetch(at, {
     ...REQUEST,
     headers: { ...REQUEST.headers, host: url.host },
-    // The connection was made for this name alone.
+    // The connection is valid for this name only.
     keepalive: false,
     tls: {
       ...(ca === undefined ? {} : { ca }),

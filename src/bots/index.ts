@@ -1,4 +1,4 @@
-// Area D: bots. Events of chat apps are verified, answered out of the chat area's conversations, and never twice.
+// Area D: bots. Events of chat apps are verified, and answered once each by conversations of the chat area.
 
 import type { Converse } from '../chat/converse.ts';
 import { createCachedLookup } from '../core/cached-lookup.ts';
@@ -25,7 +25,7 @@ export type BotAdministrationDeps = {
   sql: Sql;
   /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
-  /** Forgets what is cached of a bot, where something is. */
+  /** Drops the cached bot; absent where there is no cache. */
   forget?(reference: BotReference): void;
   clock: Clock;
 };
@@ -42,7 +42,7 @@ export type BotsDeps = Omit<BotAdministrationDeps, 'forget'> & {
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
   converse: Converse;
   log: Logger;
-  /** For the conversation to answer. */
+  /** Time-out of the conversation. */
   answerTimeoutMs?: number;
 };
 
@@ -65,7 +65,7 @@ export function createBots({
   invalidation.subscribe('bots', bots.drop, bots.reset);
 
   const requireBot = async (reference: BotReference): Promise<Bot> => {
-    // What can be no bot's name is not looked up, nor remembered.
+    // A name that no bot can have is neither looked up nor cached.
     const possible = isBotId(reference.id) && reference.workspaceId.length <= WORKSPACE_LENGTH_MAX;
     const bot = possible ? await bots.get(toKey(reference)) : undefined;
     if (bot === undefined) throw botNotFound();
@@ -88,7 +88,7 @@ export function createBots({
   };
 }
 
-/** As the database announces it: a workspace's name has no slash. */
+/** The key of the database's notifications; a workspace's name has no slash. */
 const toKey = ({ workspaceId, id }: BotReference): string => `${workspaceId}/${id}`;
 
 function toReference(key: string): BotReference {

@@ -11,8 +11,8 @@ export type KeySet = ReadonlyMap<string, CryptoKey>;
 const SECRETS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /**
- * The keys of a set that can verify events; others are passed over, as the standard asks.
- * Throws an Error with the reason where what is given is no key set, or has none of them.
+ * The keys of a set that can verify events; others are ignored, as the standard requires.
+ * Throws an Error with the reason for a value that is no key set, or that has no such key.
  */
 export async function importKeySet(given: unknown): Promise<KeySet> {
   const listed = isObject(given) ? given['keys'] : undefined;

@@ -1,4 +1,4 @@
-// Key sets by where they come from. A current one is used without waiting; one whose URL is down goes on for a while.
+// The cache of key sets: a current set is used without a request, and an outdated one for a while if its URL fails.
 
 import { LRUCache } from 'lru-cache';
 import { unavailable } from '../core/errors.ts';
@@ -16,8 +16,8 @@ import {
 
 export type KeySets = {
   /**
-   * The key of this id; at once where it is at hand, undefined where the set has none. Throws 503 where the set cannot
-   * be fetched and none is at hand.
+   * The key of this id, without a promise where it is cached; undefined where the set has none. Throws 503 where the set
+   * can be neither fetched nor taken from the cache.
    */
   find(source: KeySetUrl | object, kid: string): CryptoKey | undefined | Promise<CryptoKey | undefined>;
 };
@@ -27,12 +27,12 @@ type Remote = {
   keys: KeySet | undefined;
   fetchedAtMs: number;
   failedAtMs: number;
-  /** When an unknown key last had the set fetched before its time. */
+  /** When an unknown key id last caused a fetch before the set expired. */
   searchedAtMs: number;
   fetching: Promise<boolean> | undefined;
 };
 
-/** `now`: monotonic milliseconds, for tests. `keySetsMax`: key sets that are remembered. */
+/** `now`: monotonic milliseconds, for tests. `keySetsMax`: size of the cache. */
 export function createKeySets({
   log,
   now = () => performance.now(),
@@ -42,7 +42,7 @@ export function createKeySets({
   now?: () => number;
   keySetsMax?: number;
 }): KeySets {
-  // What was fetched from public addresses alone is not what the same URL has given from anywhere.
+  // Two caches, because the same URL may answer differently from a private address.
   const remotes = { anywhere: createMemory(keySetsMax), publicly: createMemory(keySetsMax) };
   const inline = new WeakMap<object, Promise<KeySet>>();
 
@@ -110,10 +110,8 @@ function remoteOf(remotes: LRUCache<string, Remote>, source: KeySetUrl): Remote 
   const known = remotes.get(source.url);
   if (known !== undefined) return known;
   const never = Number.NEGATIVE_INFINITY;
-  const remote: Remote = {
-    ...{ source, keys: undefined, fetching: undefined },
-    ...{ fetchedAtMs: never, failedAtMs: never, searchedAtMs: never },
-  };
+  const times = { fetchedAtMs: never, failedAtMs: never, searchedAtMs: never };
+  const remote: Remote = { source, keys: undefined, fetching: undefined, ...times };
   remotes.set(source.url, remote);
   return remote;
 }

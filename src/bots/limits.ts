@@ -1,42 +1,42 @@
 // Ceilings of the bots.
 
-/** What the platform gives a bot before it calls the event failed. */
+/** The platform's time-out for the answer to an event. */
 const PLATFORM_TIMEOUT_MS = 30_000;
 
-/** For the conversation to answer, counted from when the event was read. */
+/** Time-out of the conversation, counted from when the event was read. */
 export const ANSWER_TIMEOUT_MS = 22_000;
 
-/** For a key set to arrive whole, and its largest size. */
+/** Time-out and largest size of a key set. */
 export const KEY_SET_TIMEOUT_MS = 3_000;
 export const KEY_SET_BYTES_MAX = 262_144;
 export const KEYS_IN_SET_MAX = 100;
 
-/** For the addresses of a key set's URL to be found while a bot is registered. */
+/** Time-out of the look-up of a key set URL's addresses during a registration. */
 export const LOOKUP_TIMEOUT_MS = 2_000;
 
-/** Time for which a key set is used without asking for it again. */
+/** Lifetime of a cached key set. */
 export const KEY_SET_TTL_MS = 3_600_000;
 
-/** While its URL is down, an outdated key set is used for at most this long. */
+/** Stale-on-error: longest use of an outdated key set whose URL fails. */
 export const KEY_SET_OUTAGE_MS_MAX = 86_400_000;
 
-/** Pause before a URL that failed is asked again: with a key set at hand, and without. */
+/** Cooldown of a URL that failed: with a cached key set, and without. */
 export const KEY_SET_RETRY_MS = 30_000;
 export const KEY_SET_FIRST_RETRY_MS = 1_000;
 
-/** Pause between two looks for a key that a current key set does not have. */
+/** Interval between two fetches for a key id that a current key set does not have. */
 export const UNKNOWN_KEY_PAUSE_MS = 10_000;
 
-/** Key sets that a process remembers. */
+/** Entries of the cache of key sets. */
 export const KEY_SETS_MAX = 1_000;
 
-/** Longest token that is looked at; a platform's has about a thousand characters. */
+/** Longest accepted token; a platform's has about a thousand characters. */
 export const TOKEN_LENGTH_MAX = 16_384;
 
-/** By how much the platform's clock may be ahead of ours. */
+/** Tolerance for a platform's clock that is ahead of ours. */
 export const CLOCK_TOLERANCE_SECONDS = 10;
 
-/** Bits of a key: fewer are unsafe (RFC 7518, 3.3), more make a check slow. */
+/** Bits of a key: fewer are unsafe (RFC 7518, 3.3), more make the verification slow. */
 export const KEY_BITS_MIN = 2_048;
 export const KEY_BITS_MAX = 8_192;
 
@@ -62,13 +62,13 @@ export const AUDIENCE_LENGTH_MAX = 2_048;
 export const KEY_SET_URL_LENGTH_MAX = 2_048;
 export const REPLY_LENGTH_MAX = 32_000;
 
-/** Longest name that stands as it is for a message or a session of the chat; longer ones are hashed. */
+/** Longest name that is used as a key of a message or a session; longer ones are hashed. */
 export const KEY_LENGTH_MAX = 255;
 
-/** Longest text that is made of a click on a card. */
+/** Longest text of a click on a card. */
 export const CLICK_LENGTH_MAX = 4_000;
 
-/** What may pass before the answer is waited for: the key set, the look-up of a key. */
+/** Longest time before the conversation begins: the fetch of the key set, and the look-up of an API key. */
 const LOOKUPS_MS_MAX = KEY_SET_TIMEOUT_MS + 2_000;
 
 if (LOOKUPS_MS_MAX + ANSWER_TIMEOUT_MS >= PLATFORM_TIMEOUT_MS) {

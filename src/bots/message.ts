@@ -1,12 +1,12 @@
-// What the platform shows of an answer.
+// The message that the platform shows.
 
 import type { ChatappEvent } from './event-schema.ts';
 import { TEXT_BYTES_MAX } from './limits.ts';
 
-/** Without a text the platform shows nothing. */
+/** A message without a text is not shown. */
 export type Message = { text?: string; actionResponse?: { type: 'NEW_MESSAGE' } };
 
-/** A click is answered by a message of its own: the card stays as it is. */
+/** A click is answered by a new message, so that the card is not replaced. */
 export function renderMessage({ type }: ChatappEvent, text: string): Message {
   if (text === '') return {};
   const shown = { text: cutText(text, TEXT_BYTES_MAX) };

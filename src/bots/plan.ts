@@ -1,26 +1,25 @@
-// What a bot does about an event. Nothing here waits, or knows of a model.
+// The decision how a bot answers an event. Pure.
 
-import { appCommandOf } from './app-command.ts';
 import type { Bot, Command } from './bot.ts';
 import { readClick, renderClick } from './click.ts';
-import type { ChatappEvent, ChatappMessage } from './event-schema.ts';
+import { appCommandOf, type ChatappEvent, type ChatappMessage } from './event-schema.ts';
 
 export type Plan =
   | { kind: 'nothing' }
-  /** Tell it to the person, outside the conversation. */
-  | { kind: 'tell'; text: string }
-  /** The turns of the conversation that answer the event, one after the other. */
+  /** A message to the person that is not part of the conversation. */
+  | { kind: 'notice'; text: string }
+  /** The messages that the event puts into its session, in order. */
   | { kind: 'converse'; turns: readonly PlannedTurn[] };
 
 export type PlannedTurn =
-  /** An answer that stands before, to a message or to none. */
+  /** A fixed reply, to a message or to none. */
   | { kind: 'reply'; message: string | null; reply: string }
   | { kind: 'ask'; message: string; agentId: string | null };
 
 const NOTHING: Plan = { kind: 'nothing' };
-const NO_TEXT: Plan = { kind: 'tell', text: 'I can only read text. Please write to me what it is about.' };
+const NO_TEXT: Plan = { kind: 'notice', text: 'I can only read text. Please write to me what it is about.' };
 
-/** Types that are not known, and those that ask for nothing, get nothing: so does what other bots say. */
+/** Unknown types, those that need no answer, and messages of other bots are not answered. */
 export function planAnswer(bot: Bot, event: ChatappEvent): Plan {
   switch (event.type) {
     case 'MESSAGE':
@@ -28,7 +27,7 @@ export function planAnswer(bot: Bot, event: ChatappEvent): Plan {
     case 'APP_COMMAND':
       return fromBot(event.user.type) ? NOTHING : planMessage(bot, event);
     case 'CARD_CLICKED':
-      // The message is the card's, which the bot itself has sent.
+      // The message is the card, which the bot itself has sent.
       return fromBot(event.user.type) ? NOTHING : planClick(bot, event);
     case 'ADDED_TO_SPACE':
       return planWelcome(bot, event);
@@ -47,7 +46,7 @@ function planMessage(bot: Bot, event: ChatappEvent): Plan {
   return turn === undefined ? NO_TEXT : converse(turn);
 }
 
-/** A person who adds the bot by a mention may ask something with it; the mention alone, which is a text, asks nothing. */
+/** A person who adds the bot by a mention may ask a question with it; the mention alone is no question. */
 function planWelcome(bot: Bot, event: ChatappEvent): Plan {
   const { message } = event;
   const bare = typeof message?.argumentText === 'string' ? argumentOf(message) : typedOf(message);
@@ -58,7 +57,7 @@ function planWelcome(bot: Bot, event: ChatappEvent): Plan {
   );
 }
 
-/** What a person said, `text` without the mention; undefined where that is nothing. */
+/** The answer to a message of a person; `text`: without the mention. Undefined where there is none. */
 function planSaid(bot: Bot, event: ChatappEvent, text: string): PlannedTurn | undefined {
   const given = event.message?.slashCommand?.commandId ?? appCommandOf(event).id;
   const command = given === undefined ? undefined : bot.commands.find(({ id }) => id === Number(given));

@@ -1,5 +1,5 @@
-// Which addresses are the public internet's. A URL that anybody may give may lead to no other: it would have this machine
-// ask what only this machine, or its network, can reach.
+// Protection against server-side request forgery: a URL that users can register may only lead to addresses of the public
+// internet, because this machine also reaches private networks.
 
 import { lookup as lookUp } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js';
 /** All addresses of a name. Throws where it has none. */
 export type Lookup = (hostname: string) => Promise<readonly { address: string }[]>;
 
-/** As every other connection is made: by the system's resolver. */
+/** The system's resolver, which all other connections use, too. */
 const systemLookup: Lookup = (hostname) => lookUp(hostname, { all: true });
 
 export class AddressNotPublic extends Error {
@@ -40,16 +40,16 @@ async function resolve(
   return found.map(({ address }) => address);
 }
 
-/** Every name below it is this machine too (RFC 6761), whatever the resolver says. */
+/** All names below `localhost` are loopback (RFC 6761), whatever the resolver answers. */
 const LOCAL_NAME = /(?:^|\.)localhost\.?$/;
 
-/** The address that a URL names without a name; a URL has normalised all ways to write one. */
+/** The literal address of a URL, if it has one; URL has normalised its notation. */
 export function addressOf({ hostname }: URL): string | undefined {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(bare) ? bare : undefined;
 }
 
-/** An IPv4 address that is mapped into IPv6 is judged as itself; of the rest of IPv6, 2000::/3 is the public part. */
+/** An IPv4 address that is mapped into IPv6 is checked as IPv4; of the other IPv6 addresses, 2000::/3 are public. */
 function isPublic(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);

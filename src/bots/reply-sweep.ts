@@ -7,7 +7,7 @@ import { exclusively } from '../infra/postgres/exclusive.ts';
 import { REPLY_RETENTION_MS, REPLY_SWEEP_INTERVAL_MS, REPLY_SWEEP_STEP } from './limits.ts';
 import type { ReplyStore } from './store/replies.ts';
 
-/** Deletes replies to events that no platform sends again. */
+/** Deletes replies that are older than the platform repeats events. */
 export function createReplySweep({
   sql,
   replies,

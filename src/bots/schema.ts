@@ -43,7 +43,7 @@ const ServiceAccount = Type.String({
     "console shows for it. Tokens of this account alone are accepted, instead of the chat platform's.",
 });
 
-/** A text or an object: checked where it is read (check-registration.ts). */
+/** A URL or a key set; check-registration.ts validates it. */
 const KeySetSource = Type.Unsafe<unknown>({
   [Kind]: 'Unknown',
   anyOf: [
@@ -100,7 +100,9 @@ export const BotRead = Type.Object(
     id: Type.String({ description: 'The identifier of the bot.' }),
     verification: Type.Object(
       {
-        ...{ mode: Mode, audience: described(text, AUDIENCE), jwks: KeySetSource },
+        mode: Mode,
+        audience: described(text, AUDIENCE),
+        jwks: KeySetSource,
         service_account_email: Type.Optional(ServiceAccount),
       },
       { $id: 'BotVerification', description: 'How events prove where they come from.' },

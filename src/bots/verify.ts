@@ -1,4 +1,4 @@
-// Whether a token is one with which the platform vouches for an event of a bot.
+// Verification of the tokens by which the platform signs the events of a bot.
 
 import { type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Clock } from '../core/clock.ts';
@@ -24,10 +24,7 @@ const ISSUERS = {
 
 export type VerifyEventToken = (verification: Verification, token: string) => Promise<void>;
 
-/**
- * Resolves for a token that the bot's verification accepts. Throws 401 for any other, and 503 where the keys to tell
- * cannot be had.
- */
+/** Resolves for a token that the bot's verification accepts. Throws 401 for any other, and 503 if the keys are unavailable. */
 export function createVerify({
   keySets,
   clock,
@@ -70,7 +67,7 @@ export function createVerify({
 
 const refused = (cause?: unknown) => unauthenticated('The token is not one that this bot accepts', { cause });
 
-/** At once where the set is at hand. */
+/** Without a promise where the key set is cached. */
 function keyOf(
   keySets: KeySets,
   source: KeySetUrl | object,
@@ -85,14 +82,14 @@ function requireKey(key: CryptoKey | undefined): CryptoKey {
   return key;
 }
 
-/** The tolerance is for tokens that are a moment old on a faster clock; one that ends has had its hour. */
+/** The tolerance applies only to `iat`, for a clock that runs ahead; an expired token was valid for an hour before. */
 function requirePresent({ iat, exp }: JWTPayload, nowSeconds: number): void {
   if (iat !== undefined && iat > nowSeconds + CLOCK_TOLERANCE_SECONDS)
     throw new Error('the token is from the future');
   if (exp === undefined || exp <= nowSeconds) throw new Error('the token has expired');
 }
 
-/** Anyone can get an identity token for any audience: it is the e-mail that tells who sends events. */
+/** Identity tokens for any audience are available to every account; the e-mail identifies the sender of events. */
 function requireAccount({ email, email_verified: verified }: JWTPayload, account: string): void {
   if (email !== account || verified !== true) throw new Error('the token is of another account');
 }

@@ -18,7 +18,7 @@ export type Key = {
 /** A key with its user, and whether that user is an operator. */
 export type FoundKey = Key & { userId: string; ofOperator: boolean };
 
-/** What makes a key a new one; the hash is in hexadecimal. */
+/** The parts of a key that rotation replaces; the hash is in hexadecimal. */
 export type Secret = { id: string; prefix: string; hash: string; createdAt: Date; expiresAt: Date | null };
 
 export type NewKey = Secret & {
@@ -29,11 +29,11 @@ export type NewKey = Secret & {
   /** In lower case. The user is created, as `userId`, when no person of the workspace has that e-mail. */
   userEmail: string;
   userId: string;
-  /** Whether a user who is created causes an event. */
-  tellsOfUser: boolean;
+  /** Whether the creation of a user emits an event. */
+  emitsUserEvent: boolean;
 };
 
-/** What a key that is neither revoked nor disabled stands for; it may have expired. */
+/** A key that is neither revoked nor disabled; it may have expired. */
 export type LiveKey = {
   keyId: string;
   workspaceId: string;
@@ -45,7 +45,7 @@ export type LiveKey = {
   lastUsedAt: Date | null;
 };
 
-/** What people know a key by. */
+/** The readable names of a key. */
 export type KeyDescription = { id: string; name: string; prefix: string; userEmail: string | null };
 
 /** Which key of which workspace. */
@@ -58,7 +58,7 @@ export const holdsOperatorKey = (sql: Transaction) => sql`EXISTS (
 
 export type KeyStore = ReturnType<typeof createKeyStore>;
 
-/** The keys table. Revoked keys are kept as a record and seen by none of these, unless it says so. */
+/** The keys table. Revoked keys are kept as a record; a function sees them only where its comment says so. */
 export function createKeyStore(sql: Transaction) {
   const columns = sql`
     keys.id, keys.name, prefix, scopes, email AS "userEmail", limits, disabled, keys.created_at AS "createdAt",
@@ -122,7 +122,7 @@ export function createKeyStore(sql: Transaction) {
           INSERT INTO users (id, workspace_id, email, created_at)
           VALUES (${key.userId}, ${key.workspaceId}, ${key.userEmail}, ${key.createdAt})
           ON CONFLICT (workspace_id, email) DO UPDATE SET email = excluded.email
-          RETURNING id, email, CASE WHEN xmax = 0 AND ${key.tellsOfUser}::boolean THEN
+          RETURNING id, email, CASE WHEN xmax = 0 AND ${key.emitsUserEvent}::boolean THEN
             usage_tell(workspace_id, 'auth.user.create', email, json_build_object('value', 1, 'provider', 'admin')) END
         ), made AS (
           INSERT INTO keys (id, workspace_id, user_id, name, prefix, hash, scopes, limits, expires_at, created_at)
@@ -136,8 +136,8 @@ export function createKeyStore(sql: Transaction) {
     },
 
     /**
-     * A new key like the old one; the old one is revoked when `endsAt` is now, else it expires then. One statement:
-     * there is never none of the two. Undefined for a key that is gone or has its successor.
+     * Inserts a key like the old one; the old one is revoked if `endsAt` is now, else it expires then. It is one statement, so
+     * that at least one of the two is valid at any time. Undefined for a key that is absent or was rotated before.
      */
     async rotate(
       reference: KeyReference,
@@ -166,7 +166,7 @@ export function createKeyStore(sql: Transaction) {
       return { key, oldHash };
     },
 
-    /** Sets what is given; the key as changed, with its hash. */
+    /** Sets the given fields, and returns the changed key with its hash. */
     async update(
       reference: KeyReference,
       { name, disabled }: { name?: string; disabled?: boolean },
@@ -182,7 +182,7 @@ export function createKeyStore(sql: Transaction) {
       return { key, hash };
     },
 
-    /** The hash of the key that is revoked by this; undefined when there is none to revoke. */
+    /** Revokes the key and returns its hash; undefined when there is none to revoke. */
     async revoke(reference: KeyReference, now: Date): Promise<string | undefined> {
       const [row] = await sql<{ hash: string }[]>`
         UPDATE keys SET revoked_at = ${now} WHERE ${named(reference)} RETURNING encode(hash, 'hex') AS hash`;
@@ -190,8 +190,8 @@ export function createKeyStore(sql: Transaction) {
     },
 
     /**
-     * Writes last uses, unless a later one stands there or one less than `intervalMs` older. Rows that someone
-     * else is changing are left out: the next use will tell.
+     * Writes last uses, unless the stored one is later, or less than `intervalMs` older. Rows that are locked by another
+     * transaction are skipped, because the next use writes them.
      */
     async recordUses(uses: readonly { keyId: string; usedAt: Date }[], intervalMs: number): Promise<void> {
       await sql`

@@ -4,12 +4,12 @@ export type PortalSession = { keyHash: string; expiresAt: Date };
 
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
-/** The portal_sessions table. A session is known by the hash of its cookie's value, in hexadecimal. */
+/** The portal_sessions table. Its key is the hash of the cookie's value, in hexadecimal. */
 export function createSessionStore(sql: Transaction) {
-  const tell = (what: 'login' | 'logout') => sql`
-    usage_tell(workspace_id, ${`auth.user.${what}`}, email, json_build_object('value', 1, 'provider', 'key'))`;
+  const emit = (type: 'login' | 'logout') => sql`
+    usage_tell(workspace_id, ${`auth.user.${type}`}, email, json_build_object('value', 1, 'provider', 'key'))`;
   return {
-    /** With the event of the sign-in; false where the key's person is gone. */
+    /** Inserts the session and emits the event of the sign-in; false where the user of the key was deleted. */
     async insert(session: {
       hash: string;
       keyId: string;
@@ -24,11 +24,11 @@ export function createSessionStore(sql: Transaction) {
           INSERT INTO portal_sessions (hash, key_id, expires_at, created_at)
           SELECT decode(${session.hash}, 'hex'), id, ${session.expiresAt}::timestamptz, ${session.createdAt}::timestamptz
           FROM person)
-        SELECT ${tell('login')} FROM person`;
+        SELECT ${emit('login')} FROM person`;
       return rows.length > 0;
     },
 
-    /** The session, over or not, with the hash of the key that opened it. */
+    /** The session, ended or not, with the hash of the key that opened it. */
     async find(hash: string): Promise<PortalSession | undefined> {
       const [row] = await sql<PortalSession[]>`
         SELECT encode(keys.hash, 'hex') AS "keyHash", portal_sessions.expires_at AS "expiresAt"
@@ -37,17 +37,17 @@ export function createSessionStore(sql: Transaction) {
       return row;
     },
 
-    /** With the event of the sign-out, where there is such a session. */
+    /** Deletes the session, if it exists, and emits the event of the sign-out. */
     async delete(hash: string): Promise<void> {
       await sql`
         WITH ended AS (
           DELETE FROM portal_sessions USING keys JOIN users ON users.id = user_id
           WHERE keys.id = key_id AND portal_sessions.hash = decode(${hash}, 'hex')
           RETURNING keys.workspace_id, email)
-        SELECT ${tell('logout')} FROM ended`;
+        SELECT ${emit('logout')} FROM ended`;
     },
 
-    /** Removes the sessions that are over, and those whose key is revoked. */
+    /** Deletes the sessions that have ended, and those whose key is revoked. */
     async deleteEnded(now: Date): Promise<void> {
       await sql`
         DELETE FROM portal_sessions USING keys

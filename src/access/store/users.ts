@@ -11,7 +11,7 @@ export type UserChanges = { email?: string; name?: string | null };
 /** Which user of which workspace. */
 export type UserReference = { workspaceId: string; userId: string };
 
-/** Whether a user who is an operator is left as they are, which is then the answer. */
+/** Whether a user who is an operator is not changed; the result is then 'operator'. */
 type Sparing = { spareOperators: boolean };
 
 export type UserStore = ReturnType<typeof createUserStore>;
@@ -22,11 +22,11 @@ export function createUserStore(sql: Sql) {
   const hashesOfKeys = sql`ARRAY(
     SELECT encode(hash, 'hex') FROM keys WHERE user_id = users.id AND revoked_at IS NULL) AS "keyHashes"`;
 
-  /** In what a change returns: its event is committed with it. */
-  const tell = (what: 'create' | 'update' | 'delete') => sql`
-    usage_tell(workspace_id, ${`auth.user.${what}`}, email, json_build_object('value', 1, 'provider', 'admin')) AS told`;
+  /** Stands in the RETURNING clause of a change, so that its event is committed with it. */
+  const emit = (type: 'create' | 'update' | 'delete') => sql`
+    usage_tell(workspace_id, ${`auth.user.${type}`}, email, json_build_object('value', 1, 'provider', 'admin')) AS emitted`;
 
-  /** The user cannot become an operator between the look and the change: the creation of a key locks its user, too. */
+  /** The lock keeps the user from becoming an operator before the change, because the creation of a key locks its user, too. */
   const changeUnlessOperator = <T>(
     { workspaceId, userId }: UserReference,
     change: (tx: Transaction) => Promise<T>,
@@ -34,7 +34,7 @@ export function createUserStore(sql: Sql) {
     sql.begin(async (tx) => {
       const user = tx`workspace_id = ${workspaceId} AND id = ${userId}`;
       await tx`SELECT FROM users WHERE ${user} FOR NO KEY UPDATE`;
-      // A statement of its own, which sees the key of a creation that the lock has waited for.
+      // A separate statement, so that its snapshot has the key whose creation the lock has waited for.
       const [found] = await tx<{ spared: boolean }[]>`
         SELECT ${holdsOperatorKey(tx)} AS spared FROM users WHERE ${user}`;
       return found?.spared === true ? 'operator' : change(tx);
@@ -68,11 +68,11 @@ export function createUserStore(sql: Sql) {
         INSERT INTO users (id, workspace_id, email, name, created_at)
         VALUES (${id}, ${workspaceId}, ${email}, ${name}, ${createdAt})
         ON CONFLICT (workspace_id, email) DO NOTHING
-        RETURNING ${columns}, ${tell('create')}`;
+        RETURNING ${columns}, ${emit('create')}`;
       return row;
     },
 
-    /** The user as changed, with the hashes of the keys that act for them. Undefined when there is no such user. */
+    /** The changed user, with the hashes of its keys. Undefined when there is no such user. */
     async update(
       reference: UserReference,
       { email, name }: UserChanges,
@@ -84,7 +84,7 @@ export function createUserStore(sql: Sql) {
             email = ${email === undefined ? tx`email` : email},
             name = ${name === undefined ? tx`name` : name}
           WHERE workspace_id = ${reference.workspaceId} AND id = ${reference.userId}
-          RETURNING ${columns}, ${hashesOfKeys}, ${tell('update')}`;
+          RETURNING ${columns}, ${hashesOfKeys}, ${emit('update')}`;
         if (row === undefined) return undefined;
         const { keyHashes, ...user } = row;
         return { user, keyHashes };
@@ -97,7 +97,7 @@ export function createUserStore(sql: Sql) {
       }
     },
 
-    /** The hashes of the keys that this has revoked; undefined when there is no such user. */
+    /** Deletes the user, and returns the hashes of the keys that this revokes; undefined when there is no such user. */
     async delete(
       reference: UserReference,
       { spareOperators }: Sparing,
@@ -105,7 +105,7 @@ export function createUserStore(sql: Sql) {
       const change = async (tx: Transaction) => {
         const [row] = await tx<{ keyHashes: string[] }[]>`
           DELETE FROM users WHERE workspace_id = ${reference.workspaceId} AND id = ${reference.userId}
-          RETURNING ${hashesOfKeys}, ${tell('delete')}`;
+          RETURNING ${hashesOfKeys}, ${emit('delete')}`;
         return row;
       };
       return spareOperators ? changeUnlessOperator(reference, change) : change(sql);

@@ -1,4 +1,4 @@
-// An event of the chat app → what the bot says.
+// An event of the chat app → the message of the bot.
 
 import type { Converse, Turn } from '../../chat/converse.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -7,7 +7,7 @@ import type { Logger } from '../../core/logger.ts';
 import { within } from '../../core/wait.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { Bot } from '../bot.ts';
-import { toEventKey, toSessionKey, toTurnKey } from '../event-keys.ts';
+import { toEventKey, toMessageKey, toSessionKey } from '../event-keys.ts';
 import type { ChatappEvent } from '../event-schema.ts';
 import { type Message, renderMessage } from '../message.ts';
 import { type PlannedTurn, planAnswer } from '../plan.ts';
@@ -33,22 +33,22 @@ export type AnswerEventDeps = {
 export type Answered = { message: Message; replayed: boolean };
 
 /**
- * Answers in time, whatever the model does. An event that comes again gets the answer that it got: the conversation
- * answers a message once, however many ask for it at the same time, and the first answer that is stored is everyone's.
- * An apology, and the word that the answer takes longer, are not stored: the event asks again when it comes again.
+ * Answers within the time-out, also if the model fails. A repeated event gets the same answer: the conversation answers a
+ * message once, also for concurrent deliveries, and the first stored answer is returned to all of them. An apology, and the
+ * notice that the answer takes longer, are not stored, so that a repeated event makes another attempt.
  */
 export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }: AnswerEventDeps) {
   return async (bot: Bot, event: ChatappEvent, key?: Turn['key']): Promise<Answered> => {
     const fresh = (text: string): Answered => ({ message: renderMessage(event, text), replayed: false });
-    // 1. Most of what happens in a space needs no answer.
+    // 1. Most events of a space need no answer.
     const plan = planAnswer(bot, event);
     if (plan.kind === 'nothing') return fresh('');
-    if (plan.kind === 'tell') return fresh(plan.text);
-    // 2. An event that was answered before is answered likewise.
+    if (plan.kind === 'notice') return fresh(plan.text);
+    // 2. A repeated event gets its stored answer.
     const eventKey = toEventKey(event);
     const stored = await replies.find(bot, eventKey);
     if (stored !== undefined) return { message: stored, replayed: true };
-    // 3. The conversation answers, and stores both. When this process dies, the event comes again and is answered then.
+    // 3. The conversation answers, and stores message and answer. If this process dies, the platform repeats the event.
     const turn = { ...toTurn(bot, event), ...(key === undefined ? {} : { key }) };
     const outcome = await converseInTime(converse, { turn, turns: plan.turns, eventKey, answerTimeoutMs });
     if ('error' in outcome) {
@@ -56,7 +56,7 @@ export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, l
     }
     const text = outcome.answers.join(PARAGRAPH);
     if (!outcome.complete) return fresh(text);
-    // 4. What is said is kept first; a crash in between loses nothing, for the conversation has the answer.
+    // 4. The message is stored before it is sent. A crash in between loses nothing, because the conversation has the answer.
     const message = renderMessage(event, text);
     return replies.keep(bot, { eventKey, message, at: clock.now() });
   };
@@ -74,7 +74,7 @@ function toTurn(bot: Bot, event: ChatappEvent): Omit<Turn, 'channelMessageId'> {
   };
 }
 
-/** The paragraphs of the reply; `complete` is false for an apology, which another try may replace. */
+/** The paragraphs of the message; `complete` is false with an apology or a notice, which another attempt may replace. */
 type Outcome = { answers: readonly string[]; complete: boolean; error?: unknown };
 
 type Conversation = {
@@ -83,7 +83,7 @@ type Conversation = {
   eventKey: string;
 };
 
-/** Throws where the database is away: the platform then sends the event again. */
+/** Throws during an outage of the database: the platform then repeats the event. */
 async function converseInTime(
   converse: Converse,
   { answerTimeoutMs, ...conversation }: Conversation & { answerTimeoutMs: number },
@@ -102,14 +102,14 @@ async function converseInTime(
   }
 }
 
-/** One after the other, each once the one before has its answer. */
+/** Puts the messages into the session one after the other, each after the answer of the one before. */
 async function takeTurns(
   converse: Converse,
   { turn, turns, eventKey, answers, signal }: Conversation & { answers: string[]; signal: AbortSignal },
 ): Promise<void> {
   for (const [index, planned] of turns.entries()) {
     signal.throwIfAborted();
-    const channelMessageId = toTurnKey(eventKey, turns.length - 1 - index);
+    const channelMessageId = toMessageKey(eventKey, turns.length - 1 - index);
     const { answer } = await takeTurn(converse, { turn: { ...turn, channelMessageId }, planned, signal });
     if (answer !== '') answers.push(answer);
   }
@@ -125,7 +125,7 @@ function takeTurn(
   return converse.ask({ ...turn, message: planned.message, ...agent, signal });
 }
 
-/** Throws what it is no excuse for: the database is away, or the sender's key may not ask the agent. */
+/** Throws errors that need another status: an outage of the database, or a key that may not use the agent. */
 function apologyFor(error: unknown): string {
   if (error instanceof ServiceError && error.kind === 'forbidden') throw error;
   if (error instanceof ServiceError && !isUnavailable(error.cause))

@@ -10,7 +10,7 @@ export type RegistrationDeps = {
   store: BotStore;
   /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
-  /** Forgets what is cached of a bot. */
+  /** Drops the cached bot. */
   forget(reference: BotReference): void;
   clock: Clock;
 };
@@ -18,8 +18,8 @@ export type RegistrationDeps = {
 export type Registration = ReturnType<typeof createRegistration>;
 
 /**
- * The bots of a workspace. What has been answered holds from the next event on; in other processes as soon as the
- * database has told them.
+ * The bots of a workspace. A change applies from the next event on; in other processes after the notification of the
+ * database.
  */
 export function createRegistration({ store, requireWorkspace, forget, clock }: RegistrationDeps) {
   const keepsUrl = async (reference: BotReference, { verification: { jwks } }: BotPut): Promise<boolean> => {
@@ -66,7 +66,7 @@ export function createRegistration({ store, requireWorkspace, forget, clock }: R
 
 export const botNotFound = () => notFound('Bot not found');
 
-/** All but who gave the URL. */
+/** The verification without the internal field. */
 const toRead = ({ jwks_anywhere: _, ...verification }: Verification): BotRead['verification'] => verification;
 
 const render = (bot: Bot): BotRead => ({

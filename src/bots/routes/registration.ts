@@ -1,7 +1,7 @@
 import { type Route, route } from '../../http/operation.ts';
 import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
-import type { BotReference } from '../bot.ts';
+import { toBotReference } from '../bot.ts';
 import { BOT_EXAMPLE, BOT_PUT_EXAMPLE } from '../examples.ts';
 import type { Registration } from '../operations/registration.ts';
 import { BotPage, BotPath, BotPut, BotRead, isBotId } from '../schema.ts';
@@ -10,11 +10,6 @@ const ADMINISTRATION = { area: 'bots', credential: 'administration', scope: 'adm
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/bots';
 const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{bot_id}`, parameters: BotPath } as const;
 const BOT = { schema: BotRead, example: BOT_EXAMPLE };
-
-const toReference = (path: { workspace_id: string; bot_id: string }): BotReference => ({
-  workspaceId: path.workspace_id,
-  id: path.bot_id,
-});
 
 export function registrationRoutes(registration: Registration): Route[] {
   return [
@@ -41,7 +36,7 @@ export function registrationRoutes(registration: Registration): Route[] {
         responses: { 200: { description: 'The bot.', ...BOT } },
         refusals: [404],
       },
-      ({ path }) => registration.read(toReference(path)),
+      ({ path }) => registration.read(toBotReference(path)),
     ),
     route(
       {
@@ -59,7 +54,7 @@ export function registrationRoutes(registration: Registration): Route[] {
         refusals: [404],
       },
       ({ path, body, principal }) =>
-        registration.put(toReference(path), body, principal.scopes.has('operator')),
+        registration.put(toBotReference(path), body, principal.scopes.has('operator')),
     ),
     route(
       {
@@ -71,7 +66,7 @@ export function registrationRoutes(registration: Registration): Route[] {
         responses: { 204: { description: 'Removed; no content.' } },
         refusals: [404],
       },
-      ({ path }) => registration.delete(toReference(path)),
+      ({ path }) => registration.delete(toBotReference(path)),
     ),
   ];
 }

@@ -4,7 +4,7 @@ import { readJsonBody } from '../../http/json-body.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
 import { renderForAddOn } from '../add-on.ts';
 import { ChatappAddOnEvent, ChatappAddOnReply } from '../add-on-schema.ts';
-import type { Bot, BotReference } from '../bot.ts';
+import { type Bot, type BotReference, toBotReference } from '../bot.ts';
 import { parseEvent } from '../event.ts';
 import { ChatappEvent, ChatappMessageRequest } from '../event-schema.ts';
 import { EVENT_EXAMPLE } from '../examples.ts';
@@ -38,8 +38,11 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
         'An event that comes again is answered as before, with the header ' +
         '`Idempotent-Replayed: true`. A model that fails or takes too long is told of in the answer.',
       events: [
-        ...['chat.create', 'messages.user.new'],
-        ...['messages.rag.persona.new', 'messages.rag.agent.new', 'messages.rag.bot.new'],
+        'chat.create',
+        'messages.user.new',
+        'messages.rag.persona.new',
+        'messages.rag.agent.new',
+        'messages.rag.bot.new',
       ],
       credential: 'key-or-token',
       scope: 'bots',
@@ -55,7 +58,7 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
       refusals: [404],
     },
     async ({ path, request, principal }) => {
-      const bot = await requireBot(toReference(path));
+      const bot = await requireBot(toBotReference(path));
       const { event, format } = parseEvent(await readJsonBody(request));
       const key = principal.keyId === PLATFORM ? undefined : principal;
       const { message, replayed } = await answer(bot, event, key);
@@ -63,17 +66,12 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
       return reply(200, body, replayed ? { 'idempotent-replayed': 'true' } : {});
     },
     async (token, path) => {
-      const bot = await requireBot(toReference(path));
+      const bot = await requireBot(toBotReference(path));
       await verify(bot.verification, token);
       return platformOf(bot);
     },
   );
 }
-
-const toReference = (path: { workspace_id: string; bot_id: string }): BotReference => ({
-  workspaceId: path.workspace_id,
-  id: path.bot_id,
-});
 
 const PLATFORM = 'chatapp';
 

@@ -4,12 +4,12 @@ import type { Bot, BotReference } from '../bot.ts';
 
 export type BotStore = ReturnType<typeof createBotStore>;
 
-/** Of verifications that were stored before these members were. */
-const ABSENT = { jwks_anywhere: false };
+/** Defaults for verifications that were stored by versions without these members. */
+const DEFAULTS = { jwks_anywhere: false };
 
 /** The bots table. */
 export function createBotStore(sql: Transaction) {
-  const columns = sql`workspace_id AS "workspaceId", id, ${sql.json(ABSENT)}::jsonb || verification AS verification, agent_id AS "agentId",
+  const columns = sql`workspace_id AS "workspaceId", id, ${sql.json(DEFAULTS)}::jsonb || verification AS verification, agent_id AS "agentId",
     welcome_text AS "welcomeText", commands, created_at AS "createdAt", updated_at AS "updatedAt"`;
   return {
     /** Newest first, one row more than the limit where others follow. */
@@ -27,7 +27,7 @@ export function createBotStore(sql: Transaction) {
       return row;
     },
 
-    /** Makes the bot, or replaces what it was but for its time of creation; returns it as it is now. */
+    /** Creates the bot, or replaces it except for its time of creation; returns the stored bot. */
     async put(bot: Bot): Promise<Bot> {
       const json = (value: object) => sql.json(value as never);
       const [row] = await sql<Bot[]>`
@@ -38,7 +38,7 @@ export function createBotStore(sql: Transaction) {
           agent_id = excluded.agent_id, welcome_text = excluded.welcome_text, commands = excluded.commands,
           updated_at = excluded.updated_at
         RETURNING ${columns}`;
-      if (row === undefined) throw new Error('a bot that was put is not there');
+      if (row === undefined) throw new Error('an upsert returned no row');
       return row;
     },
 

@@ -16,7 +16,7 @@ export function createReplyStore(sql: Transaction) {
       return row?.message;
     },
 
-    /** Keeps the answer, unless the event has one: returns the one that is kept, and whether it was kept before. */
+    /** Stores the answer, unless the event has one; returns the stored one, and whether it was stored before. */
     async keep(
       { workspaceId, id }: BotReference,
       { eventKey, message, at }: { eventKey: string; message: Message; at: Date },
