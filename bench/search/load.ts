@@ -129,7 +129,11 @@ async function createAccess(sql: Sql, workspaces: readonly Workspace[]): Promise
       ...{ id: newId(), workspaceId: workspace.id, name: 'bench', prefix: shownPrefix(text) },
       ...{ hash: hashSecret(text), scopes: ['documents:read', 'documents:write'], limits: {} },
       ...{ expiresAt: null, createdAt: systemClock.now() },
-      ...{ userEmail: userEmail(workspace, READER), userId: userId(workspace, READER), emitsUserEvent: false },
+      ...{
+        userEmail: userEmail(workspace, READER),
+        userId: userId(workspace, READER),
+        emitsUserEvent: false,
+      },
     });
   }
 }

@@ -1,15 +1,15 @@
-// The memory that request bodies take, counted for the whole process: many requests that are each small enough cannot
-// exhaust it together.
+// The memory of request bodies, counted for the whole process, so that many requests of allowed size together cannot exhaust
+// it.
 
 import { unavailable } from '../core/errors.ts';
 import { BODIES_BYTES_MAX } from './limits.ts';
 
 export type BodyMemory = {
-  /** Counts so many more bytes to the request. Throws 503 where the bodies of all requests would be too large. */
+  /** Adds the bytes to those of the request. Throws 503 where the bodies of all requests would be too large. */
   hold(request: Request, bytes: number): void;
-  /** The request has been answered. */
+  /** Releases the bytes of a request that is answered. */
   release(request: Request): void;
-  /** Bytes that are held by all requests. */
+  /** The bytes of all requests. */
   heldBytes(): number;
 };
 
@@ -32,5 +32,5 @@ export function createBodyMemory(bytesMax: number): BodyMemory {
   };
 }
 
-/** That of this process. */
+/** The body memory of this process. */
 export const bodyMemory = createBodyMemory(BODIES_BYTES_MAX);

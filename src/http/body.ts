@@ -1,4 +1,4 @@
-// A request's body, whole, but never more of it than an operation takes.
+// Reads the whole body of a request, up to the limit of its operation.
 
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -59,7 +59,7 @@ const bodyTooLarge = (bytesMax: number) => tooLarge(`The body is larger than ${b
 
 const deadlines = createDeadlines();
 
-/** Made of callbacks: a race of promises, and a timer for each body, cost more than small requests themselves. */
+/** Uses callbacks, because a race of promises and a timer for each body cost more than a small request itself. */
 const inTime = (body: Promise<Uint8Array>): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     const refuse = (cause?: unknown): void =>
@@ -88,7 +88,7 @@ function readAtOnce(request: Request, size: number): Promise<Uint8Array> {
   return request.bytes();
 }
 
-/** A body that is large, or of undeclared length: collected as it arrives, up to the limit. */
+/** Collects a body that is large, or of undeclared length, as it arrives, up to the limit. */
 async function readBounded(request: Request, bytesMax: number): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];

@@ -1,5 +1,5 @@
-// The way of every request: request id → credential → parameters → body → operation → answer → log and metrics.
-// Nothing that a handler throws passes this file.
+// The steps of every request: request id → credential → parameters → body → operation → answer → log and metrics.
+// All errors of handlers are caught here.
 
 import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
@@ -20,11 +20,11 @@ import { createRequestParser, showPath } from './request.ts';
 import { STATUS } from './statuses.ts';
 
 export type Boundary = {
-  /** Wraps a route so that it answers every request, whatever happens. */
+  /** Wraps a route so that it answers every request, also after an error. */
   guard(route: Route): (request: Request) => Promise<Response>;
-  /** From now on new requests are refused with 503 (but probes are answered). */
+  /** Refuses new requests with 503, except those of probes. */
   refuseNewRequests(): void;
-  /** Requests being answered right now. */
+  /** The number of requests in progress. */
   running(): number;
 };
 
@@ -34,9 +34,9 @@ export type BoundaryDeps = {
   log: Logger;
   access: AccessLog;
   requestMetrics: RequestMetrics;
-  /** Turns a failure of something outside into the refusal that the caller may see. */
+  /** Converts a failure of a backing service into the refusal that the caller may see. */
   explainFailure(error: unknown): ServiceError | undefined;
-  /** The end of a shutdown's time: what is not answered then is answered 503, whatever its operation does. */
+  /** At the deadline of a shutdown, the requests in progress are answered 503. */
   onInterrupt: OnInterrupt;
 };
 
@@ -69,9 +69,9 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
         running--;
         bodyMemory.release(request);
       }
-      // An upstream's own id is the one that its operators know; the log has the one that the caller is told.
-      const told = response.headers.get('x-request-id');
-      if (told !== null && REQUEST_ID.test(told)) exchange.requestId = told;
+      // A handler may answer with the request id of an upstream; then the log has that one, too.
+      const answeredId = response.headers.get('x-request-id');
+      if (answeredId !== null && REQUEST_ID.test(answeredId)) exchange.requestId = answeredId;
       else response.headers.set('x-request-id', exchange.requestId);
       deps.cors.mark(request, response);
       const durationMs = performance.now() - startedAt;
@@ -139,14 +139,14 @@ function renderFailure(
     deps.log.error({ ...context, err: error }, 'unexpected failure');
     return reply(500, errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR);
   }
-  if (OF_OTHERS.has(refusal.kind)) {
+  if (NOT_OF_CALLER.has(refusal.kind)) {
     deps.log.warn({ ...context, err: refusal.cause ?? error }, refusal.message);
   }
   return renderRefusal(refusal, operation);
 }
 
-/** Refusals that are no fault of the caller's: an operator wants to know why. */
-const OF_OTHERS: ReadonlySet<ErrorKind> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
+/** Refusals that the caller has not caused; the log has their causes. */
+const NOT_OF_CALLER: ReadonlySet<ErrorKind> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
 
 function renderRefusal(refusal: ServiceError, { errorShape, credential }: Operation): Response {
   const body = errorShape === undefined ? { detail: refusal.message } : toOpenAiError(refusal);
@@ -171,7 +171,7 @@ function shuttingDown(operation: Operation): Response {
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** The caller's own request id where it is fit for a log line, else a new one. */
+/** The caller's own request id where it is valid for a log line, else a new one. */
 function requestIdOf(request: Request): string {
   const given = request.headers.get('x-request-id');
   return given !== null && REQUEST_ID.test(given) ? given : Bun.randomUUIDv7();

@@ -1,4 +1,4 @@
-// How each kind of credential travels. What a key is worth is the access area's to say.
+// Where each kind of credential is sent. The access area verifies the keys.
 
 import { forbidden, unauthenticated, ValidationFailure } from '../core/errors.ts';
 import type { Principal, Scope } from '../core/principal.ts';
@@ -8,8 +8,8 @@ import type { Parameters } from './request.ts';
 import { missing } from './validation.ts';
 
 /**
- * Key text → its principal, from a cache where it can; undefined for unknown, expired or revoked keys. `tolerant`: a key
- * that was good before the database went away will do.
+ * Key text → its principal, without a promise where it is cached; undefined for unknown, expired or revoked keys.
+ * `tolerant`: during an outage of the database, a key that was valid before is accepted.
  */
 export type Authenticate = (
   key: string,
@@ -22,7 +22,7 @@ export type AuthenticateSession = (request: Request) => Promise<Principal | unde
 export type Authenticators = {
   key: Authenticate;
   session: AuthenticateSession;
-  /** Who calls a model of their workspace without a key from this machine, where that is allowed. */
+  /** The principal of calls of models without a key from this machine, where they are allowed. */
   anonymous?: Principal | undefined;
 };
 
@@ -34,7 +34,7 @@ export type CredentialSpec = {
   schemes: readonly (keyof typeof SECURITY_SCHEMES)[];
   /** The OpenAPI header parameter that the interface declares for it, if it does. */
   header?: string;
-  /** Where the key is sent, behind “Needs a key …, ”; absent where none is needed. */
+  /** The place of the key, as it follows “Needs a key …, ”; absent where none is needed. */
   place?: string;
 };
 
@@ -79,8 +79,8 @@ export const SECURITY_SCHEMES = {
 } as const;
 
 /**
- * What a 401 asks for (RFC 9110, 11.6.1): a challenge for each header that the operation takes a key in. There is no registered
- * scheme for a key in a header of its own; `ApiKey` names that header. Sign-in takes its key in the body: Bearer will do after it.
+ * The challenges of a 401 (RFC 9110, 11.6.1): one for each header in which the operation accepts a key. No scheme is
+ * registered for a key in its own header; `ApiKey` names that header. Sign-in has its key in the body, and answers Bearer.
  */
 const CHALLENGES = Object.fromEntries(
   Object.entries(CREDENTIALS).map(([kind, { schemes }]) => [kind, toChallenge(schemes)]),
@@ -93,9 +93,9 @@ function toChallenge(schemes: CredentialSpec['schemes']): string {
   const headers = known.flatMap((scheme) =>
     scheme.type === 'apiKey' && scheme.in === 'header' ? [scheme.name] : [],
   );
-  const takesBearer = headers.length === 0 || known.some(({ type }) => type === 'http');
+  const acceptsBearer = headers.length === 0 || known.some(({ type }) => type === 'http');
   return [
-    ...(takesBearer ? ['Bearer realm="atrium"'] : []),
+    ...(acceptsBearer ? ['Bearer realm="atrium"'] : []),
     ...headers.map((name) => `ApiKey realm="atrium", header="${name}"`),
   ].join(', ');
 }
@@ -174,7 +174,7 @@ function metricsKey(request: Request, { query }: Parameters): { key: string; pla
   return { key, place: `${parameter === undefined ? 'header' : 'parameter'} authorization` };
 }
 
-/** A JSON object and two more parts in base64url (RFC 7515, 3.1), the last of which may be absent; keys do not look so. */
+/** The form of a JSON Web Token (RFC 7515, 3.1), of which the last part may be absent; no key has it. */
 const SIGNED_TOKEN = /^e[w-z][\w-]*\.[\w-]*\.[\w-]*$/;
 
 /** The header `authorization`, with or without `Bearer`. Throws ValidationFailure where it is absent. */
@@ -184,7 +184,7 @@ function requireAuthorization(request: Request, parameters: Parameters): string 
   throw new ValidationFailure([...parameters.entries, missing(['header', 'authorization'], null)]);
 }
 
-/** `place`: where the key came in, for the refusal. */
+/** `place`: where the key was sent, for the message of the refusal. */
 function resolve(found: ReturnType<Authenticate>, place: string): Principal | Promise<Principal> {
   if (found instanceof Promise) return found.then((principal) => accepted(principal, place));
   return accepted(found, place);

@@ -1,5 +1,5 @@
-// /docs: the OpenAPI document of the operations, and a page that shows and runs them. The page is Swagger UI from a
-// package, with a script of ours (docs-page/): it works without internet.
+// /docs: the OpenAPI document of the operations, and a page that shows and calls them. The page is Swagger UI from a package,
+// with our script (docs-page/); it works without internet.
 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ const SWAGGER_UI_FILES = dirname(createRequire(import.meta.url).resolve('swagger
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** What the page loads. Our own files are few bytes and change with the service; the package's are large and do not. */
+/** The files of the page. Ours are small and change with the service; those of the package are large and rarely change. */
 const ASSETS = new Map([
   ['page.js', { folder: PAGE_FILES, mediaType: SCRIPT, caching: 'no-cache' }],
   ['page.css', { folder: PAGE_FILES, mediaType: STYLE, caching: 'no-cache' }],
@@ -26,17 +26,17 @@ const ASSETS = new Map([
   ['swagger-ui.css', { folder: SWAGGER_UI_FILES, mediaType: STYLE, caching: 'public, max-age=3600' }],
 ]);
 
-/** The page runs no other scripts than its own files, and talks to this service and the object store. */
+/** The page runs only its own scripts, and connects to this service and the object store. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src *; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The document is made anew at most so often: what is configured may change. */
+/** The document is cached for this time only, because the configuration may change. */
 const DOCUMENT_TTL_MS = 1000;
 
 export function docsRoutes(routes: readonly Route[], version: string): Route[] {
   const operations = routes.map(({ operation }) => operation);
-  const describe = createKept(() => renderOpenApiDocument(operations, version));
+  const describe = cachedFor(DOCUMENT_TTL_MS, () => renderOpenApiDocument(operations, version));
   const readAsset = createAssets();
   const open = { area: 'docs', method: 'GET', credential: 'none' } as const;
   return [
@@ -83,7 +83,7 @@ export function docsRoutes(routes: readonly Route[], version: string): Route[] {
   ];
 }
 
-/** Compressed once, where the browser takes it: Swagger UI is 1.7 MB. Throws 404 for other names. */
+/** Compresses each file once, for browsers that accept it: Swagger UI has 1.7 MB. Throws 404 for other names. */
 function createAssets() {
   const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
   return async (name: string, request: Request): Promise<Response> => {
@@ -103,13 +103,13 @@ function createAssets() {
   };
 }
 
-function createKept(make: () => string): () => string {
-  let kept = '';
-  let madeAtMs = Number.NEGATIVE_INFINITY;
+function cachedFor(ttlMs: number, render: () => string): () => string {
+  let cached = '';
+  let expiresAtMs = Number.NEGATIVE_INFINITY;
   return () => {
-    if (performance.now() - madeAtMs < DOCUMENT_TTL_MS) return kept;
-    kept = make();
-    madeAtMs = performance.now();
-    return kept;
+    if (performance.now() < expiresAtMs) return cached;
+    cached = render();
+    expiresAtMs = performance.now() + ttlMs;
+    return cached;
   };
 }

@@ -1,4 +1,4 @@
-// The formats that strings of a schema can have, and pydantic's words for a text that does not.
+// The formats of strings in schemas, and pydantic's messages for a text of another form.
 
 import { FormatRegistry } from '@sinclair/typebox';
 import { parseDateTime } from '../core/date-time.ts';
@@ -8,7 +8,7 @@ import { isUuid } from '../core/ids.ts';
 type Mistake = Pick<ValidationEntry, 'type' | 'msg'> & { ctx: Record<string, unknown> };
 type Format = { holds(text: string): boolean; mistake(text: string): Mistake };
 
-/** One `@` with something on both sides and no blanks: whether mail arrives is not ours to tell. */
+/** One `@` with something on both sides and no blanks; whether the address exists is not checked. */
 const isEmail = (text: string): boolean => text.length <= 320 && /^[^\s@]+@[^\s@]+$/u.test(text);
 
 const FORMATS: Record<string, Format> = {
@@ -40,7 +40,7 @@ const FORMATS: Record<string, Format> = {
 // Compiled checks refuse every format that is not registered.
 for (const [name, { holds }] of Object.entries(FORMATS)) FormatRegistry.Set(name, holds);
 
-/** What is wrong with a text that should have the format; undefined when nothing is. */
+/** The mistake of a text that does not have the format; undefined where it has. */
 export function findFormatMistake(format: string, text: string): Mistake | undefined {
   const known = FORMATS[format];
   if (known === undefined) throw new Error(`no rule for the format ${format}`);

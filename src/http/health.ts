@@ -6,14 +6,14 @@ import type { Metric, RequestMetrics } from './metrics.ts';
 import { type Route, reply, route } from './operation.ts';
 import { described } from './schemas.ts';
 
-/** How one backing service does. `detail` says what stands still while it is not ready. */
+/** The state of a backing service. `detail`: the effect of a state other than ready. */
 export type ServiceState = {
   state: 'ready' | 'degraded' | 'down';
   detail?: string;
   [metric: string]: unknown;
 };
 
-/** Asks a backing service how it does; bounded in time, never throws. */
+/** Reads the state of a backing service; the time-out and errors of the check are handled here. */
 export type ReadinessCheck = { name: string; essential: boolean; check(): Promise<ServiceState> };
 
 const CHECK_TIMEOUT_MS = 2500;
@@ -64,7 +64,7 @@ export type HealthDeps = {
   checks: readonly ReadinessCheck[];
   metrics: readonly Metric[];
   requestMetrics: RequestMetrics;
-  /** True from the moment that the service is told to end. */
+  /** True from the beginning of a shutdown. */
   ending(): boolean;
 };
 

@@ -7,7 +7,7 @@ import { declaresJson } from './provenance.ts';
 import { countCharacters, type Location, missing } from './validation.ts';
 
 /**
- * Reads and parses a request's JSON body; `absent`, where it is given, stands for none.
+ * Reads and parses a request's JSON body; `absent` is the value of an empty body.
  * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
  * (or its client has gone), 415 for another media type, 503 where the bodies of all
  * requests take too much memory, and ValidationFailure for an absent body (`null` counts as one, as with FastAPI),
@@ -24,7 +24,7 @@ export async function readJsonBody(
   return toJsonBody(request, bytes, { absent, valuesMax: JSON_VALUES_MAX, storable: true });
 }
 
-/** As `readJsonBody`, of a body that is read already; `storable`: text that no database can hold is refused. */
+/** As `readJsonBody`, for a body that has been read; `storable`: text that the database cannot store is refused. */
 export async function toJsonBody(
   request: Request,
   bytes: Uint8Array,

@@ -1,23 +1,23 @@
-// Ceilings of every request, whatever the area.
+// Limits of requests in all areas.
 
 /** Largest JSON body of an ordinary request: metadata, not files. */
 export const JSON_BODY_BYTES_MAX = 1_048_576;
 
-/** Bodies of all requests together, in one process: beyond, 503. What is made of them takes several times as much. */
+/** Bodies of all requests of one process; beyond, 503. Their parsed values take several times as much memory. */
 export const BODIES_BYTES_MAX = 268_435_456;
 
-/** Bodies up to this size are counted when they are announced; larger ones as they arrive. */
+/** Bodies up to this size are counted by their content-length; larger ones as they arrive. */
 export const SMALL_BODY_BYTES = 65_536;
 
-/** How many times its size a compressed body may inflate to: JSON reaches 10 to 50, a bomb 1,000. */
+/** Largest ratio of the inflated size of a body to its compressed size: JSON reaches 10 to 50, a bomb 1,000. */
 export const INFLATION_RATIO_MAX = 100;
-/** A small body may inflate further, up to this. */
+/** A small body may inflate up to this size, at any ratio. */
 export const INFLATED_BYTES_ALWAYS_TAKEN = 65_536;
 
-/** For the whole of a body to arrive: one that stalls or drips does not hold a request open. */
+/** Time-out of a whole body, so that a slow or stalled client does not hold a request open. */
 export const BODY_TIMEOUT_MS = 30_000;
 
-/** Arrays and objects inside one another in a JSON body. */
+/** Depth of nested arrays and objects in a JSON body. */
 export const JSON_NESTING_MAX = 64;
 
 /** Values in the JSON body of an ordinary request (members and items): each may take a hundred bytes of memory. */
@@ -26,14 +26,14 @@ export const JSON_VALUES_MAX = 50_000;
 /** Parameters of one query string. */
 export const PARAMETERS_MAX = 1000;
 
-/** Mistakes that one answer tells: more are of no use to anyone, and each is many times what caused it. */
+/** Mistakes in one answer. Each is many times as large as its cause, so their number bounds the answer. */
 export const MISTAKES_MAX = 1000;
 
-/** Seconds without a byte in either direction after which a connection is closed. */
+/** Idle time-out of a connection: seconds without a byte in either direction. */
 export const IDLE_TIMEOUT_SECONDS = 120;
 
 /**
- * Bytes of a request's line and headers together: a URL may hold hundreds of filters. More is answered 431 by the server
- * itself, and a head that is not finished within its own twelve seconds is closed: it holds this much and for that long.
+ * Bytes of the request line and the headers together: a URL may hold hundreds of filters. Bun answers 431 to a larger head,
+ * and closes a connection whose head is incomplete after twelve seconds.
  */
 export const HEAD_BYTES_MAX = 65_536;

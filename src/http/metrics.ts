@@ -1,4 +1,4 @@
-// Prometheus text (exposition format 0.0.4), kept by hand: an observation is two additions.
+// Prometheus' text format (0.0.4), without a client library, so that an observation costs only a few additions.
 
 import type { Operation } from './operation.ts';
 

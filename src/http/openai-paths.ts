@@ -1,33 +1,13 @@
-// Which URLs belong to OpenAI's API, so that an operation of it that we lack is refused in OpenAI's error shape. The documents'
-// paths also begin with /v1, followed by a workspace; no workspace may be named as a first segment of the gateway's operations.
+// The URLs of OpenAI's API, so that its operations that this service lacks are refused in OpenAI's error shape. Paths of
+// documents also begin with /v1, followed by a workspace; a workspace cannot have the name of a first segment here.
 
 import type { Operation } from './operation.ts';
 
-/** First segments of paths of OpenAI's API, and of its imitators, that no operation of ours has. */
-const OTHERS = [
-  ...[
-    'assistants',
-    'audio',
-    'batches',
-    'containers',
-    'conversations',
-    'evals',
-    'files',
-    'fine_tuning',
-    'messages',
-  ],
-  ...[
-    'moderations',
-    'organization',
-    'realtime',
-    'rerank',
-    'responses',
-    'threads',
-    'uploads',
-    'vector_stores',
-    'videos',
-  ],
-];
+/** First segments of paths of OpenAI's API, and of compatible APIs, that no operation of this service has. */
+const OTHERS = (
+  'assistants audio batches containers conversations evals files fine_tuning messages moderations organization realtime ' +
+  'rerank responses threads uploads vector_stores videos'
+).split(' ');
 
 export type OpenAiPaths = {
   /** The path begins as one of our operations in OpenAI's shape does: it cannot be an operation of another area. */

@@ -13,7 +13,7 @@ const DESCRIPTION = `Documents, models, conversations, bots and usage events for
 
 **Errors.** A request that fails validation is answered 422 with every mistake at once, other refusals with one sentence in \`detail\`; the operations that follow the API of OpenAI answer errors in its shape. Where a backing service is away the answer is 503 with \`Retry-After\`. While the service ends, every operation but the probes answers 503. A method that a path does not have is answered 405. Every answer has the header \`x-request-id\`, under which the service’s log knows the request.`;
 
-/** Described is what holds now: an operation's examples and choices may depend on what is configured. */
+/** Renders the current document: examples and choices of an operation may depend on the configuration. */
 export function renderOpenApiDocument(operations: readonly Operation[], version: string): string {
   const schemas: SchemaComponents = {};
   const paths: Record<string, Record<string, object>> = {};

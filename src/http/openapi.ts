@@ -1,4 +1,5 @@
-// Operations → operation objects of OpenAPI 3.1. Schemas with an $id become components, so that clients generated from the document get the interface's names.
+// Operations → operation objects of OpenAPI 3.1. Schemas with an $id become components, so that generated clients have the
+// interface's names.
 
 import { Kind, OptionalKind, type TObject, type TSchema } from '@sinclair/typebox';
 import { CREDENTIALS } from './credentials.ts';
@@ -105,12 +106,12 @@ function toJsonSchema(schema: TSchema, components: SchemaComponents): JsonSchema
 }
 
 /**
- * Keywords of ours that JSON Schema does not know. `impliedDefault`: see `defaultOf`. `present`: a function that gives
- * more keywords, which depend on what is configured.
+ * Our keywords that are not part of JSON Schema. `impliedDefault`: see `defaultOf`. `present`: a function that returns more
+ * keywords, which depend on the configuration.
  */
 const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary', 'parse', 'default', 'impliedDefault', 'present']);
 
-/** The default that the parser sets, or the one that the operation means where it has to know what was sent. */
+/** The default that the parser sets, or the one that the operation applies because it has to know whether the value was sent. */
 function defaultOf(schema: TSchema): { default?: unknown } {
   const value = schema.default ?? schema['impliedDefault'];
   return value === undefined ? {} : { default: value };

@@ -4,7 +4,7 @@ import { type RefusalStatus, type Responses, withErrors } from './schemas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Where a caller's credential travels; `http/credentials.ts` says how each is read. */
+/** The place of a caller's credential; `http/credentials.ts` reads each kind. */
 export type CredentialKind =
   | 'api-key-header'
   | 'svc-key'
@@ -73,7 +73,7 @@ export type OperationSpec<
   refusals?: readonly RefusalStatus[];
 };
 
-/** What a handler gets: parsed, checked and authorised. */
+/** The input of a handler: parsed, validated and authorised. */
 export type Input<Path extends TObject, Query extends TObject, Body extends TSchema> = {
   path: Static<Path>;
   query: Static<Query>;
@@ -82,13 +82,13 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   /** The caller; reading it throws when the operation asks for no credential. */
   principal: Principal;
   request: Request;
-  /** As the logs have it: the caller's own where it is fit for them. */
+  /** The request id of the log: the caller's own where it is valid. */
   requestId: string;
 };
 
 /**
- * Says for whom a signed token speaks that is none of our keys. Throws 401 for one that is not good, and 404 where there
- * is nothing that it could be good for.
+ * The principal of a signed token that is no API key. Throws 401 for an invalid token, and 404 where the path names nothing
+ * that tokens could be for.
  */
 export type VerifyToken<Path extends TObject> = (token: string, path: Static<Path>) => Promise<Principal>;
 

@@ -1,5 +1,5 @@
-// Lists in pages, newest first: a cursor holds the position of the last row that was given, so that rows which
-// come or go meanwhile neither repeat others nor hide them.
+// Lists in pages, newest first, with keyset cursors: a cursor has the position of the last row of its page, so that rows
+// that are inserted or deleted in the meantime neither repeat others nor hide them.
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { valueError } from '../core/errors.ts';
@@ -45,14 +45,14 @@ export type Position = { createdAt: Date; id: string };
 /** A row with its position; an integer stands as its digits in the cursor. */
 type Placed = { createdAt: Date; id: string | number };
 
-/** The rows asked for: at most `limit`, behind `after` in the list. */
+/** The requested rows: at most `limit`, those that follow `after` in the list. */
 export type PageRequest = { limit: number; after: Position | undefined };
 
 export type Page<Item> = { items: Item[]; next_cursor: string | null };
 
 /**
- * A list's query as the page it asks for. `isId` says whether a text can be the id of a row.
- * Throws ValidationFailure for a cursor that no page has given.
+ * The page that a list's query requests. `isId`: whether a text can be the id of a row.
+ * Throws ValidationFailure for a cursor that no page has returned.
  */
 export function toPageRequest(
   query: { limit?: number; cursor?: string },
@@ -67,19 +67,19 @@ export function toPageRequest(
   return { limit, after };
 }
 
-/** A page of `rows`, which were read with one row more than the limit to tell whether others follow. */
+/** A page of `rows`, which have one row more than the limit where others follow. */
 export function toPage<Row extends Placed, Item>(
   rows: readonly Row[],
   limit: number,
   render: (row: Row) => Item,
 ): Page<Item> {
-  const given = rows.slice(0, limit);
-  const last = given.at(-1);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
   const more = rows.length > limit && last !== undefined;
-  return { items: given.map(render), next_cursor: more ? renderCursor(last) : null };
+  return { items: shown.map(render), next_cursor: more ? renderCursor(last) : null };
 }
 
-/** Latest time that a row can have: the year 9999. */
+/** The end of the year 9999, the latest time of a row. */
 const TIME_MAX_MS = 253_402_300_799_999;
 
 /** A position as opaque text that fits into a URL. */

@@ -1,20 +1,20 @@
-// Parameters with a grammar of their own: they arrive at the operation parsed.
+// Parameters with their own grammar, which the operation receives parsed.
 
 import { Kind, type TSchema, type TUnsafe, Type, TypeRegistry } from '@sinclair/typebox';
 import type { ValidationEntry } from '../core/errors.ts';
 
 const PARSED = 'Parsed';
 
-/** What a text stands for, or what is wrong with it. */
+/** The value of a text, or the mistake in it. */
 export type ParseOutcome<T> = { value: T } | { mistake: ValidationEntry };
 
 type Parse<T> = (text: string, loc: (string | number)[]) => ParseOutcome<T>;
 
-/** A string of the request that `parse` turns into a value; its mistakes stand among the others of the answer. */
+/** A string of the request that `parse` converts into a value; its mistakes stand among the others of the answer. */
 export const Parsed = <T>(parse: Parse<T>, options: { description?: string } = {}): TUnsafe<T> =>
   Type.Unsafe<T>({ ...options, [Kind]: PARSED, type: 'string', parse });
 
-// Never good as it is: the check that walks the value parses it.
+// The compiled check always fails, so that the walk of the value parses it.
 TypeRegistry.Set(PARSED, () => false);
 
 /** Runs the grammar of a `Parsed` schema. */

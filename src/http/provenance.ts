@@ -1,5 +1,5 @@
-// Where a request comes from, as far as its head tells. A program can write any head, a browser's page cannot: what is
-// told here keeps other sites' pages and proxies out, not a program that can connect by itself.
+// The origin of a request, derived from its headers. A program can send any headers, a page in a browser cannot: these checks
+// refuse pages of other sites and proxied requests, but not a program that connects directly.
 
 /** Whether the page that sent the request, if the browser says so, was served under the request's own host. */
 export function isSameOrigin(request: Request): boolean {
@@ -9,14 +9,14 @@ export function isSameOrigin(request: Request): boolean {
   return host !== undefined && URL.parse(origin)?.host === host.toLowerCase();
 }
 
-/** Names that no DNS server gives away: 127.0.0.0/8, [::1] and localhost, with any port. */
+/** Hosts that no DNS server can assign: 127.0.0.0/8, [::1] and localhost, with any port. */
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d{1,5})?$/i;
 
-/** What proxies add to the requests that they hand on. */
+/** Headers that proxies add to requests. */
 const ADDED_BY_PROXIES =
   /^(?:forwarded|via|x-forwarded(?:-.+)?|x-real-ip|(?:x|true|x-cluster|fastly)-client-ip|cf-connecting-ip)$/;
 
-/** What a browser says of a request that its user or a page of the same origin has caused (Fetch Metadata, 2.2). */
+/** `Sec-Fetch-Site` of requests that the user or a page of the same origin has caused (Fetch Metadata, 2.2). */
 const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
@@ -28,8 +28,8 @@ export const declaresJson = (request: Request): boolean =>
   isJsonMediaType(request.headers.get('content-type') ?? '');
 
 /**
- * What the request would have to be to come from a program of this machine, or from a page of this service; undefined
- * where it is all of that. The media type counts because a browser sends others for any page, without asking first.
+ * The condition that the request fails to meet as one of a program of this machine, or of a page of this service; undefined
+ * where it meets all. The media type counts, because browsers send some others for any page without a preflight.
  */
 export function explainForeign(request: Request): string | undefined {
   const { headers, method } = request;

@@ -55,8 +55,8 @@ export function createRequestParser(operation: Operation): RequestParser {
 const SHOWN_PATH_MAX = 200;
 
 /**
- * The path as a log may have it: without the query, bounded, visible ASCII without quotes. A query that was joined on
- * with another sign than `?` may hold a key, too: what follows an equals sign is left out, and whatever looks like a key.
+ * The path for the log: without the query, bounded, visible ASCII without quotes. A query that is appended with another
+ * sign than `?` may hold a key, too: text after an equals sign is left out, and text that has the form of a key.
  */
 export function showPath(url: string): string {
   const { path } = splitTarget(url);
@@ -145,7 +145,7 @@ function createQueryReader(schema: TObject) {
   };
 }
 
-/** What stands for an absent parameter: the default as it would arrive if it were sent. */
+/** The value of an absent parameter: its default, as if it had been sent. */
 function fallbackOf(schema: TSchema, name: string): unknown {
   if (schema.default === undefined) return undefined;
   const { value, entries } = createValidator(schema)(schema.default, ['query', name]);
@@ -195,7 +195,7 @@ const tooManyParameters = (): ValidationEntry => ({
   ctx: { max_length: PARAMETERS_MAX },
 });
 
-/** For operations where a misspelt parameter that has no effect would do harm. */
+/** For operations in which a misspelt parameter without effect would do harm. */
 const unknownParameter = (name: string, input: string): ValidationEntry => ({
   type: 'extra_forbidden',
   loc: ['query', name],

@@ -17,7 +17,7 @@ export type ResponseSpec = {
 /** By status. */
 export type Responses = Record<number, ResponseSpec>;
 
-/** A schema that is used in several places, with what it means in this one. Not for schemas that are components. */
+/** A schema that is used in several places, with its description in this one. Not for schemas that are components. */
 export const described = <S extends TSchema>(schema: S, description: string): S => ({
   ...schema,
   description,
@@ -83,7 +83,7 @@ export const HTTPValidationError = Type.Object(
   },
 );
 
-/** The refusals that mean the same wherever they are answered. */
+/** The refusals that have the same meaning in all areas. */
 const ERRORS = {
   400: 'The request is malformed.',
   401: 'The credential is absent, unknown, expired or revoked.',

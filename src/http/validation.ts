@@ -183,7 +183,7 @@ const notADictionary = (input: unknown, loc: Location, report: Report): undefine
 const checkRecord: Rule = (_schema, input, loc, report) =>
   isPlainObject(input) ? { value: input } : notADictionary(input, loc, report);
 
-/** A choice: nullable (`X | null`), or an enumeration of literal strings. */
+/** A union: nullable (`X | null`), or an enumeration of literal strings. */
 const checkUnion: Rule = (schema, input, loc, report) => {
   const members = (schema['anyOf'] as TSchema[]).filter((member) => member[Kind] !== 'Null');
   if (members.length < (schema['anyOf'] as TSchema[]).length && input === null) return { value: null };
