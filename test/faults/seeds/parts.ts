@@ -66,6 +66,8 @@ export type Site = {
   /** Ends the service, copies its folder and starts it again; what is returned kills it and starts it on the copy. */
   copy(): Promise<() => Promise<void>>;
   bucket(): BucketAccess;
+  /** Reaches the database itself, whatever its proxy does. */
+  databaseUrl(): string;
   /** Counts that something has struck. */
   note(what: string): void;
   struck: Map<string, number>;
@@ -150,6 +152,7 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
   };
   const embedded = embeddedDatabase(() => dataDir);
   const parts: Omit<Site['parts'], 'service' | 'group' | 'process'> = { database: embedded };
+  let databaseUrl = () => readConnection(join(dataDir, 'postgres')) ?? '';
   if (planned.database === 'server') {
     const directory = mkdtempSync(join(tmpdir(), 'database-'));
     begun.defer(() => rmSync(directory, { recursive: true, force: true }));
@@ -158,6 +161,7 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
     const server = await startPostgresServer({ directory: join(directory, 'postgres') });
     begun.defer(server.stop);
     parts.database = restartable(server);
+    databaseUrl = () => server.url;
     environment['DATABASE_URL'] = await linkTo('database', server.url);
   }
   if (planned.buffer === 'nats') {
@@ -250,6 +254,7 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
       };
     },
     bucket,
+    databaseUrl,
     struck,
     note: (what) => void struck.set(what, (struck.get(what) ?? 0) + 1),
     stop: () => kept.disposeAsync(),

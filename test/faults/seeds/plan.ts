@@ -14,6 +14,8 @@ export type Plan = {
   clients: { kind: ClientKind; seed: number }[];
   loadMs: number;
   faults: PlannedFault<FaultKind>[];
+  /** The database hangs once more, after keys were revoked. */
+  outageAfterRevocations: boolean;
 };
 
 const LOAD_MS = { from: 1500, to: 3000 };
@@ -35,7 +37,8 @@ export function planOf(seed: number, available: Available): Plan {
   const faults = Array.from({ length: random.between(FAULTS_COUNT) }, () =>
     planFault(random, { parts, kinds, loadMs }),
   );
-  return { seed, parts, clients, loadMs, faults: faults.sort((one, other) => one.atMs - other.atMs) };
+  faults.sort((one, other) => one.atMs - other.atMs);
+  return { seed, parts, clients, loadMs, faults, outageAfterRevocations: random.chance(0.25) };
 }
 
 function planParts(random: Random, available: Available): PlannedParts {

@@ -30,6 +30,7 @@ import { strike } from './faults.ts';
 import { type Site, startSite, survivorsOf, sweepsWithinSeed } from './parts.ts';
 import { type ClientKind, type Plan, planOf } from './plan.ts';
 import type { Available } from './planned.ts';
+import { checkRevocations } from './revocations.ts';
 
 export type Outcome = {
   plan: Plan;
@@ -146,7 +147,11 @@ async function runPhases(site: Site, { plan, tally, violations, over }: Run): Pr
     for (const each of forget) each();
     await settle();
   }
-  for (const problem of await checkUntilRight(site, plan, clients))
+  const { parts, outageAfterRevocations: outage } = plan;
+  for (const problem of [
+    ...(await checkRevocations(site, { processes: parts.processes, outage })),
+    ...(await checkUntilRight(site, plan, clients)),
+  ])
     violate(violations, problem.replace(/:.*/s, ''), problem);
   over('checked');
   for (const last of site.parts.service.endedByItself) violate(violations, 'no process ends by itself', last);
