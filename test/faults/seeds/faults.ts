@@ -1,9 +1,10 @@
 // The kinds of faults, each with what it can strike and how it is undone. They know the parts, and nothing of clients.
 
 import type { FaultyDisk } from '../../support/faulty-disk.ts';
-import type { Direction } from '../../support/tcp-proxy.ts';
-import type { Part, Site } from './parts.ts';
+import type { Direction, TcpProxy } from '../../support/tcp-proxy.ts';
+import type { Part } from './parts/part.ts';
 import type { PlannedFault, PlannedParts } from './planned.ts';
+import type { Site } from './site.ts';
 
 /** Ends the fault. */
 type Undo = () => void | Promise<void>;
@@ -37,15 +38,6 @@ const folderOf = (chance: number): string => {
   return folders[Math.floor(chance * 97) % folders.length] ?? '**';
 };
 
-/** With the disk that there is; one that was replaced meanwhile has taken its faults with it. */
-async function withDisk(site: Site, use: (disk: FaultyDisk) => Promise<void>): Promise<void> {
-  const disk = site.faultyDisk();
-  if (disk === undefined) return;
-  await use(disk).catch((error) => {
-    if (site.faultyDisk() === disk) throw error;
-  });
-}
-
 const partOf = ({ parts }: Site, { target }: PlannedFault): Part => {
   const part = parts[target as keyof Site['parts']];
   if (part === undefined) throw new Error(`there is no ${target}`);
@@ -57,6 +49,43 @@ const linkOf = ({ links }: Site, { target }: PlannedFault) => {
   if (proxy === undefined) throw new Error(`there is no link to ${name}`);
   return { proxy, direction };
 };
+/** With the disk that there is; one that was replaced meanwhile has taken its faults with it. */
+async function withDisk(site: Site, use: (disk: FaultyDisk) => Promise<void>): Promise<void> {
+  const disk = site.faultyDisk();
+  if (disk === undefined) return;
+  await use(disk).catch((error) => {
+    if (site.faultyDisk() === disk) throw error;
+  });
+}
+
+type Row = Omit<Fault, 'inject'>;
+
+const onPart = (row: Row, strike: (part: Part) => Undo | Promise<Undo>): Fault => ({
+  ...row,
+  inject: async (site, fault) => strike(partOf(site, fault)),
+});
+/** What holds until the link is healed. */
+const onLink = (
+  row: Omit<Row, 'targets'>,
+  strike: (proxy: TcpProxy, fault: { direction: Direction | undefined; chance: number }) => void,
+): Fault => ({
+  ...{ ...row, targets: directed },
+  inject(site, fault) {
+    const { proxy, direction } = linkOf(site, fault);
+    strike(proxy, { direction, chance: fault.chance });
+    return proxy.heal;
+  },
+});
+const onDisk = (
+  row: Omit<Row, 'targets'>,
+  strike: (disk: FaultyDisk, chance: number) => Promise<void>,
+): Fault => ({
+  ...{ ...row, targets: onFaultyDisk },
+  async inject(site, { chance }) {
+    await withDisk(site, (disk) => strike(disk, chance));
+    return () => withDisk(site, (disk) => disk.clear());
+  },
+});
 
 /** What the answer is lost to: anything that may change something, or the commit itself. */
 const LOST_REQUESTS: Record<string, readonly RegExp[]> = {
@@ -65,89 +94,59 @@ const LOST_REQUESTS: Record<string, readonly RegExp[]> = {
   store: [/^(PUT|POST|DELETE)/, /^x-amz-copy-source:/im],
 };
 
+const NOTHING: Undo = () => undefined;
+
 export const FAULTS = {
-  kill: {
-    weight: 6,
-    forMs: { from: 0, to: 500 },
-    targets: (parts) => ['service', 'service', 'group', ...oneOfSeveral(parts), ...partsOf(parts)],
-    async inject(site, fault) {
-      const part = partOf(site, fault);
+  kill: onPart(
+    {
+      ...{ weight: 6, forMs: { from: 0, to: 500 } },
+      targets: (parts) => ['service', 'service', 'group', ...oneOfSeveral(parts), ...partsOf(parts)],
+    },
+    async (part) => {
       await part.kill();
       return part.start;
     },
-  },
+  ),
   end: {
-    weight: 2,
-    forMs: { from: 0, to: 300 },
-    targets: () => ['service'],
+    ...{ weight: 2, forMs: { from: 0, to: 300 }, targets: () => ['service'] },
     async inject({ parts }) {
       await parts.service.end();
       return parts.service.start;
     },
   },
-  pause: {
-    weight: 4,
-    forMs: { from: 50, to: 1500 },
-    targets: (parts) => ['service', ...oneOfSeveral(parts), ...partsOf(parts)],
-    inject(site, fault) {
-      const resume = partOf(site, fault).pause();
-      return resume;
+  pause: onPart(
+    {
+      ...{ weight: 4, forMs: { from: 50, to: 1500 } },
+      targets: (parts) => ['service', ...oneOfSeveral(parts), ...partsOf(parts)],
     },
-  },
-  cut: {
-    weight: 3,
-    forMs: { from: 20, to: 1200 },
-    targets: directed,
-    inject(site, fault) {
-      const { proxy, direction } = linkOf(site, fault);
-      proxy.cut(direction);
-      return proxy.heal;
-    },
-  },
-  stall: {
-    weight: 3,
-    forMs: { from: 100, to: 2000 },
-    targets: directed,
-    inject(site, fault) {
-      const { proxy, direction } = linkOf(site, fault);
-      proxy.stall(direction);
-      return proxy.heal;
-    },
-  },
-  delay: {
-    weight: 2,
-    forMs: { from: 300, to: 1500 },
-    targets: directed,
-    inject(site, fault) {
-      const { proxy, direction } = linkOf(site, fault);
-      proxy.delay(Math.round(10 + fault.chance * 150), direction);
-      return proxy.heal;
-    },
-  },
+    (part) => part.pause(),
+  ),
+  cut: onLink({ weight: 3, forMs: { from: 20, to: 1200 } }, (proxy, { direction }) => proxy.cut(direction)),
+  stall: onLink({ weight: 3, forMs: { from: 100, to: 2000 } }, (proxy, { direction }) =>
+    proxy.stall(direction),
+  ),
+  delay: onLink({ weight: 2, forMs: { from: 300, to: 1500 } }, (proxy, { direction, chance }) =>
+    proxy.delay(Math.round(10 + chance * 150), direction),
+  ),
   reset: {
-    weight: 3,
-    forMs: { from: 0, to: 0 },
-    targets: linksOf,
+    ...{ weight: 3, forMs: { from: 0, to: 0 }, targets: linksOf },
     inject(site, fault) {
       linkOf(site, fault).proxy.reset();
-      return () => undefined;
+      return NOTHING;
     },
   },
   'lose an answer of': {
-    weight: 5,
-    forMs: { from: 300, to: 1000 },
-    targets: linksOf,
+    ...{ weight: 5, forMs: { from: 300, to: 1000 }, targets: linksOf },
     inject(site, fault) {
-      const { proxy } = linkOf(site, fault);
       const requests = LOST_REQUESTS[fault.target] ?? [];
-      const lost = proxy.loseNextAnswer(requests[Math.floor(fault.chance * requests.length)]);
+      const request = requests[Math.floor(fault.chance * requests.length)];
+      const lost = linkOf(site, fault).proxy.loseNextAnswer(request);
       void lost.then(() => site.note(`answer of the ${fault.target} lost`));
-      return () => undefined;
+      return NOTHING;
     },
   },
   fill: {
-    weight: 6,
-    forMs: { from: 100, to: 1500 },
+    ...{ weight: 6, forMs: { from: 100, to: 1500 } },
     targets: ({ disk }) => (disk === 'small' ? ['disk'] : []),
     inject({ smallDisk }) {
       smallDisk?.fill();
@@ -155,58 +154,32 @@ export const FAULTS = {
     },
   },
   'cut the power of': {
-    weight: 6,
-    forMs: { from: 0, to: 300 },
-    targets: onFaultyDisk,
+    ...{ weight: 6, forMs: { from: 0, to: 300 }, targets: onFaultyDisk },
     async inject({ cutPower, parts }, { chance }) {
       await cutPower(Math.floor(chance * 1000));
       return parts.service.start;
     },
   },
-  'fail calls of': {
-    weight: 4,
-    forMs: { from: 50, to: 800 },
-    targets: onFaultyDisk,
-    async inject(site, { chance }) {
-      const calls = chance < 0.5 ? (['fsync'] as const) : (['write', 'fsync', 'rename'] as const);
-      await withDisk(site, (disk) =>
-        disk.fail({
-          calls,
-          path: folderOf(chance),
-          error: 'EIO',
-          count: 1 + Math.floor(chance * 5),
-        }),
-      );
-      return () => withDisk(site, (disk) => disk.clear());
-    },
-  },
-  slow: {
-    weight: 2,
-    forMs: { from: 200, to: 1500 },
-    targets: onFaultyDisk,
-    async inject(site, { chance }) {
-      await withDisk(site, (disk) =>
-        disk.delay({
-          calls: ['fsync', 'write'],
-          path: folderOf(chance),
-          ms: 5 + Math.floor(chance * 60),
-        }),
-      );
-      return () => withDisk(site, (disk) => disk.clear());
-    },
-  },
-  hang: {
-    weight: 2,
-    forMs: { from: 100, to: 1500 },
-    targets: onFaultyDisk,
-    async inject(site, { chance }) {
-      await withDisk(site, (disk) => disk.hang({ calls: ['fsync', 'write'], path: folderOf(chance) }));
-      return () => withDisk(site, (disk) => disk.clear());
-    },
-  },
+  'fail calls of': onDisk({ weight: 4, forMs: { from: 50, to: 800 } }, (disk, chance) =>
+    disk.fail({
+      calls: chance < 0.5 ? ['fsync'] : ['write', 'fsync', 'rename'],
+      path: folderOf(chance),
+      error: 'EIO',
+      count: 1 + Math.floor(chance * 5),
+    }),
+  ),
+  slow: onDisk({ weight: 2, forMs: { from: 200, to: 1500 } }, (disk, chance) =>
+    disk.delay({
+      calls: ['fsync', 'write'],
+      path: folderOf(chance),
+      ms: 5 + Math.floor(chance * 60),
+    }),
+  ),
+  hang: onDisk({ weight: 2, forMs: { from: 100, to: 1500 } }, (disk, chance) =>
+    disk.hang({ calls: ['fsync', 'write'], path: folderOf(chance) }),
+  ),
   step: {
-    weight: 6,
-    forMs: { from: 100, to: 2000 },
+    ...{ weight: 6, forMs: { from: 100, to: 2000 } },
     targets: ({ steppedClock }) => (steppedClock ? ['clock'] : []),
     inject(site, { chance }) {
       // Up to a minute: servers with clocks of their own refuse signatures that are further from theirs.

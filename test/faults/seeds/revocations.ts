@@ -7,7 +7,7 @@ import { eventually } from '../../support/child.ts';
 import { silentLog } from '../../support/database.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
 import { createPlainCaller } from '../support/caller.ts';
-import type { Site } from './parts.ts';
+import type { Site } from './site.ts';
 
 type Key = { id: string; key: string };
 

@@ -27,10 +27,12 @@ import { createEventsClient, createReaderClient } from './clients/events.ts';
 import { createKeysClient } from './clients/keys.ts';
 import { createModelsClient } from './clients/models.ts';
 import { strike } from './faults.ts';
-import { type Site, startSite, survivorsOf, sweepsWithinSeed } from './parts.ts';
+import { survivorsOf } from './parts/processes.ts';
 import { type ClientKind, type Plan, planOf } from './plan.ts';
 import type { Available } from './planned.ts';
 import { checkRevocations } from './revocations.ts';
+import { type Site, startSite } from './site.ts';
+import { sweepsWithinSeed } from './sweeps.ts';
 
 export type Outcome = {
   plan: Plan;

@@ -6,7 +6,7 @@ import { createLibrary, type DocumentRecord, freshName, md5 } from '../../../acc
 import { createPeople } from '../../../acceptance/support/people.ts';
 import { postFile } from '../../../acceptance/support/uploads.ts';
 import type { Client, Desk } from '../client.ts';
-import { RETENTION_SECONDS } from '../parts.ts';
+import { RETENTION_SECONDS } from '../sweeps.ts';
 
 type State = { phase: 'absent' | 'live' | 'binned'; archived: boolean; summary: string | null };
 

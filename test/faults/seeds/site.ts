@@ -1,0 +1,199 @@
+// The parts of one seed put together: the service with what it stands on, all of it in a folder of its own, made from a
+// template. Everything between the service and its servers passes a proxy.
+
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConnection } from '../../../src/embedded/postgres/index.ts';
+import { eventually, freePort } from '../../support/child.ts';
+import { startNats } from '../../support/nats-server.ts';
+import { startRealStore } from '../../support/object-stores.ts';
+import { startPostgresServer } from '../../support/postgres-server.ts';
+import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { type BucketAccess, configuredBucket, embeddedBucket } from '../support/bucket.ts';
+import { createSteppedClock } from './parts/clock.ts';
+import { copyFolder, createSiteFolder, type SiteFolder } from './parts/folder.ts';
+import type { Part } from './parts/part.ts';
+import { survivorsOf } from './parts/processes.ts';
+import { embeddedDatabase, restartable } from './parts/servers.ts';
+import { createService, type ServicePart, SHUTDOWN_MS } from './parts/service.ts';
+import type { PlannedParts } from './planned.ts';
+import { retentionSeconds } from './sweeps.ts';
+
+/** What the service stands on: its servers, and how they are reached. */
+type Servers = {
+  database: Part;
+  /** Reaches the database itself, whatever its proxy does. */
+  databaseUrl(): string;
+  nats?: Part;
+  store?: Part;
+  bucket(): BucketAccess;
+  links: { database?: TcpProxy; nats?: TcpProxy; store?: TcpProxy };
+  /** The service's settings that name them. */
+  environment: Record<string, string>;
+};
+
+export type Site = Pick<SiteFolder, 'dataDir' | 'smallDisk' | 'faultyDisk'> &
+  Pick<Servers, 'databaseUrl' | 'bucket' | 'links'> & {
+    url: string;
+    parts: Pick<Servers, 'database' | 'nats' | 'store'> & {
+      service: ServicePart;
+      group: Part;
+      process: Part;
+    };
+    /** The machine of the service is without power from one moment to the next; it may be started on what the disk has then. */
+    cutPower(seed: number): Promise<void>;
+    /** Seconds that the service's clock is ahead; nothing where it has the machine's own. */
+    setClock(seconds: number): void;
+    /** Ends the service, copies its folder and starts it again; what is returned kills it and starts it on the copy. */
+    copy(): Promise<() => Promise<void>>;
+    /** Counts that something has struck. */
+    note(what: string): void;
+    struck: Map<string, number>;
+    stop(): Promise<void>;
+  };
+
+type Options = { template: string; modelsFile: string };
+
+export async function startSite(planned: PlannedParts, { template, modelsFile }: Options): Promise<Site> {
+  await using begun = new AsyncDisposableStack();
+  const folder = begun.use(createSiteFolder(planned.disk, template));
+  const servers = await startServers(planned, folder, begun);
+  const clock = planned.steppedClock ? begun.use(createSteppedClock()) : undefined;
+  const port = freePort();
+  if (planned.disk === 'faulty') await folder.mount(folder.root);
+  const settings = {
+    ...settingsOf(planned, { port, modelsFile }),
+    ...servers.environment,
+    ...clock?.environment,
+  };
+  const service = createService(() => ({ ...settings, DATA_DIR: folder.dataDir() }));
+  begun.defer(service.abandon);
+  await service.start();
+  const kept = begun.move();
+  const struck = new Map<string, number>();
+  const note = (what: string): void => void struck.set(what, (struck.get(what) ?? 0) + 1);
+  const { database, databaseUrl, nats, store, bucket, links } = servers;
+  /** It does nothing where the database is a server elsewhere. */
+  const embedded = embeddedDatabase(folder.dataDir);
+  const onFolder = { service, embedded, note };
+  return {
+    ...{ databaseUrl, bucket, links, struck, note },
+    url: `http://127.0.0.1:${port}`,
+    dataDir: folder.dataDir,
+    smallDisk: folder.smallDisk,
+    faultyDisk: folder.faultyDisk,
+    parts: {
+      ...{ database, service, group: service.group, process: service.process },
+      ...(nats === undefined ? {} : { nats }),
+      ...(store === undefined ? {} : { store }),
+    },
+    setClock: (seconds) => clock?.set(seconds),
+    cutPower: powerCuts(folder, onFolder),
+    copy: () => copyOf(folder, onFolder),
+    stop: () => kept.disposeAsync(),
+  };
+}
+
+type SettingsOptions = { port: number; modelsFile: string };
+
+const settingsOf = (planned: PlannedParts, { port, modelsFile }: SettingsOptions) => ({
+  PORT: `${port}`,
+  PROCESSES: `${planned.processes}`,
+  ...(planned.store === 'embedded' ? { OBJECT_STORE_PORT: `${freePort()}` } : {}),
+  BOOTSTRAP_WORKSPACE: WORKSPACE,
+  BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
+  NODE_ENV: 'production',
+  LOG_FORMAT: 'json',
+  COMPUTE_THREADS: '1',
+  UPLOAD_RETENTION_SECONDS: `${retentionSeconds(planned)}`,
+  SWEEP_INTERVAL_SECONDS: '1',
+  SHUTDOWN_TIMEOUT_MS: `${SHUTDOWN_MS}`,
+  MODELS_CONFIG: modelsFile,
+});
+
+async function startServers(
+  planned: PlannedParts,
+  { dataDir }: SiteFolder,
+  begun: AsyncDisposableStack,
+): Promise<Servers> {
+  const links: Servers['links'] = {};
+  const environment: Servers['environment'] = {};
+  const linkTo = async (name: keyof Servers['links'], target: string): Promise<string> => {
+    const proxy = begun.use(await startTcpProxy(target));
+    links[name] = proxy;
+    return proxy.url;
+  };
+  const servers: Servers = {
+    ...{ links, environment },
+    database: embeddedDatabase(dataDir),
+    databaseUrl: () => readConnection(join(dataDir(), 'postgres')) ?? '',
+    bucket: () => embeddedBucket(dataDir()),
+  };
+  if (planned.database === 'server') {
+    const directory = mkdtempSync(join(tmpdir(), 'database-'));
+    begun.defer(() => rmSync(directory, { recursive: true, force: true }));
+    copyFolder(join(dataDir(), 'postgres'), join(directory, 'postgres'));
+    rmSync(join(dataDir(), 'postgres'), { recursive: true });
+    const server = await startPostgresServer({ directory: join(directory, 'postgres') });
+    begun.defer(server.stop);
+    servers.database = restartable(server);
+    servers.databaseUrl = () => server.url;
+    environment['DATABASE_URL'] = await linkTo('database', server.url);
+  }
+  if (planned.buffer === 'nats') {
+    const nats = begun.use(await startNats());
+    servers.nats = restartable(nats);
+    environment['NATS_URL'] = await linkTo('nats', nats.url);
+    environment['NATS_MONITOR_URL'] = nats.monitorUrl;
+  }
+  if (planned.store !== 'embedded') {
+    const store = await startRealStore(planned.store);
+    begun.defer(store.stop);
+    servers.store = restartable(store);
+    servers.bucket = () => configuredBucket(store.environment);
+    const reached = new URL(await linkTo('store', store.environment['S3_ENDPOINT'] ?? '')).origin;
+    Object.assign(environment, store.environment, { S3_ENDPOINT: reached });
+  }
+  return servers;
+}
+
+type OnFolder = { service: ServicePart; embedded: Part; note: Site['note'] };
+
+/** One loss of power after the other. */
+function powerCuts(folder: SiteFolder, { service, embedded }: OnFolder): Site['cutPower'] {
+  let last = Promise.resolve();
+  return (seed) => {
+    last = last.then(async () => {
+      embedded.pause();
+      const frozen = await service.freeze(folder.dataDir());
+      const survivor = await folder.faultyDisk()?.survivor(seed);
+      await embedded.kill();
+      frozen.kill();
+      await folder.mount(survivor ?? folder.root);
+      frozen.release();
+    });
+    return last;
+  };
+}
+
+async function copyOf(
+  { root, dataDir }: SiteFolder,
+  { service, embedded, note }: OnFolder,
+): Promise<() => Promise<void>> {
+  const kept = join(root, 'copy');
+  await service.end();
+  copyFolder(dataDir(), kept);
+  await service.start();
+  return async () => {
+    await service.group.kill();
+    await embedded.kill();
+    // The server's last act is to write into the folder by its name.
+    await eventually('the folder to be left', () => survivorsOf(dataDir()).length === 0);
+    renameSync(dataDir(), join(root, 'newer'));
+    renameSync(kept, dataDir());
+    await service.start();
+    note('older copy of the folder');
+  };
+}
