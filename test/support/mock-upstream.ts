@@ -12,6 +12,8 @@ export type MockUpstream = AsyncDisposable & {
   /** What it saw of one key: of the upstream's model name, or of what that name or the body's `mock` gives as key. */
   state(key: string): Promise<Account>;
   totals(): Promise<Totals>;
+  /** Requests of the key meet the fault (`mock-upstream/scenario.ts`) until it is undefined, whatever they ask for. */
+  strike(key: string, fault: string | undefined): Promise<void>;
   /** Forgets one key, or everything. */
   reset(key?: string): Promise<void>;
   stop(): Promise<void>;
@@ -39,6 +41,10 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     pid: child.pid,
     state: (key) => read<Account>(`/mock/state${query(key)}`),
     totals: () => read<Totals>('/mock/state'),
+    async strike(key, fault) {
+      const asked = fault === undefined ? '' : `&fault=${encodeURIComponent(fault)}`;
+      await fetch(`${url}/mock/strike${query(key)}${asked}`, { method: 'POST' });
+    },
     async reset(key) {
       await fetch(`${url}/mock/reset${key === undefined ? '' : query(key)}`, { method: 'POST' });
     },

@@ -56,6 +56,8 @@ export type Client = {
 };
 
 const ANSWER_MS_MAX = 8000;
+/** By kind of client: a model that fails is answered so, and is no failure of the service. */
+const OF_UPSTREAMS: Record<string, readonly number[]> = { models: [500, 502, 504], chat: [502, 504] };
 const EXAMPLES_MAX = 4;
 const PAUSE_MS = { from: 2, to: 40 };
 const LOST_PAUSE_MS = { from: 20, to: 150 };
@@ -91,7 +93,8 @@ export function createDesk(options: {
       if (status < 300) addTo(tally.acknowledged, kind);
       else addTo(tally.refused, `${status}`);
       const told = `${method} ${path}: ${status} ${text}`;
-      if (status >= 500 && status !== 503) note(`no answer is a ${status}`, told);
+      const isOwn = OF_UPSTREAMS[kind]?.includes(status) !== true;
+      if (status >= 500 && status !== 503 && isOwn) note(`no answer is a ${status}`, told);
       if (status === 503 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? ''))
         note('a 503 says when to come again', told);
       return answer;

@@ -2,6 +2,7 @@
 
 import type { FaultyDisk } from '../../support/faulty-disk.ts';
 import type { Direction, TcpProxy } from '../../support/tcp-proxy.ts';
+import { MODEL_FAULTS } from './parts/models.ts';
 import type { Part } from './parts/part.ts';
 import type { PlannedFault, PlannedParts } from './planned.ts';
 import type { Site } from './site.ts';
@@ -24,9 +25,11 @@ const partsOf = ({ buffer, store }: PlannedParts): string[] => [
   ...(buffer === 'nats' ? ['nats'] : []),
   ...(store === 'embedded' ? [] : ['store']),
 ];
-/** Reached over a proxy. */
-const linksOf = (parts: PlannedParts): string[] =>
+/** Reached over a proxy, and keep what the service stores. */
+const storesOf = (parts: PlannedParts): string[] =>
   partsOf(parts).filter((name) => name !== 'database' || parts.database === 'server');
+/** Reached over a proxy. */
+const linksOf = (parts: PlannedParts): string[] => [...storesOf(parts), 'models'];
 const directed = (parts: PlannedParts): string[] =>
   linksOf(parts).flatMap((name) => [name, `${name} up`, `${name} down`]);
 const oneOfSeveral = ({ processes }: PlannedParts): string[] => (processes > 1 ? ['process'] : []);
@@ -136,7 +139,7 @@ export const FAULTS = {
     },
   },
   'lose an answer of': {
-    ...{ weight: 5, forMs: { from: 300, to: 1000 }, targets: linksOf },
+    ...{ weight: 5, forMs: { from: 300, to: 1000 }, targets: storesOf },
     inject(site, fault) {
       const requests = LOST_REQUESTS[fault.target] ?? [];
       const request = requests[Math.floor(fault.chance * requests.length)];
@@ -178,6 +181,13 @@ export const FAULTS = {
   hang: onDisk({ weight: 2, forMs: { from: 100, to: 1500 } }, (disk, chance) =>
     disk.hang({ calls: ['fsync', 'write'], path: folderOf(chance) }),
   ),
+  'the upstream answers': {
+    ...{ weight: 6, forMs: { from: 200, to: 1500 }, targets: () => MODEL_FAULTS },
+    async inject({ strikeModels }, { target }) {
+      await strikeModels(target);
+      return () => strikeModels(undefined);
+    },
+  },
   step: {
     ...{ weight: 6, forMs: { from: 100, to: 2000 } },
     targets: ({ steppedClock }) => (steppedClock ? ['clock'] : []),

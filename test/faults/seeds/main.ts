@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startMockUpstream } from '../../support/mock-upstream.ts';
-import { PRICE } from './clients/models.ts';
 import { findAvailable } from './parts/available.ts';
 import { makeTemplate } from './parts/folder.ts';
 import { planOf, renderPlan } from './plan.ts';
@@ -34,18 +33,10 @@ export async function runSeeds(seeds: Seeds, failures: string): Promise<Report> 
   const home = process.env['TMPDIR'];
   const folder = mkdtempSync(join(seeds.folder ?? tmpdir(), 'atrium-faults-'));
   process.env['TMPDIR'] = folder;
-  const mock = await startMockUpstream();
+  const upstream = await startMockUpstream();
   try {
-    const target = (model: string) => ({ targets: [{ upstream: 'mock', model }], price: PRICE });
-    const modelsFile = join(folder, 'models.json');
-    const file = {
-      upstreams: { mock: { base_url: `${mock.url}/v1` } },
-      models: { whole: target('fast'), streamed: target('fast-20') },
-      defaults: { chat: 'whole' },
-    };
-    writeFileSync(modelsFile, JSON.stringify(file));
     const available = findAvailable();
-    const surroundings = { template: await makeTemplate(folder), modelsFile, available };
+    const surroundings = { template: await makeTemplate(folder), upstream, available };
     const report = emptyReport();
     let next = seeds.from;
     const work = async (): Promise<void> => {
@@ -60,7 +51,7 @@ export async function runSeeds(seeds: Seeds, failures: string): Promise<Report> 
     await Promise.all(Array.from({ length: seeds.jobs }, work));
     return report;
   } finally {
-    await mock.stop();
+    await upstream.stop();
     rmSync(folder, { recursive: true, force: true });
     if (home === undefined) delete process.env['TMPDIR'];
     else process.env['TMPDIR'] = home;

@@ -5,7 +5,7 @@
 import { Database } from 'bun:sqlite';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { bodyOf } from '../../acceptance/support/caller.ts';
+import { bodyOf, type Caller } from '../../acceptance/support/caller.ts';
 import { createMetrics } from '../../acceptance/support/metrics.ts';
 import { eventually } from '../../support/child.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
@@ -27,6 +27,7 @@ import { createEventsClient, createReaderClient } from './clients/events.ts';
 import { createKeysClient } from './clients/keys.ts';
 import { createModelsClient } from './clients/models.ts';
 import { strike } from './faults.ts';
+import type { ModelUpstream } from './parts/models.ts';
 import { survivorsOf } from './parts/processes.ts';
 import { type ClientKind, type Plan, planOf } from './plan.ts';
 import type { Available } from './planned.ts';
@@ -46,7 +47,7 @@ export type Outcome = {
   phases: Record<string, number>;
 };
 
-export type Surroundings = { template: string; modelsFile: string; available: Available };
+export type Surroundings = { template: string; upstream: ModelUpstream; available: Available };
 
 const CLIENTS: Record<ClientKind, (desk: Desk) => Promise<Client>> = {
   documents: createDocumentsClient,
@@ -64,7 +65,7 @@ const COPY_LOAD_MS = 800;
 
 export async function runSeed(
   seed: number,
-  { template, modelsFile, available }: Surroundings,
+  { template, upstream, available }: Surroundings,
 ): Promise<Outcome> {
   const begunAt = performance.now();
   const plan = planOf(seed, available);
@@ -77,7 +78,7 @@ export async function runSeed(
     phases[phase] = Math.round(performance.now() - begunAt);
   };
   try {
-    site = await startSite(plan.parts, { template, modelsFile });
+    site = await startSite(plan.parts, { template, upstream });
     over('start');
     await runPhases(site, { plan, tally, violations, over });
   } catch (error) {
@@ -166,6 +167,16 @@ function heal({ links, smallDisk, setClock }: Site): void {
   setClock(0);
 }
 
+const askModels = (call: Caller): Promise<unknown> =>
+  Promise.all(
+    ['whole', 'streamed'].map((model) =>
+      call('POST', '/v1/chat/completions', {
+        headers: { authorization: `Bearer ${BOOTSTRAP_KEY}`, connection: 'close' },
+        json: { model, messages: [{ role: 'user', content: 'Are you there?' }] },
+      }).catch(() => undefined),
+    ),
+  );
+
 /** Every process says several times that all is well. */
 async function becomesQuiet({ url }: Site): Promise<void> {
   const call = createPlainCaller(url, 3000);
@@ -177,6 +188,8 @@ async function becomesQuiet({ url }: Site): Promise<void> {
         () => undefined,
       );
       last = answer?.text ?? '';
+      // A target that failed is left alone, and counts as failing, until it has answered again.
+      if (last.includes('are left alone for a while')) await askModels(call);
       const isReady = answer?.status === 200 && (JSON.parse(last) as { status: string }).status === 'ready';
       inARow = isReady ? inARow + 1 : 0;
       return inARow >= 6;

@@ -14,6 +14,7 @@ import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { type BucketAccess, configuredBucket, embeddedBucket } from '../support/bucket.ts';
 import { createSteppedClock } from './parts/clock.ts';
 import { copyFolder, createSiteFolder, type SiteFolder } from './parts/folder.ts';
+import { type ModelUpstream, writeModelsFile } from './parts/models.ts';
 import type { Part } from './parts/part.ts';
 import { survivorsOf } from './parts/processes.ts';
 import { embeddedDatabase, restartable } from './parts/servers.ts';
@@ -29,7 +30,7 @@ type Servers = {
   nats?: Part;
   store?: Part;
   bucket(): BucketAccess;
-  links: { database?: TcpProxy; nats?: TcpProxy; store?: TcpProxy };
+  links: { database?: TcpProxy; nats?: TcpProxy; store?: TcpProxy; models?: TcpProxy };
   /** The service's settings that name them. */
   environment: Record<string, string>;
 };
@@ -48,18 +49,27 @@ export type Site = Pick<SiteFolder, 'dataDir' | 'smallDisk' | 'faultyDisk'> &
     setClock(seconds: number): void;
     /** Ends the service, copies its folder and starts it again; what is returned kills it and starts it on the copy. */
     copy(): Promise<() => Promise<void>>;
+    /** The upstream of models meets requests with the fault, until it is undefined. */
+    strikeModels(fault: string | undefined): Promise<void>;
     /** Counts that something has struck. */
     note(what: string): void;
     struck: Map<string, number>;
     stop(): Promise<void>;
   };
 
-type Options = { template: string; modelsFile: string };
+type Options = { template: string; upstream: ModelUpstream };
 
-export async function startSite(planned: PlannedParts, { template, modelsFile }: Options): Promise<Site> {
+export async function startSite(planned: PlannedParts, { template, upstream }: Options): Promise<Site> {
   await using begun = new AsyncDisposableStack();
   const folder = begun.use(createSiteFolder(planned.disk, template));
   const servers = await startServers(planned, folder, begun);
+  const models = begun.use(await startTcpProxy(upstream.url));
+  servers.links.models = models;
+  const modelsFolder = mkdtempSync(join(tmpdir(), 'models-'));
+  begun.defer(() => rmSync(modelsFolder, { recursive: true, force: true }));
+  const modelsFile = join(modelsFolder, 'models.json');
+  const modelsKey = crypto.randomUUID();
+  writeModelsFile(modelsFile, { url: new URL(models.url).origin, key: modelsKey });
   const clock = planned.steppedClock ? begun.use(createSteppedClock()) : undefined;
   const port = freePort();
   if (planned.disk === 'faulty') await folder.mount(folder.root);
@@ -89,6 +99,7 @@ export async function startSite(planned: PlannedParts, { template, modelsFile }:
       ...(nats === undefined ? {} : { nats }),
       ...(store === undefined ? {} : { store }),
     },
+    strikeModels: (fault) => upstream.strike(modelsKey, fault),
     setClock: (seconds) => clock?.set(seconds),
     cutPower: powerCuts(folder, onFolder),
     copy: () => copyOf(folder, onFolder),

@@ -11,6 +11,8 @@ import { type Body, isBody, type Wire } from './wire.ts';
 
 const ledger = createLedger();
 let answered = 0;
+/** The faults that keys meet at the moment, whatever their requests ask for. */
+const struck = new Map<string, string>();
 
 const WIRES: [path: string, wire: Wire][] = [
   ['/chat/completions', chat],
@@ -65,6 +67,8 @@ async function answer(request: Request, { path, wire, text }: { path: string; wi
   let scenario: Scenario;
   try {
     scenario = parseScenario(model, body['mock']);
+    const fault = struck.get(scenario.key);
+    if (fault !== undefined) scenario = { ...parseScenario(fault, undefined), key: scenario.key };
   } catch (error) {
     return Response.json(wire.error(404, String(error)), { status: 404, headers: headersOf() });
   }
@@ -127,7 +131,14 @@ function models(path: string): Response {
 }
 
 function control(request: Request, path: string): Response {
-  const key = new URL(request.url).searchParams.get('key');
+  const { searchParams } = new URL(request.url);
+  const key = searchParams.get('key');
+  if (path === '/mock/strike' && key !== null) {
+    const fault = searchParams.get('fault');
+    if (fault === null) struck.delete(key);
+    else struck.set(key, fault);
+    return new Response(null, { status: 204 });
+  }
   if (path === '/mock/stolen') {
     ledger.countStolen();
     return Response.json({ stolen: true });

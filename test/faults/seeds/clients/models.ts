@@ -1,21 +1,25 @@
-// A program that asks models, with a key of its own: what was answered is accounted for, once, and a budget holds.
+// A program that asks models, with a key of its own: what was answered is accounted for, once and at its price, what failed
+// costs nothing, and a budget holds.
 
-import { bodyOf } from '../../../acceptance/support/caller.ts';
+import { type Answer, bodyOf } from '../../../acceptance/support/caller.ts';
 import type { Client, Desk } from '../client.ts';
 
-/** Each answer of the upstream has one price. */
-export const PRICE = { input_per_million: 1_000_000, output_per_million: 0 };
 const BUDGET_ANSWERS = 40;
+/** The upstream's own refusals; the text tells them from those of the service. */
+const OF_UPSTREAM = 'mock says';
 
 type Usage = { prompt_tokens: number };
+/**
+ * What became of a request. `failed`: refused for the upstream, and charged nothing. `broken`: a stream that began and ended with
+ * an error event; the part that came is charged by an estimate. `open`: lost, or refused without a trace.
+ */
+type Fate = 'answered' | 'failed' | 'broken' | 'limited' | 'waits' | 'open';
 
 export async function createModelsClient(desk: Desk): Promise<Client> {
   const { random, call, workspace, adminKey } = desk;
   const limited = random.chance(0.5);
-  const limits = limited ? { limits: { budget_per_month: 0 } } : {};
-  const counts = { answered: 0, open: 0, tokens: 0, limited: 0 };
-  let tokensEach = 0;
-  const json = { model: 'whole', messages: [{ role: 'user', content: 'one two three' }] };
+  const counts: Record<Fate, number> = { answered: 0, failed: 0, broken: 0, limited: 0, waits: 0, open: 0 };
+  const json = { messages: [{ role: 'user', content: 'one two three' }] };
   const create = (body: object) =>
     call('POST', `/admin/api/workspaces/${workspace}/keys`, {
       key: adminKey,
@@ -24,25 +28,35 @@ export async function createModelsClient(desk: Desk): Promise<Client> {
   const ask = (key: string, streams: boolean) =>
     call('POST', '/v1/chat/completions', {
       headers: { authorization: `Bearer ${key}` },
-      json: streams ? { ...json, model: 'streamed', stream: true } : json,
+      json: { ...json, ...(streams ? { model: 'streamed', stream: true } : { model: 'whole' }) },
     });
-  {
-    const { key } = bodyOf<{ key: string }>(await create({}), 201);
-    tokensEach = bodyOf<{ usage: Usage }>(await ask(key, false), 200).usage.prompt_tokens;
-  }
-  if (limited) Object.assign(limits, { limits: { budget_per_month: tokensEach * BUDGET_ANSWERS } });
+  const trial = bodyOf<{ key: string }>(await create({}), 201);
+  const tokensEach = bodyOf<{ usage: Usage }>(await ask(trial.key, false), 200).usage.prompt_tokens;
+  const limits = limited ? { limits: { budget_per_month: tokensEach * BUDGET_ANSWERS } } : {};
   const { id, key } = bodyOf<{ id: string; key: string }>(await create(limits), 201);
-  const isWhole = (text: string, streams: boolean): boolean => !streams || text.includes('data: [DONE]');
+  /** An estimate has four bytes a token. */
+  const estimateMax = Math.max(tokensEach, JSON.stringify(json).length);
+
+  const fateOf = (answer: Answer | undefined, streams: boolean): Fate => {
+    if (answer === undefined) return 'open';
+    const { status, headers, text } = answer;
+    if (text.includes(OF_UPSTREAM) || status === 502 || status === 504) return 'failed';
+    // One that says when to come again is refused for what others have reserved, and may fit then.
+    if (status === 429) return headers.get('retry-after') === null ? 'limited' : 'waits';
+    if (status === 500) desk.violate('no answer is a 500', text);
+    if (!streams || text.includes('data: [DONE]')) return 'answered';
+    const last = text.trimEnd().split('\n\n').at(-1) ?? '';
+    if (!/^data: \{"error":/.test(last))
+      desk.violate('a stream ends with [DONE] or an error event', text.slice(-300));
+    return 'broken';
+  };
+  const statuses = [200, 429, 500, 502, 504];
 
   return {
     async work() {
       while (!desk.isOver()) {
         const streams = random.chance(0.3);
-        const answer = await desk.attempt([200, ...(limited ? [429] : [])], () => ask(key, streams));
-        if (answer?.status === 200 && isWhole(answer.text, streams)) counts.answered += 1;
-        // One that says when to come again is refused for what others have reserved, and may fit then.
-        else if (answer?.status === 429 && answer.headers.get('retry-after') === null) counts.limited += 1;
-        else if (answer?.status !== 429) counts.open += 1;
+        counts[fateOf(await desk.attempt(statuses, () => ask(key, streams)), streams)] += 1;
         await desk.pause();
       }
     },
@@ -53,17 +67,23 @@ export async function createModelsClient(desk: Desk): Promise<Client> {
     },
     async check({ usage }) {
       const { requests, cost } = usage.get(id) ?? { requests: 0, cost: 0 };
-      const { answered, open } = counts;
+      const { answered, failed, broken, open } = counts;
       const problems = [];
-      const least = desk.losesPower ? 0 : answered;
-      if (requests < least || requests > answered + open)
+      const least = desk.losesPower ? 0 : answered + failed + broken;
+      if (requests < least || requests > answered + failed + broken + open)
         problems.push(
           `each request of a model is accounted for, once: ${requests} of ${JSON.stringify(counts)}`,
         );
-      if (open === 0 && !desk.losesPower && cost !== answered * tokensEach)
-        problems.push(`the cost is that of what was answered: ${cost}, not ${answered * tokensEach}`);
+      const costs = {
+        least: desk.losesPower ? 0 : answered * tokensEach,
+        most: answered * tokensEach + (broken + open) * estimateMax,
+      };
+      if (cost < costs.least || cost > costs.most)
+        problems.push(
+          `the cost is that of what was answered: ${cost}, not ${JSON.stringify({ ...costs, ...counts })}`,
+        );
       // One more than fits may be under way when it is exhausted; others where processes could not hear of one another.
-      if (limited && counts.limited > 0 && answered + open < BUDGET_ANSWERS)
+      if (limited && counts.limited > 0 && costs.most < BUDGET_ANSWERS * tokensEach)
         problems.push(`a budget is refused only once it is spent: ${JSON.stringify(counts)}`);
       return problems;
     },
