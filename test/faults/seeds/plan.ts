@@ -5,7 +5,7 @@ import { createRandom, type Random } from '../support/random.ts';
 import { FAULTS, type FaultKind } from './faults.ts';
 import type { Available, PlannedFault, PlannedParts } from './planned.ts';
 
-export const CLIENT_KINDS = ['documents', 'events', 'reader', 'models', 'chat', 'keys'] as const;
+export const CLIENT_KINDS = ['documents', 'events', 'reader', 'models', 'chat', 'bots', 'keys'] as const;
 export type ClientKind = (typeof CLIENT_KINDS)[number];
 
 export type Plan = {
@@ -21,7 +21,7 @@ export type Plan = {
 const LOAD_MS = { from: 1500, to: 3000 };
 const FAULTS_COUNT = { from: 2, to: 6 };
 const CLIENT_COUNTS: Record<ClientKind, number> = {
-  ...{ documents: 2, events: 2, reader: 1, models: 2, chat: 2, keys: 1 },
+  ...{ documents: 2, events: 2, reader: 1, models: 2, chat: 2, bots: 1, keys: 1 },
 };
 
 export function planOf(seed: number, available: Available): Plan {

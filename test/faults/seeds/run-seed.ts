@@ -21,6 +21,7 @@ import {
   violate,
   type World,
 } from './client.ts';
+import { createBotsClient } from './clients/bots.ts';
 import { createChannelClient } from './clients/chat.ts';
 import { createDocumentsClient } from './clients/documents.ts';
 import { createEventsClient, createReaderClient } from './clients/events.ts';
@@ -55,6 +56,7 @@ const CLIENTS: Record<ClientKind, (desk: Desk) => Promise<Client>> = {
   reader: createReaderClient,
   models: createModelsClient,
   chat: createChannelClient,
+  bots: createBotsClient,
   keys: createKeysClient,
 };
 
