@@ -18,10 +18,20 @@ export type PostgresUnderTest = {
   stop(): Promise<void>;
 };
 
-/** In a folder of its own, or in `directory`, which may have a cluster already; either is removed with it. */
-export async function startPostgresServer(options: { directory?: string } = {}): Promise<PostgresUnderTest> {
-  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'atrium-postgres-'));
-  let server: EmbeddedPostgres = await startPostgres({ directory, log: silentLog, port: freePort() });
+/**
+ * In a folder of its own, or in `directory`, which may have a cluster already; either is removed with it. `environment`: more
+ * variables of its process.
+ */
+export async function startPostgresServer(
+  options: { directory?: string; environment?: Record<string, string> } = {},
+): Promise<PostgresUnderTest> {
+  const { directory = mkdtempSync(join(tmpdir(), 'atrium-postgres-')), environment = {} } = options;
+  // The server's own user has to make what a preloaded library shares among its processes.
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  const wrapper = variables.length === 0 ? [] : ['env', ...variables];
+  const port = freePort();
+  const launch = (): Promise<EmbeddedPostgres> => startPostgres({ directory, log: silentLog, port, wrapper });
+  let server = await launch();
   const { url } = server;
   const signal = (name: NodeJS.Signals): void => signalPostgres(directory, name);
   return {
@@ -33,7 +43,7 @@ export async function startPostgresServer(options: { directory?: string } = {}):
       await server.exited;
     },
     async start() {
-      server = await startPostgres({ directory, log: silentLog, port: Number(new URL(url).port) });
+      server = await launch();
     },
     async stop() {
       await server.stop();

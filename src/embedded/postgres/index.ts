@@ -38,6 +38,7 @@ export const hasCluster = (directory: string): boolean => existsSync(join(direct
  *
  * @param options.port the port of a server that is started again, so that clients find it; default a free one
  * @param options.settings server settings that differ from ours
+ * @param options.wrapper a command before the server's program, such as `env` with more variables
  * @throws Error of one line; where Postgres itself complained, with the last lines of its log.
  */
 export async function startPostgres(options: {
@@ -45,6 +46,7 @@ export async function startPostgres(options: {
   log: Log;
   port?: number;
   settings?: Record<string, string>;
+  wrapper?: readonly string[];
 }): Promise<EmbeddedPostgres> {
   makeFolder(options.directory);
   const directory = realpathSync(options.directory);
@@ -63,6 +65,7 @@ export async function startPostgres(options: {
       account,
       log,
       settings: options.settings ?? {},
+      wrapper: options.wrapper ?? [],
       port: options.port,
     });
     const url = writeConnection(directory, { port: server.port, password, pid: server.pid });

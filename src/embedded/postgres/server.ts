@@ -23,6 +23,8 @@ type Parts = {
   account: Account;
   log: LogFile;
   settings: Record<string, string>;
+  /** The command that starts the server's program, as the account; empty where it is started directly. */
+  wrapper: readonly string[];
   /** Undefined: a free one. */
   port: number | undefined;
 };
@@ -63,12 +65,12 @@ export async function startServer(parts: Parts): Promise<Server> {
 }
 
 /** In a session of its own: an interrupt from the terminal is for us, and we stop Postgres last. */
-function launch({ cluster, binaries, account, log, settings }: Parts, port: number): Server {
+function launch({ cluster, binaries, account, log, settings, wrapper }: Parts, port: number): Server {
   const flags = Object.entries({ ...serverSettings(port), ...settings }).flatMap(([name, value]) => [
     '-c',
     `${name}=${value}`,
   ]);
-  const child = Bun.spawn([...account.launcher, binaries.postgres, '-D', cluster, ...flags], {
+  const child = Bun.spawn([...account.launcher, ...wrapper, binaries.postgres, '-D', cluster, ...flags], {
     stdio: ['ignore', log.descriptor, log.descriptor],
     cwd: '/',
     env: CHILD_ENVIRONMENT,

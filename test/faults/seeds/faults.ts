@@ -190,11 +190,15 @@ export const FAULTS = {
   },
   step: {
     ...{ weight: 6, forMs: { from: 100, to: 2000 } },
-    targets: ({ steppedClock }) => (steppedClock ? ['clock'] : []),
-    inject(site, { chance }) {
+    targets: (parts) => [
+      ...(parts.steppedClock ? ['clock'] : []),
+      ...(parts.steppedDatabaseClock ? ['database clock'] : []),
+    ],
+    inject({ clocks }, { target, chance }) {
+      const clock = target === 'clock' ? clocks.service : clocks.database;
       // Up to a minute: servers with clocks of their own refuse signatures that are further from theirs.
-      site.setClock(Math.round((chance - 0.5) * 120));
-      return () => site.setClock(0);
+      clock?.set(Math.round((chance - 0.5) * 120));
+      return () => clock?.set(0);
     },
   },
 } satisfies Record<string, Fault>;

@@ -52,6 +52,7 @@ function planParts(random: Random, available: Available): PlannedParts {
     store: store < 65 ? 'embedded' : (stores[store % Math.max(1, stores.length)] ?? 'embedded'),
     disk: planDisk(lot(), available),
     steppedClock: available.clock && lot() < 20,
+    steppedDatabaseClock: available.clock && lot() < 30 && database >= 45,
     olderCopy: false,
   };
   // A copy of the folder is whole where everything is in it.
@@ -85,10 +86,11 @@ function planFault(random: Random, { parts, kinds, loadMs }: Frame): PlannedFaul
 
 /** One line for the parts, one for each fault. */
 export function renderPlan({ seed, parts, loadMs, faults }: Plan): string {
-  const { processes, database, buffer, store, disk, steppedClock, olderCopy } = parts;
+  const { processes, database, buffer, store, disk, steppedClock, steppedDatabaseClock, olderCopy } = parts;
   const more = [
     disk === 'plain' ? [] : `a ${disk} disk`,
     steppedClock ? 'a clock that steps' : [],
+    steppedDatabaseClock ? 'a clock of the database that steps' : [],
     olderCopy ? 'an older copy' : [],
   ].flat();
   const head = [`${processes} process(es)`, `${database} database`, buffer, `${store} store`, ...more].join(

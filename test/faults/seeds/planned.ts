@@ -9,8 +9,10 @@ export type PlannedParts = {
   disk: 'plain' | 'small' | 'faulty';
   /** After the load the data folder is copied, worked with, and the older copy put in its place. */
   olderCopy: boolean;
-  /** The service's clock can be stepped; that of the database and of other servers stays. */
+  /** The service's clock can be stepped; those of other servers stay. */
   steppedClock: boolean;
+  /** So can that of a database server. */
+  steppedDatabaseClock: boolean;
 };
 
 export type PlannedFault<Kind extends string = string> = {

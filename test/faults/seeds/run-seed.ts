@@ -163,10 +163,10 @@ async function runPhases(site: Site, { plan, tally, violations, over }: Run): Pr
   await checkEnd(site, violations);
 }
 
-function heal({ links, smallDisk, setClock }: Site): void {
+function heal({ links, smallDisk, clocks }: Site): void {
   for (const link of Object.values(links)) link.heal();
   smallDisk?.free();
-  setClock(0);
+  for (const clock of Object.values(clocks)) clock?.set(0);
 }
 
 const askModels = (call: Caller): Promise<unknown> =>

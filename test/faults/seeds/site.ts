@@ -12,7 +12,7 @@ import { startPostgresServer } from '../../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { type BucketAccess, configuredBucket, embeddedBucket } from '../support/bucket.ts';
-import { createSteppedClock } from './parts/clock.ts';
+import { createSteppedClock, type SteppedClock } from './parts/clock.ts';
 import { copyFolder, createSiteFolder, type SiteFolder } from './parts/folder.ts';
 import { type ModelUpstream, writeModelsFile } from './parts/models.ts';
 import type { Part } from './parts/part.ts';
@@ -45,8 +45,8 @@ export type Site = Pick<SiteFolder, 'dataDir' | 'smallDisk' | 'faultyDisk'> &
     };
     /** The machine of the service is without power from one moment to the next; it may be started on what the disk has then. */
     cutPower(seed: number): Promise<void>;
-    /** Seconds that the service's clock is ahead; nothing where it has the machine's own. */
-    setClock(seconds: number): void;
+    /** Absent where it is the machine's own. */
+    clocks: { service?: SteppedClock | undefined; database?: SteppedClock | undefined };
     /** Ends the service, copies its folder and starts it again; what is returned kills it and starts it on the copy. */
     copy(): Promise<() => Promise<void>>;
     /** The upstream of models meets requests with the fault, until it is undefined. */
@@ -62,7 +62,8 @@ type Options = { template: string; upstream: ModelUpstream };
 export async function startSite(planned: PlannedParts, { template, upstream }: Options): Promise<Site> {
   await using begun = new AsyncDisposableStack();
   const folder = begun.use(createSiteFolder(planned.disk, template));
-  const servers = await startServers(planned, folder, begun);
+  const databaseClock = planned.steppedDatabaseClock ? begun.use(createSteppedClock()) : undefined;
+  const servers = await startServers(planned, { folder, databaseClock, begun });
   const models = begun.use(await startTcpProxy(upstream.url));
   servers.links.models = models;
   const modelsFolder = mkdtempSync(join(tmpdir(), 'models-'));
@@ -100,7 +101,7 @@ export async function startSite(planned: PlannedParts, { template, upstream }: O
       ...(store === undefined ? {} : { store }),
     },
     strikeModels: (fault) => upstream.strike(modelsKey, fault),
-    setClock: (seconds) => clock?.set(seconds),
+    clocks: { service: clock, database: databaseClock },
     cutPower: powerCuts(folder, onFolder),
     copy: () => copyOf(folder, onFolder),
     stop: () => kept.disposeAsync(),
@@ -124,10 +125,15 @@ const settingsOf = (planned: PlannedParts, { port, modelsFile }: SettingsOptions
   MODELS_CONFIG: modelsFile,
 });
 
+type ServersOptions = {
+  folder: SiteFolder;
+  databaseClock: SteppedClock | undefined;
+  begun: AsyncDisposableStack;
+};
+
 async function startServers(
   planned: PlannedParts,
-  { dataDir }: SiteFolder,
-  begun: AsyncDisposableStack,
+  { folder: { dataDir }, databaseClock, begun }: ServersOptions,
 ): Promise<Servers> {
   const links: Servers['links'] = {};
   const environment: Servers['environment'] = {};
@@ -147,7 +153,8 @@ async function startServers(
     begun.defer(() => rmSync(directory, { recursive: true, force: true }));
     copyFolder(join(dataDir(), 'postgres'), join(directory, 'postgres'));
     rmSync(join(dataDir(), 'postgres'), { recursive: true });
-    const server = await startPostgresServer({ directory: join(directory, 'postgres') });
+    const { environment: clock = {} } = databaseClock ?? {};
+    const server = await startPostgresServer({ directory: join(directory, 'postgres'), environment: clock });
     begun.defer(server.stop);
     servers.database = restartable(server);
     servers.databaseUrl = () => server.url;
