@@ -177,7 +177,12 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'Limits of keys hold for any number of concurrent requests, including streams and conversations: one request may overdraw, and across processes the requests of a quarter of a second (twice that if the database is slow)',
-    tests: ['test/acceptance/gateway/limits-at-once.test.ts', 'test/gateway/allowances.test.ts'],
+    tests: [
+      'test/acceptance/gateway/limits-at-once.test.ts',
+      'test/gateway/allowances.test.ts',
+      'test/gateway/reservations.test.ts',
+      'test/gateway/shared-reservations.test.ts',
+    ],
     mistakes: ['what requests that run have reserved is forgotten'],
   },
   {

@@ -36,7 +36,7 @@ export const gateway: readonly Planted[] = [
     file: 'src/gateway/allowance-sharing.ts',
     text: '  allowance.elsewhere = shared.elsewhere;\n',
     replacement: '',
-    test: 'test/gateway/allowances.test.ts',
+    test: 'test/gateway/shared-reservations.test.ts',
     name: 'a process that is asked for the first time knows what the others have reserved',
   },
   {
@@ -85,7 +85,7 @@ export const gateway: readonly Planted[] = [
     file: 'src/gateway/allowance-sharing.ts',
     text: 'unsynced.spent -= sent.spent;',
     replacement: 'unsynced.spent = 0;',
-    test: 'test/gateway/allowances.test.ts',
+    test: 'test/gateway/shared-allowances.test.ts',
     name: 'what was being told while the month turned',
   },
   {
@@ -93,7 +93,7 @@ export const gateway: readonly Planted[] = [
     file: 'src/gateway/allowance-sharing.ts',
     text: 'allowance.spent = shared.spent + unsynced.spent;',
     replacement: 'allowance.spent = shared.spent;',
-    test: 'test/gateway/allowances.test.ts',
+    test: 'test/gateway/shared-allowances.test.ts',
     name: 'while the totals of all are on their way',
   },
   {
@@ -109,7 +109,7 @@ export const gateway: readonly Planted[] = [
     file: 'src/gateway/allowance-sharing.ts',
     text: 'return isReserved && nowMs - told.atMs > ALLOWANCE_LEASE_MS / 2;',
     replacement: 'return isReserved && nowMs < told.atMs;',
-    test: 'test/gateway/allowances.test.ts',
+    test: 'test/gateway/shared-reservations.test.ts',
     name: 'a request that runs for long',
   },
   {
@@ -141,7 +141,7 @@ export const gateway: readonly Planted[] = [
     file: 'src/gateway/store/allowances.ts',
     text: 'CASE WHEN told.month = moment.month THEN spent ELSE 0 END',
     replacement: 'spent',
-    test: 'test/gateway/allowances.test.ts',
+    test: 'test/gateway/shared-allowances.test.ts',
     name: 'what was told late of the last month',
   },
   {
@@ -149,7 +149,7 @@ export const gateway: readonly Planted[] = [
     file: 'src/gateway/store/allowances.ts',
     text: 'CASE WHEN a.month = excluded.month THEN a.spent ELSE 0 END + excluded.spent',
     replacement: 'a.spent + excluded.spent',
-    test: 'test/gateway/allowances.test.ts',
+    test: 'test/gateway/shared-allowances.test.ts',
     name: 'what was being told while the month turned',
   },
   {
