@@ -3,6 +3,7 @@
 
 import { lookup as lookUp } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
+import { abortable } from '../core/wait.ts';
 
 /** All addresses of a name. Throws where it has none. */
 export type Lookup = (hostname: string) => Promise<readonly { address: string }[]>;
@@ -25,19 +26,12 @@ export async function publicAddressesOf(
 ): Promise<string[]> {
   if (LOCAL_NAME.test(url.hostname)) throw new AddressNotPublic(`${url.host} is this machine`);
   const literal = addressOf(url);
-  const addresses = literal === undefined ? await resolve(url.hostname, { signal, lookup }) : [literal];
+  const addresses =
+    literal === undefined
+      ? (await abortable(lookup(url.hostname), signal)).map(({ address }) => address)
+      : [literal];
   if (!addresses.every(isPublic)) throw new AddressNotPublic(`${url.host} is not at a public address`);
   return addresses;
-}
-
-async function resolve(
-  hostname: string,
-  { signal, lookup }: { signal: AbortSignal; lookup: Lookup },
-): Promise<string[]> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  const found = await Promise.race([lookup(hostname), late]);
-  return found.map(({ address }) => address);
 }
 
 /** All names below `localhost` are loopback (RFC 6761), whatever the resolver answers. */

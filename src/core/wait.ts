@@ -45,6 +45,19 @@ export function within<Value, Late>(
   });
 }
 
+/** The outcome of the promise, or a rejection with the signal's reason as soon as it aborts. No listener stays. */
+export async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
 /** Whether the promise settles within the time. Rejects when the promise does. */
 export const endsWithin = (promise: Promise<unknown>, timeoutMs: number): Promise<boolean> =>
   within(

@@ -4,9 +4,9 @@ import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import { type EventBlocks, parseEvents, splitEvents } from './events.ts';
-import { ERROR_BYTES_MAX } from './limits.ts';
-import { passedHeaders } from './passed-headers.ts';
+import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from './limits.ts';
 import { redactValue } from './redaction.ts';
+import { passedHeaders } from './upstream-request.ts';
 import { checkAnswer, type Usage } from './usage.ts';
 
 export type WholeAnswer = {
@@ -222,4 +222,23 @@ function readRetryAfter(headers: Headers): number | undefined {
   if (/^\d+(?:\.\d+)?$/.test(given)) return Number(given) * 1000;
   const at = Date.parse(given);
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+}
+
+/** Answers up to here are read at once. */
+const SMALL_BYTES = 65_536;
+
+/** Reads a whole answer; `onChunk` is called for each chunk. Throws AttemptFailure for one that is too large. */
+export async function readWhole(response: Response, onChunk: () => void): Promise<Uint8Array> {
+  const length = Number(response.headers.get('content-length') ?? Number.NaN);
+  if (length > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));
+  if (length <= SMALL_BYTES || response.body === null) return response.bytes();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    onChunk();
+    size += chunk.length;
+    if (size > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }

@@ -3,8 +3,8 @@
 import type { Logger } from '../core/logger.ts';
 import type { OpenAiRefusal } from '../http/openai-error.ts';
 import { AttemptFailure } from './answer.ts';
-import type { Call } from './attempt.ts';
 import { ATTEMPT_LOG_BURST, ATTEMPT_LOG_INTERVAL_MS } from './limits.ts';
+import type { Call } from './model-call.ts';
 import type { Target } from './targets.ts';
 
 export type FailedAttempt = {

@@ -2,12 +2,11 @@
 
 import type { Deadlines } from '../core/deadlines.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
-import type { Endpoint } from './adapters/adapter.ts';
-import { addressOf, isUnsent } from './address.ts';
 import {
   type Answer,
   AttemptFailure,
   nonsense,
+  readWhole,
   refuseError,
   type StreamAnswer,
   toRefusal,
@@ -17,26 +16,10 @@ import {
 import { type ConnectProbe, isReached } from './connect-probe.ts';
 import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
 import { FAILED_LATENCY_MS, KEEP_ALIVE_MS } from './limits.ts';
-import { headersFor, passedHeaders } from './passed-headers.ts';
+import type { Call } from './model-call.ts';
 import { noteLatency, type Target, type Upstream } from './targets.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
-import { readWhole } from './whole-body.ts';
-
-export type Call = {
-  endpoint: Endpoint;
-  /** The model name in the caller's request. */
-  modelId: string;
-  stream: boolean;
-  includeUsage: boolean;
-  /** The body for a target: with its own name of the model, in its own protocol. */
-  bodyFor(target: Target): Uint8Array | Promise<Uint8Array>;
-  /** Headers of the caller that upstreams know. */
-  headers: Record<string, string> | undefined;
-  /** As the access log has it; absent for requests of other areas. */
-  requestId: string | undefined;
-  /** Aborts when the caller has gone. */
-  signal: AbortSignal;
-};
+import { addressOf, bodyFor, headersFor, isUnsent, passedHeaders } from './upstream-request.ts';
 
 export type AttemptDeps = { deadlines: Deadlines; connectProbe: ConnectProbe };
 
@@ -49,13 +32,18 @@ const TIMED_OUT: Record<Phase, string> = {
   total: 'The upstream took too long for its answer',
 };
 
-/** Asks once. Throws AttemptFailure; the signal's reason when the caller has gone. */
+/**
+ * Waits for a place at the upstream, and asks once. Throws AttemptFailure; 503 for a full queue; the signal's reason when
+ * the caller has disconnected.
+ */
 export async function attempt(
   target: Target,
   upstream: Upstream,
   call: Call,
   deps: AttemptDeps,
 ): Promise<Answer> {
+  const place = upstream.permits.acquire(call.signal);
+  if (place !== undefined) await place;
   const run = new Run(target, upstream, call, deps);
   try {
     return await run.ask();
@@ -115,8 +103,8 @@ class Run {
   async ask(): Promise<Answer> {
     const { signal } = this.call;
     signal.throwIfAborted();
-    const known = this.call.bodyFor(this.target);
-    const body = known instanceof Promise ? await known : known;
+    const rendered = bodyFor(this.target, this.call);
+    const body = rendered instanceof Promise ? await rendered : rendered;
     this.awaitNext('first_byte');
     if (!isReached(this.upstream))
       this.unwatch = this.deps.connectProbe.watch(this.upstream, () => this.expire('connect'));
@@ -125,7 +113,7 @@ class Run {
     this.upstream.reachedAtMs = nowMs;
     this.unwatch?.();
     if (response.ok) noteLatency(this.target, nowMs - this.startedAtMs, nowMs);
-    if (response.ok && this.call.stream && isEventStream(response)) return this.beginStream(response);
+    if (response.ok && this.call.request.stream && isEventStream(response)) return this.beginStream(response);
     this.awaitNext('idle');
     const bytes = await readWhole(response, () => this.awaitNext('idle'));
     const answer = this.understand(response, bytes);

@@ -1,15 +1,17 @@
 // Answers kept for repetition: only of requests whose answer is determined, never across workspaces or models.
 
 import { LRUCache } from 'lru-cache';
-import { parseJson } from '../core/json.ts';
-import { toCacheKey } from './cache-key.ts';
-import { fromChunks, toByteStream, toChunks } from './chunks.ts';
+import { isRawNumber, parseJson, parseJsonAsWritten } from '../core/json.ts';
+import { abortable, within } from '../core/wait.ts';
+import { fromChunks, toChunks } from './chunks.ts';
+import { type EventStream, streamOf } from './events.ts';
 import { CACHE_BYTES_MAX, CACHED_ANSWER_BYTES_MAX, SHARED_WAIT_MS_MAX } from './limits.ts';
-import type { ModelCall, Served } from './model-call.ts';
+import { asksForUsage, type ModelCall, type Served } from './model-call.ts';
 import { readMember } from './request.ts';
+import { countWrittenMembers } from './scan.ts';
 import { type Model, TARGET_HEADER } from './targets.ts';
 import { checkAnswer, type Usage } from './usage.ts';
-import type { JsonObject } from './wire.ts';
+import type { Json, JsonObject } from './wire.ts';
 
 export type AnswerCache = {
   /** From memory if the same request was answered before; else fresh, with one call for all concurrent requests. */
@@ -42,7 +44,9 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
       if (key === undefined) return serveFresh();
       // If the first request fails or disconnects, each of the others makes its own call, without waiting for failures in turn.
       const other = kept.has(key) ? undefined : coming.get(key);
-      if (other !== undefined) await waitFor(other, call.signal);
+      // The client of the other may be slow to read.
+      if (other !== undefined)
+        await within(abortable(other, call.signal), SHARED_WAIT_MS_MAX, () => undefined);
       const bytes = kept.get(key);
       if (bytes !== undefined) {
         metrics.hits += 1;
@@ -69,19 +73,6 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
       }
     },
   };
-}
-
-/** Until the other is done, but not for ever: its client may be slow to read. Rejects when the signal aborts. */
-async function waitFor(other: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const timer = setTimeout(end, SHARED_WAIT_MS_MAX);
-  const onAbort = () => end();
-  signal.addEventListener('abort', onAbort, { once: true });
-  await Promise.race([other, over]);
-  clearTimeout(timer);
-  signal.removeEventListener('abort', onAbort);
-  signal.throwIfAborted();
 }
 
 const NO_TOKENS: Usage = { promptTokens: 0, completionTokens: 0, estimated: true };
@@ -113,25 +104,24 @@ async function serveAndKeep(options: {
 }
 
 /** The same stream; `done` is called when it has ended, however it ended. */
-function whenOver(body: ReadableStream<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { value, done: over } = await reader.read();
-        if (!over) return controller.enqueue(value);
-        controller.close();
-      } catch (error) {
-        controller.error(error);
-      }
-      done();
-    },
-    cancel(reason) {
-      done();
-      return reader.cancel(reason);
-    },
-  });
-}
+const whenOver =
+  (stream: EventStream, done: () => void): EventStream =>
+  ({ send, close }) => {
+    const { pull, cancel } = stream({
+      send,
+      close() {
+        done();
+        close();
+      },
+    });
+    return {
+      pull,
+      cancel() {
+        done();
+        cancel();
+      },
+    };
+  };
 
 function toServed(bytes: Uint8Array, { request }: ModelCall, limits: Record<string, string>): Served {
   if (!request.stream)
@@ -141,8 +131,51 @@ function toServed(bytes: Uint8Array, { request }: ModelCall, limits: Record<stri
       headers: { ...limits, ...HIT, 'content-type': 'application/json' },
       bytes,
     };
-  const options = readMember(request, 'stream_options') as JsonObject | null | undefined;
   const answer = parseJson(Buffer.from(bytes).toString()) as JsonObject;
-  const body = toByteStream(toChunks(answer, options?.['include_usage'] === true));
+  const body = streamOf(toChunks(answer, asksForUsage(request)));
   return { kind: 'stream', headers: { ...limits, ...HIT }, body };
+}
+
+/**
+ * Equal for requests that must have the same answer. Undefined where another answer to the same request would be as good, and where two readers may take the request for
+ * two different ones: where an object has two members of one name, the upstream may go by the other.
+ */
+function toCacheKey({ endpoint, request, caller }: ModelCall, model: Model): string | undefined {
+  if (endpoint === 'images') return undefined;
+  if (endpoint !== 'embeddings' && readMember(request, 'temperature') !== 0) return undefined;
+  const several = readMember(request, 'n') ?? 1;
+  if (several !== 1) return undefined;
+  const whole = parseAsWritten(request.bytes);
+  if (whole === undefined || countMembers(whole) !== countWrittenMembers(request.bytes)) return undefined;
+  const { model: _, stream: __, stream_options: ___, user: ____, ...rest } = whole;
+  const hash = new Bun.CryptoHasher('sha256');
+  return hash
+    .update(JSON.stringify([caller.workspaceId, endpoint, model.id, canonical(rest)]))
+    .digest('base64');
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Undefined if the body is not valid JSON and UTF-8 throughout: upstreams may parse such a body differently. */
+function parseAsWritten(bytes: Uint8Array): JsonObject | undefined {
+  try {
+    return parseJsonAsWritten(utf8.decode(bytes)) as JsonObject;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same value, its members in one order, its numbers as they were written. */
+function canonical(value: Json | undefined): Json {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return value ?? null;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, each]) => [name, canonical(each)]));
+}
+
+/** Members of all objects; of several of one name, parsing has kept one. */
+function countMembers(value: Json | undefined): number {
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return 0;
+  const inner = Object.values(value).reduce<number>((sum, each) => sum + countMembers(each), 0);
+  return Array.isArray(value) ? inner : inner + Object.keys(value).length;
 }

@@ -1,8 +1,8 @@
 // A whole answer as a stream, and a stream as a whole answer: for answers that are kept.
 
 import { parseJson } from '../core/json.ts';
-import { parseEvents } from './events.ts';
-import type { Json, JsonObject } from './wire.ts';
+import { DONE, parseEvents, toEvent } from './events.ts';
+import { isObject, type Json, type JsonObject } from './wire.ts';
 
 /** The events of a completion as if it was streamed, including `[DONE]`. Invalid choices are omitted. */
 export function toChunks(answer: JsonObject, includeUsage: boolean): string[] {
@@ -24,22 +24,7 @@ export function toChunks(answer: JsonObject, includeUsage: boolean): string[] {
     }
   }
   if (includeUsage) chunks.push({ ...base, object, choices: [], usage });
-  return [...chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n'];
-}
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Texts as a client reads them, one block each. */
-export function toByteStream(texts: readonly string[]): ReadableStream<Uint8Array> {
-  let at = 0;
-  return new ReadableStream<Uint8Array>({
-    pull(controller) {
-      const text = texts[at++];
-      if (text === undefined) controller.close();
-      else controller.enqueue(Buffer.from(text));
-    },
-  });
+  return [...chunks.map(toEvent), DONE];
 }
 
 /** Calls of tools bear their position in a stream. */

@@ -10,6 +10,66 @@ export type EventBlocks = {
   cancel(reason?: unknown): void;
 };
 
+/** Receives the blocks of a stream; after `close` none follows. */
+export type EventSink = { send(block: Uint8Array): void; close(): void };
+
+/**
+ * A stream that begins when it is given its sink. `pull` waits for a block or the end, and does not fail: a stream that
+ * breaks off says so in its last event. `cancel` ends it before.
+ */
+export type EventStream = (sink: EventSink) => { pull(): Promise<void> | void; cancel(): void };
+
+/** Texts as a client reads them, one block each. */
+export const streamOf =
+  (texts: readonly string[]): EventStream =>
+  ({ send, close }) => {
+    const left = texts.values();
+    return {
+      pull() {
+        const { value, done } = left.next();
+        if (done === true) close();
+        else send(Buffer.from(value));
+      },
+      cancel: () => undefined,
+    };
+  };
+
+/** The blocks of the stream, for a reader in this process; one that leaves cancels the stream. */
+export async function* iterate(stream: EventStream): AsyncGenerator<Uint8Array> {
+  const blocks: Uint8Array[] = [];
+  let isOver = false;
+  const { pull, cancel } = stream({
+    send: (block) => void blocks.push(block),
+    close() {
+      isOver = true;
+    },
+  });
+  try {
+    for (;;) {
+      yield* blocks.splice(0);
+      if (isOver) return;
+      await pull();
+    }
+  } finally {
+    cancel();
+  }
+}
+
+/** The stream as the body of a response; it begins at once. */
+export function toReadable(stream: EventStream): ReadableStream<Uint8Array> {
+  let flow: ReturnType<EventStream>;
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      flow = stream({
+        send: (block) => controller.enqueue(block),
+        close: () => controller.close(),
+      });
+    },
+    pull: () => flow.pull(),
+    cancel: () => flow.cancel(),
+  });
+}
+
 class BrokenStream extends Error {}
 
 const LF = 0x0a;
@@ -117,6 +177,11 @@ const isDone = (bytes: Uint8Array): boolean =>
 
 const isBlank = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === LF || byte === CR);
 
+export const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
+
+/** The event that ends a completion's stream. */
+export const DONE = 'data: [DONE]\n\n';
+
 /** A block's events as they stand, each with its blank line. */
 export const splitEvents = (text: string): string[] => text.split(/(?<=\r?\n\r?\n)/);
 
@@ -136,3 +201,33 @@ export function parseEvents(text: string): ServerSentEvent[] {
   }
   return events;
 }
+
+const EVENT_END = Buffer.from('\n\n');
+
+/** At least one: where lines end otherwise, it is not seen how many. */
+export function countEvents(block: Uint8Array): number {
+  let count = 0;
+  for (let at = 0; ; count++) {
+    const found: number = Buffer.prototype.indexOf.call(block, EVENT_END, at);
+    if (found === -1) return Math.max(1, count);
+    at = found + 2;
+  }
+}
+
+/** Whether the last event of the block is `[DONE]`. */
+export function endsWithDone(block: Uint8Array): boolean {
+  let at = block.length - 1;
+  while (at >= 0 && (block[at] === 0x0a || block[at] === 0x0d || block[at] === 0x20)) at--;
+  // `E]` of `[DONE]`; and nothing but the data's name before it.
+  if (block[at] !== 0x5d || block[at - 1] !== 0x45) return false;
+  return /(?:^|\n)data: ?\[DONE\]$/.test(
+    Buffer.from(block.subarray(Math.max(0, at - 16), at + 1)).toString('latin1'),
+  );
+}
+
+export const hasFinishReason = (block: Uint8Array): boolean =>
+  /"finish_reason":\s*"/.test(Buffer.from(block).toString('latin1'));
+
+/** Somewhere within the block: comments may follow. */
+export const hasDone = (block: Uint8Array): boolean =>
+  /(?:^|\n)data: ?\[DONE\]\r?\n/.test(Buffer.from(block).toString('latin1'));

@@ -3,10 +3,11 @@
 import { sleep } from '../core/wait.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Answer, AttemptFailure, type StreamAnswer, type WholeAnswer } from './answer.ts';
-import { type AttemptDeps, attempt, type Call } from './attempt.ts';
+import { type AttemptDeps, attempt } from './attempt.ts';
 import type { LogFailedAttempt } from './attempt-log.ts';
 import { BACKOFF_BASE_MS, BACKOFF_MS_MAX, REST_MS_MAX, RETRY_AFTER_MS_MAX } from './limits.ts';
 import type { AnswerLocally } from './local/answer.ts';
+import type { Call } from './model-call.ts';
 import { type Attempt, planAttempts } from './plan.ts';
 import type { Catalogue, Model, Target } from './targets.ts';
 
@@ -16,9 +17,7 @@ export type Execute = (request: {
   catalogue: Catalogue;
   model: Model;
   call: Call;
-  /** The request may reach an upstream at most once, whatever the outcome. */
-  atMostOnce: boolean;
-  /** Told of each attempt before it is made. */
+  /** Called before each attempt. */
   onAttempt(attempt: Attempt): void;
 }) => Promise<Executed>;
 
@@ -26,7 +25,7 @@ export type AttemptOutcome = 'ok' | 'refused' | 'failed' | 'timed-out' | 'left';
 
 export type ExecuteDeps = AttemptDeps & {
   answerLocally: AnswerLocally;
-  /** Told of every attempt. */
+  /** Called after every attempt. */
   observe(target: Target, outcome: AttemptOutcome): void;
   logFailedAttempt: LogFailedAttempt;
   random?: () => number;
@@ -40,15 +39,7 @@ export function createExecute({
   random = Math.random,
   ...deps
 }: ExecuteDeps): Execute {
-  const ask = async ({ target }: Attempt, call: Call): Promise<Answer> => {
-    const { upstream } = target;
-    if (upstream === undefined) return answerLocally(target.model, call, await call.bodyFor(target));
-    const place = upstream.permits.acquire(call.signal);
-    if (place !== undefined) await place;
-    return attempt(target, upstream, call, deps);
-  };
-
-  return async ({ catalogue, model, call, atMostOnce, onAttempt }) => {
+  return async ({ catalogue, model, call, onAttempt }) => {
     const attempts = planAttempts(catalogue, model, { nowMs: performance.now(), random });
     let failure: AttemptFailure | OpenAiRefusal | undefined;
     let last: Attempt | undefined;
@@ -67,10 +58,14 @@ export function createExecute({
       onAttempt(next);
       const startedAtMs = performance.now();
       try {
-        const answer = await ask(next, call);
-        observe(next.target, 'ok');
+        const { target } = next;
+        const { upstream } = target;
+        const answer = await (upstream === undefined
+          ? answerLocally(target.model, call)
+          : attempt(target, upstream, call, deps));
+        observe(target, 'ok');
         const fail = (failed: OpenAiRefusal): void =>
-          logFailedAttempt({ target: next.target, call, number, failure: failed, startedAtMs });
+          logFailedAttempt({ target, call, number, failure: failed, startedAtMs });
         return { ...next, answer: answer.kind === 'stream' ? reporting(answer, fail) : answer };
       } catch (error) {
         observe(next.target, outcomeOf(error));
@@ -87,7 +82,7 @@ export function createExecute({
         });
         if (failure.retryAfterMs !== undefined)
           next.target.cooldownUntilMs = nowMs + Math.min(failure.retryAfterMs, REST_MS_MAX);
-        if (failure.next === 'none' || (atMostOnce && failure.sent)) break;
+        if (failure.next === 'none' || (call.atMostOnce && failure.sent)) break;
       }
     }
     return giveUp(last, failure);

@@ -1,7 +1,10 @@
+// A model call as it passes through the gateway, over HTTP or from another area.
+
 import type { Principal } from '../core/principal.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Reservation } from './allowances.ts';
-import type { GatewayRequest } from './request.ts';
+import type { EventStream } from './events.ts';
+import { type GatewayRequest, readMember } from './request.ts';
 
 export type Caller = Pick<Principal, 'workspaceId' | 'email' | 'keyId' | 'limits'>;
 
@@ -11,6 +14,7 @@ export type ModelCall = {
   caller: Caller;
   /** Headers of the caller that upstreams know. */
   headers: Record<string, string> | undefined;
+  /** The request may reach an upstream at most once, whatever the outcome. */
   atMostOnce: boolean;
   /** A later part of a request that has been counted. */
   continues: boolean;
@@ -18,9 +22,29 @@ export type ModelCall = {
   reservation?: Reservation;
   /** As the access log has it; absent for requests of other areas. */
   requestId?: string;
+  /** Aborts when the caller has disconnected. */
   signal: AbortSignal;
+};
+
+/** A call whose model has been found. */
+export type Call = ModelCall & {
+  /** The catalogue's name of the requested model; a fallback may answer. */
+  modelId: string;
+  /** The caller asks for the usage within the stream. */
+  includeUsage: boolean;
 };
 
 export type Served =
   | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array }
-  | { kind: 'stream'; headers: Record<string, string>; body: ReadableStream<Uint8Array> };
+  | { kind: 'stream'; headers: Record<string, string>; body: EventStream };
+
+export const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
+
+export const streamsText = ({ request, endpoint }: Pick<ModelCall, 'request' | 'endpoint'>): boolean =>
+  request.stream && isText(endpoint);
+
+/** Throws 400 for `stream_options` that are not JSON or too large. */
+export function asksForUsage(request: GatewayRequest): boolean {
+  const options = request.stream ? readMember(request, 'stream_options') : undefined;
+  return (options as { include_usage?: unknown } | null | undefined)?.include_usage === true;
+}

@@ -1,5 +1,8 @@
-// The order in which targets are tried: a request and the catalogue → attempts. Pure except for random numbers.
+// The model of a request, and the order in which its targets are tried: a request and the catalogue → attempts. Pure
+// except for random numbers.
 
+import { OpenAiRefusal } from '../http/openai-error.ts';
+import type { ModelCall } from './model-call.ts';
 import { type Catalogue, latencyOf, type Model, type Target, type WeightedTarget } from './targets.ts';
 
 export type Attempt = { model: Model; target: Target };
@@ -7,15 +10,54 @@ export type Attempt = { model: Model; target: Target };
 export type PlanOptions = { nowMs: number; random: () => number };
 
 /**
+ * The model that is named, else the stated default of the endpoint. Throws 404, naming the models there are; 400 for one
+ * that cannot do this; 501 where none can.
+ */
+export function findModel(
+  catalogue: Catalogue,
+  { endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>,
+): Model {
+  if (endpoint === 'images' && !catalogue.models.some(({ endpoints }) => endpoints.includes('images'))) {
+    throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
+  }
+  const name = request.model ?? catalogue.statedDefaults[endpoint];
+  if (name === undefined || name === '') {
+    throw new OpenAiRefusal('malformed', "The member 'model' is required", {
+      param: 'model',
+      code: 'missing_required_parameter',
+    });
+  }
+  const model = catalogue.find(name);
+  if (model === undefined) throw modelNotFound(catalogue, name);
+  if (!model.endpoints.includes(endpoint)) {
+    const can = model.endpoints.join(', ');
+    throw new OpenAiRefusal('malformed', `The model ${model.id} cannot do ${endpoint}; it does ${can}`, {
+      param: 'model',
+    });
+  }
+  return model;
+}
+
+/** 404, naming the models there are. */
+export function modelNotFound({ models }: Catalogue, name: string): OpenAiRefusal {
+  const shown = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
+  const names = models.map(({ id }) => id).join(', ');
+  return new OpenAiRefusal('not-found', `The model ${shown} does not exist. There are: ${names}`, {
+    code: 'model_not_found',
+    param: 'model',
+  });
+}
+
+/**
  * Attempts in order: the model's targets, then those of its fallbacks. Targets that fail or are in a cooldown come
  * last, and are tried once only: a last attempt is better than none. The execution stops at the first answer.
  */
 export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOptions): readonly Attempt[] {
   const [only] = model.targets;
-  if (only !== undefined && model.targets.length === 1 && model.fallbacks.length === 0)
-    return isFit(only.target, options.nowMs)
-      ? againAndAgain(model, only.target)
-      : [{ model, target: only.target }];
+  if (only !== undefined && model.targets.length === 1 && model.fallbacks.length === 0) {
+    const { target } = only;
+    return Array<Attempt>(isFit(target, options.nowMs) ? triesOf(target) : 1).fill({ model, target });
+  }
   const attempts: Attempt[] = [];
   const unfit: Attempt[] = [];
   for (const each of withFallbacks(catalogue, model)) {
@@ -33,17 +75,6 @@ export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOp
   }
   return [...attempts, ...unfit];
 }
-
-/** Most models have one target: its attempts are made once. */
-function againAndAgain(model: Model, target: Target): readonly Attempt[] {
-  const known = repeated.get(model);
-  if (known !== undefined) return known;
-  const attempts = Array<Attempt>(1 + (target.upstream?.spec.retries ?? 0)).fill({ model, target });
-  repeated.set(model, attempts);
-  return attempts;
-}
-
-const repeated = new WeakMap<Model, readonly Attempt[]>();
 
 /** All models that may come to answer. */
 export const withFallbacks = (catalogue: Catalogue, model: Model): Model[] => [

@@ -1,15 +1,22 @@
 // Forwards one stream from the upstream to the client: bytes pass unchanged, and its end is reported truthfully.
 
-import type { Deadlines } from '../core/deadlines.ts';
+import type { Deadline, Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
-import { parseJson } from '../core/json.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
 import { findError, type StreamAnswer } from './answer.ts';
-import { countEvents, endsWithDone, hasDone, hasFinishReason } from './block-marks.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import { parseEvents, splitEvents } from './events.ts';
+import {
+  countEvents,
+  DONE,
+  type EventSink,
+  type EventStream,
+  endsWithDone,
+  hasDone,
+  hasFinishReason,
+  toEvent,
+} from './events.ts';
 import { KEEP_ALIVE_MS } from './limits.ts';
-import { fromUsage, type Usage } from './usage.ts';
+import { readUsageBlock, type Usage } from './usage.ts';
 
 export type StreamOutcome = 'ok' | 'failed' | 'cancelled';
 
@@ -43,7 +50,7 @@ export type PumpOptions = {
 
 const PING = Buffer.from(': keep-alive\n\n');
 const NOTHING = new Uint8Array();
-const DONE = Buffer.from('data: [DONE]\n\n');
+const DONE_BLOCK = Buffer.from(DONE);
 const USAGE_NAME = Buffer.from('"prompt_tokens"');
 /** After its `[DONE]` an upstream has this long to end. */
 const CLOSING_MS = 500;
@@ -57,141 +64,160 @@ const has = (block: Uint8Array, needle: Uint8Array): boolean =>
  * The client's stream. While the upstream is silent, comments keep the connection alive. If the upstream fails in the
  * middle, or the service ends, an error event without `[DONE]` follows. A client that disconnects cancels the upstream.
  */
-export function pumpStream(options: PumpOptions): ReadableStream<Uint8Array> {
-  const { answer, spec, deadlines, hidesUsage, signal } = options;
-  let controller: ReadableStreamDefaultController<Uint8Array>;
-  let usage: Usage | undefined;
-  let events = 0;
-  let firstEventMs: number | undefined;
-  let ended = false;
-  const last: Uint8Array[] = [];
-  let forget = (): void => undefined;
+export const pumpStream =
+  (options: PumpOptions): EventStream =>
+  (sink) =>
+    new Pump(options, sink);
 
-  const silence = deadlines.create(() => {
-    controller.enqueue(PING);
-    silence.set(KEEP_ALIVE_MS);
-  });
-  /** A client that still reads is not kept waiting. */
-  const onAbort = (): void => {
-    leave();
-    controller.close();
+class Pump {
+  private readonly options: PumpOptions;
+  private readonly answer: StreamAnswer;
+  private readonly sink: EventSink;
+  private readonly silence: Deadline;
+  private readonly forget: () => void;
+  private readonly last: Uint8Array[] = [];
+  private usage: Usage | undefined;
+  private events = 0;
+  private firstEventMs: number | undefined;
+  private ended = false;
+
+  constructor(options: PumpOptions, sink: EventSink) {
+    const { answer, deadlines, signal, onInterrupt } = options;
+    this.options = options;
+    this.answer = answer;
+    this.sink = sink;
+    this.silence = deadlines.create(() => this.ping());
+    this.forget = onInterrupt((reason) => {
+      answer.blocks.cancel();
+      this.sendLast(toErrorEvent(toOpenAiError(reason).error), 'cancelled');
+    });
+    if (signal.aborted) {
+      this.onAbort();
+      return;
+    }
+    signal.addEventListener('abort', this.onAbort, { once: true });
+    answer.onExpired?.(() => {
+      if (!this.ended) this.finish(answer.expired());
+    });
+    if (answer.first === undefined) this.ping();
+    else this.send(answer.first);
+  }
+
+  /** Forwards until the client has got something, or the stream has ended. */
+  readonly pull = async (): Promise<void> => {
+    while (!this.ended) {
+      this.answer.touch();
+      let block: Uint8Array | undefined;
+      try {
+        block = await this.answer.blocks.next();
+      } catch (error) {
+        return this.ended ? undefined : this.finish(error);
+      }
+      // It may have been cancelled meanwhile.
+      if (this.ended) return;
+      if (block === undefined) return this.finish(undefined);
+      this.answer.rest();
+      if (this.send(block)) return;
+    }
   };
 
-  const end = (outcome: StreamOutcome, failure?: OpenAiRefusal): void => {
-    if (ended) return;
-    ended = true;
-    silence.drop();
-    forget();
-    signal.removeEventListener('abort', onAbort);
-    answer.settle(outcome === 'cancelled' ? 'left' : outcome, failure);
-    const told = usage ?? {
-      promptTokens: options.estimatePrompt(),
-      completionTokens: events,
+  readonly cancel = (): void => {
+    if (this.ended) return;
+    this.answer.blocks.cancel();
+    this.end('cancelled');
+  };
+
+  /** A client that still reads is not kept waiting. */
+  private readonly onAbort = (): void => {
+    this.cancel();
+    this.sink.close();
+  };
+
+  private ping(): void {
+    this.sink.send(PING);
+    this.silence.set(KEEP_ALIVE_MS);
+  }
+
+  private end(outcome: StreamOutcome, failure?: OpenAiRefusal): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.silence.drop();
+    this.forget();
+    this.options.signal.removeEventListener('abort', this.onAbort);
+    this.answer.settle(outcome === 'cancelled' ? 'left' : outcome, failure);
+    const usage = this.usage ?? {
+      promptTokens: this.options.estimatePrompt(),
+      completionTokens: this.events,
       estimated: true,
     };
-    options.onEnd({ outcome, usage: told, firstEventMs });
-  };
-  const leave = (): void => {
-    answer.blocks.cancel();
-    end('cancelled');
-  };
+    this.options.onEnd({ outcome, usage, firstEventMs: this.firstEventMs });
+  }
 
   /** Records the forwarded events; returns the client's part of them, and the outcome if it is the last. */
-  const inspect = (block: Uint8Array): { shown: Uint8Array; outcome: StreamOutcome | undefined } => {
-    firstEventMs ??= performance.now() - options.startedAtMs;
-    events += countEvents(block);
-    last.push(block);
-    if (last.length > LAST_BLOCKS) last.shift();
+  private inspect(block: Uint8Array): { shown: Uint8Array; outcome: StreamOutcome | undefined } {
+    const { startedAtMs, hidesUsage, spec } = this.options;
+    this.firstEventMs ??= performance.now() - startedAtMs;
+    this.events += countEvents(block);
+    this.last.push(block);
+    if (this.last.length > LAST_BLOCKS) this.last.shift();
     let shown = block;
     if (has(block, USAGE_NAME)) {
       const read = readUsageBlock(block, hidesUsage);
-      usage = read.usage ?? usage;
+      this.usage = read.usage ?? this.usage;
       shown = read.shown;
     }
     const found = findError(shown, spec);
     if (found !== undefined) return { shown: toErrorEvent(found.error, found.before), outcome: 'failed' };
     return { shown, outcome: endsWithDone(block) ? 'ok' : undefined };
-  };
+  }
+
+  /** Whether the client has got a part of the block. */
+  private send(block: Uint8Array): boolean {
+    const { shown, outcome } = this.inspect(block);
+    if (outcome === undefined) {
+      this.silence.set(KEEP_ALIVE_MS);
+      if (shown.length > 0) this.sink.send(shown);
+    } else {
+      this.sendLast(shown, outcome, outcome === 'failed' ? toldError() : undefined);
+      if (outcome === 'failed') this.answer.blocks.cancel();
+      else void this.drain();
+    }
+    if (outcome !== 'failed') this.options.onBlock?.(block);
+    return shown.length > 0;
+  }
 
   /** The account is written before the last byte is sent. */
-  const sendLast = (block: Uint8Array, outcome: StreamOutcome, failure?: OpenAiRefusal): void => {
-    end(outcome, failure);
-    if (block.length > 0) controller.enqueue(block);
-    controller.close();
-  };
+  private sendLast(block: Uint8Array, outcome: StreamOutcome, failure?: OpenAiRefusal): void {
+    this.end(outcome, failure);
+    if (block.length > 0) this.sink.send(block);
+    this.sink.close();
+  }
+
   /** An upstream whose last event has come is read to its end, so that its connection can serve again. */
-  const drain = async (): Promise<void> => {
-    const closing = deadlines.create(() => answer.blocks.cancel());
+  private async drain(): Promise<void> {
+    const { blocks } = this.answer;
+    const closing = this.options.deadlines.create(() => blocks.cancel());
     closing.set(CLOSING_MS);
     try {
-      while ((await answer.blocks.next()) !== undefined);
+      while ((await blocks.next()) !== undefined);
     } catch {
       // No client waits for it any more.
     }
     closing.drop();
-  };
-  const send = (block: Uint8Array): void => {
-    const { shown, outcome } = inspect(block);
-    if (outcome === undefined) {
-      silence.set(KEEP_ALIVE_MS);
-      if (shown.length > 0) controller.enqueue(shown);
-    } else {
-      sendLast(shown, outcome, outcome === 'failed' ? toldError() : undefined);
-      if (outcome === 'failed') answer.blocks.cancel();
-      else void drain();
-    }
-    if (outcome !== 'failed') options.onBlock?.(block);
-  };
-  /** The upstream has ended without saying so. */
-  const finish = (cause: unknown): void => {
-    const isOver = (cause === undefined && options.endsPlainly) || last.some(hasDone);
-    if (isOver) sendLast(NOTHING, 'ok');
-    else if (cause === undefined && last.some(hasFinishReason)) {
-      options.onBlock?.(DONE);
-      sendLast(DONE, 'ok');
-    } else {
-      const failure = answer.expired() ?? brokeOff(cause);
-      sendLast(toErrorEvent(toOpenAiError(failure).error), 'failed', failure);
-    }
-  };
+  }
 
-  return new ReadableStream<Uint8Array>({
-    start(given) {
-      controller = given;
-      forget = options.onInterrupt((reason) => {
-        answer.blocks.cancel();
-        sendLast(toErrorEvent(toOpenAiError(reason).error), 'cancelled');
-      });
-      if (signal.aborted) return onAbort();
-      signal.addEventListener('abort', onAbort, { once: true });
-      answer.onExpired?.(() => {
-        if (!ended) finish(answer.expired());
-      });
-      if (answer.first === undefined) {
-        silence.set(KEEP_ALIVE_MS);
-        controller.enqueue(PING);
-      } else send(answer.first);
-    },
-    async pull() {
-      while (!ended) {
-        answer.touch();
-        let block: Uint8Array | undefined;
-        try {
-          block = await answer.blocks.next();
-        } catch (error) {
-          return ended ? undefined : finish(error);
-        }
-        // It may have been cancelled meanwhile.
-        if (ended) return;
-        if (block === undefined) return finish(undefined);
-        answer.rest();
-        const room = controller.desiredSize;
-        send(block);
-        if (controller.desiredSize !== room) return;
-      }
-    },
-    cancel: leave,
-  });
+  /** The upstream has ended without saying so. */
+  private finish(cause: unknown): void {
+    const isOver = (cause === undefined && this.options.endsPlainly) || this.last.some(hasDone);
+    if (isOver) this.sendLast(NOTHING, 'ok');
+    else if (cause === undefined && this.last.some(hasFinishReason)) {
+      this.options.onBlock?.(DONE_BLOCK);
+      this.sendLast(DONE_BLOCK, 'ok');
+    } else {
+      const failure = this.answer.expired() ?? brokeOff(cause);
+      this.sendLast(toErrorEvent(toOpenAiError(failure).error), 'failed', failure);
+    }
+  }
 }
 
 const brokeOff = (cause: unknown) =>
@@ -201,30 +227,4 @@ const brokeOff = (cause: unknown) =>
 
 const toldError = () => new OpenAiRefusal('upstream-failed', 'The upstream told an error within its answer');
 
-const toErrorEvent = (error: object, before = ''): Uint8Array =>
-  Buffer.from(`${before}data: ${JSON.stringify({ error })}\n\n`);
-
-/** The usage in a block, and the block without it if the client did not request it. */
-function readUsageBlock(block: Uint8Array, hides: boolean): { usage: Usage | undefined; shown: Uint8Array } {
-  let usage: Usage | undefined;
-  let shown = '';
-  const text = Buffer.from(block).toString();
-  for (const raw of splitEvents(text)) {
-    const found = usageOfEvent(raw);
-    usage = found?.usage ?? usage;
-    if (!(hides && found?.alone === true)) shown += raw;
-  }
-  return { usage, shown: hides && shown.length !== text.length ? Buffer.from(shown) : block };
-}
-
-/** `alone`: the event holds nothing else (`choices: []`). */
-function usageOfEvent(raw: string): { usage: Usage | undefined; alone: boolean } | undefined {
-  const data = parseEvents(raw)[0]?.data;
-  if (data === undefined || !data.includes('"prompt_tokens"')) return undefined;
-  try {
-    const { usage, choices } = parseJson(data) as { usage?: unknown; choices?: unknown };
-    return { usage: fromUsage(usage), alone: Array.isArray(choices) && choices.length === 0 };
-  } catch {
-    return undefined;
-  }
-}
+const toErrorEvent = (error: object, before = ''): Uint8Array => Buffer.from(before + toEvent({ error }));

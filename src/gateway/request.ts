@@ -1,4 +1,5 @@
-// A caller's body: read whole, understood no further than needed, and changed by splicing.
+// The body of a model call. One that came as bytes is understood no further than needed, and changed by splicing. A
+// caller in this process has an object: it is written only for an upstream.
 
 import { NO_LIMITS, parseJson, parseJsonWithin } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
@@ -7,8 +8,11 @@ import { decodeString, type Members, type ScanRefusal, scanObject } from './scan
 import type { Json, JsonObject } from './wire.ts';
 
 export type GatewayRequest = {
-  bytes: Uint8Array;
-  members: Members;
+  /** As they came; those of an object, and the places of its members, are made when they are needed. */
+  readonly bytes: Uint8Array;
+  readonly members: Members;
+  /** The object, where the request came as one. */
+  readonly body?: JsonObject;
   /** As the caller wrote it; undefined where it is absent. */
   model: string | undefined;
   stream: boolean;
@@ -57,6 +61,23 @@ export function readRequest(bytes: Uint8Array): GatewayRequest {
   return { bytes, members, model, stream };
 }
 
+/** A request that another area makes. It must be within the limits of a request that comes as bytes. */
+export function requestOf(body: JsonObject): GatewayRequest {
+  let scanned: GatewayRequest | undefined;
+  const scan = (): GatewayRequest => (scanned ??= readRequest(Buffer.from(JSON.stringify(body))));
+  return {
+    body,
+    model: body['model'] as string | undefined,
+    stream: body['stream'] === true,
+    get bytes() {
+      return scan().bytes;
+    },
+    get members() {
+      return scan().members;
+    },
+  };
+}
+
 const REFUSALS: Record<ScanRefusal, string> = {
   malformed: 'The body is not valid JSON',
   nesting: 'The body is nested too deeply',
@@ -92,24 +113,25 @@ function valueAt(bytes: Uint8Array, { names, starts, ends }: Members, index: num
  * The last member of this name, as SDKs and most servers read repeats; undefined where there is none. For members that
  * are small: throws 400 for one of more than 64 KiB.
  */
-export function readMember({ bytes, members }: GatewayRequest, name: string): Json | undefined {
+export function readMember(request: GatewayRequest, name: string): Json | undefined {
+  if (request.body !== undefined) return request.body[name];
+  const { bytes, members } = request;
   const index = members.names.lastIndexOf(name);
   return index === -1 ? undefined : valueAt(bytes, members, index);
 }
 
 /** As `readMember`, for one that may be as large as the body. */
-export async function readLargeMember(
-  { bytes, members }: GatewayRequest,
-  name: string,
-): Promise<Json | undefined> {
+export async function readLargeMember(request: GatewayRequest, name: string): Promise<Json | undefined> {
+  if (request.body !== undefined) return request.body[name];
+  const { bytes, members } = request;
   const index = members.names.lastIndexOf(name);
   if (index === -1) return undefined;
   return parseBytes(bytes.subarray(members.starts[index], members.ends[index]), `'${name}'`);
 }
 
 /** The whole body. Throws 400 where strings within it are no JSON or UTF-8. */
-export const parseWhole = async ({ bytes }: Pick<GatewayRequest, 'bytes'>): Promise<JsonObject> =>
-  (await parseBytes(bytes, 'The body')) as JsonObject;
+export const parseWhole = async (request: Pick<GatewayRequest, 'bytes' | 'body'>): Promise<JsonObject> =>
+  request.body ?? ((await parseBytes(request.bytes, 'The body')) as JsonObject);
 
 /** Bytes that a scan has been through: their limits are known to hold. */
 async function parseBytes(bytes: Uint8Array, name: string): Promise<Json> {
@@ -121,6 +143,23 @@ async function parseBytes(bytes: Uint8Array, name: string): Promise<Json> {
 }
 
 export type Splice = { name: string; value: Json };
+
+/** The bytes of the request with these members set. */
+export const render = (request: GatewayRequest, changes: readonly Splice[]): Uint8Array =>
+  request.body === undefined
+    ? splice(request, changes)
+    : Buffer.from(JSON.stringify(set(request.body, changes)));
+
+/** The same request with another value of a member. */
+export const withMember = (request: GatewayRequest, change: Splice): GatewayRequest =>
+  request.body === undefined
+    ? readRequest(splice(request, [change]))
+    : requestOf(set(request.body, [change]));
+
+const set = (body: JsonObject, changes: readonly Splice[]): JsonObject => ({
+  ...body,
+  ...Object.fromEntries(changes.map(({ name, value }) => [name, value])),
+});
 
 /** The body with these members set, everything else byte for byte as it came. One copy, or none where nothing changes. */
 export function splice(

@@ -3,23 +3,20 @@
 import type { Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
-import { type Account, NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
+import { NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
-import type { Endpoint } from './adapters/adapter.ts';
 import type { Settled } from './allowance.ts';
 import { NOTHING_USED, type Reservation } from './allowances.ts';
 import { nonsense, type StreamAnswer, type WholeAnswer } from './answer.ts';
-import type { Call } from './attempt.ts';
-import { createBodies } from './bodies.ts';
 import type { AnswerCache } from './cache.ts';
-import { toByteStream, toChunks } from './chunks.ts';
+import { toChunks } from './chunks.ts';
 import type { Reserve } from './estimate.ts';
+import { type EventStream, streamOf } from './events.ts';
 import type { Execute, Executed } from './execute.ts';
-import { findModel } from './find-model.ts';
-import type { ModelCall, Served } from './model-call.ts';
-import type { Attempt } from './plan.ts';
-import { pumpStream } from './pump.ts';
-import { type GatewayRequest, parseWhole, readMember } from './request.ts';
+import { asksForUsage, isText, type ModelCall, type Served, streamsText } from './model-call.ts';
+import { type Attempt, findModel } from './plan.ts';
+import { type PumpOptions, pumpStream } from './pump.ts';
+import { parseWhole } from './request.ts';
 import { type Catalogue, type Model, TARGET_HEADER } from './targets.ts';
 import { estimatePrompt, estimateTokens, type Usage } from './usage.ts';
 import type { JsonObject } from './wire.ts';
@@ -37,98 +34,148 @@ export type ServeDeps = {
   onInterrupt: OnInterrupt;
 };
 
-export function createServe(deps: ServeDeps): Serve {
-  const { catalogue, reserve, cache, execute, ledger, deadlines, onInterrupt } = deps;
-  return async (call) => {
-    const startedAtMs = performance.now();
-    const known = catalogue();
-    const present = known instanceof Promise ? await known : known;
-    const model = findModel(present, call);
-    if (!call.continues) ledger.requireRoom();
+type Ended = { outcome: Outcome; usage: Usage; firstEventMs: number | undefined };
 
-    const account = (executed: Pick<Executed, 'model' | 'target'> | undefined, end: Ended): Settled => {
-      const answering = executed?.model ?? model;
-      const cost = end.outcome === 'cached' ? 0 : toCost(answering.price, end.usage);
-      ledger.add(
-        toAccount(call, { model: answering.id, target: executed?.target.name ?? '', outcome: end.outcome }),
-        {
-          ...{ usage: end.usage, cost, firstEventMs: end.firstEventMs },
-          requests: call.continues ? 0 : 1,
-          latencyMs: performance.now() - startedAtMs,
-        },
-      );
-      const { promptTokens, completionTokens } = end.usage;
-      return { tokens: promptTokens + completionTokens, completionTokens, cost };
-    };
-    const ask = async (reservation: Reservation): Promise<Executed> => {
-      let last: Attempt | undefined;
-      try {
-        return await execute({
-          catalogue: present,
-          model,
-          call: toCall(call, model),
-          atMostOnce: call.atMostOnce,
-          onAttempt: (attempt) => {
-            last = { model, target: attempt.target };
-          },
-        });
-      } catch (error) {
-        const left = call.signal.aborted;
-        const usage = left
-          ? { ...NO_USAGE, promptTokens: estimatePrompt(call.request.bytes), estimated: true }
-          : NO_USAGE;
-        const outcome = left ? 'cancelled' : failureOf(error);
-        reservation.settle(account(last, { outcome, usage, firstEventMs: undefined }));
-        throw error instanceof OpenAiRefusal && last !== undefined
-          ? withHeaders(error, targetHeader(last))
-          : error;
-      }
-    };
-    const serveFresh = async (onBlock?: (block: Uint8Array) => void): Promise<Served> => {
-      const reserving = reserve(call, { catalogue: present, model });
-      const reservation = reserving instanceof Promise ? await reserving : reserving;
-      const settle = (executed: Executed, end: Ended): void => reservation.settle(account(executed, end));
-      const executed = await ask(reservation);
-      const { answer } = executed;
-      if (answer.kind === 'whole') {
-        settle(executed, toEnded(answer, call));
-        const headers = Object.assign(answer.headers, reservation.headers(), targetHeader(executed));
-        if (answer.status === 200 && streamsText(call)) return await asStream(answer, call);
-        return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
-      }
-      const body = pump(executed, answer, {
-        ...{ call, startedAtMs, deadlines, onInterrupt, account: settle, onBlock },
-      });
+type OnBlock = (block: Uint8Array) => void;
+
+export function createServe(deps: ServeDeps): Serve {
+  return async (call) => {
+    const known = deps.catalogue();
+    const catalogue = known instanceof Promise ? await known : known;
+    const model = findModel(catalogue, call);
+    if (!call.continues) deps.ledger.requireRoom();
+    const serving = new Serving(call, { catalogue, model }, deps);
+    if (model.cacheTtlSeconds === 0) return serving.fresh();
+    return deps.cache.serve({
+      call,
+      model,
+      serveFresh: (onBlock) => serving.fresh(onBlock),
+      onHit: (usage) => serving.fromCache(usage),
+    });
+  };
+}
+
+/** One call: its reservation, its attempts and its account. */
+class Serving {
+  private readonly startedAtMs = performance.now();
+  private readonly call: ModelCall;
+  private readonly asked: { catalogue: Catalogue; model: Model };
+  private readonly deps: ServeDeps;
+
+  constructor(call: ModelCall, asked: { catalogue: Catalogue; model: Model }, deps: ServeDeps) {
+    this.call = call;
+    this.asked = asked;
+    this.deps = deps;
+  }
+
+  /** Counts a request whose answer is cached; returns the headers of the key's limits. Throws 429. */
+  async fromCache(usage: Usage): Promise<Record<string, string>> {
+    const reservation = await this.deps.reserve(this.call, undefined);
+    this.account(undefined, { outcome: 'cached', usage, firstEventMs: undefined });
+    reservation.settle(NOTHING_USED);
+    return reservation.headers();
+  }
+
+  async fresh(onBlock?: OnBlock): Promise<Served> {
+    const { call } = this;
+    const reserving = this.deps.reserve(call, this.asked);
+    const reservation = reserving instanceof Promise ? await reserving : reserving;
+    const executed = await this.execute(reservation);
+    const { answer } = executed;
+    const settle = (end: Ended): void => reservation.settle(this.account(executed, end));
+    if (answer.kind === 'stream') {
+      const body = this.forward(answer, { spec: executed.target.upstream?.spec, onEnd: settle, onBlock });
       const headers = { ...answer.headers, ...reservation.headers(), ...targetHeader(executed) };
       return { kind: 'stream', headers, body };
-    };
-    if (model.cacheTtlSeconds === 0) return serveFresh();
-    const onHit = async (usage: Usage): Promise<Record<string, string>> => {
-      const reservation = await reserve(call, undefined);
-      account(undefined, { outcome: 'cached', usage, firstEventMs: undefined });
-      reservation.settle(NOTHING_USED);
-      return reservation.headers();
-    };
-    return cache.serve({ call, model, serveFresh, onHit });
-  };
+    }
+    settle(toEnded(answer, call));
+    const headers = Object.assign(answer.headers, reservation.headers(), targetHeader(executed));
+    // A stream was requested, and an upstream that does not stream has sent a whole answer.
+    if (answer.status === 200 && streamsText(call)) {
+      const body = streamOf(toChunks(await parseAnswer(answer.bytes), asksForUsage(call.request)));
+      return { kind: 'stream', headers, body };
+    }
+    return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
+  }
+
+  /** The attempts. A call that no target answers is accounted for here. */
+  private async execute(reservation: Reservation): Promise<Executed> {
+    const { call, asked } = this;
+    const { model } = asked;
+    let last: Attempt | undefined;
+    try {
+      return await this.deps.execute({
+        ...asked,
+        call: { ...call, modelId: model.id, includeUsage: asksForUsage(call.request) },
+        onAttempt: ({ target }) => {
+          last = { model, target };
+        },
+      });
+    } catch (error) {
+      const { aborted } = call.signal;
+      const usage = aborted
+        ? { ...NO_USAGE, promptTokens: estimatePrompt(call.request.bytes), estimated: true }
+        : NO_USAGE;
+      const outcome = aborted ? 'cancelled' : isMalformed(error) ? 'refused' : 'failed';
+      reservation.settle(this.account(last, { outcome, usage, firstEventMs: undefined }));
+      throw error instanceof OpenAiRefusal && last !== undefined
+        ? withHeaders(error, targetHeader(last))
+        : error;
+    }
+  }
+
+  private forward(
+    answer: StreamAnswer,
+    options: Pick<PumpOptions, 'spec' | 'onEnd' | 'onBlock'>,
+  ): EventStream {
+    const { endpoint, request, signal } = this.call;
+    const { deadlines, onInterrupt } = this.deps;
+    return pumpStream({
+      ...options,
+      answer,
+      deadlines,
+      onInterrupt,
+      signal,
+      startedAtMs: this.startedAtMs,
+      hidesUsage: !asksForUsage(request),
+      endsPlainly: endpoint === 'images',
+      estimatePrompt: () => estimatePrompt(request.bytes),
+    });
+  }
+
+  /** Writes the account; returns what counts towards the limits of the key. */
+  private account(answering: Attempt | undefined, { outcome, usage, firstEventMs }: Ended): Settled {
+    const { caller, endpoint, continues } = this.call;
+    const model = answering?.model ?? this.asked.model;
+    const cost = outcome === 'cached' ? 0 : toCost(model.price, usage);
+    this.deps.ledger.add(
+      {
+        workspaceId: caller.workspaceId,
+        subject: caller.email,
+        keyId: caller.keyId,
+        endpoint,
+        model: model.id,
+        target: answering?.target.name ?? '',
+        outcome,
+      },
+      {
+        usage,
+        cost,
+        firstEventMs,
+        requests: continues ? 0 : 1,
+        latencyMs: performance.now() - this.startedAtMs,
+      },
+    );
+    const { promptTokens, completionTokens } = usage;
+    return { tokens: promptTokens + completionTokens, completionTokens, cost };
+  }
 }
 
 const targetHeader = ({ target }: Attempt): Record<string, string> => ({
   [TARGET_HEADER]: target.headerName,
 });
 
-const failureOf = (error: unknown): Outcome =>
-  error instanceof OpenAiRefusal && error.kind === 'malformed' ? 'refused' : 'failed';
-
-const streamsText = ({ request, endpoint }: ModelCall): boolean => request.stream && isText(endpoint);
-
-const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
-
-/** A stream was requested, and an upstream that does not stream has sent a whole answer. */
-async function asStream({ bytes, headers }: WholeAnswer, { request }: ModelCall): Promise<Served> {
-  const body = toByteStream(toChunks(await parseAnswer(bytes), asksForUsage(request)));
-  return { kind: 'stream', headers, body };
-}
+const isMalformed = (error: unknown): boolean => error instanceof OpenAiRefusal && error.kind === 'malformed';
 
 /** Throws 502: of large answers only the ends have been looked at. */
 async function parseAnswer(bytes: Uint8Array): Promise<JsonObject> {
@@ -139,70 +186,15 @@ async function parseAnswer(bytes: Uint8Array): Promise<JsonObject> {
   }
 }
 
-type Ended = { outcome: Outcome; usage: Usage; firstEventMs: number | undefined };
-
-function pump(
-  executed: Executed,
-  answer: StreamAnswer,
-  options: {
-    call: ModelCall;
-    startedAtMs: number;
-    deadlines: Deadlines;
-    onInterrupt: OnInterrupt;
-    account: (executed: Executed, end: Ended) => void;
-    onBlock: ((block: Uint8Array) => void) | undefined;
-  },
-): ReadableStream<Uint8Array> {
-  const { call, startedAtMs, deadlines, onInterrupt, account, onBlock } = options;
-  return pumpStream({
-    ...{ answer, deadlines, startedAtMs, onInterrupt, onBlock },
-    spec: executed.target.upstream?.spec,
-    hidesUsage: !asksForUsage(call.request),
-    endsPlainly: call.endpoint === 'images',
-    estimatePrompt: () => estimatePrompt(call.request.bytes),
-    signal: call.signal,
-    onEnd: (end) => account(executed, end),
-  });
-}
-
-const toAccount = (
-  { caller, endpoint }: ModelCall,
-  rest: Pick<Account, 'model' | 'target' | 'outcome'>,
-): Account => ({
-  workspaceId: caller.workspaceId,
-  subject: caller.email,
-  keyId: caller.keyId,
-  endpoint,
-  ...rest,
-});
-
 function toEnded(answer: WholeAnswer, { request, endpoint }: ModelCall): Ended {
   if (answer.status >= 400) {
     return { outcome: answer.status >= 500 ? 'failed' : 'refused', usage: NO_USAGE, firstEventMs: undefined };
   }
-  const estimated = (): Usage => ({
+  const usage = answer.usage ?? {
     promptTokens: estimatePrompt(request.bytes),
     // Pictures and vectors are no tokens.
     completionTokens: isText(endpoint) ? estimateTokens(answer.bytes.length) : 0,
     estimated: true,
-  });
-  return { outcome: 'ok', usage: answer.usage ?? estimated(), firstEventMs: undefined };
-}
-
-const toCall = (call: ModelCall, model: Model): Call => {
-  const { endpoint, request, headers, requestId, signal } = call;
-  const includeUsage = request.stream && asksForUsage(request);
-  const bodyFor = createBodies(request, { endpoint, includeUsage });
-  const { stream } = request;
-  return { endpoint, modelId: model.id, stream, includeUsage, bodyFor, headers, requestId, signal };
-};
-
-function asksForUsage(request: GatewayRequest): boolean {
-  const options = readMember(request, 'stream_options');
-  return (
-    typeof options === 'object' &&
-    options !== null &&
-    'include_usage' in options &&
-    options['include_usage'] === true
-  );
+  };
+  return { outcome: 'ok', usage, firstEventMs: undefined };
 }

@@ -1,11 +1,12 @@
-// The gateway for other areas: a chat completion without HTTP, under the same limits, fallbacks and accounting.
+// The gateway for other areas: a chat completion without HTTP, under the same limits, fallbacks and accounting. The
+// request is an object, and so is each part of the answer.
 
 import { ServiceError, upstreamFailed } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { ChatCall, ChatPart, ChatUsage, StreamChat } from './chat-call.ts';
-import { parseEvents } from './events.ts';
+import { type EventStream, iterate, parseEvents } from './events.ts';
 import type { Served } from './model-call.ts';
-import { readRequest } from './request.ts';
+import { requestOf } from './request.ts';
 import type { Serve } from './serve.ts';
 import type { Catalogue } from './targets.ts';
 import { fromUsage } from './usage.ts';
@@ -23,16 +24,19 @@ export function createStreamChat(deps: {
 }): StreamChat {
   return async function* streamChat(call: ChatCall): AsyncGenerator<ChatPart> {
     const model = call.model ?? (await deps.catalogue()).defaults.chat;
-    const body = {
-      ...{ model, messages: call.messages, stream: true, stream_options: { include_usage: true } },
-      ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
-    };
     const served = await deps.serve({
       endpoint: 'chat',
-      request: readRequest(Buffer.from(JSON.stringify(body))),
+      request: requestOf({
+        model,
+        messages: [...call.messages],
+        stream: true,
+        stream_options: { include_usage: true },
+        ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
+      }),
       caller: { keyId: '', limits: {}, ...call.caller },
       headers: undefined,
-      ...{ atMostOnce: false, continues: false },
+      atMostOnce: false,
+      continues: false,
       signal: call.signal,
     });
     if (served.kind === 'whole') throw refusalOf(served);
@@ -41,16 +45,15 @@ export function createStreamChat(deps: {
   };
 }
 
-async function* readParts(body: ReadableStream<Uint8Array>, asked: string): AsyncGenerator<ChatPart> {
+async function* readParts(stream: EventStream, asked: string): AsyncGenerator<ChatPart> {
   const end = {
     model: asked,
     finishReason: 'stop',
     usage: { promptTokens: 0, completionTokens: 0, totalTokens: 0 },
   };
-  const decoder = new TextDecoder();
   let complete = false;
-  for await (const block of body as unknown as AsyncIterable<Uint8Array>) {
-    for (const { data } of parseEvents(decoder.decode(block, { stream: true }))) {
+  for await (const block of iterate(stream)) {
+    for (const { data } of parseEvents(Buffer.from(block).toString())) {
       if (data === '[DONE]') {
         complete = true;
         continue;

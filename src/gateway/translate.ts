@@ -3,10 +3,9 @@
 import { parseJson } from '../core/json.ts';
 import type { StreamTranslation, Translation } from './adapters/adapter.ts';
 import { nonsense } from './answer.ts';
-import { type EventBlocks, parseEvents } from './events.ts';
+import { DONE, type EventBlocks, parseEvents, toEvent } from './events.ts';
 
 const utf8 = new TextDecoder();
-const DONE = 'data: [DONE]\n\n';
 
 /** Throws AttemptFailure for an answer that makes no sense. */
 export function translateWhole(translation: Translation, bytes: Uint8Array, model: string): Uint8Array {
@@ -30,7 +29,7 @@ export function translateBlocks(blocks: EventBlocks, translation: StreamTranslat
         if (block === undefined) return undefined;
         let text = '';
         for (const event of parseEvents(utf8.decode(block))) {
-          for (const chunk of translation.event(event)) text += `data: ${JSON.stringify(chunk)}\n\n`;
+          for (const chunk of translation.event(event)) text += toEvent(chunk);
         }
         if (translation.done() && !marked) {
           marked = true;

@@ -1,6 +1,7 @@
 // Tokens as the upstream reports them, else estimated.
 
 import { parseJson } from '../core/json.ts';
+import { parseEvents, splitEvents } from './events.ts';
 import { CHECKED_BYTES_MAX, TAIL_BYTES } from './limits.ts';
 
 export type Usage = { promptTokens: number; completionTokens: number; estimated: boolean };
@@ -101,3 +102,31 @@ export function fromUsage(value: unknown): Usage | undefined {
 
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+/** The usage in a block of a stream, and the block without it if the client did not request it. */
+export function readUsageBlock(
+  block: Uint8Array,
+  hides: boolean,
+): { usage: Usage | undefined; shown: Uint8Array } {
+  let usage: Usage | undefined;
+  let shown = '';
+  const text = Buffer.from(block).toString();
+  for (const raw of splitEvents(text)) {
+    const found = usageOfEvent(raw);
+    usage = found?.usage ?? usage;
+    if (!(hides && found?.alone === true)) shown += raw;
+  }
+  return { usage, shown: hides && shown.length !== text.length ? Buffer.from(shown) : block };
+}
+
+/** `alone`: the event holds nothing else (`choices: []`). */
+function usageOfEvent(raw: string): { usage: Usage | undefined; alone: boolean } | undefined {
+  const data = parseEvents(raw)[0]?.data;
+  if (data === undefined || !data.includes('"prompt_tokens"')) return undefined;
+  try {
+    const { usage, choices } = parseJson(data) as { usage?: unknown; choices?: unknown };
+    return { usage: fromUsage(usage), alone: Array.isArray(choices) && choices.length === 0 };
+  } catch {
+    return undefined;
+  }
+}

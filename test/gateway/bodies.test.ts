@@ -1,10 +1,11 @@
 // What an upstream is sent: the caller's bytes, with its own name of the model, and nothing else that was not needed.
 
-import { expect, test } from 'bun:test';
-import { createBodies } from '../../src/gateway/bodies.ts';
+import { describe, expect, test } from 'bun:test';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
-import { readRequest } from '../../src/gateway/request.ts';
+import { createLocalModels } from '../../src/gateway/local/answer.ts';
+import { readRequest, requestOf } from '../../src/gateway/request.ts';
 import { createTargets } from '../../src/gateway/targets.ts';
+import { bodyFor } from '../../src/gateway/upstream-request.ts';
 
 const { models } = createTargets().build(
   parseModelsFile(
@@ -29,8 +30,8 @@ async function sent(
 ): Promise<string> {
   const target = models.find(({ id }) => id === model)?.targets[0]?.target;
   if (target === undefined) throw new Error(`no model ${model}`);
-  const bodyFor = createBodies(readRequest(Buffer.from(body)), { endpoint, includeUsage });
-  return Buffer.from(await bodyFor(target)).toString();
+  const request = readRequest(Buffer.from(body));
+  return Buffer.from(await bodyFor(target, { request, endpoint, includeUsage })).toString();
 }
 
 test('the name of the model is the upstream’s', async () => {
@@ -43,7 +44,7 @@ test('a body that need not change is the same bytes', async () => {
   const request = readRequest(Buffer.from('{"model":"same"}'));
   const target = models.find(({ id }) => id === 'same')?.targets[0]?.target;
   if (target !== undefined)
-    expect(createBodies(request, { endpoint: 'chat', includeUsage: false })(target)).toBe(request.bytes);
+    expect(bodyFor(target, { request, endpoint: 'chat', includeUsage: false })).toBe(request.bytes);
 });
 
 const CASES: [name: string, body: string, options: Parameters<typeof sent>[1], expected: string][] = [
@@ -90,3 +91,34 @@ for (const [name, body, options, expected] of CASES) {
     expect(await sent(body, options)).toBe(expected);
   });
 }
+
+describe('a request that another area makes as an object', () => {
+  const messages = [{ role: 'user', content: 'one two' }];
+
+  test('is written once it is sent, with the upstream’s name of the model', async () => {
+    const target = models.find(({ id }) => id === 'told')?.targets[0]?.target;
+    if (target === undefined) throw new Error('no model told');
+    const request = requestOf({ model: 'told', messages, stream: true });
+    const body = await bodyFor(target, { request, endpoint: 'chat', includeUsage: false });
+    expect(JSON.parse(Buffer.from(body).toString())).toEqual({
+      ...{ model: 'theirs', messages, stream: true, stream_options: { include_usage: true } },
+    });
+    expect(Buffer.from(request.bytes).toString()).toBe(
+      JSON.stringify({ model: 'told', messages, stream: true }),
+    );
+  });
+
+  test('is never written for a built-in model', async () => {
+    const toJSON = (): never => {
+      throw new Error('it was written');
+    };
+    const request = requestOf({ messages, toJSON } as never);
+    const answer = await createLocalModels(async () => new Float32Array())('local-echo', {
+      ...{ endpoint: 'chat', modelId: 'local-echo', request, includeUsage: false, headers: undefined },
+      ...{ atMostOnce: false, continues: false, signal: new AbortController().signal },
+      caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
+    });
+    if (answer.kind !== 'whole') throw new Error('it is a stream');
+    expect(Buffer.from(answer.bytes).toString()).toContain('Echo: one two');
+  });
+});

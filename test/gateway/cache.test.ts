@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
+import { type EventStream, toReadable } from '../../src/gateway/events.ts';
 import type { ModelCall, Served } from '../../src/gateway/model-call.ts';
 import { readRequest } from '../../src/gateway/request.ts';
 import type { Model } from '../../src/gateway/targets.ts';
@@ -71,7 +72,9 @@ function setting() {
 const written = (value: unknown): [text: string, repeats: boolean] => [JSON.stringify(value), false];
 
 const textOf = async (served: Served): Promise<string> =>
-  served.kind === 'whole' ? Buffer.from(served.bytes).toString() : new Response(served.body).text();
+  served.kind === 'whole'
+    ? Buffer.from(served.bytes).toString()
+    : new Response(toReadable(served.body)).text();
 
 test('the same request again is answered from memory, and says so', async () => {
   const { serve, asked, hits } = setting();
@@ -286,13 +289,14 @@ describe('streams', () => {
     (chunks: string[]) =>
     async (onBlock?: (block: Uint8Array) => void): Promise<Served> => {
       let at = 0;
-      const body = new ReadableStream<Uint8Array>({
-        pull(controller) {
+      const body: EventStream = ({ send, close }) => ({
+        pull() {
           const text = chunks[at++];
-          if (text === undefined) return controller.close();
-          controller.enqueue(Buffer.from(text));
+          if (text === undefined) return close();
+          send(Buffer.from(text));
           onBlock?.(Buffer.from(text));
         },
+        cancel: () => undefined,
       });
       return { kind: 'stream', headers: {}, body };
     };
@@ -320,11 +324,7 @@ describe('streams', () => {
     const { serve, asked } = setting();
     const dying = async (): Promise<Served> => ({
       ...{ kind: 'stream', headers: {} },
-      body: new ReadableStream({
-        pull() {
-          throw new Error('died');
-        },
-      }),
+      body: ({ close }) => ({ pull: close, cancel: () => undefined }),
     });
     const first = await serve({ body: STREAMED, fresh: dying });
     const waiting = serve();
@@ -337,7 +337,7 @@ describe('streams', () => {
     const { serve } = setting();
     const first = await serve({ body: STREAMED, fresh: streaming(CHUNKS) });
     const waiting = serve();
-    if (first.kind === 'stream') await first.body.cancel();
+    if (first.kind === 'stream') await toReadable(first.body).cancel();
     expect((await waiting).headers['atrium-cache']).toBe('miss');
   });
 });

@@ -6,6 +6,7 @@ import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import type { ChatPart } from '../../src/gateway/chat-call.ts';
 import { createConnectProbe } from '../../src/gateway/connect-probe.ts';
+import { toReadable } from '../../src/gateway/events.ts';
 import { createExecute } from '../../src/gateway/execute.ts';
 import { createLocalModels } from '../../src/gateway/local/answer.ts';
 import type { Served } from '../../src/gateway/model-call.ts';
@@ -137,7 +138,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
     begin,
     async ask(model: string, stream: boolean, signal: AbortSignal): Promise<string> {
       const served = await begin(model, stream, signal);
-      return new Response(served.kind === 'stream' ? served.body : served.bytes.slice()).text();
+      return new Response(served.kind === 'stream' ? toReadable(served.body) : served.bytes.slice()).text();
     },
   };
 }
@@ -167,7 +168,8 @@ for (const fault of FAULTS) {
 test('a client that reads nothing, and stays, holds nothing for longer than the total time-out', async () => {
   const { begin, rests, accounts } = setting({ totalMs: 1000 });
   const served = await begin('trickle+ms=20+words=100', true, new AbortController().signal);
-  expect(served.kind).toBe('stream');
+  if (served.kind !== 'stream') throw new Error('it is no stream');
+  toReadable(served.body);
   await rests();
   expect(accounts()).toBe(1);
 });

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createDeadlines, type Deadlines } from '../../src/core/deadlines.ts';
 import type { StreamAnswer } from '../../src/gateway/answer.ts';
-import { type EventBlocks, readEventBlocks } from '../../src/gateway/events.ts';
+import { type EventBlocks, readEventBlocks, toReadable } from '../../src/gateway/events.ts';
 import { pumpStream, type StreamEnd } from '../../src/gateway/pump.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import { eventually } from '../support/child.ts';
@@ -67,7 +67,7 @@ function pumped(
     expired: () => options.expired,
   };
   const deadlines = options.deadlines ?? createDeadlines();
-  const body = pumpStream({
+  const stream = pumpStream({
     ...{ answer, deadlines, spec: undefined, estimatePrompt: () => 10, startedAtMs: performance.now() },
     hidesUsage: options.hidesUsage ?? false,
     endsPlainly: options.endsPlainly ?? false,
@@ -75,7 +75,7 @@ function pumped(
     onInterrupt: () => () => undefined,
     onEnd: (end) => void ends.push(end),
   });
-  return { body, ends, settled, deadlines, touched: () => touched };
+  return { body: toReadable(stream), ends, settled, deadlines, touched: () => touched };
 }
 
 const textOf = (body: ReadableStream<Uint8Array>): Promise<string> => new Response(body).text();

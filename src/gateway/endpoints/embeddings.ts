@@ -5,15 +5,13 @@ import type { Settled } from '../allowance.ts';
 import { NOTHING_USED, type Reservation } from '../allowances.ts';
 import { nonsense } from '../answer.ts';
 import type { Reserve } from '../estimate.ts';
-import { findModel } from '../find-model.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
-import { parseWhole, readLargeMember, readRequest, splice } from '../request.ts';
+import { findModel } from '../plan.ts';
+import { parseWhole, readLargeMember, withMember } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, TARGET_HEADER } from '../targets.ts';
 import type { Json, JsonObject } from '../wire.ts';
-
-export type ServeEmbeddings = (call: ModelCall) => Promise<Served>;
 
 type CurrentCatalogue = () => Catalogue | Promise<Catalogue>;
 
@@ -26,7 +24,7 @@ export function createServeEmbeddings({
   serve: Serve;
   reserve: Reserve;
   catalogue: CurrentCatalogue;
-}): ServeEmbeddings {
+}): Serve {
   return async (call) => {
     const present = await catalogue();
     const model = present.find(call.request.model ?? present.statedDefaults.embeddings ?? '');
@@ -69,16 +67,16 @@ async function serveParts(
   const signal = AbortSignal.any([call.signal, ending.signal]);
   const used = { ...NOTHING_USED };
   const starts = Array.from({ length: Math.ceil(input.length / most) }, (_, part) => part * most);
-  const ask = async (start: number): Promise<Part> => {
+  const servePart = async (start: number): Promise<Part> => {
     signal.throwIfAborted();
     const texts = input.slice(start, start + most);
-    const request = readRequest(splice(call.request, [{ name: 'input', value: texts }]));
+    const request = withMember(call.request, { name: 'input', value: texts });
     const part = { ...call, request, signal, continues: call.continues || start > 0 };
     const served = await serve({ ...part, reservation: addingTo(used, reservation) });
     if (served.kind !== 'whole' || served.status !== 200) throw new Refused(served);
     return { headers: served.headers, ...(await readPart(served.bytes, { start, count: texts.length })) };
   };
-  const parts = starts.map((start) => limit.run(() => ask(start)));
+  const parts = starts.map((start) => limit.run(() => servePart(start)));
   let served: Served;
   try {
     served = putTogether(await Promise.all(parts));

@@ -1,4 +1,4 @@
-import { OpenAiRefusal } from '../../http/openai-error.ts';
+import { modelNotFound } from '../plan.ts';
 import type { ModelRead } from '../schema.ts';
 import type { Catalogue, Model } from '../targets.ts';
 
@@ -10,17 +10,10 @@ export function createModels(catalogue: CurrentCatalogue) {
     list: async (): Promise<ModelRead[]> => (await catalogue()).models.map(render),
     /** Throws 404, naming the models there are. */
     async find(id: string): Promise<ModelRead> {
-      const { models } = await catalogue();
-      const found = models.find((model) => model.id === id);
-      if (found !== undefined) return render(found);
-      const names = models.map((model) => model.id).join(', ');
-      throw new OpenAiRefusal(
-        'not-found',
-        `The model ${JSON.stringify(id)} does not exist. There are: ${names}`,
-        {
-          ...{ code: 'model_not_found', param: 'model' },
-        },
-      );
+      const present = await catalogue();
+      const found = present.find(id);
+      if (found === undefined) throw modelNotFound(present, id);
+      return render(found);
     },
   };
 }

@@ -10,30 +10,23 @@ import { toJsonBody } from '../../http/json-body.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { createValidator } from '../../http/validation.ts';
 import { REQUEST_BYTES_MAX, REQUEST_LIMITS } from '../limits.ts';
-import type { Caller, Served } from '../model-call.ts';
-import { readRequest, splice } from '../request.ts';
+import type { Served } from '../model-call.ts';
+import { requestOf, splice } from '../request.ts';
 import { scanObject } from '../scan.ts';
 import { embeddingIn } from '../schema.ts';
+import type { Serve } from '../serve.ts';
 import { type Catalogue, idsOf } from '../targets.ts';
 import type { JsonObject } from '../wire.ts';
-import type { ServeEmbeddings } from './embeddings.ts';
-import { askInterruptibly, gone, toModelCall, toResponse } from './exchange.ts';
+import { callInterruptibly, type GatewayInput, respond } from './forward.ts';
 
 export function createWorkspaceEmbeddings(deps: {
-  embeddings: ServeEmbeddings;
+  embeddings: Serve;
   catalogue: () => Catalogue | Promise<Catalogue>;
   onInterrupt: OnInterrupt;
 }) {
   const validate = createValidator(embeddingIn(Type.Unknown()));
-  return async ({
-    request,
-    requestId,
-    principal,
-  }: {
-    request: Request;
-    requestId: string;
-    principal: Caller;
-  }): Promise<Response> => {
+  return async (input: GatewayInput): Promise<Response> => {
+    const { request } = input;
     const bytes = await readDecodedBody(request, REQUEST_BYTES_MAX);
     const sent = await toJsonBody(request, bytes, { valuesMax: REQUEST_LIMITS.valuesMax, storable: false });
     const { value, entries } = validate(withList(sent), ['body']);
@@ -45,22 +38,20 @@ export function createWorkspaceEmbeddings(deps: {
       ...(value as JsonObject),
       model: (model as string | undefined) ?? catalogue.defaults.embeddings,
     };
-    const asked = {
-      ...{ request, requestId, principal },
-      body: readRequest(Buffer.from(JSON.stringify(body))),
-    };
-    try {
-      const served = await askInterruptibly(request.signal, deps.onInterrupt, (signal) =>
-        deps.embeddings(toModelCall('embeddings', { ...asked, signal })),
-      );
-      refuseMistake(served, body);
-      return toResponse(named(served, body.model));
-    } catch (error) {
-      if (request.signal.aborted) return gone();
-      if (error instanceof OpenAiRefusal && error.kind === 'malformed')
+    const { onInterrupt } = deps;
+    return respond(request, async () => {
+      const served = await callInterruptibly(deps.embeddings, {
+        ...input,
+        endpoint: 'embeddings',
+        body: requestOf(body),
+        onInterrupt,
+      }).catch((error: unknown) => {
+        if (!(error instanceof OpenAiRefusal) || error.kind !== 'malformed') throw error;
         throw toFailure({ message: error.message, param: error.details.param }, body);
-      throw error;
-    }
+      });
+      refuseMistake(served, body);
+      return named(served, body.model);
+    });
   };
 }
 

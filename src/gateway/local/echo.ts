@@ -2,12 +2,12 @@
 // integration and load tests behave the same, and refuses other options by their names.
 
 import type { Answer } from '../answer.ts';
-import type { Call } from '../attempt.ts';
 import { ECHO_STOP_LENGTH_MAX, ECHO_TOKENS_MAX } from '../limits.ts';
-import type { Json, JsonObject } from '../wire.ts';
+import type { Call } from '../model-call.ts';
+import { isObject, type Json, type JsonObject } from '../wire.ts';
 import {
   given,
-  isObject,
+  invalid,
   readChoices,
   readFlag,
   readStops,
@@ -15,15 +15,17 @@ import {
   readTokensMax,
   refuseMember,
 } from './options.ts';
-import { invalid } from './refusal.ts';
 import { readSaying } from './saying.ts';
 import { countTokens, firstTokens, unitsOf } from './tokens.ts';
 import { COMPLETION_WIRE, render, type Said } from './wire.ts';
 
-type EchoCall = Pick<Call, 'stream' | 'includeUsage'>;
+type EchoCall = Pick<Call, 'request' | 'includeUsage'>;
 
 /** Throws 400 for invalid `messages`, and for unsupported options. */
-export async function echoChat(body: JsonObject, { stream, includeUsage }: EchoCall): Promise<Answer> {
+export async function echoChat(
+  body: JsonObject,
+  { request: { stream }, includeUsage }: EchoCall,
+): Promise<Answer> {
   const { messages } = body;
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid("'messages' must be a list with an entry", 'messages');
@@ -42,7 +44,10 @@ export async function echoChat(body: JsonObject, { stream, includeUsage }: EchoC
 }
 
 /** Throws 400 for a `prompt` that is neither a text nor a list of texts, and for unsupported options. */
-export async function echoCompletion(body: JsonObject, { stream, includeUsage }: EchoCall): Promise<Answer> {
+export async function echoCompletion(
+  body: JsonObject,
+  { request: { stream }, includeUsage }: EchoCall,
+): Promise<Answer> {
   const prompts = typeof body['prompt'] === 'string' ? [body['prompt']] : body['prompt'];
   if (!isTexts(prompts) || prompts.length === 0)
     throw invalid("'prompt' must be a text or a list of texts", 'prompt');

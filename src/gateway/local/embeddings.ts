@@ -7,7 +7,7 @@ import type { WholeAnswer } from '../answer.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_TEXT_LENGTH_MAX, EMBEDDING_TEXTS_LENGTH_MAX } from '../limits.ts';
 import { estimateTokens } from '../usage.ts';
 import type { Json, JsonObject } from '../wire.ts';
-import { invalid } from './refusal.ts';
+import { invalid } from './options.ts';
 
 const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
 

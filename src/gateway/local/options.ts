@@ -1,18 +1,15 @@
 // The options of a `local-echo` request: each member is honoured, or refused by its name.
 
 import { isRawNumber } from '../../core/json.ts';
+import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { ECHO_CHOICES_MAX, ECHO_STOP_LENGTH_MAX } from '../limits.ts';
 import type { Json, JsonObject } from '../wire.ts';
-import { invalid, unsupported } from './refusal.ts';
 
 const CHOICES_OF_PROMPT_MAX = 128;
 const STOPS_MAX = 4;
 
 /** As OpenAI's API has it: absent and null are the same. */
 export const given = (value: Json | undefined): Json | undefined => value ?? undefined;
-
-export const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 
 function readCount(
   body: JsonObject,
@@ -80,3 +77,11 @@ export function refuseMember(body: JsonObject, name: string): void {
   const value = given(body[name]);
   if (value !== undefined && value !== false) throw unsupported(`local-echo has no '${name}'`, name);
 }
+
+/** 400 for a member with an invalid value. */
+export const invalid = (sentence: string, param: string): OpenAiRefusal =>
+  new OpenAiRefusal('malformed', sentence, { param, code: 'invalid_value' });
+
+/** 400 for a member that the built-in model has nothing for. */
+export const unsupported = (sentence: string, param: string): OpenAiRefusal =>
+  new OpenAiRefusal('malformed', sentence, { param, code: 'unsupported_parameter' });

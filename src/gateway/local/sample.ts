@@ -3,8 +3,7 @@
 
 import { isRawNumber } from '../../core/json.ts';
 import { ECHO_SAMPLE_UNITS_MAX } from '../limits.ts';
-import type { Json, JsonObject } from '../wire.ts';
-import { isObject } from './options.ts';
+import { isObject, type Json, type JsonObject } from '../wire.ts';
 
 const DEPTH_MAX = 32;
 

@@ -1,8 +1,7 @@
 // The answer of `local-echo` to a conversation: the text itself, JSON if that is requested, or a tool call.
 
-import type { Json, JsonObject } from '../wire.ts';
-import { given, isObject } from './options.ts';
-import { invalid, unsupported } from './refusal.ts';
+import { isObject, type Json, type JsonObject } from '../wire.ts';
+import { given, invalid, unsupported } from './options.ts';
 import { NoSample, sampleOf } from './sample.ts';
 import { firstTokens } from './tokens.ts';
 import { CHAT_WIRE, type Said, toolCallWire, type Wire } from './wire.ts';

@@ -2,7 +2,7 @@
 
 import { newRandomId } from '../../core/ids.ts';
 import type { Answer, StreamAnswer } from '../answer.ts';
-import { blocksOf } from '../events.ts';
+import { blocksOf, DONE, toEvent } from '../events.ts';
 import type { Usage } from '../usage.ts';
 import type { Json, JsonObject } from '../wire.ts';
 import { LOCAL_CHAT_MODEL } from './models.ts';
@@ -104,10 +104,8 @@ function* eventsOf(
     yield event(wire.end(), index, finishReason);
   }
   yield toEvent({ ...base, choices: [], usage: toWire(usage) });
-  yield 'data: [DONE]\n\n';
+  yield DONE;
 }
-
-const toEvent = (value: JsonObject): string => `data: ${JSON.stringify(value)}\n\n`;
 
 const toWire = ({ promptTokens, completionTokens }: Usage): JsonObject => ({
   prompt_tokens: promptTokens,

@@ -4,8 +4,8 @@ import { type Route, reply, route } from '../../http/operation.ts';
 import { HTTPValidationError } from '../../http/schemas.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import { ChatCompletion, Completion, EmbeddingList, embeddingOut, ImageList } from '../answer-schema.ts';
-import { AT_MOST_ONCE_HEADER } from '../endpoints/exchange.ts';
 import type { Forward } from '../endpoints/forward.ts';
+import { AT_MOST_ONCE_HEADER } from '../endpoints/forward.ts';
 import type { createModels } from '../endpoints/models.ts';
 import type { createWorkspaceEmbeddings } from '../endpoints/workspace-embeddings.ts';
 import {

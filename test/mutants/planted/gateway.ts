@@ -218,7 +218,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'the milliseconds that an upstream asks for do not reach the caller',
-    file: 'src/gateway/passed-headers.ts',
+    file: 'src/gateway/upstream-request.ts',
     text: "'retry-after', 'retry-after-ms'],",
     replacement: "'retry-after'],",
     test: 'test/gateway/retry-after.test.ts',
@@ -242,7 +242,7 @@ export const gateway: readonly Planted[] = [
   },
   {
     mistake: 'kept answers cross workspaces',
-    file: 'src/gateway/cache-key.ts',
+    file: 'src/gateway/cache.ts',
     text: '[caller.workspaceId, endpoint, model.id, canonical(rest)]',
     replacement: '[endpoint, model.id, canonical(rest)]',
     test: 'test/gateway/cache.test.ts',
@@ -280,16 +280,16 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a stream that the end of the service cuts does not say so',
     file: 'src/gateway/pump.ts',
-    text: "sendLast(toErrorEvent(toOpenAiError(reason).error), 'cancelled')",
-    replacement: "sendLast(NOTHING, 'cancelled')",
+    text: "this.sendLast(toErrorEvent(toOpenAiError(reason).error), 'cancelled')",
+    replacement: "this.sendLast(NOTHING, 'cancelled')",
     test: 'test/acceptance/shutdown.test.ts',
     name: 'each stream ends with its error event',
   },
   {
     mistake: 'a stream that breaks off ends as if it were whole',
     file: 'src/gateway/pump.ts',
-    text: "sendLast(toErrorEvent(toOpenAiError(failure).error), 'failed', failure);",
-    replacement: "sendLast(DONE, 'ok', failure);",
+    text: "this.sendLast(toErrorEvent(toOpenAiError(failure).error), 'failed', failure);",
+    replacement: "this.sendLast(DONE_BLOCK, 'ok', failure);",
     test: 'test/gateway/faults.test.ts',
   },
   {
@@ -316,8 +316,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'the usage that an upstream tells in its stream is not counted',
     file: 'src/gateway/pump.ts',
-    text: 'usage = read.usage ?? usage;',
-    replacement: 'usage = undefined;',
+    text: 'this.usage = read.usage ?? this.usage;',
+    replacement: 'this.usage = undefined;',
     test: 'test/acceptance/gateway/accounting.test.ts',
   },
   {

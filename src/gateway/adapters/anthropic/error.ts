@@ -1,6 +1,6 @@
 // Anthropic's errors in OpenAI's words.
 
-import { isObject } from './shapes.ts';
+import { isObject } from '../../wire.ts';
 
 type OpenAiError = { message: string; type: string; code: string | null; param: string | null };
 

@@ -1,8 +1,8 @@
 // The conversation: system messages apart, tools' results within the user's turn, images and documents as sources.
 
 import { parseJson } from '../../../core/json.ts';
-import { type JsonObject, UntranslatableRequest } from '../../wire.ts';
-import { isAbsent, isObject, requireList, requireObject, requireText } from './shapes.ts';
+import { isObject, type JsonObject, UntranslatableRequest } from '../../wire.ts';
+import { isAbsent, requireList, requireObject, requireText } from './shapes.ts';
 
 type Turn = { role: 'user' | 'assistant'; content: JsonObject[] };
 

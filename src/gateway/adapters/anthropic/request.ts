@@ -1,9 +1,9 @@
 // Converts a chat completion's request to Anthropic's Messages API. Options that the API ignores according to its
 // documentation (seeds, penalties, biases) are omitted; options that change the answer's shape and are unsupported are refused.
 
-import { type Json, type JsonObject, UntranslatableRequest } from '../../wire.ts';
+import { isObject, type Json, type JsonObject, UntranslatableRequest } from '../../wire.ts';
 import { toMessages } from './messages.ts';
-import { isAbsent, isObject, requireObject } from './shapes.ts';
+import { isAbsent, requireObject } from './shapes.ts';
 import { toToolChoice, toTools } from './tools.ts';
 
 /** Anthropic insists on a limit; this is one that each of its models takes. */

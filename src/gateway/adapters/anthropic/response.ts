@@ -1,7 +1,6 @@
 // Anthropic's whole answer as a chat completion.
 
-import type { Json, JsonObject } from '../../wire.ts';
-import { isObject } from './shapes.ts';
+import { isObject, type Json, type JsonObject } from '../../wire.ts';
 
 const FINISH_REASONS: Record<string, string> = {
   end_turn: 'stop',

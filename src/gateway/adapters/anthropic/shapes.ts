@@ -1,10 +1,6 @@
 // Type guards for the values of a parsed body.
 
-import { isRawNumber } from '../../../core/json.ts';
-import { type JsonObject, UntranslatableRequest } from '../../wire.ts';
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
+import { isObject, type JsonObject, UntranslatableRequest } from '../../wire.ts';
 
 /** Absent and null are the same on OpenAI's wire. */
 export const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;

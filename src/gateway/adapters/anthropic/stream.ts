@@ -1,11 +1,10 @@
 // Anthropic's events as chunks of a chat completion.
 
 import { parseJson } from '../../../core/json.ts';
-import type { JsonObject } from '../../wire.ts';
+import { isObject, type JsonObject } from '../../wire.ts';
 import type { StreamTranslation } from '../adapter.ts';
 import { toOpenAiError } from './error.ts';
 import { toFinishReason, toUsage } from './response.ts';
-import { isObject } from './shapes.ts';
 
 type Context = { model: string; created: number; includeUsage: boolean };
 

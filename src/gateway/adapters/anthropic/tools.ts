@@ -1,7 +1,7 @@
 // Tools, and which of them the model may call.
 
-import { type JsonObject, UntranslatableRequest } from '../../wire.ts';
-import { isAbsent, isObject, requireList, requireObject, requireText } from './shapes.ts';
+import { isObject, type JsonObject, UntranslatableRequest } from '../../wire.ts';
+import { isAbsent, requireList, requireObject, requireText } from './shapes.ts';
 
 /** Undefined where there are none. Throws UntranslatableRequest, naming the field. */
 export function toTools(tools: unknown): JsonObject[] | undefined {

@@ -1,0 +1,132 @@
+// The request that an upstream is sent: its URL, its headers and its body; and the headers of its answer that pass. The
+// operator decides whose account at an upstream is used: the organisation and the project pass, in either direction,
+// only where the models file has `pass_organization`.
+
+import { OpenAiRefusal } from '../http/openai-error.ts';
+import type { Endpoint, Translation } from './adapters/adapter.ts';
+import type { UpstreamSpec } from './catalogue/model.ts';
+import { type Call, streamsText } from './model-call.ts';
+import { type GatewayRequest, parseWhole, readMember, render, type Splice } from './request.ts';
+import type { Target, Upstream } from './targets.ts';
+import { UntranslatableRequest } from './wire.ts';
+
+/**
+ * The body for a target: the caller's own members with the target's model name, and a request for usage if a stream
+ * would not contain it; translated if the upstream has another protocol. Throws 400 for a request that this protocol
+ * cannot express.
+ */
+export function bodyFor(
+  { model, upstream }: Target,
+  { request, endpoint, includeUsage }: Pick<Call, 'request' | 'endpoint' | 'includeUsage'>,
+): Uint8Array | Promise<Uint8Array> {
+  const translation = upstream?.adapter.translation;
+  if (translation !== undefined) return translate(request, translation, model);
+  const changes: Splice[] = [{ name: 'model', value: model }];
+  if (streamsText({ request, endpoint }) && !includeUsage && upstream?.spec.streamUsage === true) {
+    const options = readMember(request, 'stream_options');
+    const given = typeof options === 'object' && options !== null && !Array.isArray(options) ? options : {};
+    changes.push({ name: 'stream_options', value: { ...given, include_usage: true } });
+  }
+  return render(request, changes);
+}
+
+async function translate(
+  request: GatewayRequest,
+  translation: Translation,
+  model: string,
+): Promise<Uint8Array> {
+  const body = await parseWhole(request);
+  try {
+    return Buffer.from(JSON.stringify(translation.request(body, model)));
+  } catch (error) {
+    if (!(error instanceof UntranslatableRequest)) throw error;
+    throw new OpenAiRefusal('malformed', error.message, { param: error.param });
+  }
+}
+
+type Address = { url: string; headers: Record<string, string> };
+
+/** By the specification, so that a reload begins anew. */
+const addresses = new WeakMap<UpstreamSpec, Map<string, Address>>();
+
+/** The URL and headers of a model, made once, since neither changes. */
+export function addressOf({ spec, adapter }: Upstream, endpoint: Endpoint, model: string): Address {
+  const known = addresses.get(spec) ?? new Map<string, Address>();
+  addresses.set(spec, known);
+  const key = `${endpoint} ${model}`;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const { url, headers } = adapter.target({ ...spec, endpoint, model });
+  const address = {
+    url,
+    headers: {
+      ...headers,
+      ...spec.headers,
+      'content-type': 'application/json',
+      'accept-encoding': 'identity',
+    },
+  };
+  known.set(key, address);
+  return address;
+}
+
+/** Bun's words for connections that never came about. */
+const UNSENT: ReadonlySet<unknown> = new Set([
+  ...[
+    'ConnectionRefused',
+    'FailedToOpenSocket',
+    'ENOTFOUND',
+    'ECONNREFUSED',
+    'DNSException',
+    'ENETUNREACH',
+    'EHOSTUNREACH',
+  ],
+]);
+
+/** Whether the upstream cannot have seen the request. */
+export const isUnsent = (error: unknown): boolean => UNSENT.has((error as { code?: unknown } | null)?.code);
+
+const ORGANIZATION = ['openai-organization', 'openai-project'];
+
+const TO_UPSTREAMS = [...ORGANIZATION, 'openai-version', 'openai-beta', 'x-request-id', 'idempotency-key'];
+
+const TO_CALLERS = [
+  ...['x-request-id', 'retry-after', 'retry-after-ms'],
+  ...['openai-processing-ms', 'openai-version', 'openai-model'],
+  ...['x-ratelimit-limit-requests', 'x-ratelimit-limit-tokens'],
+  ...['x-ratelimit-remaining-requests', 'x-ratelimit-remaining-tokens'],
+  ...['x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'],
+];
+
+const TO_CALLERS_WITH_ORGANIZATION = [...TO_CALLERS, ...ORGANIZATION];
+
+/** A caller's headers that an upstream may see; undefined for none, as in most requests. */
+export function readCallersHeaders(headers: Headers): Record<string, string> | undefined {
+  let found: Record<string, string> | undefined;
+  for (const name of TO_UPSTREAMS) {
+    const value = headers.get(name);
+    if (value === null) continue;
+    found ??= {};
+    found[name] = value;
+  }
+  return found;
+}
+
+/** Those of them that this upstream is sent. */
+export function headersFor(
+  { passOrganization }: UpstreamSpec,
+  headers: Record<string, string> | undefined,
+): Record<string, string> | undefined {
+  if (passOrganization || headers === undefined) return headers;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ORGANIZATION.includes(name)));
+}
+
+/** The upstream's headers that callers may see. */
+export function passedHeaders(headers: Headers, { passOrganization }: UpstreamSpec): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of passOrganization ? TO_CALLERS_WITH_ORGANIZATION : TO_CALLERS) {
+    const value = headers.get(name);
+    if (value !== null) passed[name] = value;
+  }
+  return passed;
+}
