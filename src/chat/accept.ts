@@ -10,7 +10,7 @@ import {
 } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { withDeadline } from '../infra/postgres/client.ts';
-import { type AnswerStream, closedStream } from './answer-stream.ts';
+import type { AnswerStream } from './answer-stream.ts';
 import { MESSAGE_BYTES_MAX, RETRY_AFTER_SECONDS, WAIT_TIMEOUT_MS } from './limits.ts';
 import type { SessionQueue } from './session-queue.ts';
 import type { Question, TurnStore } from './store/turns.ts';
@@ -29,16 +29,10 @@ export function createAcceptQuestion({
   line,
   wakeMover,
 }: {
-  store: Pick<TurnStore, 'accept' | 'answer'>;
+  store: Pick<TurnStore, 'accept'>;
   line: SessionQueue;
   wakeMover: WakeEventMover;
 }): AcceptQuestion {
-  const stored = async (answerId: number): Promise<AnsweredTurn> => {
-    const current = await store.answer(answerId);
-    if (current?.state !== 'done') throw notFound('The message was deleted');
-    return current.answered;
-  };
-
   return async (question) => {
     assertMessageSize(question.message);
     const takenAt = performance.now();
@@ -49,11 +43,9 @@ export function createAcceptQuestion({
         wakeMover();
         return { answerStream: line.enter(taken.turn, { isFirst: taken.isFirst, takenAt }), replayed: false };
       case 'in flight':
-        return { answerStream: line.follow(taken), replayed: true };
       case 'done': {
-        const answered = stored(taken.answerId);
-        const answerStream = closedStream(taken, answered);
-        await answered;
+        const answerStream = line.follow(taken);
+        if (taken.outcome === 'done') await answerStream.outcome;
         return { answerStream, replayed: true };
       }
       case 'no session':

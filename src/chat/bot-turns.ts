@@ -1,13 +1,14 @@
 // Turns of conversations that bots bring: the same line, the same memory, the same events.
 
 import type { WakeEventMover } from '../core/event.ts';
+import { abortable } from '../core/wait.ts';
 import { type AcceptQuestion, answerInTime, assertMessageSize } from './accept.ts';
-import { BOTS, toCaller } from './caller.ts';
 import type { Turn as BotTurn, Converse } from './converse.ts';
 import { requestKeyOf, sessionKeyOf } from './session-key.ts';
 import type { MessageStore } from './store/messages.ts';
 import type { SessionStore } from './store/sessions.ts';
 import type { TurnCaller } from './turn.ts';
+import { BOTS, toCaller } from './turn.ts';
 
 export function createConverse({
   take,
@@ -50,7 +51,7 @@ export function createConverse({
           caller: callerOf(turn),
         }),
       );
-      const { message: answer } = await Promise.race([answerInTime(answerStream), whenAborted(signal)]);
+      const { message: answer } = await abortable(answerInTime(answerStream), signal);
       return { answer };
     },
 
@@ -80,10 +81,3 @@ const callerOf = (turn: Pick<BotTurn, 'user' | 'key'>): TurnCaller =>
   turn.key === undefined
     ? { email: turn.user, readsAs: turn.user }
     : { ...toCaller(turn.key), email: personOf(turn) };
-
-function whenAborted(signal: AbortSignal): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  if (signal.aborted) reject(signal.reason);
-  else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  return promise;
-}

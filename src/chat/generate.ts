@@ -2,9 +2,10 @@
 
 import { ServiceError, upstreamFailed, upstreamTimeout } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { abortable, within } from '../core/wait.ts';
 import type { ChatPart, StreamChat } from '../gateway/chat-call.ts';
 import { type Agent, type FindAgent, replyTo } from './agents.ts';
-import type { Knowledge, Passage } from './knowledge/knowledge.ts';
+import type { Knowledge, Passage } from './knowledge.ts';
 import { ANSWER_LENGTH_MAX, TURN_TIMEOUT_MS } from './limits.ts';
 import type { Memory } from './memory.ts';
 import { bytesOfTokens, toPrompt } from './prompt.ts';
@@ -60,7 +61,9 @@ export function createGenerate({
       ...{ passages, earlier, question: turn.message },
     });
     const { keyId, limits, email } = turn.caller;
-    const limited = limitTime(signal, timeoutMs);
+    signal.throwIfAborted();
+    // Ends the call of the model where the answer is not waited for any more.
+    const ending = new AbortController();
     const parts = streamChat({
       caller: {
         ...{ workspaceId: turn.workspaceId, email },
@@ -70,10 +73,12 @@ export function createGenerate({
       ...(agent.model === null ? {} : { model: agent.model }),
       messages,
       ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
-      signal: limited.signal,
+      signal: ending.signal,
     });
     try {
-      const { text, end } = await abortable(collect(parts, onText), limited.signal);
+      const { text, end } = await within(abortable(collect(parts, onText), signal), timeoutMs, () => {
+        throw upstreamTimeout('The model did not answer in time');
+      });
       const { promptTokens, completionTokens } = end.usage;
       memory.remember(turn, { window, earlier, answer: text });
       const citations = passages.map(({ document_id, name, score }) => ({ document_id, name, score }));
@@ -82,10 +87,8 @@ export function createGenerate({
         ...{ model: end.model, finishReason: end.finishReason, promptTokens, completionTokens },
       };
     } catch (error) {
-      if (limited.isLate()) throw upstreamTimeout('The model did not answer in time', { cause: error });
+      ending.abort(error);
       throw error instanceof ServiceError ? toModelFailure(error) : error;
-    } finally {
-      limited.release();
     }
   };
 }
@@ -115,39 +118,6 @@ async function collect(
     onText(delta);
   }
   throw upstreamFailed('The model broke off its answer');
-}
-
-/**
- * A signal that aborts with the given one, or after the time. Once released it leaves no timer and no listener, which
- * `AbortSignal.any` and `AbortSignal.timeout` do.
- */
-function limitTime(signal: AbortSignal, timeoutMs: number) {
-  const ending = new AbortController();
-  let isLate = false;
-  const stop = (): void => ending.abort(signal.reason);
-  const timer = setTimeout(() => {
-    isLate = true;
-    ending.abort();
-  }, timeoutMs);
-  signal.addEventListener('abort', stop);
-  if (signal.aborted) stop();
-  return {
-    signal: ending.signal,
-    isLate: () => isLate,
-    release(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-    },
-  };
-}
-
-/** Ends even if the awaited promise ignores the signal. */
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', abort));
 }
 
 const KEPT = new Set(['too-many-requests', 'upstream-failed', 'upstream-timeout', 'unavailable']);

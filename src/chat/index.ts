@@ -16,14 +16,13 @@ import { createConverse } from './bot-turns.ts';
 import { createShowCitations, type VisibleDocuments } from './citations.ts';
 import type { Converse } from './converse.ts';
 import { createGenerate } from './generate.ts';
-import { createDocumentKnowledge, type SearchDocuments } from './knowledge/documents.ts';
+import { createDocumentKnowledge, type SearchDocuments } from './knowledge.ts';
 import { createLease } from './lease.ts';
 import { AGENT_TTL_MS, CACHED_AGENTS_MAX } from './limits.ts';
 import { createMemory } from './memory.ts';
 import { chatMetrics, createCounts } from './metrics.ts';
 import { createAgents } from './operations/agents.ts';
 import { createCreateSession } from './operations/create-session.ts';
-import { createEditMessage } from './operations/edit-message.ts';
 import { createMessages } from './operations/messages.ts';
 import { createSendMessage } from './operations/send-message.ts';
 import { createSessions } from './operations/sessions.ts';
@@ -101,8 +100,7 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
     routes: [
       ...conversationRoutes({
         createSession: createCreateSession({ store: stores.sessions, wakeMover }),
-        sendMessage: createSendMessage({ take, show }),
-        editMessage: createEditMessage({ take, show }),
+        messages: createSendMessage({ take, show }),
       }),
       ...sessionRoutes({ sessions: createSessions({ store: stores.sessions, wakeMover }), messages }),
       ...messageRoutes(messages),

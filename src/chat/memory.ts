@@ -1,5 +1,6 @@
 // What was said before a question: read from the database once, and remembered by the process that goes on with it.
 
+import { LRUCache } from 'lru-cache';
 import { MEMORY_BYTES_MAX } from './limits.ts';
 import type { TurnStore } from './store/turns.ts';
 import type { Turn } from './turn.ts';
@@ -20,62 +21,55 @@ export type Memory = {
 const ENTRY_OVERHEAD_BYTES = 500;
 const MESSAGE_OVERHEAD_BYTES = 100;
 
-type Entry = Window & { version: number; said: readonly Said[]; bytes: number };
+type Entry = Window & { version: number; said: readonly Said[] };
 
 export function createMemory(store: Pick<TurnStore, 'history'>, bytesMax = MEMORY_BYTES_MAX): Memory {
-  /** By the answer that a branch ends with; in the order of last use. */
-  const entries = new Map<number, Entry>();
-  let bytes = 0;
-
-  const forget = (answerId: number): void => {
-    bytes -= entries.get(answerId)?.bytes ?? 0;
-    entries.delete(answerId);
-  };
+  /** By the answer that a branch ends with. */
+  const entries = new LRUCache<number, Entry>({
+    maxSize: bytesMax,
+    sizeCalculation: ({ said }) =>
+      said.reduce(
+        (sum, { message }) => sum + message.length * 2 + MESSAGE_OVERHEAD_BYTES,
+        ENTRY_OVERHEAD_BYTES,
+      ),
+  });
   return {
     async before({ parentId, historyVersion }, window) {
       if (parentId === null || window.messagesMax === 0) return [];
       const entry = entries.get(parentId);
-      if (entry === undefined) return store.history(parentId, window);
       // The branch goes on from the next answer, mostly.
-      forget(parentId);
-      const { version, messagesMax, bytesMax: entryBytesMax } = entry;
+      entries.delete(parentId);
       const fits =
-        version === historyVersion && messagesMax === window.messagesMax && entryBytesMax === window.bytesMax;
+        entry?.version === historyVersion &&
+        entry.messagesMax === window.messagesMax &&
+        entry.bytesMax === window.bytesMax;
       return fits ? entry.said : store.history(parentId, window);
     },
 
     remember({ answerId, message, historyVersion }, { window, earlier, answer }) {
-      const said = within(window, [
-        ...earlier,
-        { role: 'user', message },
-        ...(answer === '' ? [] : [{ role: 'assistant', message: answer } as const]),
-      ]);
-      if (said.length === 0) return;
-      const size = said.reduce(
-        (sum, each) => sum + each.message.length * 2 + MESSAGE_OVERHEAD_BYTES,
-        ENTRY_OVERHEAD_BYTES,
-      );
-      forget(answerId);
-      entries.set(answerId, { ...window, version: historyVersion, said, bytes: size });
-      bytes += size;
-      for (const oldest of entries.keys()) {
-        if (bytes <= bytesMax) break;
-        forget(oldest);
-      }
+      const all: Said[] = [...earlier, { role: 'user', message }];
+      if (answer !== '') all.push({ role: 'assistant', message: answer });
+      const last = all.slice(Math.max(0, all.length - window.messagesMax));
+      const said = lastWithin(last, window.bytesMax, sizeOf);
+      if (said.length > 0) entries.set(answerId, { ...window, version: historyVersion, said });
     },
 
-    forget,
+    forget: (answerId) => void entries.delete(answerId),
   };
 }
 
-/** The last of the messages that fit. */
-function within({ messagesMax, bytesMax }: Window, messages: readonly Said[]): readonly Said[] {
-  let first = messages.length;
-  let bytes = 0;
-  while (first > 0 && messages.length - first < messagesMax) {
-    bytes += Buffer.byteLength(messages[first - 1]?.message ?? '');
-    if (bytes > bytesMax) break;
-    first -= 1;
-  }
-  return messages.slice(first);
+const sizeOf = ({ message }: Said): number => Buffer.byteLength(message);
+
+/** The last of the messages whose sizes together are within the limit. */
+export function lastWithin(
+  messages: readonly Said[],
+  sizeMax: number,
+  size: (message: Said) => number,
+): readonly Said[] {
+  let sum = 0;
+  const beyond = messages.findLastIndex((each) => {
+    sum += size(each);
+    return sum > sizeMax;
+  });
+  return messages.slice(beyond + 1);
 }

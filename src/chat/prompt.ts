@@ -1,9 +1,9 @@
 // The prompt of a model: instructions, the conversation so far, passages that may be cited, the question.
 
 import type { ChatMessage } from '../gateway/chat-call.ts';
-import type { Passage } from './knowledge/knowledge.ts';
+import type { Passage } from './knowledge.ts';
 import { BYTES_PER_TOKEN, TOKENS_PER_MESSAGE } from './limits.ts';
-import type { Said } from './memory.ts';
+import { lastWithin, type Said } from './memory.ts';
 
 /** UTF-8 bytes of as many tokens, about. */
 export const bytesOfTokens = (tokens: number): number => tokens * BYTES_PER_TOKEN;
@@ -22,7 +22,7 @@ export function toPrompt(parts: {
   const { instructions, passages, earlier, tokensMax, question } = parts;
   const found = passages.length === 0 ? undefined : renderPassages(passages);
   const system = [instructions, found?.notice ?? ''].filter((text) => text !== '').join('\n\n');
-  const shown = withinTokens(earlier, tokensMax).map(
+  const shown = lastWithin(earlier, tokensMax, tokensOf).map(
     ({ role, message }): ChatMessage => ({ role: role === 'user' ? 'user' : 'assistant', content: message }),
   );
   return [
@@ -33,18 +33,8 @@ export function toPrompt(parts: {
   ];
 }
 
-/** The last messages that fit together. */
-function withinTokens(messages: readonly Said[], tokensMax: number): readonly Said[] {
-  let tokens = 0;
-  let first = messages.length;
-  while (first > 0) {
-    tokens +=
-      TOKENS_PER_MESSAGE + Math.ceil(Buffer.byteLength(messages[first - 1]?.message ?? '') / BYTES_PER_TOKEN);
-    if (tokens > tokensMax) break;
-    first -= 1;
-  }
-  return messages.slice(first);
-}
+const tokensOf = ({ message }: Said): number =>
+  TOKENS_PER_MESSAGE + Math.ceil(Buffer.byteLength(message) / BYTES_PER_TOKEN);
 
 /**
  * A block of passages, and its description for the model. The block is named after a digest of its contents, which no

@@ -1,7 +1,7 @@
 // A question and its answer, from being taken to being stored.
 
 import type { ErrorKind } from '../core/errors.ts';
-import type { KeyLimits } from '../core/principal.ts';
+import { isAdmin, type KeyLimits, type Principal } from '../core/principal.ts';
 
 /** The person for whom an answer is made: stored with the question, so that any process can make it. */
 export type TurnCaller = {
@@ -11,6 +11,28 @@ export type TurnCaller = {
   /** Whose documents may be cited, by e-mail; null: none, for the key lacks the scope. */
   readsAs: string | null;
 };
+
+/** The key whose limits and account a question counts for, and the person whose documents it may use, if any. */
+export const toCaller = ({
+  email,
+  keyId,
+  limits,
+  scopes,
+}: Pick<Principal, 'email' | 'keyId' | 'limits' | 'scopes'>): TurnCaller => ({
+  ...{ email, keyId, limits },
+  readsAs: scopes.has('documents:read') ? email : null,
+});
+
+/** Which conversations a caller reaches: those of their own keys; administrators every one of the workspace. */
+export type Reach = { userId: string; admin: boolean };
+
+export const toReach = (principal: Pick<Principal, 'userId' | 'scopes'>): Reach => ({
+  userId: principal.userId,
+  admin: isAdmin(principal),
+});
+
+/** Reaches the conversations of bots, which have no owner: no key reaches them but an administrator's. */
+export const BOTS: Reach = { userId: '', admin: false };
 
 /** A question that was taken and has no answer yet. */
 export type Turn = {

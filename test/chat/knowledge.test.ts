@@ -1,7 +1,7 @@
 // What an agent may cite: documents that have the question's words, rare ones weighing more; shown to the model.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { createDocumentKnowledge, type FoundDocument } from '../../src/chat/knowledge/documents.ts';
+import { createDocumentKnowledge, type FoundDocument } from '../../src/chat/knowledge.ts';
 import { type ChatProcess, type ChatSetting, EMAIL, keyOf, startSetting } from './setting.ts';
 
 const documentOf = (name: string, summary: string): FoundDocument => ({

@@ -3,7 +3,7 @@
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { openStream } from '../../src/chat/answer-stream.ts';
-import { streamAnswer } from '../../src/chat/replay.ts';
+import { streamAnswer } from '../../src/chat/routes/answers.ts';
 
 const STREAMS = 100;
 

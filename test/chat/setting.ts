@@ -4,7 +4,7 @@ import { createApp } from '../../src/app.ts';
 import type { VisibleDocuments } from '../../src/chat/citations.ts';
 import type { Converse } from '../../src/chat/converse.ts';
 import { createChat } from '../../src/chat/index.ts';
-import type { SearchDocuments } from '../../src/chat/knowledge/documents.ts';
+import type { SearchDocuments } from '../../src/chat/knowledge.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts';

@@ -1,10 +1,10 @@
 import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
-import { toReach } from '../caller.ts';
-import { refuseReserved, refuseUnreachable } from '../reserved.ts';
 import type { ChatSessionCreated } from '../schema.ts';
 import type { SessionKeys } from '../session-key.ts';
+import { refuseReserved, refuseUnreachable } from '../session-key.ts';
 import type { SessionStore } from '../store/sessions.ts';
+import { toReach } from '../turn.ts';
 
 export type CreateSessionRequest = { keys: SessionKeys; personaId: number; agiId: string };
 

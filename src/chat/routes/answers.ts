@@ -1,9 +1,16 @@
+// An answer as its caller gets it: whole, or as a stream of events; the first time and every other alike.
+
+import { ServiceError } from '../../core/errors.ts';
 import { reply } from '../../http/operation.ts';
 import type { ResponseSpec } from '../../http/schemas.ts';
+import { STATUS } from '../../http/statuses.ts';
+import { isUnavailable } from '../../infra/postgres/client.ts';
 import { type Accepted, answerInTime } from '../accept.ts';
+import type { AnswerStream } from '../answer-stream.ts';
 import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
-import { renderAnswer, streamAnswer } from '../replay.ts';
+import { PING_MS } from '../limits.ts';
 import { ChatAnswer } from '../schema.ts';
+import type { AnsweredTurn } from '../turn.ts';
 
 /** The parts that all operations of conversations share. */
 export const CHAT = { area: 'chat', credential: 'svc-key', scope: 'chat' } as const;
@@ -46,3 +53,96 @@ export async function replyWithAnswer(
 
 const accepts = (request: Request, mediaType: string): boolean =>
   (request.headers.get('accept') ?? '').toLowerCase().includes(mediaType);
+
+const renderAnswer = (answered: AnsweredTurn): ChatAnswer => ({
+  chat_session_id: answered.sessionId,
+  channel_session_id: answered.channelSessionId,
+  message_id: answered.answerId,
+  user_message_id: answered.userMessageId,
+  channel_user_message_id: answered.channelMessageId,
+  channel_assistant_message_id: answered.channelAnswerId,
+  answer: answered.message,
+  citations: answered.citations,
+  model: answered.model,
+  finish_reason: answered.finishReason,
+  usage: {
+    prompt_tokens: answered.promptTokens,
+    completion_tokens: answered.completionTokens,
+    total_tokens: answered.promptTokens + answered.completionTokens,
+  },
+  error_msg: null,
+  created_at: answered.createdAt.toISOString(),
+});
+
+type StreamEvent =
+  | { type: 'start'; message_id: number; user_message_id: number }
+  | { type: 'delta'; text: string }
+  | { type: 'citations'; citations: ChatAnswer['citations'] }
+  | ({ type: 'end' } & ChatAnswer)
+  | { type: 'error'; error_msg: string; status: number };
+
+const encoder = new TextEncoder();
+const PING = encoder.encode(': ping\n\n');
+const encode = (event: StreamEvent): Uint8Array => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
+
+/** Text that is already there is sent at once; a reader that disconnects ends only its own stream. */
+export function streamAnswer(answerStream: AnswerStream): ReadableStream {
+  let leave: () => void = () => undefined;
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      let said = false;
+      let open = true;
+      const say = (bytes: Uint8Array): void => {
+        if (open) controller.enqueue(bytes);
+      };
+      const ping = setInterval(() => say(PING), PING_MS);
+      say(
+        encode({
+          type: 'start',
+          message_id: answerStream.answerId,
+          user_message_id: answerStream.userMessageId,
+        }),
+      );
+      const unfollow = answerStream.follow({
+        onText(text) {
+          said = true;
+          say(encode({ type: 'delta', text }));
+        },
+        onRetracted: (reason) => end([failed(reason)]),
+      });
+      leave = () => {
+        open = false;
+        clearInterval(ping);
+        unfollow();
+      };
+      const end = (events: readonly StreamEvent[]): void => {
+        if (!open) return;
+        for (const event of events) say(encode(event));
+        leave();
+        controller.close();
+      };
+      answerInTime(answerStream).then(
+        (answered) => end(lastEvents(answered, said)),
+        (error: unknown) => end([failed(error)]),
+      );
+    },
+    cancel: () => leave(),
+  });
+}
+
+function lastEvents(answered: AnsweredTurn, said: boolean): StreamEvent[] {
+  const body = renderAnswer(answered);
+  return [
+    ...(said || body.answer === '' ? [] : [{ type: 'delta', text: body.answer } as const]),
+    { type: 'citations', citations: body.citations },
+    { type: 'end', ...body },
+  ];
+}
+
+function failed(error: unknown): StreamEvent {
+  if (error instanceof ServiceError)
+    return { type: 'error', error_msg: error.message, status: STATUS[error.kind] };
+  return isUnavailable(error)
+    ? { type: 'error', error_msg: 'The database cannot be reached', status: STATUS.unavailable }
+    : { type: 'error', error_msg: 'Internal Server Error', status: 500 };
+}

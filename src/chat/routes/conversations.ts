@@ -1,7 +1,6 @@
 import { type Route, route } from '../../http/operation.ts';
 import { SEND_EXAMPLE, SESSION_CREATE_EXAMPLE, SESSION_CREATED_EXAMPLE } from '../examples.ts';
 import type { createCreateSession } from '../operations/create-session.ts';
-import type { createEditMessage } from '../operations/edit-message.ts';
 import type { createSendMessage } from '../operations/send-message.ts';
 import {
   ChannelPath,
@@ -16,8 +15,7 @@ import { ANSWER_EVENTS, ANSWERED, CHAT, replyWithAnswer } from './answers.ts';
 
 export type ConversationRoutesDeps = {
   createSession: ReturnType<typeof createCreateSession>;
-  sendMessage: ReturnType<typeof createSendMessage>;
-  editMessage: ReturnType<typeof createEditMessage>;
+  messages: ReturnType<typeof createSendMessage>;
 };
 
 const CHANNEL = '{workspace_id}/{channel}/{channel_plugin}/{channel_id}';
@@ -33,7 +31,7 @@ const toKeys = (path: ChannelKeys, channelSessionId: string) => ({
 });
 
 export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
-  const { createSession, sendMessage, editMessage } = deps;
+  const { createSession, messages } = deps;
   return [
     route(
       {
@@ -88,7 +86,7 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
       async ({ path, body, principal, request }) =>
         replyWithAnswer(
           request,
-          await sendMessage(principal, toKeys(path, path.channel_session_id), {
+          await messages.send(principal, toKeys(path, path.channel_session_id), {
             message: body.message,
             channelMessageId: body.channel_user_message_id,
             channelAnswerId: body.channel_assistant_message_id,
@@ -114,7 +112,7 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
       async ({ path, body, principal, request }) =>
         replyWithAnswer(
           request,
-          await editMessage(
+          await messages.edit(
             principal,
             { workspaceId: path.workspace_id, messageId: path.message_id },
             body.message,

@@ -1,9 +1,9 @@
 import type { Principal } from '../../core/principal.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { toReach } from '../caller.ts';
 import { FEEDBACK_EXAMPLE, MESSAGE_EXAMPLE } from '../examples.ts';
 import type { createMessages } from '../operations/messages.ts';
 import { FeedbackCreate, FeedbackRead, MessagePath } from '../schema.ts';
+import { toReach } from '../turn.ts';
 import { CHAT } from './answers.ts';
 
 const ITEM = '/api/v1/chat/messages/{workspace_id}/{message_id}';

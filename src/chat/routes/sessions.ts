@@ -1,7 +1,6 @@
 import type { Principal } from '../../core/principal.ts';
 import { type Route, route } from '../../http/operation.ts';
 import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
-import { toReach } from '../caller.ts';
 import { MESSAGE_EXAMPLE, PERSON_MESSAGE_EXAMPLE, SESSION_EXAMPLE } from '../examples.ts';
 import type { createMessages } from '../operations/messages.ts';
 import type { createSessions } from '../operations/sessions.ts';
@@ -15,6 +14,7 @@ import {
   SessionPath,
   TitlePatch,
 } from '../schema.ts';
+import { toReach } from '../turn.ts';
 import { CHAT } from './answers.ts';
 
 export type SessionRoutesDeps = {

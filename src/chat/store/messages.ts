@@ -1,9 +1,8 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
-import type { Reach } from '../caller.ts';
 import { PAGE_BYTES_MAX } from '../limits.ts';
-import type { Citation } from '../turn.ts';
-import { reachedBy } from './reached.ts';
+import type { Citation, Reach } from '../turn.ts';
 import type { SessionReference } from './sessions.ts';
+import { reachedBy } from './sessions.ts';
 
 export type Feedback = { is_positive: boolean; feedback_text: string };
 

@@ -1,8 +1,7 @@
 import type { PageRequest } from '../../http/paging.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
-import type { Reach } from '../caller.ts';
 import { type SessionKeys, sessionKeyOf } from '../session-key.ts';
-import { reachedBy } from './reached.ts';
+import type { Reach } from '../turn.ts';
 
 export type Session = SessionKeys & {
   id: number;
@@ -139,3 +138,7 @@ export function createSessionStore(sql: Transaction) {
     },
   };
 }
+
+/** Of a row of `chat_sessions`: whether the caller may reach it. */
+export const reachedBy = (sql: Transaction, { userId, admin }: Reach) =>
+  admin ? sql`true` : sql`user_id = ${userId}`;

@@ -1,7 +1,6 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
-import type { Reach } from '../caller.ts';
 import { PENDING_MAX } from '../limits.ts';
-import type { Answer, AnsweredTurn, Failure, Turn, TurnCaller } from '../turn.ts';
+import type { Answer, AnsweredTurn, Failure, Reach, Turn, TurnCaller } from '../turn.ts';
 
 /** A question as it comes: into the session with the key, or in place of another one. */
 export type Question = {

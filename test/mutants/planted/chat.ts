@@ -11,7 +11,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'a key reads documents without the scope for them',
-    file: 'src/chat/caller.ts',
+    file: 'src/chat/turn.ts',
     text: "readsAs: scopes.has('documents:read') ? email : null",
     replacement: 'readsAs: email',
     test: 'test/chat/converse.test.ts',
@@ -19,14 +19,14 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'a stream of an answer that is over goes on being kept open',
-    file: 'src/chat/replay.ts',
+    file: 'src/chat/routes/answers.ts',
     text: '        clearInterval(ping);\n',
     replacement: '',
     test: 'test/chat/replay.test.ts',
   },
   {
     mistake: 'a stream of an answer that is over goes on listening',
-    file: 'src/chat/replay.ts',
+    file: 'src/chat/routes/answers.ts',
     text: '        unfollow();\n',
     replacement: '',
     test: 'test/chat/replay.test.ts',
@@ -126,8 +126,8 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'an answer leaves its listener at the signal of the process',
-    file: 'src/chat/generate.ts',
-    text: "      signal.removeEventListener('abort', stop);\n",
+    file: 'src/core/wait.ts',
+    text: "    signal.removeEventListener('abort', stop);\n",
     replacement: '',
     test: 'test/chat/generate.test.ts',
     name: 'leaves nothing behind',
@@ -148,7 +148,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'every key can access every conversation',
-    file: 'src/chat/store/reached.ts',
+    file: 'src/chat/store/sessions.ts',
     text: 'admin ? sql`true`',
     replacement: 'admin || userId ? sql`true`',
     test: 'test/acceptance/chat/ownership.test.ts',

@@ -8,8 +8,16 @@ import {
   QUESTION_LENGTH_MAX,
   QUESTION_WORDS_MAX,
   WORD_LENGTH_MAX,
-} from '../limits.ts';
-import type { Knowledge, Passage } from './knowledge.ts';
+} from './limits.ts';
+import type { Citation } from './turn.ts';
+
+/** A passage: the text is for the model, the rest for the reader. */
+export type Passage = Citation & { text: string };
+
+export type Knowledge = {
+  /** A few passages, the best first; only from documents that the person may see. */
+  find(question: { workspaceId: string; email: string; text: string }): Promise<Passage[]>;
+};
 
 /** A document's record, as far as a model reads it. */
 export type FoundDocument = {
