@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createConnection, type Socket } from 'node:net';
-import { HeadObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
+import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { BUCKET, countFiles, readText, startTestStore, type TestStore, waitFor } from './fixture.ts';
+import {
+  BUCKET,
+  type Connection,
+  connect,
+  countFiles,
+  startTestStore,
+  type TestStore,
+  waitFor,
+} from './fixture.ts';
 import { inSeconds, renderForm, supersetForm } from './form.ts';
 
 let store: TestStore;
@@ -10,24 +17,6 @@ beforeAll(async () => {
   store = await startTestStore();
 });
 afterAll(() => store[Symbol.asyncDispose]());
-
-interface Connection {
-  readonly socket: Socket;
-  /** All that came back. */
-  answer(): string;
-}
-
-async function connect(): Promise<Connection> {
-  const { hostname, port } = new URL(store.endpoint);
-  const socket = createConnection({ host: hostname, port: Number(port) });
-  let received = '';
-  socket.on('data', (data) => {
-    received += data.toString('latin1');
-  });
-  socket.on('error', () => undefined);
-  await new Promise((resolve) => socket.once('connect', resolve));
-  return { socket, answer: () => received };
-}
 
 function renderHead(
   method: string,
@@ -39,12 +28,9 @@ function renderHead(
 }
 
 /** Begins a form upload of so many bytes behind a first `0`, and sends it up to that one. */
-async function beginUpload(
-  fields: Record<string, string>,
-  sizeBytes: number,
-): Promise<Connection & { tail: string }> {
+function beginUpload(fields: Record<string, string>, sizeBytes: number): Connection & { tail: string } {
   const { head, tail, type } = renderForm(fields);
-  const connection = await connect();
+  const connection = connect(store);
   const length = Buffer.byteLength(head) + 1 + sizeBytes + Buffer.byteLength(tail);
   const request = renderHead('POST', `/${BUCKET}`, { 'content-type': type, 'content-length': length });
   connection.socket.write(`${request}${head}0`);
@@ -63,7 +49,7 @@ describe('an upload that is cut off', () => {
   test.each(['end', 'destroy', 'resetAndDestroy'] as const)(
     'by %s in a form leaves nothing',
     async (ending) => {
-      const { socket } = await beginUpload(supersetForm('cut-form'), 1_000_000);
+      const { socket } = beginUpload(supersetForm('cut-form'), 1_000_000);
       socket.write('x'.repeat(300_000));
       await stagingIs(1);
       socket[ending]();
@@ -75,7 +61,7 @@ describe('an upload that is cut off', () => {
 
   test('behind the file but before the end of the form leaves nothing', async () => {
     const before = await countFiles(store.directory);
-    const { socket, tail } = await beginUpload(supersetForm('cut-late'), 7);
+    const { socket, tail } = beginUpload(supersetForm('cut-late'), 7);
     socket.write(`content${tail.slice(0, -6)}`);
     await stagingIs(1);
     socket.destroy();
@@ -84,30 +70,30 @@ describe('an upload that is cut off', () => {
   });
 
   test('in a PUT leaves what was there', async () => {
-    await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'cut-put', Body: 'earlier' }));
+    await store.put('cut-put', 'earlier');
     const url = new URL(
       await getSignedUrl(store.client, new PutObjectCommand({ Bucket: BUCKET, Key: 'cut-put' })),
     );
     for (const headers of [{ 'content-length': 1_000_000 }, { 'transfer-encoding': 'chunked' }]) {
-      const { socket } = await connect();
+      const { socket } = connect(store);
       socket.write(`${renderHead('PUT', url.pathname + url.search, headers)}400\r\n${'x'.repeat(0x300)}`);
       await stagingIs(1);
       socket.destroy();
       await stagingIs(0);
     }
-    expect(await readText(store, 'cut-put')).toBe('earlier');
+    expect(await store.text('cut-put')).toBe('earlier');
   });
 
   test('does not disturb others', async () => {
-    const { socket } = await beginUpload(supersetForm('cut-beside'), 1_000_000);
-    const other = await beginUpload(supersetForm('whole-beside'), 9);
+    const { socket } = beginUpload(supersetForm('cut-beside'), 1_000_000);
+    const other = beginUpload(supersetForm('whole-beside'), 9);
     await stagingIs(2);
     socket.destroy();
     await stagingIs(1);
     other.socket.write(`123456789${other.tail}`);
     await waitFor('the answer', () => other.answer().includes(' 204 '));
     other.socket.destroy();
-    expect(await readText(store, 'whole-beside')).toBe('0123456789');
+    expect(await store.text('whole-beside')).toBe('0123456789');
   });
 });
 
@@ -115,27 +101,27 @@ describe('an upload that began in time', () => {
   test('may end after its form has expired', async () => {
     const expiresMs = Date.now() + 400;
     const expiration = new Date(expiresMs).toISOString();
-    const upload = await beginUpload(supersetForm('slow', { expiration }), 9);
+    const upload = beginUpload(supersetForm('slow', { expiration }), 9);
     await stagingIs(1);
     await waitFor('the expiry', () => Date.now() > expiresMs);
     upload.socket.write(`123456789${upload.tail}`);
     await waitFor('the answer', () => upload.answer().includes(' 204 '));
     upload.socket.destroy();
-    expect(await readText(store, 'slow')).toBe('0123456789');
+    expect(await store.text('slow')).toBe('0123456789');
   });
 });
 
 describe('a refusal', () => {
   test('reaches a client that waits for 100 Continue before it sends anything', async () => {
     const { head, type } = renderForm(supersetForm('k', { expiration: inSeconds(-1) }));
-    const refused = await connect();
+    const refused = connect(store);
     const put = { 'content-length': 5_000_000, expect: '100-continue' };
     refused.socket.write(renderHead('PUT', `/${BUCKET}/key`, put));
     await waitFor('the refusal', () => refused.answer().includes('AccessDenied'));
     expect(refused.answer()).toStartWith('HTTP/1.1 403 ');
     expect(refused.answer().toLowerCase()).toContain('connection: close');
     refused.socket.destroy();
-    const form = await connect();
+    const form = connect(store);
     form.socket.write(renderHead('POST', `/${BUCKET}`, { ...put, 'content-type': type }));
     await waitFor('the invitation', () => form.answer().includes('100 Continue'));
     form.socket.write(`${head}0`);
@@ -144,7 +130,7 @@ describe('a refusal', () => {
   });
 
   test('lets the connection be used again', async () => {
-    const { socket, answer } = await connect();
+    const { socket, answer } = connect(store);
     socket.write(`${renderHead('PUT', `/${BUCKET}/key`, { 'content-length': 5 })}01234`);
     await waitFor('the refusal', () => answer().includes('</Error>'));
     socket.write(renderHead('GET', `/${BUCKET}/key`, {}));
@@ -174,7 +160,7 @@ describe('the store survives', () => {
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     expect(statuses.filter((status) => status >= 500)).toEqual([]);
     await stagingIs(0);
-    await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'alive', Body: 'x' }));
-    await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'alive' }));
+    await store.put('alive', 'x');
+    await store.head('alive');
   });
 });

@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createConnection } from 'node:net';
-import {
-  CopyObjectCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { BUCKET, countFiles, readText, startTestStore, type TestStore, waitFor } from './fixture.ts';
+import { BUCKET, countFiles, startTestStore, type TestStore, waitFor } from './fixture.ts';
 import { post, supersetForm } from './form.ts';
 
 let store: TestStore;
@@ -17,23 +11,20 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-const put = (Key: string, Body: string | Uint8Array) =>
-  store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body }));
-
 test('readers of an object that is being overwritten see one whole content, with its own ETag', async () => {
   const sizeBytes = 700_000;
   const contents = [1, 2, 3].map((fill) => new Uint8Array(sizeBytes).fill(fill));
-  await put('contended', contents[0] ?? '');
+  await store.put('contended', contents[0] ?? '');
   let isWriting = true;
   const write = async () => {
-    for (let round = 0; round < 20; round += 1) await put('contended', contents[round % 3] ?? '');
+    for (let round = 0; round < 20; round += 1) await store.put('contended', contents[round % 3] ?? '');
     isWriting = false;
   };
   const read = async () => {
     let reads = 0;
     const seen = new Map<string, number>();
     while (isWriting) {
-      const got = await store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'contended' }));
+      const got = await store.get('contended');
       const bytes = (await got.Body?.transformToByteArray()) ?? new Uint8Array();
       const fill = bytes[0] ?? 0;
       expect(bytes.length).toBe(sizeBytes);
@@ -51,7 +42,7 @@ test('readers of an object that is being overwritten see one whole content, with
 
 test('a download that has begun ends with the content it began with', async () => {
   const sizeBytes = 40_000_000;
-  await put('long', new Uint8Array(sizeBytes).fill(1));
+  await store.put('long', new Uint8Array(sizeBytes).fill(1));
   const url = new URL(
     await getSignedUrl(store.client, new GetObjectCommand({ Bucket: BUCKET, Key: 'long' })),
   );
@@ -59,8 +50,8 @@ test('a download that has begun ends with the content it began with', async () =
   socket.write(`GET ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: close\r\n\r\n`);
   const first = await new Promise<Buffer>((resolve) => socket.once('data', resolve));
   socket.pause();
-  await put('long', 'short');
-  await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'long' }));
+  await store.put('long', 'short');
+  await store.remove('long');
   const body = [first.subarray(first.indexOf('\r\n\r\n') + 4)];
   socket.on('data', (data: Buffer) => body.push(data));
   socket.resume();
@@ -73,27 +64,20 @@ test('many uploads at once all arrive', async () => {
   const keys = Array.from({ length: 40 }, (_, index) => `many/${index}`);
   const answers = keys.map((key) => post(store, supersetForm(key), `${key} `.repeat(10_000)));
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(keys.map(() => 204));
-  const texts = await Promise.all(keys.map((key) => readText(store, key)));
+  const texts = await Promise.all(keys.map((key) => store.text(key)));
   expect(texts).toEqual(keys.map((key) => `${key} `.repeat(10_000)));
 });
 
 test('copies, overwrites and deletions side by side lose no content that is still named', async () => {
   const before = await countFiles(store.directory);
   const name = (index: number) => `shared/${index % 5}`;
-  await Promise.all([0, 1, 2, 3, 4].map((index) => put(name(index), `content ${index}`)));
+  await Promise.all([0, 1, 2, 3, 4].map((index) => store.put(name(index), `content ${index}`)));
   const work = Array.from({ length: 60 }, async (_, index) => {
     const target = name(index * 3);
-    if (index % 7 === 0) await put(target, `content ${index}`);
-    else if (index % 7 === 1)
-      await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: target }));
+    if (index % 7 === 0) await store.put(target, `content ${index}`);
+    else if (index % 7 === 1) await store.remove(target);
     else if (name(index) !== target) {
-      const copy = new CopyObjectCommand({
-        Bucket: BUCKET,
-        Key: target,
-        CopySource: `${BUCKET}/${name(index)}`,
-        MetadataDirective: 'REPLACE',
-      });
-      await store.client.send(copy).catch((error: Error) => expect(error.name).toBe('NoSuchKey'));
+      await store.copy(name(index), target).catch((error: Error) => expect(error.name).toBe('NoSuchKey'));
     }
   });
   await Promise.all(work);
@@ -102,8 +86,8 @@ test('copies, overwrites and deletions side by side lose no content that is stil
     const head = await store.client
       .send(new HeadObjectCommand({ Bucket: BUCKET, Key }))
       .catch(() => undefined);
-    if (head !== undefined) expect(await readText(store, Key)).toStartWith('content ');
-    await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key }));
+    if (head !== undefined) expect(await store.text(Key)).toStartWith('content ');
+    await store.remove(Key);
   }
   expect(await countFiles(store.directory)).toEqual(before);
 });

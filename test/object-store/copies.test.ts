@@ -5,18 +5,13 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, utimesSync } from 'node:fs';
 import { copyFile, cp, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  CreateBucketCommand,
-  DeleteObjectsCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  type S3Client,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectsCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
 import { setAsideUnnamed } from '../../src/embedded/object-store/index.ts';
 import { limits } from '../../src/embedded/object-store/limits.ts';
 import { startChildStore } from './child-store.ts';
 import {
   BUCKET,
+  callsBy,
   countFiles,
   createClient,
   createDirectory,
@@ -37,7 +32,7 @@ beforeAll(async () => {
   [original, torn] = [await createDirectory(), await createDirectory()];
   const first = await startStore(storeOptions(original));
   const client = createClient(first.endpoint);
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  await callsBy(client).createBucket();
   await put(client, 0, EARLY);
   await put(client, EARLY, KNOWN);
   await first.close();
@@ -60,11 +55,7 @@ async function put(client: S3Client, from: number, to: number): Promise<void> {
   const keys = Array.from({ length: to - from }, (_, index) => `key-${from + index}`);
   for (let at = 0; at < keys.length; at += 20) {
     const some = keys.slice(at, at + 20);
-    await Promise.all(
-      some.map((Key) =>
-        client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: `content of ${Key}` })),
-      ),
-    );
+    await Promise.all(some.map((key) => callsBy(client).put(key, `content of ${key}`)));
   }
 }
 
@@ -179,7 +170,7 @@ test('a snapshot is whole at any moment, and the catalogue stays locked while it
   const own = await createDirectory();
   const child = await startChildStore(own);
   const client = createClient(child.endpoint);
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  await callsBy(client).createBucket();
   await put(client, 0, 20);
   await waitFor('the snapshot', () => existsSync(join(own, 'catalogue.snapshot.sqlite')));
   expect((await stat(join(own, 'catalogue.snapshot.sqlite'))).mode & 0o777).toBe(0o600);

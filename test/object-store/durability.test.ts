@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  CreateBucketCommand,
-  GetObjectCommand,
-  NoSuchKey,
-  PutObjectCommand,
-  type S3Client,
-} from '@aws-sdk/client-s3';
+import { NoSuchKey } from '@aws-sdk/client-s3';
 import { startChildStore } from './child-store.ts';
-import { BUCKET, countFiles, createClient, createDirectory, startStore, storeOptions } from './fixture.ts';
+import {
+  callsBy,
+  countFiles,
+  createClient,
+  createDirectory,
+  startStore,
+  storeOptions,
+  type TestStore,
+} from './fixture.ts';
 import { post, supersetForm } from './form.ts';
 
 const KEYS = 6;
@@ -28,10 +30,9 @@ function contentOf(key: string, version: number): string {
   return unit.repeat(Math.ceil(SIZE_BYTES / unit.length));
 }
 
-async function readVersion(client: S3Client, key: string): Promise<number> {
+async function readVersion(client: Pick<TestStore, 'text'>, key: string): Promise<number> {
   try {
-    const { Body } = await client.send(new GetObjectCommand({ Bucket: BUCKET, Key: key }));
-    const text = (await Body?.transformToString()) ?? '';
+    const text = await client.text(key);
     const version = Number(/version (\d+)/.exec(text)?.[1]);
     expect(text === contentOf(key, version)).toBe(true);
     return version;
@@ -46,8 +47,9 @@ test('killed in the middle of uploads, it keeps every one it answered, no half o
   const begun = new Map<string, number>();
   for (let round = 0; round < ROUNDS; round += 1) {
     await using child = await startChildStore(directory);
-    const client = createClient(child.endpoint);
-    await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+    const connection = createClient(child.endpoint);
+    const client = callsBy(connection);
+    await client.createBucket();
     for (const [key, version] of begun) {
       const kept = await readVersion(client, key);
       expect(kept).toBeGreaterThanOrEqual(answered.get(key) ?? -1);
@@ -67,7 +69,7 @@ test('killed in the middle of uploads, it keeps every one it answered, no half o
         const isForm = index % 2 === 0;
         const work = isForm
           ? post(child, supersetForm(key), content).then(({ status }) => expect(status).toBe(204))
-          : client.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: content }));
+          : client.put(key, content);
         const isAnswered = await work.then(
           () => true,
           () => false,
@@ -84,16 +86,16 @@ test('killed in the middle of uploads, it keeps every one it answered, no half o
     });
     await Promise.all(uploads);
     expect(count).toBeGreaterThan(KEYS);
-    client.destroy();
+    connection.destroy();
   }
 }, 60_000);
 
 test('at its start it removes half uploads, and sets aside what no object names', async () => {
   const own = await createDirectory();
   const first = await startStore(storeOptions(own));
-  const client = createClient(first.endpoint);
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  await client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'kept', Body: 'kept' }));
+  const client = callsBy(createClient(first.endpoint));
+  await client.createBucket();
+  await client.put('kept', 'kept');
   await first.close();
   await mkdir(join(own, 'staging'), { recursive: true });
   await writeFile(join(own, 'staging', 'half'), 'half an upload');
@@ -101,9 +103,7 @@ test('at its start it removes half uploads, and sets aside what no object names'
   const second = await startStore(storeOptions(own));
   expect(await countFiles(own)).toEqual({ staging: 0, blobs: 1 });
   expect(await readdir(join(own, 'aside'))).toEqual(['orphan']);
-  const again = createClient(second.endpoint);
-  const { Body } = await again.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'kept' }));
-  expect(await Body?.transformToString()).toBe('kept');
+  expect(await callsBy(createClient(second.endpoint)).text('kept')).toBe('kept');
   await second.close();
   await rm(own, { recursive: true, force: true });
 });
@@ -111,9 +111,9 @@ test('at its start it removes half uploads, and sets aside what no object names'
 test('without its catalogue it does not start, rather than take all contents for leftovers', async () => {
   const own = await createDirectory();
   const store = await startStore(storeOptions(own));
-  const client = createClient(store.endpoint);
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  await client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'k', Body: 'x' }));
+  const client = callsBy(createClient(store.endpoint));
+  await client.createBucket();
+  await client.put('k', 'x');
   await store.close();
   await rm(join(own, 'catalogue.sqlite'));
   expect(await startStore(storeOptions(own)).catch(String)).toContain('catalogue.sqlite is missing');

@@ -1,18 +1,52 @@
 // A store of its own for a test file, with the clients that the service and its users have.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CreateBucketCommand, GetObjectCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3';
+import {
+  CopyObjectCommand,
+  type CopyObjectCommandInput,
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 
 export const CREDENTIALS = { accessKeyId: 'test-access-key', secretAccessKey: 'test-secret-access-key' };
 export const REGION = 'us-east-1';
 export const BUCKET = 'test-bucket';
 
-export interface TestStore extends AsyncDisposable {
+export interface TestStore extends AsyncDisposable, Calls {
   readonly endpoint: string;
   readonly directory: string;
   readonly client: S3Client;
+}
+
+type Calls = ReturnType<typeof callsBy>;
+type Options = Omit<Partial<PutObjectCommandInput>, 'Body'>;
+
+/** The operations on the objects of the bucket. */
+export function callsBy(client: S3Client) {
+  const get = (Key: string) => client.send(new GetObjectCommand({ Bucket: BUCKET, Key }));
+  return {
+    createBucket: () => client.send(new CreateBucketCommand({ Bucket: BUCKET })),
+    put: (Key: string, Body: NonNullable<PutObjectCommandInput['Body']>, options: Options = {}) =>
+      client.send(new PutObjectCommand({ ...options, Bucket: BUCKET, Key, Body })),
+    get,
+    text: async (Key: string): Promise<string> => (await (await get(Key)).Body?.transformToString()) ?? '',
+    head: (Key: string) => client.send(new HeadObjectCommand({ Bucket: BUCKET, Key })),
+    copy: (from: string, Key: string, options: Partial<CopyObjectCommandInput> = {}) => {
+      const CopySource = `${BUCKET}/${encodeURIComponent(from)}`;
+      const copy = { Bucket: BUCKET, Key, CopySource, MetadataDirective: 'REPLACE' } as const;
+      return client.send(new CopyObjectCommand({ ...copy, ...options }));
+    },
+    remove: (Key: string) => client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key })),
+  };
 }
 
 export function createClient(endpoint: string, options: { secretAccessKey?: string; skewMs?: number } = {}) {
@@ -59,8 +93,10 @@ export async function startTestStore(corsOrigins: readonly string[] = []): Promi
   const directory = await createDirectory();
   const store = await startStore({ ...storeOptions(directory), corsOrigins });
   const client = createClient(store.endpoint);
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  const calls = callsBy(client);
+  await calls.createBucket();
   return {
+    ...calls,
     endpoint: store.endpoint,
     directory,
     client,
@@ -70,6 +106,30 @@ export async function startTestStore(corsOrigins: readonly string[] = []): Promi
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+export interface Connection {
+  readonly socket: Socket;
+  /** All that came back. */
+  answer(): string;
+  isClosed(): boolean;
+}
+
+/** Opens a connection of its own and sends the bytes. */
+export function connect({ endpoint }: Pick<TestStore, 'endpoint'>, bytes = ''): Connection {
+  const { hostname, port } = new URL(endpoint);
+  const socket = createConnection({ host: hostname, port: Number(port) });
+  let received = '';
+  let closed = false;
+  socket.on('data', (data) => {
+    received += data.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    closed = true;
+  });
+  if (bytes !== '') socket.write(bytes);
+  return { socket, answer: () => received, isClosed: () => closed };
 }
 
 /** How many files the store keeps: uploads under way, and whole blobs. */
@@ -88,11 +148,6 @@ export async function waitFor(what: string, condition: () => boolean | Promise<b
     if (Date.now() > deadline) throw new Error(`waited in vain for: ${what}`);
     await Bun.sleep(5);
   }
-}
-
-export async function readText(store: TestStore, key: string): Promise<string> {
-  const { Body } = await store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: key }));
-  return (await Body?.transformToString()) ?? '';
 }
 
 /** The S3 code and the status that a command is refused with. */

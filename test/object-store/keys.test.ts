@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import {
-  CopyObjectCommand,
-  DeleteObjectCommand,
-  DeleteObjectsCommand,
-  HeadObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import fc from 'fast-check';
-import { BUCKET, readText, startTestStore, type TestStore } from './fixture.ts';
+import { BUCKET, startTestStore, type TestStore } from './fixture.ts';
 import { post, supersetForm } from './form.ts';
 
 let store: TestStore;
@@ -46,18 +39,15 @@ test('any key holds its own object: what was put under each is read, copied, lis
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(anyKey, { minLength: 1, maxLength: 6 }), async (keys) => {
       for (const Key of keys) {
-        await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: `body of ${Key}` }));
+        await store.put(Key, `body of ${Key}`);
       }
-      for (const key of keys) expect(await readText(store, key)).toBe(`body of ${key}`);
+      for (const key of keys) expect(await store.text(key)).toBe(`body of ${key}`);
       expect(await listKeys()).toEqual(keys.toSorted(byBytes));
       const [first = '', ...others] = keys;
-      const CopySource = `${BUCKET}/${encodeURIComponent(first)}`;
-      await store.client.send(
-        new CopyObjectCommand({ Bucket: BUCKET, Key: 'copy', CopySource, MetadataDirective: 'REPLACE' }),
-      );
-      expect(await readText(store, 'copy')).toBe(`body of ${first}`);
-      await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'copy' }));
-      if (first !== 'copy') await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: first }));
+      await store.copy(first, 'copy');
+      expect(await store.text('copy')).toBe(`body of ${first}`);
+      await store.remove('copy');
+      if (first !== 'copy') await store.remove(first);
       expect(await listKeys()).toEqual(others.toSorted(byBytes));
       const Objects = others.map((Key) => ({ Key }));
       if (others.length > 0) {
@@ -75,10 +65,10 @@ test('a listing without URL encoding names all other keys exactly', async () => 
     fc.asyncProperty(
       anyKey.filter((key) => !key.includes('\0') && key.trim() !== ''),
       async (Key) => {
-        await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: 'x' }));
+        await store.put(Key, 'x');
         const page = await store.client.send(new ListObjectsV2Command({ Bucket: BUCKET }));
         expect(page.Contents?.map((row) => row.Key)).toEqual([Key]);
-        await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key }));
+        await store.remove(Key);
       },
     ),
     { numRuns: 40 },
@@ -89,8 +79,8 @@ test('an upload form can name any key too', async () => {
   for (const Key of ['../../x', '/a//b/', 'é', ' a ', '%2e%2e', 'a\\b', 'A', 'a']) {
     const answer = await post(store, supersetForm(Key), `by form ${Key}`);
     expect(answer.status).toBe(204);
-    expect(await readText(store, Key)).toBe(`by form ${Key}`);
-    await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key }));
-    await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key }));
+    expect(await store.text(Key)).toBe(`by form ${Key}`);
+    await store.head(Key);
+    await store.remove(Key);
   }
 });

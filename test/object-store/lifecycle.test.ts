@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'bun:test';
 import { rm, stat } from 'node:fs/promises';
-import { createConnection } from 'node:net';
 import { join } from 'node:path';
-import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import {
   BUCKET,
+  callsBy,
+  connect,
   countFiles,
   createClient,
   createDirectory,
@@ -41,12 +41,10 @@ test('what it holds is there after a restart', async () => {
   for (const round of [1, 2, 3]) {
     const store = await startStore(storeOptions(directory));
     const client = createClient(store.endpoint);
-    await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-    if (round > 1) {
-      const { Body } = await client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'k' }));
-      expect(await Body?.transformToString()).toBe(`round ${round - 1}`);
-    }
-    await client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'k', Body: `round ${round}` }));
+    const calls = callsBy(client);
+    await calls.createBucket();
+    if (round > 1) expect(await calls.text('k')).toBe(`round ${round - 1}`);
+    await calls.put('k', `round ${round}`);
     client.destroy();
     await store.close();
   }
@@ -65,17 +63,12 @@ test('a port that is taken, or a directory that is in use, is said', async () =>
 test('closing refuses new connections, lets an upload finish, and may be asked twice', async () => {
   const directory = await freshDirectory();
   const store = await startStore(storeOptions(directory));
-  const client = createClient(store.endpoint);
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  await callsBy(createClient(store.endpoint)).createBucket();
   const url = new URL(store.endpoint);
   const { head, tail, type } = renderForm(supersetForm('late'));
   const length = head.length + 4 + tail.length;
-  const socket = createConnection({ host: url.hostname, port: Number(url.port) });
-  let answer = '';
-  socket.on('data', (data) => {
-    answer += data.toString();
-  });
-  socket.write(
+  const { socket, answer } = connect(
+    store,
     `POST /${BUCKET} HTTP/1.1\r\nhost: ${url.host}\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n${head}la`,
   );
   await waitFor('the upload', async () => (await countFiles(directory)).staging === 1);
@@ -88,7 +81,7 @@ test('closing refuses new connections, lets an upload finish, and may be asked t
   );
   socket.write(`te${tail}`);
   await closed;
-  expect(answer).toStartWith('HTTP/1.1 204');
+  expect(answer()).toStartWith('HTTP/1.1 204');
   expect(await countFiles(directory)).toEqual({ staging: 0, blobs: 1 });
   socket.destroy();
 });

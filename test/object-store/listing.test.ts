@@ -1,10 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import {
-  CopyObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  paginateListObjectsV2,
-} from '@aws-sdk/client-s3';
+import { ListObjectsV2Command, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import fc from 'fast-check';
 import type { ListedRow } from '../../src/embedded/object-store/catalogue.ts';
 import { readPage } from '../../src/embedded/object-store/listing.ts';
@@ -51,15 +46,9 @@ describe('through the SDK', () => {
   beforeAll(async () => {
     store = await startTestStore();
     const [first = '', ...others] = keys;
-    await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key: first, Body: 'content' }));
-    const CopySource = `${BUCKET}/${encodeURIComponent(first)}`;
+    await store.put(first, 'content');
     for (let at = 0; at < others.length; at += 100) {
-      const copies = others
-        .slice(at, at + 100)
-        .map(
-          (Key) => new CopyObjectCommand({ Bucket: BUCKET, Key, CopySource, MetadataDirective: 'REPLACE' }),
-        );
-      await Promise.all(copies.map((copy) => store.client.send(copy)));
+      await Promise.all(others.slice(at, at + 100).map((key) => store.copy(first, key)));
     }
   }, 60_000);
   afterAll(() => store[Symbol.asyncDispose]());

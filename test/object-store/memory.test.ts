@@ -3,15 +3,10 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createConnection, type Socket } from 'node:net';
-import {
-  CreateBucketCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { type ChildStore, startChildStore } from './child-store.ts';
-import { BUCKET, createClient, createDirectory } from './fixture.ts';
+import { BUCKET, callsBy, createClient, createDirectory } from './fixture.ts';
 import { renderForm, supersetForm } from './form.ts';
 
 const MiB = 1024 * 1024;
@@ -25,8 +20,7 @@ let baseBytes: number;
 beforeAll(async () => {
   directory = await createDirectory();
   child = await startChildStore(directory);
-  const client = createClient(child.endpoint);
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  await callsBy(createClient(child.endpoint)).createBucket();
   baseBytes = await child.peakBytes();
 });
 afterAll(async () => {
@@ -53,7 +47,7 @@ async function send(url: URL, head: string, tail: string): Promise<string> {
 }
 
 async function etagOf(Key: string): Promise<string | undefined> {
-  return (await createClient(child.endpoint).send(new HeadObjectCommand({ Bucket: BUCKET, Key }))).ETag;
+  return (await callsBy(createClient(child.endpoint)).head(Key)).ETag;
 }
 
 const hash = createHash('md5');

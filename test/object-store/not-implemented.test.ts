@@ -2,8 +2,6 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
-  CopyObjectCommand,
-  type CopyObjectCommandInput,
   CreateBucketCommand,
   CreateMultipartUploadCommand,
   DeleteBucketCommand,
@@ -20,28 +18,23 @@ import {
   ListObjectVersionsCommand,
   PutObjectAclCommand,
   PutObjectCommand,
-  type PutObjectCommandInput,
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { BUCKET, countFiles, readText, refusal, startTestStore, type TestStore } from './fixture.ts';
+import { BUCKET, countFiles, refusal, startTestStore, type TestStore } from './fixture.ts';
 import { post, version4Form } from './form.ts';
 
 let store: TestStore;
 beforeAll(async () => {
   store = await startTestStore();
-  await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'k', Body: 'kept' }));
+  await store.put('k', 'kept');
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
 const NAME = { Bucket: BUCKET, Key: 'k' };
-const put = (options: Partial<PutObjectCommandInput>) => (client: S3Client) =>
-  client.send(new PutObjectCommand({ ...NAME, Body: 'x', ...options }));
-const copy = (options: Partial<CopyObjectCommandInput>) => (client: S3Client) =>
-  client.send(
-    new CopyObjectCommand({ ...NAME, CopySource: `${BUCKET}/k`, MetadataDirective: 'REPLACE', ...options }),
-  );
+const put = (options: Parameters<TestStore['put']>[2]) => () => store.put('k', 'x', options);
+const copy = (options: Parameters<TestStore['copy']>[2]) => () => store.copy('k', 'k', options);
 const list = (options: Partial<ListObjectsV2CommandInput>) => (client: S3Client) =>
   client.send(new ListObjectsV2Command({ Bucket: BUCKET, ...options }));
 const date = new Date();
@@ -100,7 +93,7 @@ describe('an operation or an option that the store does not have', () => {
     expect(await sent.catch((error: Error) => error.message)).toBe(
       `The embedded object store does not implement: ${name}`,
     );
-    expect(await readText(store, 'k')).toBe('kept');
+    expect(await store.text('k')).toBe('kept');
   });
 
   test('is refused in a pre-signed URL as well', async () => {

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import {
-  CopyObjectCommand,
   CreateBucketCommand,
   DeleteObjectCommand,
   DeleteObjectsCommand,
@@ -11,7 +10,7 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { BUCKET, countFiles, readText, refusal, startTestStore, type TestStore } from './fixture.ts';
+import { BUCKET, countFiles, refusal, startTestStore, type TestStore } from './fixture.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -19,14 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-const put = (Key: string, Body: string | Uint8Array, extra = {}) =>
-  store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body, ...extra }));
-
 describe('buckets', () => {
   test('creating one twice is no error, and it keeps its objects', async () => {
-    await put('kept', 'x');
+    await store.put('kept', 'x');
     await store.client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-    expect(await readText(store, 'kept')).toBe('x');
+    expect(await store.text('kept')).toBe('x');
     await store.client.send(new HeadBucketCommand({ Bucket: BUCKET }));
   });
 
@@ -59,26 +55,24 @@ describe('an object', () => {
     const body = crypto.getRandomValues(new Uint8Array(300_000));
     const etag = `"${createHash('md5').update(body).digest('hex')}"`;
     const ContentType = 'text/plain; charset=utf-8';
-    expect((await put('whole', body, { ContentType })).ETag).toBe(etag);
-    const got = await store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'whole' }));
+    expect((await store.put('whole', body, { ContentType })).ETag).toBe(etag);
+    const got = await store.get('whole');
     expect(got).toMatchObject({ ContentType, ETag: etag, ContentLength: body.length, AcceptRanges: 'bytes' });
     expect(Buffer.from((await got.Body?.transformToByteArray()) ?? []).equals(body)).toBe(true);
-    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'whole' }));
+    const head = await store.head('whole');
     expect(head).toMatchObject({ ContentType, ETag: etag, ContentLength: body.length });
     expect(head.LastModified?.getTime()).toBe(got.LastModified?.getTime());
   });
 
   test('may be empty', async () => {
-    await put('empty', '');
-    expect(await readText(store, 'empty')).toBe('');
+    await store.put('empty', '');
+    expect(await store.text('empty')).toBe('');
   });
 
   test('may come as a stream, which the SDK sends in aws-chunked encoding, with a checksum behind it', async () => {
     const parts = Array.from({ length: 50 }, (_, index) => Buffer.alloc(7_000 + index, index));
     const ContentLength = parts.reduce((sum, part) => sum + part.length, 0);
-    await store.client.send(
-      new PutObjectCommand({ Bucket: BUCKET, Key: 'streamed', Body: Readable.from(parts), ContentLength }),
-    );
+    await store.put('streamed', Readable.from(parts), { ContentLength });
     const got = await store.client.send(
       new GetObjectCommand({ Bucket: BUCKET, Key: 'streamed', ChecksumMode: 'ENABLED' }),
     );
@@ -89,8 +83,8 @@ describe('an object', () => {
   });
 
   test.each(['CRC32', 'CRC64NVME'] as const)('may come with a %s', async (ChecksumAlgorithm) => {
-    await put('summed', 'some content', { ChecksumAlgorithm });
-    expect(await readText(store, 'summed')).toBe('some content');
+    await store.put('summed', 'some content', { ChecksumAlgorithm });
+    expect(await store.text('summed')).toBe('some content');
   });
 
   test('that does not exist answers 404', async () => {
@@ -100,79 +94,66 @@ describe('an object', () => {
   });
 
   test('is replaced as a whole, and only the new bytes are kept', async () => {
-    await put('replaced', 'first', { ContentType: 'text/first' });
+    await store.put('replaced', 'first', { ContentType: 'text/first' });
     const before = await countFiles(store.directory);
-    await put('replaced', 'second');
-    expect(await readText(store, 'replaced')).toBe('second');
-    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'replaced' }));
+    await store.put('replaced', 'second');
+    expect(await store.text('replaced')).toBe('second');
+    const head = await store.head('replaced');
     expect(head.ContentType).toBe('application/octet-stream');
     expect(await countFiles(store.directory)).toEqual(before);
   });
 
   test('has a key of at most 1024 bytes', async () => {
-    await put('é'.repeat(512), 'x');
-    expect(await readText(store, 'é'.repeat(512))).toBe('x');
-    expect(await refusal(put(`${'é'.repeat(512)}a`, 'x'))).toEqual(['KeyTooLongError', 400]);
+    await store.put('é'.repeat(512), 'x');
+    expect(await store.text('é'.repeat(512))).toBe('x');
+    expect(await refusal(store.put(`${'é'.repeat(512)}a`, 'x'))).toEqual(['KeyTooLongError', 400]);
   });
 });
 
 describe('a copy', () => {
-  const copy = (source: string, Key: string, extra = {}) =>
-    store.client.send(
-      new CopyObjectCommand({
-        Bucket: BUCKET,
-        Key,
-        CopySource: `${BUCKET}/${encodeURIComponent(source)}`,
-        MetadataDirective: 'REPLACE',
-        ...extra,
-      }),
-    );
-
   test('has the content and the ETag of its source, a type of its own, and outlives it', async () => {
-    const { ETag } = await put('temp/é + x', 'content', { ContentType: 'text/x' });
-    const result = await copy('temp/é + x', 'final/copy', { ContentType: 'text/y' });
+    const { ETag } = await store.put('temp/é + x', 'content', { ContentType: 'text/x' });
+    const result = await store.copy('temp/é + x', 'final/copy', { ContentType: 'text/y' });
     expect(result.CopyObjectResult?.ETag).toBe(ETag);
-    await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'temp/é + x' }));
-    const got = await store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'final/copy' }));
+    await store.remove('temp/é + x');
+    const got = await store.get('final/copy');
     expect(got).toMatchObject({ ContentType: 'text/y', ETag });
     expect(await got.Body?.transformToString()).toBe('content');
   });
 
   test('takes no room, and the bytes go with the last name', async () => {
-    await put('shared-1', 'content');
+    await store.put('shared-1', 'content');
     const before = await countFiles(store.directory);
-    await copy('shared-1', 'shared-2');
+    await store.copy('shared-1', 'shared-2');
     expect(await countFiles(store.directory)).toEqual(before);
-    await put('shared-1', 'other');
-    expect(await readText(store, 'shared-2')).toBe('content');
-    await store.client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'shared-2' }));
+    await store.put('shared-1', 'other');
+    expect(await store.text('shared-2')).toBe('content');
+    await store.remove('shared-2');
     expect(await countFiles(store.directory)).toEqual(before);
   });
 
   test('is made only of the content that the client has seen', async () => {
-    const { ETag } = await put('seen', 'one');
-    await put('seen', 'two');
-    expect(await refusal(copy('seen', 'seen-copy', { CopySourceIfMatch: ETag }))).toEqual([
+    const { ETag } = await store.put('seen', 'one');
+    await store.put('seen', 'two');
+    expect(await refusal(store.copy('seen', 'seen-copy', { CopySourceIfMatch: ETag }))).toEqual([
       'PreconditionFailed',
       412,
     ]);
-    expect(
-      await refusal(store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'seen-copy' }))),
-    ).toEqual(['NoSuchKey', 404]);
-    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'seen' }));
-    await copy('seen', 'seen-copy', { CopySourceIfMatch: head.ETag });
+    expect(await refusal(store.get('seen-copy'))).toEqual(['NoSuchKey', 404]);
+    const head = await store.head('seen');
+    await store.copy('seen', 'seen-copy', { CopySourceIfMatch: head.ETag });
   });
 
   test('may replace the type in place', async () => {
-    await put('in-place', 'x', { ContentType: 'text/old' });
-    await copy('in-place', 'in-place', { ContentType: 'text/new' });
-    const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'in-place' }));
+    await store.put('in-place', 'x', { ContentType: 'text/old' });
+    await store.copy('in-place', 'in-place', { ContentType: 'text/new' });
+    const head = await store.head('in-place');
     expect(head).toMatchObject({ ContentType: 'text/new' });
-    expect(await readText(store, 'in-place')).toBe('x');
+    expect(await store.text('in-place')).toBe('x');
   });
 
   test('of nothing answers 404', async () => {
-    expect(await refusal(copy('absent', 'copy'))).toEqual(['NoSuchKey', 404]);
+    expect(await refusal(store.copy('absent', 'copy'))).toEqual(['NoSuchKey', 404]);
   });
 });
 
@@ -184,13 +165,13 @@ describe('deleting', () => {
   });
 
   test('may ask for the content that the client has seen', async () => {
-    const { ETag } = await put('deleted', 'one');
-    await put('deleted', 'two');
+    const { ETag } = await store.put('deleted', 'one');
+    await store.put('deleted', 'two');
     const unchanged = { Bucket: BUCKET, Key: 'deleted', IfMatch: ETag };
     const refused = await refusal(store.client.send(new DeleteObjectCommand(unchanged)));
     expect(refused).toEqual(['PreconditionFailed', 412]);
-    expect(await readText(store, 'deleted')).toBe('two');
-    await put('deleted', 'one');
+    expect(await store.text('deleted')).toBe('two');
+    await store.put('deleted', 'one');
     await store.client.send(new DeleteObjectCommand(unchanged));
     const gone = await refusal(store.client.send(new DeleteObjectCommand(unchanged)));
     expect(gone).toEqual(['NoSuchKey', 404]);
@@ -198,7 +179,7 @@ describe('deleting', () => {
 
   test('takes many keys in one request, whatever characters they have', async () => {
     const keys = ['many/<&>"\'', ' many ', 'many/\r\n', 'many/]]>', 'many/&amp;', '../many', 'many/é\u0301'];
-    for (const key of keys) await put(key, 'x');
+    for (const key of keys) await store.put(key, 'x');
     const { Deleted } = await store.client.send(
       new DeleteObjectsCommand({
         Bucket: BUCKET,
@@ -207,10 +188,7 @@ describe('deleting', () => {
     );
     expect(Deleted?.map(({ Key }) => Key)).toEqual([...keys, 'absent']);
     for (const Key of keys) {
-      expect(await refusal(store.client.send(new GetObjectCommand({ Bucket: BUCKET, Key })))).toEqual([
-        'NoSuchKey',
-        404,
-      ]);
+      expect(await refusal(store.get(Key))).toEqual(['NoSuchKey', 404]);
     }
     const quiet = await store.client.send(
       new DeleteObjectsCommand({ Bucket: BUCKET, Delete: { Objects: [{ Key: 'a' }], Quiet: true } }),

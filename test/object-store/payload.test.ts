@@ -16,7 +16,6 @@ import {
   countFiles,
   errorOf,
   REGION,
-  readText,
   refusal,
   startTestStore,
   type TestStore,
@@ -183,8 +182,7 @@ describe('a body', () => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  const put = (Body: string, extra = {}) =>
-    store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'checked', Body, ...extra }));
+  const put = (content: string, options = {}) => store.put('checked', content, options);
 
   /** Sends a signed PUT whose body, or a header of it, was changed after signing. */
   async function putChanged(
@@ -226,7 +224,7 @@ describe('a body', () => {
     expect(await refusal(put('content', { ChecksumCRC64NVME: 'AAAAAAAAAAA=' }))).toEqual(['BadDigest', 400]);
     expect(await errorOf(await putChanged({ body: 'changed' }))).toEqual(['XAmzContentSHA256Mismatch', 400]);
     expect(await countFiles(store.directory)).toEqual(before);
-    expect(await readText(store, 'checked')).toBe('content');
+    expect(await store.text('checked')).toBe('content');
   });
 
   test('that streams is verified against the checksum behind it', async () => {
@@ -239,16 +237,16 @@ describe('a body', () => {
     const stream = { Body: body, ContentLength: text.length };
     const good = await putChanged({ body: encoded(text) }, stream);
     expect(good.status).toBe(200);
-    expect(await readText(store, 'checked')).toBe(text);
+    expect(await store.text('checked')).toBe(text);
     const again = { Body: Readable.from([Buffer.from(text)]), ContentLength: text.length };
     const bad = await putChanged({ body: encoded('streamed CONTENT') }, again);
     expect(await errorOf(bad)).toEqual(['BadDigest', 400]);
-    expect(await readText(store, 'checked')).toBe(text);
+    expect(await store.text('checked')).toBe(text);
   });
 
   test('may be unsigned where the signature says so', async () => {
     const url = await getSignedUrl(store.client, new PutObjectCommand({ Bucket: BUCKET, Key: 'unsigned' }));
     expect((await fetch(url, { method: 'PUT', body: 'any' })).status).toBe(200);
-    expect(await readText(store, 'unsigned')).toBe('any');
+    expect(await store.text('unsigned')).toBe('any');
   });
 });

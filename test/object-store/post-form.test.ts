@@ -1,16 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { createPresignedPost } from '@aws-sdk/s3-presigned-post';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import {
-  BUCKET,
-  CREDENTIALS,
-  countFiles,
-  errorOf,
-  readText,
-  startTestStore,
-  type TestStore,
-} from './fixture.ts';
+import { BUCKET, CREDENTIALS, countFiles, errorOf, startTestStore, type TestStore } from './fixture.ts';
 import {
   fourFieldForm,
   inSeconds,
@@ -27,8 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-const head = (Key: string) => store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key }));
-
 describe('a form', () => {
   test.each([
     ['of the four fields of the interface', fourFieldForm],
@@ -38,8 +28,8 @@ describe('a form', () => {
     const answer = await post(store, sign('temp/w/1'), 'by form');
     expect(answer.status).toBe(204);
     expect(answer.headers.get('x-amz-request-id')).toBeString();
-    expect(answer.headers.get('etag')).toBe((await head('temp/w/1')).ETag ?? '');
-    expect(await readText(store, 'temp/w/1')).toBe('by form');
+    expect(answer.headers.get('etag')).toBe((await store.head('temp/w/1')).ETag ?? '');
+    expect(await store.text('temp/w/1')).toBe('by form');
   });
 
   test('of the SDK uploads, also several times', async () => {
@@ -51,7 +41,7 @@ describe('a form', () => {
     for (const content of ['first', 'second']) {
       const answer = await fetch(url, { method: 'POST', body: toFormData(fields, content) });
       expect(answer.status).toBe(204);
-      expect(await readText(store, 'sdk')).toBe(content);
+      expect(await store.text('sdk')).toBe(content);
     }
   });
 
@@ -64,13 +54,13 @@ describe('a form', () => {
 
   test('may carry an empty file, or one that is no file to the browser', async () => {
     expect((await post(store, supersetForm('empty'), '')).status).toBe(204);
-    expect((await head('empty')).ContentLength).toBe(0);
+    expect((await store.head('empty')).ContentLength).toBe(0);
     const form = toFormData(supersetForm('text'), '');
     form.delete('file');
     form.append('FILE', 'plain text');
     const answer = await fetch(`${store.endpoint}/${BUCKET}/`, { method: 'POST', body: form });
     expect(answer.status).toBe(204);
-    expect(await readText(store, 'text')).toBe('plain text');
+    expect(await store.text('text')).toBe('plain text');
   });
 
   test('is read to the boundary, whatever the content looks like', async () => {
@@ -80,7 +70,7 @@ describe('a form', () => {
     const headers = { 'content-type': type };
     const body = before + content + tail;
     expect((await fetch(`${store.endpoint}/${BUCKET}`, { method: 'POST', headers, body })).status).toBe(204);
-    expect(await readText(store, 'tricky')).toBe(content);
+    expect(await store.text('tricky')).toBe(content);
   });
 
   test('stores the type that its policy allows', async () => {
@@ -98,8 +88,8 @@ describe('a form', () => {
     form.append('file', new File(['another file'], 'b'));
     form.append('key', 'x'.repeat(100_000));
     expect((await fetch(`${store.endpoint}/${BUCKET}`, { method: 'POST', body: form })).status).toBe(204);
-    expect(await readText(store, 'behind')).toBe('the file');
-    expect((await head('behind')).ContentType).toBe('binary/octet-stream');
+    expect(await store.text('behind')).toBe('the file');
+    expect((await store.head('behind')).ContentType).toBe('binary/octet-stream');
   });
 });
 

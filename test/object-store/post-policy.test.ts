@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { assertPolicyAllows, parsePolicy } from '../../src/embedded/object-store/post-policy.ts';
-import { BUCKET, errorOf, readText, startTestStore, type TestStore } from './fixture.ts';
+import { BUCKET, errorOf, startTestStore, type TestStore } from './fixture.ts';
 import { type Condition, encodePolicy, inSeconds, post, supersetForm } from './form.ts';
 
 function judge(
@@ -135,7 +135,7 @@ describe('a size range', () => {
     expect(await errorOf(await upload(3, [0, 2], [0, 9]))).toEqual(['EntityTooLarge', 400]);
     expect(await errorOf(await upload(1, [2, 9], [0, 9]))).toEqual(['EntityTooSmall', 400]);
     expect(await errorOf(await upload(1, [0, 9], [2, 9]))).toEqual(['EntityTooSmall', 400]);
-    expect(await readText(store, 'sized')).toBe('xxx');
+    expect(await store.text('sized')).toBe('xxx');
   });
 
   test('refuses a large body early, and the client that is still sending reads why', async () => {

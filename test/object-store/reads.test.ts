@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { BUCKET, errorOf, startTestStore, type TestStore } from './fixture.ts';
 
@@ -12,14 +12,10 @@ let etag: string;
 let modified: Date;
 beforeAll(async () => {
   store = await startTestStore();
-  for (const [Key, Body] of [
-    ['ten', CONTENT],
-    ['none', ''],
-  ] as const) {
-    await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body, ContentType: 'text/plain' }));
-  }
+  await store.put('ten', CONTENT, { ContentType: 'text/plain' });
+  await store.put('none', '');
   url = await getSignedUrl(store.client, new GetObjectCommand({ Bucket: BUCKET, Key: 'ten' }));
-  const head = await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'ten' }));
+  const head = await store.head('ten');
   etag = head.ETag ?? '';
   modified = head.LastModified ?? new Date(0);
 });

@@ -8,7 +8,6 @@ import {
   createClient,
   errorOf,
   REGION,
-  readText,
   refusal,
   startTestStore,
   type TestStore,
@@ -82,7 +81,7 @@ describe('a signed request', () => {
       'AccessDenied',
       403,
     ]);
-    expect(await readText(store, OBJECT.Key)).toBe('content');
+    expect(await store.text(OBJECT.Key)).toBe('content');
   });
 
   test.each([
@@ -138,7 +137,7 @@ describe('a pre-signed URL', () => {
     const url = await getSignedUrl(store.client, command);
     const response = await fetch(url, { method: 'PUT', body: 'put by URL' });
     expect(response.status).toBe(200);
-    expect(await readText(store, 'put')).toBe('put by URL');
+    expect(await store.text('put')).toBe('put by URL');
     expect(await errorOf(await fetch(url))).toEqual(['SignatureDoesNotMatch', 403]);
   });
 

@@ -1,9 +1,15 @@
 // Connections on which nothing is authorised: however many there are, uploads and the service itself go on.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { once } from 'node:events';
-import { createConnection, type Socket } from 'node:net';
-import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { BUCKET, countFiles, readText, startTestStore, type TestStore, waitFor } from './fixture.ts';
+import {
+  BUCKET,
+  type Connection,
+  connect,
+  countFiles,
+  startTestStore,
+  type TestStore,
+  waitFor,
+} from './fixture.ts';
 import { post, renderForm, supersetForm } from './form.ts';
 
 setDefaultTimeout(60_000);
@@ -13,28 +19,6 @@ beforeAll(async () => {
   store = await startTestStore();
 });
 afterAll(() => store[Symbol.asyncDispose]());
-
-interface Stranger {
-  readonly socket: Socket;
-  answer(): string;
-  isClosed(): boolean;
-}
-
-function connect(bytes: string): Stranger {
-  const { hostname, port } = new URL(store.endpoint);
-  const socket = createConnection({ host: hostname, port: Number(port) });
-  let received = '';
-  let closed = false;
-  socket.on('data', (data) => {
-    received += data.toString('latin1');
-  });
-  socket.on('error', () => undefined);
-  socket.on('close', () => {
-    closed = true;
-  });
-  socket.write(bytes);
-  return { socket, answer: () => received, isClosed: () => closed };
-}
 
 const headOf = (length: number): string => {
   const { type } = renderForm({});
@@ -48,11 +32,11 @@ const unfinishedForm = (): string => {
   return `${headOf(1_000_000)}${head.slice(0, 200)}`;
 };
 
-async function connectMany(count: number, bytes: string): Promise<Stranger[]> {
-  const strangers: Stranger[] = [];
+async function connectMany(count: number, bytes: string): Promise<Connection[]> {
+  const strangers: Connection[] = [];
   for (let index = 0; index < count; index += 1) {
-    strangers.push(connect(bytes));
-    if (index % 100 === 99) await once(strangers[index]?.socket as Socket, 'connect');
+    strangers.push(connect(store, bytes));
+    if (index % 100 === 99) await once(strangers[index]?.socket as Connection['socket'], 'connect');
   }
   return strangers;
 }
@@ -60,29 +44,29 @@ async function connectMany(count: number, bytes: string): Promise<Stranger[]> {
 test('a thousand and more forms that begin and stop keep nobody from uploading', async () => {
   const strangers = await connectMany(1_100, unfinishedForm());
   expect((await post(store, supersetForm('beside-forms'))).status).toBe(204);
-  await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'beside', Body: 'signed' }));
-  expect(await readText(store, 'beside')).toBe('signed');
+  await store.put('beside', 'signed');
+  expect(await store.text('beside')).toBe('signed');
   for (const { socket } of strangers) socket.destroy();
 });
 
 test('of connections without a signature the oldest give way, and the one of the service stays', async () => {
-  await store.client.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'kept', Body: 'content' }));
+  await store.put('kept', 'content');
   const upload = renderForm(supersetForm('slow-upload'));
-  const legitimate = connect(`${headOf(upload.head.length + 5 + upload.tail.length)}${upload.head}1`);
+  const legitimate = connect(store, `${headOf(upload.head.length + 5 + upload.tail.length)}${upload.head}1`);
   await waitFor('it to be authorised', async () => (await countFiles(store.directory)).staging === 1);
-  const first = connect(unfinishedForm());
+  const first = connect(store, unfinishedForm());
   await once(first.socket, 'connect');
   const strangers = await connectMany(1_100, unfinishedForm());
   await waitFor('the oldest to give way', () => first.isClosed());
-  await store.client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: 'kept' }));
+  await store.head('kept');
   legitimate.socket.write(`2345${upload.tail}`);
   await waitFor('the upload that was authorised before', () => legitimate.answer().includes(' 204 '));
-  expect(await readText(store, 'slow-upload')).toBe('12345');
+  expect(await store.text('slow-upload')).toBe('12345');
   for (const { socket } of [legitimate, ...strangers]) socket.destroy();
 });
 
 test('fields that are too many bytes, whatever they are, are refused before a file comes', async () => {
-  const { socket, answer } = connect(headOf(50_000_000));
+  const { socket, answer } = connect(store, headOf(50_000_000));
   const junk = `--form-boundary-7f3a\r\ncontent-disposition: form-data\r\n\r\n\r\n`.repeat(1000);
   for (let round = 0; round < 20 && answer() === ''; round += 1) {
     socket.write(junk);
@@ -93,7 +77,7 @@ test('fields that are too many bytes, whatever they are, are refused before a fi
 });
 
 test('a form whose fields do not arrive within ten seconds is refused', async () => {
-  const { socket, answer } = connect(unfinishedForm());
+  const { socket, answer } = connect(store, unfinishedForm());
   const drip = setInterval(() => socket.write('x'), 1_000);
   const deadline = Date.now() + 15_000;
   while (!answer().includes('RequestTimeout') && Date.now() < deadline) await Bun.sleep(20);

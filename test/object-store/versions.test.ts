@@ -1,13 +1,8 @@
 // Every write of a name has an identifier of its own, by which exactly that write is deleted.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import {
-  CopyObjectCommand,
-  DeleteObjectsCommand,
-  HeadObjectCommand,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
-import { BUCKET, readText, startTestStore, type TestStore } from './fixture.ts';
+import { DeleteObjectsCommand } from '@aws-sdk/client-s3';
+import { BUCKET, startTestStore, type TestStore } from './fixture.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -15,11 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => store[Symbol.asyncDispose]());
 
-const named = (Key: string) => ({ Bucket: BUCKET, Key });
-const put = async (Key: string, Body: string): Promise<string> =>
-  (await store.client.send(new PutObjectCommand({ ...named(Key), Body }))).VersionId ?? '';
-const exists = (Key: string): Promise<boolean> =>
-  store.client.send(new HeadObjectCommand(named(Key))).then(
+const put = async (key: string, content: string): Promise<string> =>
+  (await store.put(key, content)).VersionId ?? '';
+const exists = (key: string): Promise<boolean> =>
+  store.head(key).then(
     () => true,
     () => false,
   );
@@ -28,18 +22,16 @@ const remove = (Objects: { Key: string; VersionId?: string; ETag?: string }[]) =
 
 test('the same bytes written again are another version, and so is a copy', async () => {
   const [first, second] = [await put('twice', 'same'), await put('twice', 'same')];
-  const copied = await store.client.send(
-    new CopyObjectCommand({ ...named('copy'), CopySource: `${BUCKET}/twice`, MetadataDirective: 'REPLACE' }),
-  );
+  const copied = await store.copy('twice', 'copy');
   expect(new Set([first, second, copied.VersionId, '']).size).toBe(4);
-  const head = await store.client.send(new HeadObjectCommand(named('twice')));
+  const head = await store.head('twice');
   expect(head.VersionId).toBe(second);
 });
 
 test('deleting a version leaves what replaced it', async () => {
   const [first, second] = [await put('deleted', 'same'), await put('deleted', 'same')];
   await remove([{ Key: 'deleted', VersionId: first }]);
-  expect(await readText(store, 'deleted')).toBe('same');
+  expect(await store.text('deleted')).toBe('same');
   const { Deleted, Errors } = await remove([{ Key: 'deleted', VersionId: second }]);
   expect([Deleted, Errors]).toEqual([[{ Key: 'deleted', VersionId: second }], undefined]);
   expect(await exists('deleted')).toBe(false);
@@ -47,7 +39,7 @@ test('deleting a version leaves what replaced it', async () => {
 
 test('deleting what has an ETag leaves what has another, and says so', async () => {
   await put('a', 'old');
-  const { ETag = '' } = await store.client.send(new HeadObjectCommand(named('a')));
+  const { ETag = '' } = await store.head('a');
   await put('a', 'new');
   await put('b', 'old');
   const { Deleted, Errors } = await remove(['a', 'b', 'absent'].map((Key) => ({ Key, ETag })));

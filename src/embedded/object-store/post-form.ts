@@ -36,10 +36,6 @@ export async function readPostForm<Result>(
   let file: Readable | undefined;
   parser.on('file', (_name, content) => {
     content.on('error', () => undefined); // Its reader gets the error; there may be none yet.
-    if (upload !== undefined) {
-      content.resume();
-      return;
-    }
     boundHead.lift();
     file = content;
     upload = receive(fields.close(), { content, formEnd });
@@ -73,7 +69,7 @@ function createParser(contentType: string): BusboyInstance {
       isPartAFile: (name) => name?.toLowerCase() === 'file',
       highWaterMark: limits.writeBufferBytes,
       fileHwm: limits.writeBufferBytes,
-      limits: { fieldSize: limits.formFieldsBytesMax, headerSize: limits.formFieldsBytesMax },
+      limits: { files: 1, fieldSize: limits.formFieldsBytesMax, headerSize: limits.formFieldsBytesMax },
     });
   } catch {
     throw new S3Error('MalformedPOSTRequest');
