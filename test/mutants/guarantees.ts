@@ -137,6 +137,7 @@ export const guarantees: readonly Guarantee[] = [
       'test/usage/event-buffer.test.ts',
       'test/usage/jetstream.test.ts',
       'test/usage/jetstream-cluster.test.ts',
+      'test/usage/pull.test.ts',
     ],
     mistakes: ['a pull of a cluster ends at a status that overtakes its messages'],
   },

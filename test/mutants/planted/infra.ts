@@ -212,7 +212,8 @@ export const infra: readonly Planted[] = [
     file: 'src/infra/s3/client.ts',
     text: '        CopySourceIfMatch: source.etag,\n',
     replacement: '',
-    test: 'test/acceptance/documents.test.ts',
+    test: 'test/documents/reused-form.test.ts',
+    name: 'a file that replaces the one under confirm before it is copied',
   },
   {
     mistake: 'a migration asks for what the version before does not give',

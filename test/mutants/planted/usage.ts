@@ -164,7 +164,8 @@ export const usage: readonly Planted[] = [
     file: 'src/usage/buffer/jetstream/pull.ts',
     text: 'expected = batch - unsentOf(message, batch - messages.length);',
     replacement: 'expected = 0;',
-    test: 'test/usage/jetstream-cluster.test.ts',
+    test: 'test/usage/pull.test.ts',
+    name: 'goes on after a status',
   },
   {
     mistake: 'what a killed process has left of the accounts of models is not looked for',
