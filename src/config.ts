@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { isLoopback } from './core/origin.ts';
 import { readSettings, SettingsError, type SettingsOf } from './core/settings-reader.ts';
+import { ONE_OF_SEVERAL } from './processes/owner.ts';
 import { SETTINGS } from './settings.ts';
 
 export type Config = ReturnType<typeof loadConfig>;
@@ -18,7 +19,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
   const given = readSettings(SETTINGS, environment);
   refuseContradictions(given);
   /** One of several processes behind one port. */
-  const sharesPort = environment['ATRIUM_PROCESS_OF_SEVERAL'] === '1';
+  const sharesPort = environment[ONE_OF_SEVERAL] === '1';
   const logFormat = given.LOG_FORMAT ?? (terminal ? 'pretty' : 'json');
   return Object.freeze({
     server: {

@@ -7,7 +7,7 @@ import { checkDataFolder } from './embedded/data-folder.ts';
 import { checkStart, refuseArguments } from './preflight.ts';
 import { startBacking } from './processes/backing.ts';
 import { endLeftovers } from './processes/leftovers.ts';
-import { linkToOwner, type Owner } from './processes/owner.ts';
+import { linkToOwner, ONE_OF_SEVERAL, type Owner } from './processes/owner.ts';
 import { runProcesses } from './processes/run.ts';
 import { createSignals, OWNER_ENDED, renderEnding, type Signals } from './processes/signals.ts';
 import { startService } from './service.ts';
@@ -73,7 +73,7 @@ async function runAlone(config: Config, { log, signals, owner }: Surroundings): 
   }
 }
 
-const owner = process.env['ATRIUM_PROCESS_OF_SEVERAL'] === '1' ? linkToOwner() : undefined;
+const owner = process.env[ONE_OF_SEVERAL] === '1' ? linkToOwner() : undefined;
 try {
   await main(owner);
   process.exit(0);

@@ -4,7 +4,6 @@ import { version } from '../package.json';
 import { createApp } from './app.ts';
 import { createAreas } from './areas.ts';
 import type { Config, S3Settings } from './config.ts';
-import { type ServiceError, unavailable } from './core/errors.ts';
 import { createLifecycle } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
@@ -18,7 +17,7 @@ import { healthRoutes } from './http/health.ts';
 import { createRequestMetrics } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
 import { processMetrics } from './http/process-metrics.ts';
-import { isUnavailable, type Sql } from './infra/postgres/client.ts';
+import { explainOutage, type Sql } from './infra/postgres/client.ts';
 import { createObjectStore } from './infra/s3/client.ts';
 import { explainPort } from './processes/port.ts';
 
@@ -66,7 +65,7 @@ export async function startService(
     log,
     access: log.access,
     requestMetrics,
-    explainFailure: explainDatabaseFailure,
+    explainFailure: explainOutage,
     onInterrupt: areas.interruption.onInterrupt,
   });
   const health = {
@@ -130,7 +129,3 @@ export async function startService(
 }
 
 const closeDatabase = (sql: Sql): Promise<void> => sql.end({ timeout: 1 });
-
-/** A database that is down, slow or going away is the caller's 503, not our 500. */
-const explainDatabaseFailure = (error: unknown): ServiceError | undefined =>
-  isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined;

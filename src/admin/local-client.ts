@@ -1,4 +1,3 @@
-import { unavailable } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
@@ -6,7 +5,7 @@ import { createBoundary } from '../http/boundary.ts';
 import { createCors } from '../http/cors.ts';
 import { createRequestMetrics } from '../http/metrics.ts';
 import type { Route } from '../http/operation.ts';
-import { isUnavailable } from '../infra/postgres/client.ts';
+import { explainOutage } from '../infra/postgres/client.ts';
 
 export type Call = {
   operation: string;
@@ -34,8 +33,7 @@ export function createLocalClient({ routes, log }: { routes: readonly Route[]; l
       log,
       requestMetrics: createRequestMetrics(),
       onInterrupt: () => () => undefined,
-      explainFailure: (error) =>
-        isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,
+      explainFailure: explainOutage,
     });
     const filled = found.operation.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
       encodeURIComponent(path[name] ?? ''),

@@ -1,5 +1,8 @@
 // The messages between one of several processes and their owner.
 
+/** Set to `1` in the environment of one of several processes. */
+export const ONE_OF_SEVERAL = 'ATRIUM_PROCESS_OF_SEVERAL';
+
 /** `alive` comes every second; `prepared` when all that is left is to listen; `ready` when it does. */
 export type ToOwner = 'alive' | 'prepared' | 'ready' | { failed: string };
 /** It may listen now. */

@@ -7,9 +7,11 @@ import type { Logger, ProcessLog } from '../core/logger.ts';
 import { toOrigin } from '../core/origin.ts';
 import { connectDatabase } from '../database.ts';
 import { type FirstKey, keepFirstKey } from '../first-key.ts';
+import type { SETTINGS } from '../settings.ts';
 import { announceStart } from '../welcome.ts';
 import { type Backing, startBacking } from './backing.ts';
 import { createChildren } from './children.ts';
+import { ONE_OF_SEVERAL } from './owner.ts';
 import { renderEnding, type Signals } from './signals.ts';
 
 /** Runs until a signal ends it; then ends every process, and the servers that they use after them. */
@@ -42,10 +44,12 @@ export async function runProcesses(config: Config, log: ProcessLog, signals: Sig
   }
 }
 
+type ChildEnvironment = Partial<Record<keyof typeof SETTINGS | typeof ONE_OF_SEVERAL, string>>;
+
 /** The settings of a child, with all addresses. The bootstrap is done before it starts, and changes nothing when repeated. */
-const environmentOf = (config: Config, backing: Backing): Record<string, string> => ({
+const environmentOf = (config: Config, backing: Backing): ChildEnvironment => ({
   PROCESSES: '1',
-  ATRIUM_PROCESS_OF_SEVERAL: '1',
+  [ONE_OF_SEVERAL]: '1',
   DATABASE_URL: backing.databaseUrl,
   S3_ENDPOINT: backing.s3.endpoint,
   S3_PUBLIC_ENDPOINT: backing.s3.publicEndpoint,

@@ -3,7 +3,6 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import { createAccess } from '../../src/access/index.ts';
-import { unavailable } from '../../src/core/errors.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import type { Scope } from '../../src/core/principal.ts';
@@ -12,7 +11,7 @@ import { createCors } from '../../src/http/cors.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { createValidator } from '../../src/http/validation.ts';
-import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
+import { connectPostgres, explainOutage, type Sql } from '../../src/infra/postgres/client.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
 import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
@@ -97,8 +96,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
     log,
     requestMetrics: createRequestMetrics(),
     onInterrupt: () => () => undefined,
-    explainFailure: (error) =>
-      isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,
+    explainFailure: explainOutage,
   });
   const routes = access.routes.map((route) => ({
     method: route.operation.method,

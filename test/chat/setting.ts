@@ -5,13 +5,12 @@ import type { VisibleDocuments } from '../../src/chat/citations.ts';
 import type { Converse } from '../../src/chat/converse.ts';
 import { createChat } from '../../src/chat/index.ts';
 import type { SearchDocuments } from '../../src/chat/knowledge.ts';
-import { unavailable } from '../../src/core/errors.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts';
 import { createBoundary } from '../../src/http/boundary.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
-import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
+import { connectPostgres, explainOutage, type Sql } from '../../src/infra/postgres/client.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
 import type { Answer, Caller } from '../acceptance/support/caller.ts';
 import { type ChatClient, createChatClient } from '../support/chat-client.ts';
@@ -112,8 +111,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     log: silentLog,
     requestMetrics: createRequestMetrics(),
     onInterrupt: () => () => undefined,
-    explainFailure: (error) =>
-      isUnavailable(error) ? unavailable('The database cannot be reached') : undefined,
+    explainFailure: explainOutage,
   });
   const app = createApp({ routes, boundary, cors: createCors([]) });
   const lifecycle = createLifecycle(jobs, silentLog);

@@ -7,7 +7,6 @@ import { createApp } from '../../src/app.ts';
 import { createChat } from '../../src/chat/index.ts';
 import { loadConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/core/clock.ts';
-import { unavailable } from '../../src/core/errors.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import { connectDatabase } from '../../src/database.ts';
@@ -15,7 +14,7 @@ import { readIdentity } from '../../src/documents/index.ts';
 import { createBoundary } from '../../src/http/boundary.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
-import { isUnavailable } from '../../src/infra/postgres/client.ts';
+import { explainOutage } from '../../src/infra/postgres/client.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
 import { createUsage } from '../../src/usage/index.ts';
 import { createDawdlingModel } from './dawdling-model.ts';
@@ -56,8 +55,7 @@ const boundary = createBoundary({
   log,
   requestMetrics: createRequestMetrics(),
   onInterrupt: () => () => undefined,
-  explainFailure: (error) =>
-    isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined,
+  explainFailure: explainOutage,
 });
 const routes = [...chat.routes, ...access.routes, ...usage.routes];
 const app = createApp({ routes, boundary, cors });

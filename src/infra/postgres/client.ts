@@ -10,7 +10,7 @@ import { type DatabaseTimeout, isConnectionLost } from './unavailable.ts';
 
 export type { Reserved } from './reserved.ts';
 export type { Transaction } from './sql-with-timeout.ts';
-export { isUnavailable, withDeadline } from './unavailable.ts';
+export { explainOutage, isUnavailable, withDeadline } from './unavailable.ts';
 
 export type Sql = Transaction & {
   /** Runs `run` in a transaction; `transact` says what it rejects with. */

@@ -1,6 +1,6 @@
 // Tells "the database is down, slow or going away" from a mistake of ours.
 
-import { codeOf } from '../../core/errors.ts';
+import { codeOf, type ServiceError, unavailable } from '../../core/errors.ts';
 import { within } from '../../core/wait.ts';
 
 /** What postgres.js calls it, and the server's farewell at a shutdown or after a crash. */
@@ -78,6 +78,10 @@ export function isUnavailable(error: unknown): boolean {
     (code.length === 5 && SERVER_CLASSES.has(code.slice(0, 2)))
   );
 }
+
+/** A database that is down, slow or going away is the caller's 503, not our 500. Undefined for other errors. */
+export const explainOutage = (error: unknown): ServiceError | undefined =>
+  isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined;
 
 /** What the system does not let the server do with its files has the code of a role that lacks a privilege. */
 const isRefusedByDisk = (error: unknown): boolean =>
