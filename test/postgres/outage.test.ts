@@ -13,12 +13,13 @@ import { silentLog } from '../support/database.ts';
 setDefaultTimeout(60_000);
 
 const directory = mkdtempSync(join(tmpdir(), 'atrium-outage-'));
-const settings = { port: `${freePort()}`, fsync: 'off' };
+const port = freePort();
+const settings = { fsync: 'off' };
 let postgres: EmbeddedPostgres;
 let sql: Sql;
 
 const start = async (): Promise<void> => {
-  postgres = await startPostgres({ directory, log: silentLog, settings });
+  postgres = await startPostgres({ directory, log: silentLog, port, settings });
 };
 const postmaster = (): number => readServerState(join(directory, 'cluster'))?.pid ?? 0;
 
