@@ -2,6 +2,13 @@ import type { Planted } from '../mistake.ts';
 
 export const infra: readonly Planted[] = [
   {
+    mistake: 'a migration and the row that says so are not one transaction',
+    file: 'src/infra/postgres/migrate.ts',
+    text: "    await connection.unsafe('begin');\n",
+    replacement: '',
+    test: 'test/faults/upgrade-power-cut.test.ts',
+  },
+  {
     mistake: 'a database whose disk is full is ready as long as reads work',
     file: 'src/infra/postgres/disk-watch.ts',
     text: 'known = faultOf(error) ?? known;',

@@ -1,0 +1,120 @@
+// The power goes while a newer version brings the database of an older one up to date. Each machine that starts again finds
+// every migration that was committed, applies the others, and has everything that the older version stored.
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConnection, startPostgres } from '../../src/embedded/postgres/index.ts';
+import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import { migrate } from '../../src/infra/postgres/migrate.ts';
+import { eventually } from '../support/child.ts';
+import { MIGRATIONS, silentLog } from '../support/database.ts';
+import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
+import { startService } from '../support/service.ts';
+import { createRandom, seedOfRun } from './support/random.ts';
+
+setDefaultTimeout(180_000);
+
+/** Migrations that the older version knows. */
+const OLDER = 8;
+const PEOPLE = 3000;
+/** So much longer does each flush take, so that there are moments between two migrations. */
+const FLUSH_MS = 100;
+const MOMENT_MS = 150;
+/** Machines that are started again. */
+const MACHINES = 6;
+
+const files = readdirSync(MIGRATIONS).toSorted();
+const missing = missingFaultyDisk();
+const seed = seedOfRun();
+
+const connect = (url: string): Sql =>
+  connectPostgres({ url, applicationName: 'test', connectionsMax: 1, log: silentLog });
+
+/** Runs `use` on the database of a folder in which no service runs. */
+async function onDatabase<Value>(dataDir: string, use: (sql: Sql) => Promise<Value>): Promise<Value> {
+  const postgres = await startPostgres({ directory: join(dataDir, 'postgres'), log: silentLog });
+  const sql = connect(postgres.url);
+  try {
+    return await use(sql);
+  } finally {
+    await sql.end({ timeout: 1 });
+    await postgres.stop();
+  }
+}
+
+/** A data folder of the older version, with people who have conversations. */
+async function makeOlder(folder: string): Promise<void> {
+  const directory = join(folder, 'migrations');
+  for (const name of files.slice(0, OLDER)) cpSync(join(MIGRATIONS, name), join(directory, name));
+  await onDatabase(join(folder, 'data'), async (sql) => {
+    await migrate(sql, { directory, log: silentLog });
+    await sql`INSERT INTO workspaces (id, name) VALUES ('acme', 'Acme')`;
+    await sql`
+      INSERT INTO users (id, workspace_id, email)
+      SELECT gen_random_uuid(), 'acme', 'p' || n || '@example.com' FROM generate_series(1, ${PEOPLE}) n`;
+    await sql`
+      INSERT INTO chat_sessions
+        (workspace_id, key, channel, channel_plugin, channel_id, channel_session_id, persona_id, agi_id, person)
+      SELECT 'acme', gen_random_uuid(), 'web', 'widget', 'x', 'x', 0, 'x', email FROM users`;
+  });
+  rmSync(directory, { recursive: true });
+}
+
+const migrationsOf = async (sql: Sql): Promise<number> => {
+  const [row] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM schema_migrations`;
+  return row?.count ?? 0;
+};
+
+test.skipIf(missing !== undefined)(
+  `a power cut during the migrations of an upgrade loses nothing (${missing ?? `FAULT_SEED=${seed}`})`,
+  async () => {
+    await using begun = new AsyncDisposableStack();
+    const random = createRandom(seed);
+    const older = mkdtempSync(join(tmpdir(), 'atrium-older-version-'));
+    begun.defer(() => rmSync(older, { recursive: true, force: true }));
+    await makeOlder(older);
+    const disk = begun.use(
+      await mountFaultyDisk({ from: older, namesWithFiles: 'data/postgres/cluster/**' }),
+    );
+    const dataDir = join(disk.path, 'data');
+    await disk.delay({ calls: ['fsync'], path: 'data/postgres/**', ms: FLUSH_MS });
+
+    const found: { folder: string; committed: number }[] = [];
+    const starting = startService({ dataDir });
+    starting.catch(() => undefined);
+    const url = await eventually('the database', () => readConnection(join(dataDir, 'postgres')));
+    const sql = connect(url);
+    // Each migration locks the table of migrations: it is read right after one was committed, and the next is under way.
+    for (let committed = OLDER; committed < files.length; committed = await migrationsOf(sql)) {
+      await Bun.sleep(random.below(MOMENT_MS));
+      found.push({ folder: await disk.survivor(), committed });
+      found.push({ folder: await disk.survivor(1 + random.below(2 ** 30)), committed });
+    }
+    await sql.end({ timeout: 1 });
+    const service = await starting;
+    await disk.clear();
+    await service[Symbol.asyncDispose]();
+
+    const midway = found.filter(({ committed }) => committed > OLDER);
+    expect(midway.length).toBeGreaterThan(0);
+    while (found.length > MACHINES) found.splice(random.below(found.length), 1);
+    for (const { folder, committed } of found) {
+      const machine = join(folder, 'data');
+      expect(await onDatabase(machine, migrationsOf)).toBeGreaterThanOrEqual(committed);
+      await using again = await startService({ dataDir: machine });
+      expect(await (await fetch(`${again.url}/readyz`)).json()).toMatchObject({ status: 'ready' });
+      await again.child.stop();
+      const counts = await onDatabase(machine, async (database) => ({
+        migrations: await migrationsOf(database),
+        owned: (
+          await database<{ count: number }[]>`
+            SELECT count(*)::int AS count FROM chat_sessions s JOIN users u ON u.id::text = s.user_id
+            WHERE u.email = s.person`
+        )[0]?.count,
+      }));
+      expect(counts).toEqual({ migrations: files.length, owned: PEOPLE });
+    }
+  },
+);
