@@ -136,6 +136,8 @@ export async function startNatsCluster(): Promise<NatsCluster> {
 
 /** A cluster whose network can be parted. */
 export type PartableCluster = NatsCluster & {
+  /** Of the account of the system, whose users may make the leader of the metadata step down. */
+  system: { user: string; pass: string };
   /**
    * From here on nothing arrives at the server from the others, or at them from it, and neither side is told; with
    * `clients`, nothing of its clients either.
@@ -145,6 +147,16 @@ export type PartableCluster = NatsCluster & {
   /** The servers that have clients which came by `url`. */
   inUse(): number[];
 };
+
+const SYSTEM = { user: 'system', pass: 'system' };
+/** A client without credentials is a user of the service's account. */
+const ACCOUNTS = `
+accounts {
+  SYS { users: [{ user: ${SYSTEM.user}, password: ${SYSTEM.pass} }] }
+  SERVICE { jetstream: enabled, users: [{ user: service, password: service }] }
+}
+system_account: SYS
+no_auth_user: service`;
 
 export async function startPartableCluster(): Promise<PartableCluster> {
   const ports = [freePort(), freePort(), freePort()];
@@ -159,7 +171,7 @@ export async function startPartableCluster(): Promise<PartableCluster> {
     ports.map((port, index) => {
       const routes = links.filter(({ from }) => from === index).map(({ proxy }) => toRoute(proxy.port));
       const address = `listen: "127.0.0.1:${port}", advertise: "127.0.0.1:9", no_advertise: true`;
-      return `cluster { name: test, ${address}, routes: [${routes.join(', ')}] }`;
+      return `cluster { name: test, ${address}, routes: [${routes.join(', ')}] }\n${ACCOUNTS}`;
     }),
   );
   const doors = await Promise.all(servers.map(({ url }) => startTcpProxy(url)));
@@ -170,6 +182,7 @@ export async function startPartableCluster(): Promise<PartableCluster> {
   return {
     url: doors.map(({ url }) => url).join(','),
     servers,
+    system: SYSTEM,
     part(index, { clients }) {
       for (const { from, to, proxy } of links) if (from === index || to === index) proxy.stall();
       if (clients) doors[index]?.stall();
