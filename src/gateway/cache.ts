@@ -60,13 +60,15 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
         if (coming.get(key) === promise) coming.delete(key);
         resolve();
       };
+      const keep = (answer: Uint8Array): void =>
+        void kept.set(key, answer, { ttl: model.cacheTtlSeconds * 1000 });
       try {
-        return await serveAndKeep({
-          call,
-          serveFresh,
-          done,
-          keep: (answer) => void kept.set(key, answer, { ttl: model.cacheTtlSeconds * 1000 }),
-        });
+        const served = await serveFresh(call.request.stream ? collectInto(keep) : undefined);
+        const headers = { ...served.headers, ...MISS };
+        if (served.kind === 'stream') return { ...served, headers, body: whenOver(served.body, done) };
+        if (served.status === 200) keep(served.bytes);
+        done();
+        return { ...served, headers };
       } catch (error) {
         done();
         throw error;
@@ -77,30 +79,19 @@ export function createAnswerCache(now: () => number = () => performance.now()): 
 
 const NO_TOKENS: Usage = { promptTokens: 0, completionTokens: 0, estimated: true };
 
-async function serveAndKeep(options: {
-  call: ModelCall;
-  serveFresh(onBlock?: (block: Uint8Array) => void): Promise<Served>;
-  keep: (bytes: Uint8Array) => void;
-  /** Requests that wait for the same answer may continue. */
-  done: () => void;
-}): Promise<Served> {
-  const { call, serveFresh, keep, done } = options;
+/** Collects the blocks of a stream, and keeps its whole answer once it is complete. */
+function collectInto(keep: (answer: Uint8Array) => void): (block: Uint8Array) => void {
+  const sizeMax = 4 * CACHED_ANSWER_BYTES_MAX;
   const blocks: Uint8Array[] = [];
   let size = 0;
-  const collect = (block: Uint8Array): void => {
+  return (block) => {
     size += block.length;
-    if (size <= 4 * CACHED_ANSWER_BYTES_MAX) blocks.push(block);
-    if (!Buffer.from(block.subarray(-32)).includes('[DONE]') || size > 4 * CACHED_ANSWER_BYTES_MAX) return;
+    if (size > sizeMax) return;
+    blocks.push(block);
+    if (!Buffer.from(block.subarray(-32)).includes('[DONE]')) return;
     const whole = fromChunks(Buffer.concat(blocks).toString(), undefined);
     if (whole !== undefined) keep(Buffer.from(JSON.stringify(whole)));
   };
-  const served = await serveFresh(call.request.stream ? collect : undefined);
-  if (served.kind === 'whole') {
-    if (served.status === 200) keep(served.bytes);
-    done();
-    return { ...served, headers: { ...served.headers, ...MISS } };
-  }
-  return { ...served, headers: { ...served.headers, ...MISS }, body: whenOver(served.body, done) };
 }
 
 /** The same stream; `done` is called when it has ended, however it ended. */

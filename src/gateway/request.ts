@@ -120,46 +120,24 @@ export function readMember(request: GatewayRequest, name: string): Json | undefi
   return index === -1 ? undefined : valueAt(bytes, members, index);
 }
 
-/** As `readMember`, for one that may be as large as the body. */
-export async function readLargeMember(request: GatewayRequest, name: string): Promise<Json | undefined> {
-  if (request.body !== undefined) return request.body[name];
-  const { bytes, members } = request;
-  const index = members.names.lastIndexOf(name);
-  if (index === -1) return undefined;
-  return parseBytes(bytes.subarray(members.starts[index], members.ends[index]), `'${name}'`);
-}
-
-/** The whole body. Throws 400 where strings within it are no JSON or UTF-8. */
-export const parseWhole = async (request: Pick<GatewayRequest, 'bytes' | 'body'>): Promise<JsonObject> =>
-  request.body ?? ((await parseBytes(request.bytes, 'The body')) as JsonObject);
-
-/** Bytes that a scan has been through: their limits are known to hold. */
-async function parseBytes(bytes: Uint8Array, name: string): Promise<Json> {
+/** The whole body, whose limits a scan has checked. Throws 400 where strings within it are no JSON or UTF-8. */
+export async function parseWhole(request: Pick<GatewayRequest, 'bytes' | 'body'>): Promise<JsonObject> {
+  if (request.body !== undefined) return request.body;
   try {
-    return (await parseJsonWithin(utf8.decode(bytes), NO_LIMITS)) as Json;
+    return (await parseJsonWithin(utf8.decode(request.bytes), NO_LIMITS)) as JsonObject;
   } catch {
-    throw invalid(`${name} is not valid JSON`);
+    throw invalid('The body is not valid JSON');
   }
 }
 
 export type Splice = { name: string; value: Json };
 
 /** The bytes of the request with these members set. */
-export const render = (request: GatewayRequest, changes: readonly Splice[]): Uint8Array =>
-  request.body === undefined
-    ? splice(request, changes)
-    : Buffer.from(JSON.stringify(set(request.body, changes)));
-
-/** The same request with another value of a member. */
-export const withMember = (request: GatewayRequest, change: Splice): GatewayRequest =>
-  request.body === undefined
-    ? readRequest(splice(request, [change]))
-    : requestOf(set(request.body, [change]));
-
-const set = (body: JsonObject, changes: readonly Splice[]): JsonObject => ({
-  ...body,
-  ...Object.fromEntries(changes.map(({ name, value }) => [name, value])),
-});
+export function render(request: GatewayRequest, changes: readonly Splice[]): Uint8Array {
+  if (request.body === undefined) return splice(request, changes);
+  const changed = changes.map(({ name, value }) => [name, value]);
+  return Buffer.from(JSON.stringify({ ...request.body, ...Object.fromEntries(changed) }));
+}
 
 /** The body with these members set, everything else byte for byte as it came. One copy, or none where nothing changes. */
 export function splice(

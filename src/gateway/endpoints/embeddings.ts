@@ -8,7 +8,7 @@ import type { Reserve } from '../estimate.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
 import { findModel } from '../plan.ts';
-import { parseWhole, readLargeMember, withMember } from '../request.ts';
+import { parseWhole, requestOf } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, TARGET_HEADER } from '../targets.ts';
 import type { Json, JsonObject } from '../wire.ts';
@@ -34,11 +34,12 @@ export function createServeEmbeddings({
       ),
     );
     if (most >= EMBEDDING_INPUTS_MAX) return serve(call);
-    const input = await readLargeMember(call.request, 'input');
+    const body = await parseWhole(call.request);
+    const { input } = body;
     if (!Array.isArray(input) || input.length <= most || input.every((each) => typeof each === 'number'))
       return serve(call);
     const reservation = await reserve(call, { catalogue: present, model: findModel(present, call) });
-    return serveParts(serve, call, { input, most, reservation });
+    return serveParts(serve, call, { body, input, most, reservation });
   };
 }
 
@@ -56,7 +57,12 @@ class Refused extends Error {
 async function serveParts(
   serve: Serve,
   call: ModelCall,
-  { input, most, reservation }: { input: Json[]; most: number; reservation: Reservation },
+  {
+    body,
+    input,
+    most,
+    reservation,
+  }: { body: JsonObject; input: Json[]; most: number; reservation: Reservation },
 ): Promise<Served> {
   const limit = createSemaphore({
     runningMax: EMBEDDING_PARTS_AT_ONCE,
@@ -70,7 +76,7 @@ async function serveParts(
   const servePart = async (start: number): Promise<Part> => {
     signal.throwIfAborted();
     const texts = input.slice(start, start + most);
-    const request = withMember(call.request, { name: 'input', value: texts });
+    const request = requestOf({ ...body, input: texts });
     const part = { ...call, request, signal, continues: call.continues || start > 0 };
     const served = await serve({ ...part, reservation: addingTo(used, reservation) });
     if (served.kind !== 'whole' || served.status !== 200) throw new Refused(served);
