@@ -11,6 +11,7 @@ import { createDocumentStore } from '../../src/documents/store.ts';
 import { createObjectStore, type Removal, type StoredObject } from '../../src/infra/s3/client.ts';
 import { testDatabase } from '../support/database.ts';
 import { startService } from '../support/service.ts';
+import { countStatements } from '../support/statements.ts';
 
 /** Counts the requests that pass on their way to the store. The host is kept: signatures cover it. */
 function startCounter(target: string) {
@@ -55,19 +56,7 @@ test.each([
     await objects.putEmpty(temporaryKey);
     counter.methods.length = 0;
 
-    const statements = new Set<object>();
-    const counted = new Proxy(database.sql, {
-      apply(sql, self, words) {
-        // Fragments are no statements of their own: only what is awaited is handled.
-        const query = Reflect.apply(sql, self, words);
-        const { handle } = query;
-        query.handle = () => {
-          statements.add(query);
-          return handle.call(query);
-        };
-        return query;
-      },
-    });
+    const { counted, statements } = countStatements(database.sql);
     // The embedded store has versions; one without is the same that does not tell them.
     const untold = async (key: string): Promise<StoredObject | undefined> => {
       const stored = await objects.head(key);

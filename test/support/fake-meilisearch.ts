@@ -83,6 +83,10 @@ export function startFakeMeilisearch(): FakeMeilisearch {
     }
     if (rest === '/documents/fetch')
       return Response.json({ results: select(documentsOf(uid), await request.json()) });
+    if (rest === '/search') {
+      const hits = [...documentsOf(uid).values()];
+      return Response.json({ hits, totalHits: hits.length });
+    }
     return undefined;
   };
 

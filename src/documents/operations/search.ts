@@ -7,7 +7,7 @@ import { toPredicate } from '../filter/predicate.ts';
 import { FILTERS_MAX, PAGE_SIZE_DEFAULT, WINDOW_LIMIT_DEFAULT } from '../limits.ts';
 import type { Viewer } from '../policy.ts';
 import type { Answered } from '../search/planner.ts';
-import type { ArchivedChoice, SearchQuery } from '../search/search-index.ts';
+import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
 import { wordsIn } from '../search/words.ts';
 import type { SearchParameters } from '../search-schema.ts';
 

@@ -3,7 +3,7 @@
 
 import type { Document } from '../document.ts';
 import { statusWordsUnder } from '../filter/status.ts';
-import type { ArchivedChoice, SearchQuery } from './search-index.ts';
+import type { ArchivedChoice, SearchQuery } from './query.ts';
 import { createTerms } from './terms.ts';
 
 /** A class of documents (document_class in the database), narrowed to those with and without a term. */

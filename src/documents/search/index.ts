@@ -17,7 +17,7 @@ import { createCountFolding } from './postgres/count-folding.ts';
 import type { SearchEntries } from './postgres/entries.ts';
 import { createPostgresSearch } from './postgres/index.ts';
 import { createPreparation } from './postgres/preparation.ts';
-import type { SearchQuery } from './search-index.ts';
+import type { SearchQuery } from './query.ts';
 
 export type DocumentSearch = {
   search(query: SearchQuery): Promise<Answered>;

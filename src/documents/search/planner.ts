@@ -1,20 +1,17 @@
-// Which engine answers. Meilisearch where it can do so exactly and in time, Postgres wherever not: a caller
-// notices neither an outage nor a slow server.
+// Which engine answers. Meilisearch where it can do so exactly and in time, Postgres otherwise: a caller
+// notices neither an outage nor a slow server. A query is prepared once, for both.
 
 import { createCircuitBreaker } from '../../core/circuit-breaker.ts';
 import type { Logger } from '../../core/logger.ts';
 import { within } from '../../core/wait.ts';
-import type { MeilisearchIndex } from './meilisearch/index.ts';
+import type { MeilisearchSearch } from './meilisearch/index.ts';
 import type { PostgresSearch } from './postgres/index.ts';
-import type { SearchIndex, SearchPage, SearchQuery } from './search-index.ts';
+import type { Prepared } from './postgres/prepared.ts';
+import type { SearchPage, SearchQuery } from './query.ts';
 
-export type Answered = SearchPage & { engine: SearchIndex['name'] };
+export type Answered = SearchPage & { engine: 'postgres' | 'meilisearch' };
 
-export type SearchPlanner = {
-  search(query: SearchQuery): Promise<Answered>;
-  /** Whether Meilisearch is asked at all just now. */
-  usesMirror(): boolean;
-};
+export type SearchPlanner = ReturnType<typeof createSearchPlanner>;
 
 /** After this long Postgres is asked too, and the first to answer is heard: many times what Meilisearch takes. */
 const HEDGE_MS = 40;
@@ -26,27 +23,27 @@ const IN_FLIGHT_MAX = 64;
 const CIRCUIT = { failuresMax: 5, openMsMin: 1000, openMsMax: 30_000 };
 
 export function createSearchPlanner(deps: {
-  postgres: Pick<PostgresSearch, 'search'>;
-  meilisearch: Pick<MeilisearchIndex, 'search'> | undefined;
+  postgres: Pick<PostgresSearch, 'prepare' | 'search'>;
+  meilisearch: MeilisearchSearch | undefined;
   log: Logger;
   /** Monotonic milliseconds, for tests. */
   now?: () => number;
-}): SearchPlanner {
+}) {
   const { postgres, meilisearch, log, now = () => performance.now() } = deps;
   const circuit = createCircuitBreaker({ ...CIRCUIT, now });
   let inFlight = 0;
 
-  const byPostgres = async (query: SearchQuery): Promise<Answered> => ({
-    ...(await postgres.search(query)),
+  const byPostgres = async (prepared: Prepared): Promise<Answered> => ({
+    ...(await postgres.search(prepared)),
     engine: 'postgres',
   });
 
   /** Undefined when Meilisearch declines or fails. */
-  const byMeilisearch = async (query: SearchQuery, signal: AbortSignal): Promise<Answered | undefined> => {
+  const byMeilisearch = async (prepared: Prepared, signal: AbortSignal): Promise<Answered | undefined> => {
     inFlight += 1;
     circuit.begin();
     try {
-      const page = await meilisearch?.search(query, signal);
+      const page = await meilisearch?.search(prepared, signal);
       if (page === undefined) circuit.forget();
       else {
         if (circuit.state() !== 'closed') log.info({}, 'the search server answers searches again');
@@ -65,16 +62,18 @@ export function createSearchPlanner(deps: {
   };
 
   return {
+    /** Whether Meilisearch is asked at all just now. */
     usesMirror: () => meilisearch !== undefined && circuit.state() === 'closed',
-    async search(query) {
+    async search(query: SearchQuery): Promise<Answered> {
+      const prepared = await postgres.prepare(query);
       if (meilisearch === undefined || inFlight >= IN_FLIGHT_MAX || !circuit.allows())
-        return byPostgres(query);
+        return byPostgres(prepared);
       const giveUp = new AbortController();
       const deadline = setTimeout(() => giveUp.abort(), DEADLINE_MS);
-      const mirrored = byMeilisearch(query, giveUp.signal).finally(() => clearTimeout(deadline));
+      const mirrored = byMeilisearch(prepared, giveUp.signal).finally(() => clearTimeout(deadline));
       const first = await within(mirrored, HEDGE_MS, (): typeof LATE => LATE);
-      if (first !== LATE) return first ?? byPostgres(query);
-      const certain = byPostgres(query);
+      if (first !== LATE) return first ?? byPostgres(prepared);
+      const certain = byPostgres(prepared);
       const answered = await Promise.race([mirrored.then((page) => page ?? certain), certain]);
       giveUp.abort();
       // The answer that is no longer awaited may still fail.

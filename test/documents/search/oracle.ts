@@ -3,7 +3,7 @@
 
 import type { Document } from '../../../src/documents/document.ts';
 import type { Predicate, TextTest } from '../../../src/documents/filter/ast.ts';
-import type { SearchQuery } from '../../../src/documents/search/search-index.ts';
+import type { SearchQuery } from '../../../src/documents/search/query.ts';
 
 const BUCKET = 'atrium';
 

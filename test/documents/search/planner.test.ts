@@ -3,7 +3,8 @@
 
 import { expect, test } from 'bun:test';
 import { createSearchPlanner } from '../../../src/documents/search/planner.ts';
-import type { SearchPage, SearchQuery } from '../../../src/documents/search/search-index.ts';
+import type { Prepared } from '../../../src/documents/search/postgres/prepared.ts';
+import type { SearchPage, SearchQuery } from '../../../src/documents/search/query.ts';
 import { silentLog } from '../../support/database.ts';
 
 const PAGE: SearchPage = { documents: [], total: 0 };
@@ -21,6 +22,7 @@ function fakePlanner(mirror: (signal: AbortSignal) => Promise<SearchPage | undef
   const clock = { ms: 0 };
   const planner = createSearchPlanner({
     postgres: {
+      prepare: async (query) => ({ query }) as Prepared,
       async search() {
         asked.postgres += 1;
         return PAGE;

@@ -12,7 +12,7 @@ import { countSelections } from '../../../src/documents/search/postgres/counting
 import { pageStatement } from '../../../src/documents/search/postgres/paging.ts';
 import { createPrepare } from '../../../src/documents/search/postgres/prepared.ts';
 import { countRows } from '../../../src/documents/search/postgres/statements.ts';
-import type { SearchQuery } from '../../../src/documents/search/search-index.ts';
+import type { SearchQuery } from '../../../src/documents/search/query.ts';
 import { createTerms } from '../../../src/documents/search/terms.ts';
 import { wordPrefix } from '../../../src/documents/search/words.ts';
 import { connectPostgres } from '../../../src/infra/postgres/client.ts';

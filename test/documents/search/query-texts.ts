@@ -6,7 +6,7 @@ import type { ScalarAttribute } from '../../../src/documents/filter/attributes.t
 import { ATTRIBUTES, type Attribute, type Operator } from '../../../src/documents/filter/attributes.ts';
 import { parseFilter } from '../../../src/documents/filter/grammar.ts';
 import { toPredicate } from '../../../src/documents/filter/predicate.ts';
-import type { SearchQuery } from '../../../src/documents/search/search-index.ts';
+import type { SearchQuery } from '../../../src/documents/search/query.ts';
 import { DAY_MS, EPOCH_MS, KEYS, NASTY, OWNERS, type Random } from './corpus.ts';
 
 const NAMES = Object.keys(ATTRIBUTES) as Attribute[];

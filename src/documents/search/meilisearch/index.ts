@@ -2,8 +2,10 @@
 
 import type { Indexes } from '../../../infra/meilisearch/indexes.ts';
 import type { Order } from '../../filter/ast.ts';
-import type { Keyed, Mirrored as MirrorReader, MirrorState } from '../postgres/mirrored.ts';
-import type { SearchIndex, SearchPage, SearchQuery } from '../search-index.ts';
+import type { PostgresSearch } from '../postgres/index.ts';
+import type { Keyed, MirrorState } from '../postgres/mirrored.ts';
+import type { Prepared } from '../postgres/prepared.ts';
+import type { SearchPage, SearchQuery } from '../query.ts';
 import { type Compiled, compile, isIn } from './compile.ts';
 
 /** More changes than this on their way, and Postgres is as fast alone. */
@@ -11,35 +13,36 @@ const PENDING_MAX = 1000;
 
 type Row = { id: string } & Record<string, string | number>;
 
-export type MeilisearchIndex = Omit<SearchIndex, 'search'> & {
-  /** As the port says; throws when the server is away, slow beyond the signal, or lacks the index. */
-  search(query: SearchQuery, signal: AbortSignal): Promise<SearchPage | undefined>;
-};
+export type MeilisearchSearch = ReturnType<typeof createMeilisearchSearch>;
 
 export function createMeilisearchSearch({
   indexes,
   postgres,
 }: {
-  indexes: Indexes;
-  postgres: MirrorReader;
-}): MeilisearchIndex {
+  indexes: Pick<Indexes, 'page' | 'ranked'>;
+  postgres: Pick<PostgresSearch, 'mirrored' | 'read'>;
+}) {
   return {
-    name: 'meilisearch',
-    async search(query, signal) {
-      const compiled = compile(query);
+    /**
+     * Undefined where the index cannot answer exactly now. Throws when the server is away, slow beyond the signal, or
+     * lacks the index.
+     */
+    async search(prepared: Prepared, signal: AbortSignal): Promise<SearchPage | undefined> {
+      const { query } = prepared;
+      const compiled = compile(prepared);
       if (compiled === undefined) return undefined;
       // 1. One snapshot of the database: which index answers, what it may lack, and what of that is found.
-      const mirror = await postgres.mirrored(query, PENDING_MAX);
+      const mirror = await postgres.mirrored(prepared, PENDING_MAX);
       if (mirror === undefined) return undefined;
       if (mirror.longNames && query.order.some(({ attribute }) => attribute === 'name')) return undefined;
-      // 2. Everything else, from the server's own snapshot. Each document is told of by exactly one of the two.
+      // 2. Everything else, from the server's own snapshot. Each document comes from exactly one of the two.
       const found =
         query.text === undefined
           ? await pageOf(query, compiled, mirror, signal)
           : await rankedPage(query, compiled, mirror, signal);
       if (found === undefined) return undefined;
       // 3. The records as they are now. One that has changed since would not be what was searched for.
-      const documents = await postgres.read(query, found.ids);
+      const documents = await postgres.read(prepared, found.ids);
       return documents && { documents, total: found.total };
     },
   };

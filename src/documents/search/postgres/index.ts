@@ -4,33 +4,26 @@ import type { Semaphore } from '../../../core/semaphore.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
-import type { SearchPage, SearchQuery } from '../search-index.ts';
+import type { SearchPage, SearchQuery } from '../query.ts';
 import type { CommonTerms } from './common-terms.ts';
 import { type Counts, countSelections } from './counting.ts';
-import { createMirrored, type Mirrored } from './mirrored.ts';
+import { createMirrored } from './mirrored.ts';
 import { isDeep, pageStatement, skipDays } from './paging.ts';
 import { createPrepare, type Prepared } from './prepared.ts';
 
-export type PostgresSearchDeps = {
+export type PostgresSearch = ReturnType<typeof createPostgresSearch>;
+
+export function createPostgresSearch(deps: {
   /** A pool of its own: searches, however slow, take no connection from anything else. */
   sql: Sql;
   bucket: string;
   /** The semaphore of slow searches, so that others stay quick. */
   slow: Semaphore;
   common: CommonTerms;
-};
+}) {
+  const { sql, bucket, slow, common } = deps;
 
-/** It declines nothing. */
-export type PostgresSearch = Mirrored & {
-  name: 'postgres';
-  search(query: SearchQuery): Promise<SearchPage>;
-};
-
-export function createPostgresSearch({ sql, bucket, slow, common }: PostgresSearchDeps): PostgresSearch {
-  const prepare = createPrepare({ sql, bucket, common });
-
-  const search = async (query: SearchQuery): Promise<SearchPage> => {
-    const prepared = await prepare(query);
+  const search = async (prepared: Prepared): Promise<SearchPage> => {
     if (prepared.selections.length === 0) return { documents: [], total: 0 };
     if (prepared.rowTests.some((row) => row.slow)) return slow.run(() => answer(prepared, true));
     return answer(prepared, false);
@@ -64,7 +57,7 @@ export function createPostgresSearch({ sql, bucket, slow, common }: PostgresSear
     return reachedEnd ? read(false) : documents;
   };
 
-  return { name: 'postgres', search, ...createMirrored({ sql, prepare }) };
+  return { prepare: createPrepare({ sql, bucket, common }), search, ...createMirrored(sql) };
 }
 
 /** Count and page are two statements; where others wrote in between, what the page shows decides. */

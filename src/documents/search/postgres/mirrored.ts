@@ -5,9 +5,9 @@ import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
 import { ORDER_NAME_BYTES_MAX } from '../meilisearch/document.ts';
 import { INDEX_VERSION } from '../meilisearch/settings.ts';
-import type { SearchQuery } from '../search-index.ts';
+import type { SearchQuery } from '../query.ts';
 import { all, type Fragment } from './fragments.ts';
-import type { Prepare, Prepared } from './prepared.ts';
+import type { Prepared } from './prepared.ts';
 import { inBranches, termTests, within } from './statements.ts';
 
 /** Keys of a document in the query's order: normalised text, milliseconds, bytes. */
@@ -22,17 +22,7 @@ export type MirrorState = {
   matching: Keyed[];
 };
 
-export type Mirrored = {
-  /**
-   * The mirror as one snapshot of the database shows it. Undefined while no index is ready, or when more than
-   * `pendingMax` documents of the workspace wait.
-   */
-  mirrored(query: SearchQuery, pendingMax: number): Promise<MirrorState | undefined>;
-  /** The records, in the order given; undefined when one of them has ceased to match the query. */
-  read(query: SearchQuery, ids: readonly string[]): Promise<Document[] | undefined>;
-};
-
-export function createMirrored({ sql, prepare }: { sql: Transaction; prepare: Prepare }): Mirrored {
+export function createMirrored(sql: Transaction) {
   const matches = (prepared: Prepared): Fragment => {
     const { query, conditions, rowTests, selections } = prepared;
     return all(sql, [
@@ -48,8 +38,12 @@ export function createMirrored({ sql, prepare }: { sql: Transaction; prepare: Pr
   };
 
   return {
-    async mirrored(query, pendingMax) {
-      const prepared = await prepare(query);
+    /**
+     * The mirror as one snapshot of the database shows it. Undefined while no index is ready, or when more than
+     * `pendingMax` documents of the workspace wait.
+     */
+    async mirrored(prepared: Prepared, pendingMax: number): Promise<MirrorState | undefined> {
+      const { query } = prepared;
       const { workspaceId } = query.viewer;
       const [row] = await sql<(Omit<MirrorState, 'matching'> & { matching: string[]; keys: unknown[] })[]>`
         WITH pending AS MATERIALIZED (
@@ -68,9 +62,9 @@ export function createMirrored({ sql, prepare }: { sql: Transaction; prepare: Pr
       return { ...row, matching: row.matching as unknown as Keyed[] };
     },
 
-    async read(query, ids) {
+    /** The records, in the order given; undefined when one of them has ceased to match the query. */
+    async read(prepared: Prepared, ids: readonly string[]): Promise<Document[] | undefined> {
       if (ids.length === 0) return [];
-      const prepared = await prepare(query);
       const documents = await sql<Document[]>`
         SELECT ${documentColumns(sql)} FROM (
           SELECT s.id AS found FROM document_search s JOIN document_texts t ON t.id = s.id

@@ -3,7 +3,7 @@
 import type { Transaction } from '../../../infra/postgres/client.ts';
 import { branchesOf } from '../branches.ts';
 import { type Conditions, toConditions } from '../conditions.ts';
-import type { SearchQuery } from '../search-index.ts';
+import type { SearchQuery } from '../query.ts';
 import { createTerms } from '../terms.ts';
 import type { CommonTerms } from './common-terms.ts';
 import { type Ordering, toOrdering } from './ordering.ts';
@@ -22,12 +22,10 @@ export type Prepared = {
   text: TextSearch | undefined;
 };
 
-export type Prepare = (query: SearchQuery) => Promise<Prepared>;
-
-export function createPrepare(deps: { sql: Transaction; bucket: string; common: CommonTerms }): Prepare {
+export function createPrepare(deps: { sql: Transaction; bucket: string; common: CommonTerms }) {
   const { sql, bucket, common } = deps;
   const understand = createSpelling(sql);
-  return async (query) => {
+  return async (query: SearchQuery): Promise<Prepared> => {
     const { workspaceId } = query.viewer;
     const text = query.text === undefined ? undefined : await understand(workspaceId, query.text);
     const asked = toConditions(workspaceId, query.predicates);

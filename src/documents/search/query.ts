@@ -1,5 +1,4 @@
-// The port of search: what an engine is asked and what it answers. Two engines stand behind it, and a caller
-// can't tell which one answered.
+// What a search asks and what it answers, whichever engine answers it.
 
 import type { Document } from '../document.ts';
 import type { Order, Predicate } from '../filter/ast.ts';
@@ -21,9 +20,3 @@ export type SearchQuery = {
 
 /** One page in order, and how many documents match on all pages. */
 export type SearchPage = { documents: Document[]; total: number };
-
-export type SearchIndex = {
-  name: 'postgres' | 'meilisearch';
-  /** Undefined: this engine can't answer the query exactly now, and another is to be asked. */
-  search(query: SearchQuery): Promise<SearchPage | undefined>;
-};

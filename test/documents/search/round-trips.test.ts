@@ -1,0 +1,67 @@
+// A search is prepared once, whichever engine answers it: spelling and vocabulary are asked for once, with a fake of the
+// search server, which answers with all that it holds.
+
+import { expect, test } from 'bun:test';
+import { createSemaphore } from '../../../src/core/semaphore.ts';
+import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
+import { createSearchPlanner } from '../../../src/documents/search/planner.ts';
+import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
+import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
+import type { SearchQuery } from '../../../src/documents/search/query.ts';
+import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
+import type { Sql } from '../../../src/infra/postgres/client.ts';
+import { silentLog } from '../../support/database.ts';
+import { type FakeMeilisearch, startFakeMeilisearch } from '../../support/fake-meilisearch.ts';
+import { countStatements } from '../../support/statements.ts';
+import { mirrorSetting, VIEWER } from './mirror-setting.ts';
+
+const MISTYPED: SearchQuery = {
+  viewer: VIEWER,
+  predicates: [],
+  archived: 'without',
+  text: 'quartely',
+  order: [{ attribute: 'created_at', descending: true }],
+  offset: 0,
+  limit: 50,
+};
+
+function enginesOn(sql: Sql, fake: FakeMeilisearch) {
+  const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
+  const common = createCommonTerms(sql);
+  const postgres = createPostgresSearch({ sql, bucket: 'atrium', slow, common });
+  return { postgres, meilisearch: createMeilisearchSearch({ indexes: createIndexes(fake), postgres }) };
+}
+
+test('a search that the mirror answers costs three statements: spelling, what the mirror lacks, the records', async () => {
+  await using fake = startFakeMeilisearch();
+  await using setting = await mirrorSetting(fake);
+  const id = await setting.library.insert({ name: 'quarterly report' });
+  const mirror = setting.open();
+  await setting.start(mirror);
+  await setting.settle(mirror);
+  const { counted, statements } = countStatements(setting.sql);
+  const { postgres, meilisearch } = enginesOn(counted, fake);
+  const prepared = await postgres.prepare(MISTYPED);
+  const page = await meilisearch.search(prepared, new AbortController().signal);
+  expect(page).toMatchObject({ documents: [{ id }], total: 1 });
+  expect(statements.size).toBe(3);
+});
+
+test('one that the mirror declines costs one statement more than without a mirror', async () => {
+  await using fake = startFakeMeilisearch();
+  await using setting = await mirrorSetting(fake);
+  const id = await setting.library.insert({ name: 'quarterly report' });
+  const statementsOf = async (mirrored: boolean): Promise<number> => {
+    const { counted, statements } = countStatements(setting.sql);
+    const { postgres, meilisearch } = enginesOn(counted, fake);
+    const planner = createSearchPlanner({
+      postgres,
+      meilisearch: mirrored ? meilisearch : undefined,
+      log: silentLog,
+    });
+    const page = await planner.search(MISTYPED);
+    expect(page).toMatchObject({ documents: [{ id }], total: 1, engine: 'postgres' });
+    return statements.size;
+  };
+  expect(await statementsOf(true)).toBe((await statementsOf(false)) + 1);
+});
