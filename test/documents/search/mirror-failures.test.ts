@@ -168,6 +168,36 @@ test(
 );
 
 test(
+  'a new index is filled through the outbox: each document waits there until the server has it, a refused one too',
+  async () => {
+    await using opened = await open();
+    const { fake, setting, mirror } = opened;
+    const ids = await Promise.all(Array.from({ length: 10 }, () => setting.library.insert()));
+    const [bad = ''] = ids;
+    fake.poison.add(bad);
+    await setting.library.patch(bad, 'refused');
+    await setting.settle(mirror);
+    expect(await queued(setting)).toEqual([{ id: bad, refusal: 'invalid_document' }]);
+    fake.poison.clear();
+    const before = fake.tasks.length;
+    fake.hold();
+    const rebuilt = mirror.reindex(() => undefined);
+    for (const [step, name] of ['created', 'given its settings'].entries()) {
+      await eventually(`the new index to be ${name}`, () => fake.tasks.length === before + step + 1);
+      fake.releaseOne();
+    }
+    await eventually('all documents to be queued', async () => (await queued(setting)).length === ids.length);
+    expect((await queued(setting)).every(({ refusal }) => refusal === null)).toBe(true);
+    fake.release();
+    await rebuilt;
+    await setting.settle(mirror);
+    await expectEqual(setting);
+    expect(await queued(setting)).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
   'a change whose transaction began before the index was registered is in it',
   async () => {
     await using fake = startFakeMeilisearch();

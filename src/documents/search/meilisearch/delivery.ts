@@ -5,9 +5,11 @@ import { type Indexes, IndexingError } from '../../../infra/meilisearch/indexes.
 import { toMirrored } from './document.ts';
 import type { Change } from './outbox.ts';
 
-export type Sendable = Pick<Change, 'id' | 'workspaceId' | 'document'>;
-export type Refusal = { id: string; reason: string };
-export type Delivered = { refused: Refusal[] /** The last of the server's tasks. */; task: number };
+type Delivered = {
+  refused: { id: string; reason: string }[];
+  /** The last of the server's tasks. */
+  task: number;
+};
 
 /** The server takes half a second for a task, however small: few and large ones keep up. */
 const BYTES_PER_TASK = 10_000_000;
@@ -16,14 +18,7 @@ const DOCUMENTS_PER_TURN = 50;
 /** What one task is made of: documents as lines of JSON, or ids to be deleted. */
 type Part = { kind: 'replace' | 'remove'; ids: string[]; lines: string[] };
 
-export type Delivery = ReturnType<typeof createDelivery>;
-
-export function createDelivery(deps: {
-  indexes: Indexes;
-  /** Told of what may be on its way to the server from now on. */
-  onFlight(documents: readonly Sendable[]): void;
-}) {
-  const { indexes, onFlight } = deps;
+export function createDelivery(indexes: Indexes) {
   const enqueue = (indexUid: string, { kind, ids, lines }: Part, signal: AbortSignal): Promise<number> =>
     kind === 'remove'
       ? indexes.remove(indexUid, ids, signal)
@@ -51,10 +46,16 @@ export function createDelivery(deps: {
 
   return {
     /**
-     * Brings the index to the state of these documents, of which no two are the same. Throws IndexingError when the
-     * server is away or ill; then nothing is on its way any more that was not handed to the server.
+     * Brings the index to the state of these documents, of which no two are the same; `onFlight` is called before the
+     * first of them may be on its way. Throws IndexingError when the server is away or ill; then nothing is on its way
+     * any more that was not handed to the server.
      */
-    async deliver(target: Target, documents: readonly Sendable[], signal: AbortSignal): Promise<Delivered> {
+    async deliver(
+      target: Target,
+      documents: readonly Change[],
+      signal: AbortSignal,
+      onFlight: (documents: readonly Change[]) => void,
+    ): Promise<Delivered> {
       const parts = await toParts(documents);
       onFlight(documents);
       const outcomes = await Promise.allSettled(parts.map((part) => send(target, part, signal)));
@@ -88,7 +89,7 @@ const slice = ({ kind, ids, lines }: Part, from: number, to?: number): Part => (
 });
 
 /** Lets others have their turn now and then: a thousand documents take some tens of milliseconds. */
-async function toParts(documents: readonly Sendable[]): Promise<Part[]> {
+async function toParts(documents: readonly Change[]): Promise<Part[]> {
   const removed = documents.filter(({ document }) => document === undefined).map(({ id }) => id);
   const parts: Part[] = removed.length > 0 ? [{ kind: 'remove', ids: removed, lines: [] }] : [];
   let part: Part | undefined;

@@ -12,7 +12,7 @@ import { exclusively } from '../../../infra/postgres/exclusive.ts';
 import { type Backlog, createOutbox } from './outbox.ts';
 import { createReconciliation, type Drift } from './reconcile.ts';
 import { createRegistrations, retireAll } from './registrations.ts';
-import { createWriterJob, WRITER_LOCK } from './writer-job.ts';
+import { createWriterJob, WRITER_LOCK } from './writer.ts';
 
 export type MirrorSettings = { url: string; apiKey: string | undefined; indexPrefix: string };
 

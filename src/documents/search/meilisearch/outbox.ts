@@ -69,13 +69,6 @@ export function createOutbox(sql: Transaction) {
       await sql`UPDATE search_outbox SET refusal = ${reason} WHERE document_id = ${id} AND sequence = ${sequence}`;
     },
 
-    /** The same for a document that was not taken from the outbox; one that waits there already is left alone. */
-    async addRefused({ id, workspaceId }: Pick<Change, 'id' | 'workspaceId'>, reason: string): Promise<void> {
-      await sql`
-        INSERT INTO search_outbox (document_id, workspace_id, refusal) VALUES (${id}, ${workspaceId}, ${reason})
-        ON CONFLICT DO NOTHING`;
-    },
-
     /** Has those that were refused sent once more. */
     async retryRefused(): Promise<void> {
       await sql`

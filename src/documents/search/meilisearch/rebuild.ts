@@ -1,28 +1,27 @@
 // Which index is to be there, and the steps to it. Each step is small and leaves a state in the database from which
-// the next process goes on; until the last one no search asks the new index.
+// the next process goes on. A new index is filled through the outbox: every document is queued, as if it had just
+// changed; until all of them are, no search asks the new index.
 
 import { randomBase62 } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Indexes } from '../../../infra/meilisearch/indexes.ts';
-import type { Delivery } from './delivery.ts';
 import type { Outbox } from './outbox.ts';
 import { FIRST_ID, type Registration, type Registrations } from './registrations.ts';
 import { INDEX_SETTINGS, INDEX_VERSION } from './settings.ts';
 
-/** Documents copied between two looks at the outbox. */
-const COPY_LIMITS = { documentsMax: 8000, bytesMax: 40_000_000 };
+/** Documents queued at once, while fewer wait: changes are not kept waiting behind all that there are. */
+const QUEUED_MAX = 4000;
 
 export function createRebuild(deps: {
   indexes: Indexes;
   registrations: Registrations;
   outbox: Outbox;
-  delivery: Delivery;
   indexPrefix: string;
   log: Logger;
 }) {
-  const { indexes, registrations, outbox, delivery, log } = deps;
+  const { indexes, registrations, outbox, log } = deps;
   const namePrefix = `${deps.indexPrefix}_documents_`;
-  /** By index: what must have ended before its copy begins. */
+  /** By index: the transaction before which all must have ended when its filling begins. */
   const horizons = new Map<string, string>();
 
   const isOurs = ({ indexUid, version }: Registration): boolean =>
@@ -35,7 +34,7 @@ export function createRebuild(deps: {
     }
   };
 
-  /** Settings come before documents; what the server knew before is noted, so that its loss is seen. */
+  /** Settings come before documents; the server's state before is noted, so that its loss is seen. */
   const prepare = async ({ indexUid }: Registration, signal: AbortSignal): Promise<void> => {
     await indexes.prepare(indexUid, INDEX_SETTINGS, signal);
     const task = await indexes.newestTask(signal);
@@ -44,38 +43,19 @@ export function createRebuild(deps: {
   };
 
   /** Whether all transactions have ended that may not have queued their changes for the index. */
-  const mayCopy = async ({ indexUid, copiedTo }: Registration): Promise<boolean> => {
+  const mayFill = async ({ indexUid, copiedTo }: Registration): Promise<boolean> => {
     if (copiedTo !== FIRST_ID) return true;
     const horizon = horizons.get(indexUid) ?? (await registrations.horizon());
     horizons.set(indexUid, horizon);
     return registrations.hasEnded(horizon);
   };
 
-  const copy = async (target: Registration, signal: AbortSignal): Promise<void> => {
-    const { indexUid } = target;
-    const documents = await registrations.documentsAfter(target.copiedTo, COPY_LIMITS);
-    const last = documents.at(-1);
-    if (last === undefined) {
-      // What is not in it waits in the outbox: that is all that "ready" promises.
-      await registrations.makeReady(indexUid);
-      log.info({ index: indexUid }, 'the search index is complete');
-      return;
-    }
-    const sent = documents.map((document) => ({
-      id: document.id,
-      workspaceId: document.workspaceId,
-      document,
-    }));
-    const { refused, task } = await delivery.deliver(target, sent, signal);
-    const reasons = new Map(refused.map(({ id, reason }) => [id, reason]));
-    for (const each of sent) {
-      const reason = reasons.get(each.id);
-      if (reason === undefined) continue;
-      log.warn({ document: each.id, reason }, 'the search server refuses a document');
-      await outbox.addRefused(each, reason);
-    }
-    await registrations.noteTask(indexUid, task);
-    await registrations.noteCopied(indexUid, last.id);
+  const fill = async ({ indexUid }: Registration): Promise<void> => {
+    if ((await outbox.backlog()).waiting >= QUEUED_MAX) return;
+    if (await registrations.queueNext(indexUid, QUEUED_MAX)) return;
+    // What is not in it waits in the outbox: that is all that "ready" promises.
+    await registrations.makeReady(indexUid);
+    log.info({ index: indexUid }, 'the search index is complete');
   };
 
   return {
@@ -104,8 +84,8 @@ export function createRebuild(deps: {
           'a new search index is being filled; until then Postgres answers alone',
         );
       } else if (target.serverMadeAt === null) await prepare(target, signal);
-      else if (!(await mayCopy(target))) return 'waiting';
-      else await copy(target, signal);
+      else if (!(await mayFill(target))) return 'waiting';
+      else await fill(target);
       return 'more';
     },
 

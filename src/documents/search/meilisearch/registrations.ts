@@ -1,8 +1,6 @@
 // Which indexes of the search server are fed. While there is none the outbox stays empty.
 
 import type { Sql, Transaction } from '../../../infra/postgres/client.ts';
-import { documentColumns } from '../../columns.ts';
-import type { Document } from '../../document.ts';
 
 export type Registration = {
   indexUid: string;
@@ -27,11 +25,7 @@ export function createRegistrations(sql: Transaction) {
 
     /** Changes that commit from now on, and whose transaction has begun to write after this, are queued for it. */
     async add(indexUid: string, version: string): Promise<void> {
-      // What the one before refused may be taken by this one.
-      await sql`
-        WITH again AS (UPDATE search_outbox SET refusal = NULL WHERE document_id IN (
-          SELECT document_id FROM search_outbox WHERE refusal IS NOT NULL FOR UPDATE SKIP LOCKED))
-        INSERT INTO search_mirror (index_uid, version) VALUES (${indexUid}, ${version})`;
+      await sql`INSERT INTO search_mirror (index_uid, version) VALUES (${indexUid}, ${version})`;
     },
 
     /** A point in time for `hasEnded`: transactions that write already may have been too early for a registration. */
@@ -57,8 +51,21 @@ export function createRegistrations(sql: Transaction) {
       await sql`UPDATE search_mirror SET task = greatest(task, ${task}) WHERE index_uid = ${indexUid}`;
     },
 
-    async noteCopied(indexUid: string, copiedTo: string): Promise<void> {
-      await sql`UPDATE search_mirror SET copied_to = ${copiedTo} WHERE index_uid = ${indexUid}`;
+    /**
+     * Queues the next documents in order of id for the index that is being filled, those among them that were refused
+     * too; false when there are no more.
+     */
+    async queueNext(indexUid: string, documentsMax: number): Promise<boolean> {
+      const queued = await sql`
+        WITH page AS MATERIALIZED (
+          SELECT id, workspace_id FROM documents
+          WHERE id > (SELECT copied_to FROM search_mirror WHERE index_uid = ${indexUid})
+          ORDER BY id LIMIT ${documentsMax}),
+        added AS MATERIALIZED (SELECT search_outbox_add(array_agg(id), array_agg(workspace_id)) FROM page)
+        UPDATE search_mirror SET copied_to = last.id
+        FROM added, (SELECT id FROM page ORDER BY id DESC LIMIT 1) last WHERE index_uid = ${indexUid}
+        RETURNING index_uid`;
+      return queued.length > 0;
     },
 
     /** How far the index that is being filled is. */
@@ -69,14 +76,6 @@ export function createRegistrations(sql: Transaction) {
         FROM documents`;
       return row ?? { copied: 0, documents: 0 };
     },
-
-    /** Documents in order of id after one; fewer than `documentsMax` where they are large. */
-    documentsAfter: (id: string, limits: { documentsMax: number; bytesMax: number }): Promise<Document[]> =>
-      sql<Document[]>`
-        SELECT ${documentColumns(sql)} FROM (
-          SELECT *, sum(pg_column_size(d)) OVER (ORDER BY id) - pg_column_size(d) AS bytes_before
-          FROM documents d WHERE id > ${id} ORDER BY id LIMIT ${limits.documentsMax}) page
-        WHERE bytes_before < ${limits.bytesMax / 4} ORDER BY id`,
 
     /** From now on this index answers, and no other, both at once; those before it are left to be deleted. */
     async makeReady(indexUid: string): Promise<void> {
