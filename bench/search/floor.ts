@@ -1,8 +1,8 @@
 // The floor: what it costs to read a page of documents whose ids are known, and to answer it, and nothing else.
 
 import { parseJson } from '../../src/core/json.ts';
-import { documentColumns } from '../../src/documents/columns.ts';
 import { type Document, renderDocument } from '../../src/documents/document.ts';
+import { documentColumns } from '../../src/documents/rows.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { silentLog } from '../../test/support/database.ts';
 import { identityOf, type Workspace } from './corpus.ts';

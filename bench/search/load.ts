@@ -11,7 +11,6 @@ import { newId } from '../../src/core/ids.ts';
 import { ENTRY_FORM, toSearchEntry } from '../../src/documents/search/entry.ts';
 import { createCommonTerms } from '../../src/documents/search/postgres/common-terms.ts';
 import { createCountFolding } from '../../src/documents/search/postgres/count-folding.ts';
-import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { openDataFolder } from '../../src/embedded/data-folder.ts';
 import { readConnection, startPostgres } from '../../src/embedded/postgres/index.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
@@ -99,7 +98,7 @@ async function load(folder: string, workspaces: readonly Workspace[]): Promise<v
     await step('indexes', restore);
     await step('counts', () => fold(sql));
     await step('vacuum', async () => {
-      await createSearchEntries().declareCurrent(sql);
+      await sql`UPDATE document_search_form SET version = ${ENTRY_FORM}`;
       await checkClasses(sql);
       await sql.unsafe('VACUUM (ANALYZE)');
       await sql.unsafe('CHECKPOINT');

@@ -29,18 +29,16 @@ export type Document = {
 };
 
 /** Fields that a patch may set; an absent one stays as it is. */
-export type DocumentChanges = {
-  name?: string;
-  tags?: string[] | null;
-  categories?: string[] | null;
-  summary?: string | null;
-  access?: Access | null;
-  slots?: Record<string, unknown> | null;
-  fileHash?: string | null;
-  fileSize?: number | null;
-  status?: 'public' | 'private';
-  ownerId?: string;
-};
+export type DocumentChanges = Partial<
+  Pick<Document, 'name' | 'tags' | 'categories' | 'summary' | 'access' | 'slots'> &
+    Pick<Document, 'fileHash' | 'fileSize' | 'ownerId'> & { status: 'public' | 'private' }
+>;
+
+/** The fields that have a value, null included. */
+export const given = <Fields extends object>(fields: Fields) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Fields]?: Exclude<Fields[Name], undefined>;
+  };
 
 /** What permission checks and download URLs need of a document: little, where its metadata may be a megabyte. */
 export type Located = Pick<

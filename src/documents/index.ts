@@ -14,26 +14,17 @@ import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import type { JobQueue } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
 import { type Document, renderDocument } from './document.ts';
-import { createCustodyStore } from './identity.ts';
 import { createBucketCustody } from './jobs/custody.ts';
-import { createDeletion } from './jobs/deletion.ts';
-import { createRetention } from './jobs/retention.ts';
+import { createCustodyStore } from './jobs/custody-store.ts';
 import { createSweep } from './jobs/sweep.ts';
 import { CACHE_TTL_MS, CACHED_DOCUMENTS_MAX, CONFIRM_WITHIN_MS_MAX, DELETION_LEASE_MS } from './limits.ts';
-import { createArchive } from './operations/archive.ts';
 import { createBin } from './operations/bin.ts';
 import { createConfirm } from './operations/confirm.ts';
-import { createDetail } from './operations/detail.ts';
 import { createDownload } from './operations/download.ts';
-import type { FindUser } from './operations/owner.ts';
-import { createPatch } from './operations/patch.ts';
-import { createPresign } from './operations/presign.ts';
-import { createPurge } from './operations/purge.ts';
-import { createRestore } from './operations/restore.ts';
-import { createSearch } from './operations/search.ts';
-import { createSearchAsPerson, type SearchAsPersonDeps } from './operations/search-as-person.ts';
+import { createEdit } from './operations/edit.ts';
+import type { FindUser } from './operations/metadata-checks.ts';
+import { createSearch, createSearchAsPerson, type FindUserByEmail } from './operations/search.ts';
 import { toViewer } from './policy.ts';
-import { archiveRoutes } from './routes/archive.ts';
 import { binRoutes } from './routes/bin.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { searchRoutes } from './routes/search.ts';
@@ -43,8 +34,7 @@ import type { MirrorSettings } from './search/meilisearch/mirror.ts';
 import { createSearchEntries } from './search/postgres/entries.ts';
 import { createDocumentStore, OBJECT_DELETION } from './store.ts';
 
-export { readIdentity } from './identity.ts';
-export { createBucketMaintenance } from './jobs/custody-maintenance.ts';
+export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
 export { createSearchMaintenance } from './search/maintenance.ts';
 
 export type DocumentsDeps = {
@@ -55,7 +45,7 @@ export type DocumentsDeps = {
   invalidation: Invalidation;
   queue: JobQueue;
   findUser: FindUser;
-  findUserByEmail: SearchAsPersonDeps['findUserByEmail'];
+  findUserByEmail: FindUserByEmail;
   clock: Clock;
   log: Logger;
   settings: {
@@ -72,13 +62,11 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;
 } {
   const { sql, objects, invalidation, clock, log, settings } = deps;
-  const entries = createSearchEntries();
-  const store = createDocumentStore(sql, entries);
+  const store = createDocumentStore(sql, createSearchEntries());
   const search = createDocumentSearch({
     sql,
     searchSql: deps.searchSql,
     bucket: objects.bucket,
-    entries,
     meilisearch: deps.meilisearch,
     log,
   });
@@ -94,7 +82,15 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   const objectsQueued = deps.queue.register({
     kind: OBJECT_DELETION,
     batchMax: KEYS_PER_CALL_MAX,
-    handle: createDeletion(objects),
+    // An object that the store refuses to delete is tried again later.
+    handle: async (jobs) => {
+      const keys = jobs.map((job) => (job.payload as { key: string }).key);
+      const refused = await objects.remove(keys.map((key) => ({ key })));
+      return keys.map((key) => {
+        const reason = refused.get(key);
+        return reason === undefined ? 'done' : { retry: reason };
+      });
+    },
     pollMs: 5000,
     leaseMs: DELETION_LEASE_MS,
     // What was purged must not stay in the store: only the store's absence delays it, and that ends.
@@ -112,13 +108,15 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     },
   });
 
-  const { bucket } = objects;
   const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
-  const find = createSearch({ search: search.search });
-  const render = (document: Document) => renderDocument(document, bucket);
+  const find = createSearch(search.search);
+  const render = (document: Document) => renderDocument(document, objects.bucket);
+  const bin = createBin({ store, changed, objectsQueued });
   const routes = [
     ...uploadRoutes({
-      presign: createPresign({ presigner: objects, clock, uploadBytesMax: settings.uploadBytesMax }),
+      presigner: objects,
+      clock,
+      uploadBytesMax: settings.uploadBytesMax,
       confirm: createConfirm({
         store,
         objects,
@@ -132,27 +130,9 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       download: createDownload({ documents, presigner: objects, clock }),
       render,
     }),
-    ...metadataRoutes({
-      detail: createDetail({ store }),
-      patch: createPatch({ store, changed, findUser: deps.findUser }),
-      render,
-    }),
-    ...archiveRoutes({
-      archive: createArchive({ store, changed, archived: true }),
-      unarchive: createArchive({ store, changed, archived: false }),
-      lists: store,
-      render,
-      bucket,
-    }),
-    ...searchRoutes({ search: find, bucket }),
-    ...binRoutes({
-      bin: createBin({ store, changed }),
-      restore: createRestore({ store, changed }),
-      purge: createPurge({ store, changed, objectsQueued }),
-      lists: store,
-      render,
-      bucket,
-    }),
+    ...metadataRoutes({ edit: createEdit({ store, changed, findUser: deps.findUser }), store, render }),
+    ...searchRoutes({ search: find, render }),
+    ...binRoutes({ bin, store, render }),
   ];
 
   const periodic = (name: string, run: (signal: AbortSignal) => Promise<void>): Job =>
@@ -171,12 +151,13 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     retentionSeconds: settings.uploadRetentionSeconds,
   });
   const retentionDays = settings.trashRetentionDays;
-  const retention = createRetention({ store, clock, retentionDays, changed, objectsQueued });
+  const retention = (signal: AbortSignal): Promise<void> =>
+    bin.expire(new Date(clock.now().getTime() - retentionDays * 86_400_000), signal);
   return {
     routes,
     visibleTo: async (principal, ids) =>
       new Set((await store.visibleAmong(toViewer(principal), ids)).map(({ id }) => id)),
-    searchAsPerson: createSearchAsPerson({ search: find, findUserByEmail: deps.findUserByEmail }),
+    searchAsPerson: createSearchAsPerson(find, deps.findUserByEmail),
     checks: [custody.check, ...search.checks],
     metrics: search.metrics,
     jobs: [

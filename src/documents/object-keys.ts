@@ -27,6 +27,10 @@ export function parseTemporaryKey(
   return isUuid(uploadId) && uploadId === uploadId.toLowerCase() ? { uploadId } : undefined;
 }
 
+/** The name's last suffix, lower-cased, where it is one (`[a-z0-9]{1,16}`). */
+export const extensionOf = (name: string): string | null =>
+  /\.([a-z0-9]{1,16})$/i.exec(name)?.[1]?.toLowerCase() ?? null;
+
 /** The final key of a document. */
 export function toObjectKey(parts: {
   workspaceId: string;

@@ -2,6 +2,7 @@
 // private ones by owner, curators and admins; binned ones by owner and admins.
 
 import { conflict, forbidden, notFound, type ServiceError } from '../core/errors.ts';
+import { isUuid } from '../core/ids.ts';
 import { isAdmin, type Principal } from '../core/principal.ts';
 import type { Document } from './document.ts';
 
@@ -34,6 +35,12 @@ export const canSee = (viewer: Viewer, document: Guarded): boolean =>
       (viewer.workspaceId === document.workspaceId && document.status === 'public');
 
 export const documentNotFound = (): ServiceError => notFound('Document not found');
+
+/** An id as the store has it. Throws 404 for text that cannot be one. */
+export function parseDocumentId(text: string): string {
+  if (!isUuid(text)) throw documentNotFound();
+  return text.toLowerCase();
+}
 
 /** That there is a document which the caller may edit now. Throws 404 unseen, 403 forbidden, 409 binned. */
 export function assertEditable<D extends Document>(

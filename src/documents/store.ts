@@ -1,12 +1,18 @@
-// The documents table. Every statement of it stands in this file; how a list is read, in listed.ts.
+// The documents table. Every statement of it stands in this file; how its rows are read, in rows.ts.
 
-import type { Sql } from '../infra/postgres/client.ts';
+import { isUuid } from '../core/ids.ts';
+import type { PageRequest } from '../http/paging.ts';
+import type { Fragment, Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
-import { documentColumns } from './columns.ts';
-import { createConditions, type Preference } from './conditions.ts';
-import { curatorsOf, type Document, type DocumentChanges, type Located } from './document.ts';
-import { type ListedDocuments, type ListPage, readList } from './listed.ts';
+import { curatorsOf, type Document, type DocumentChanges, given, type Located } from './document.ts';
 import type { Viewer } from './policy.ts';
+import {
+  createConditions,
+  documentColumns,
+  type ListedDocuments,
+  type Preference,
+  readList,
+} from './rows.ts';
 import type { SearchEntries } from './search/postgres/entries.ts';
 
 /** The queue kind of objects that wait for their deletion; its payload is `{ key }`. */
@@ -30,7 +36,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
 
   const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
   /** One statement deletes rows and queues their objects. */
-  const purgeWhere = async (condition: ReturnType<typeof sql>): Promise<string[]> => {
+  const purgeWhere = async (condition: Fragment): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
       WITH gone AS (DELETE FROM documents WHERE deleted_at IS NOT NULL AND ${condition} RETURNING id, object_key),
       queued AS (${enqueue(sql, OBJECT_DELETION, sql`SELECT jsonb_build_object('key', object_key) FROM gone`)})
@@ -39,7 +45,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
   };
 
   /** Locked in one order, so that two who empty one bin wait for each other and never in a circle. */
-  const purgeFirst = (condition: ReturnType<typeof sql>, limit: number): Promise<string[]> =>
+  const purgeFirst = (condition: Fragment, limit: number): Promise<string[]> =>
     purgeWhere(sql`id IN (
       SELECT id FROM documents WHERE deleted_at IS NOT NULL AND ${condition}
       ORDER BY deleted_at, id LIMIT ${limit} FOR UPDATE)`);
@@ -92,13 +98,8 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
     },
 
     /** By id where `reference` is one and exists, else by exact name; only what the viewer sees. */
-    async find(options: {
-      viewer: Viewer;
-      reference: string;
-      id: string | undefined;
-      preference: Preference;
-    }): Promise<Found | undefined> {
-      const { viewer, reference, id, preference } = options;
+    async find(viewer: Viewer, reference: string, preference: Preference): Promise<Found | undefined> {
+      const id = isUuid(reference) ? reference.toLowerCase() : undefined;
       const named = id === undefined ? sql`name = ${reference}` : sql`(id = ${id} OR name = ${reference})`;
       const byId = id === undefined ? sql`` : sql`(id = ${id}) DESC,`;
       const [row] = await sql<Found[]>`
@@ -121,14 +122,14 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
     async update(viewer: Viewer, found: Found, changes: DocumentChanges): Promise<Document | undefined> {
       const { access, slots, fileHash, fileSize, ownerId, ...plain } = changes;
       const curators = access === undefined ? found.curators : curatorsOf(access);
-      const values = {
+      const values = given({
         ...plain,
-        ...(fileHash === undefined ? {} : { file_hash: fileHash }),
-        ...(fileSize === undefined ? {} : { file_size: fileSize }),
-        ...(ownerId === undefined ? {} : { owner_id: ownerId }),
-        ...(slots === undefined ? {} : { slots: json(slots) }),
+        file_hash: fileHash,
+        file_size: fileSize,
+        owner_id: ownerId,
+        slots: slots && json(slots),
         ...(access === undefined ? {} : { access: json(access), curators }),
-      };
+      });
       const assigned = Object.keys(values).length === 0 ? sql`name = name` : sql(values as never);
       const search = entries.revision(sql, { ...found, ...changes, curators });
       const [row] = await sql<Document[]>`
@@ -182,7 +183,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
       purgeFirst(sql`deleted_at < ${time}`, limit),
 
     /** The bin, newest first: the viewer's own, or (`all`) the workspace's. */
-    listBin: (viewer: Viewer, page: ListPage & { all: boolean }): Promise<ListedDocuments> =>
+    listBin: (viewer: Viewer, page: PageRequest & { all: boolean }): Promise<ListedDocuments> =>
       readList(
         sql,
         page,
@@ -192,7 +193,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
       ),
 
     /** Archived documents that the viewer sees, the last archived first. */
-    listArchive: (viewer: Viewer, page: ListPage): Promise<ListedDocuments> =>
+    listArchive: (viewer: Viewer, page: PageRequest): Promise<ListedDocuments> =>
       readList(
         sql,
         page,

@@ -6,6 +6,7 @@ import { LIST_BYTES_MAX } from '../../src/documents/limits.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
 import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
+import type { Position } from '../../src/http/paging.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -33,16 +34,15 @@ async function walk(
   const ids: string[] = [];
   const pages: number[] = [];
   const counts = new Set<number>();
-  let after: { time: Date; id: string } | undefined;
+  let after: Position | undefined;
   for (;;) {
-    const page = { limit, all: false, ...(after === undefined ? {} : { after }) };
-    const { documents, count, more } = await store.listBin(who, page);
+    const { documents, count, more } = await store.listBin(who, { limit, after, all: false });
     ids.push(...documents.map(({ id }) => id));
     pages.push(documents.length);
     counts.add(count);
     const last = documents.at(-1);
     if (!more || last?.deletedAt == null) return { ids, pages, counts };
-    after = { time: last.deletedAt, id: last.id };
+    after = { createdAt: last.deletedAt, id: last.id };
   }
 }
 

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ValidationFailure } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
-import { extensionOf } from '../../src/documents/name.ts';
 import {
   classifyKey,
+  extensionOf,
   parseFolder,
   parseTemporaryKey,
   toObjectKey,

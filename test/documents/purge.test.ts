@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newId } from '../../src/core/ids.ts';
 import { PURGE_BATCH } from '../../src/documents/limits.ts';
-import { createPurge } from '../../src/documents/operations/purge.ts';
+import { createBin } from '../../src/documents/operations/bin.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
 import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
@@ -34,7 +34,7 @@ const queued = async (): Promise<number> => (await database.sql`SELECT 1 FROM jo
 function purger() {
   const batches: number[] = [];
   const store = createDocumentStore(database.sql, createSearchEntries());
-  const purge = createPurge({
+  const bin = createBin({
     store: {
       ...store,
       async purgeOwn(who, limit) {
@@ -46,7 +46,7 @@ function purger() {
     changed: () => {},
     objectsQueued: () => {},
   });
-  return { purge, batches };
+  return { bin, batches };
 }
 
 test('a full bin is emptied batch by batch, and every object is queued for deletion', async () => {
@@ -54,8 +54,8 @@ test('a full bin is emptied batch by batch, and every object is queued for delet
   await fillBin(owner, PURGE_BATCH + 10);
   await fillBin(neighbour, 3);
   const before = await queued();
-  const { purge, batches } = purger();
-  await purge.own(owner);
+  const { bin, batches } = purger();
+  await bin.empty(owner);
   expect(batches).toEqual([PURGE_BATCH, 10]);
   expect(await binned(owner)).toBe(0);
   expect(await binned(neighbour)).toBe(3);
@@ -68,7 +68,7 @@ test('who empties one bin at once neither blocks the others for good nor queues 
   for (let round = 0; round < 5; round++) {
     await fillBin(owner, 600);
     const retention = () => store.purgeBinnedBefore(new Date(), 1000);
-    await Promise.all([purger().purge.own(owner), retention(), purger().purge.own(owner), retention()]);
+    await Promise.all([purger().bin.empty(owner), retention(), purger().bin.empty(owner), retention()]);
     expect(await binned(owner)).toBe(0);
     const keys = await objectKeysQueued();
     expect(new Set(keys).size).toBe(keys.length);

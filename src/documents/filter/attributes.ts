@@ -1,6 +1,6 @@
 // What can be filtered and ordered by: the interface's table of filter parameters.
 
-export const OPERATORS = [
+const TEXT_OPERATORS = [
   'eq',
   'neq',
   'contains',
@@ -9,9 +9,12 @@ export const OPERATORS = [
   'ends_with',
   'is_empty',
   'is_not_empty',
-  'is__not_empty',
   'in',
   'not_in',
+] as const;
+export const OPERATORS = [
+  ...TEXT_OPERATORS,
+  'is__not_empty',
   'any',
   'not_any',
   'gt',
@@ -36,19 +39,6 @@ export type Attribute = TextAttribute | DictionaryAttribute | LabelAttribute | C
 
 /** Attributes that a page can be ordered by. */
 export type ScalarAttribute = TextAttribute | ComparedAttribute | 'id';
-
-const TEXT_OPERATORS = [
-  'eq',
-  'neq',
-  'contains',
-  'not_contains',
-  'starts_with',
-  'ends_with',
-  'is_empty',
-  'is_not_empty',
-  'in',
-  'not_in',
-] as const;
 
 type Rules = { operators: readonly Operator[]; fallback: Operator };
 

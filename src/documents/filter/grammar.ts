@@ -40,11 +40,6 @@ export function parseFilter(
   return { value: { attribute, operator, ...(key === undefined ? {} : { key }), operand: parsed.value } };
 }
 
-/** The text of a filter, its operator written out: parsed again it gives the same filter. */
-export function renderFilter({ operator, key, operand }: Filter): string {
-  return `${operator}:${key === undefined ? '' : `${key}->`}${operand.text}`;
-}
-
 const isDictionary = (attribute: Attribute): boolean => attribute === 'access' || attribute === 'slots';
 
 function splitKey(text: string): { key: string | undefined; value: string } {

@@ -2,15 +2,14 @@
 // from a backup, objects that are documents elsewhere or were documents later would be orphans.
 
 import { ServiceError } from '../../core/errors.ts';
-import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
 import type { ReadinessCheck } from '../../http/health.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
-import type { Custody, CustodyStore } from '../identity.ts';
 import { CUSTODY_INTERVAL_MS } from '../limits.ts';
 import { behindMark, type Marks, ownerMark, reachedMark, readMarks } from './bucket-marks.ts';
+import type { Custody, CustodyStore } from './custody-store.ts';
 
 const FOREIGN = 'the bucket belongs to another database: nothing is swept from it';
 const BEHIND =
@@ -19,27 +18,17 @@ const DIVERGED =
   'a copy of this database that is older has been used with the bucket: nothing is swept, since documents of the one may be unknown to the other';
 const DECIDE = 'bun run admin bucket adopt';
 
-export type BucketCustody = {
-  /**
-   * Whether objects may be swept. If so, the bucket says by now that the database had come further than any earlier
-   * copy of it; if not, the reason is logged, once.
-   */
-  advance(): Promise<boolean>;
-  /** Documents have been confirmed: the bucket is soon told that the database has come further. */
-  recorded(): void;
-  job: Job;
-  check: ReadinessCheck;
-};
+export type BucketCustody = ReturnType<typeof createBucketCustody>;
 
 export function createBucketCustody(deps: {
   store: CustodyStore;
   objects: Pick<ObjectStore, 'list' | 'remove' | 'putEmpty'>;
   log: Logger;
-}): BucketCustody {
+}) {
   const { store, objects, log } = deps;
-  /** What was confirmed by a process before this one is to be told of as well. */
+  /** True at first: a process before this one may have confirmed documents. */
   let moved = true;
-  let told: string | null = null;
+  let logged: string | null = null;
 
   /** The marks are read before the database: a process that advances meanwhile never makes it look behind. */
   async function look(): Promise<{ marks: Marks; custody: Custody }> {
@@ -71,6 +60,10 @@ export function createBucketCustody(deps: {
     return look();
   }
 
+  /**
+   * Whether objects may be swept. If so, the bucket says by now that the database had come further than any earlier
+   * copy of it; if not, the reason is logged, once.
+   */
   async function advance(): Promise<boolean> {
     let seen = await look();
     if (seen.custody.adopting) seen = await adopt(seen);
@@ -78,10 +71,10 @@ export function createBucketCustody(deps: {
     const { marks, custody } = seen;
     const { identity } = custody;
     const problem = problemOf(marks, custody);
-    // Who is ahead learns of it too: the documents of both are in the bucket.
+    // The copy that is ahead learns of it too: the documents of both are in the bucket.
     if (problem === BEHIND && !marks.behind.includes(identity)) await objects.putEmpty(behindMark(identity));
     await store.keepProblem(problem);
-    tell(problem);
+    logOnce(problem);
     if (problem !== null) return false;
     const reached = await store.advance();
     await objects.putEmpty(reachedMark(identity, reached));
@@ -90,15 +83,16 @@ export function createBucketCustody(deps: {
     return true;
   }
 
-  function tell(problem: string | null): void {
-    if (problem === told) return;
-    told = problem;
+  function logOnce(problem: string | null): void {
+    if (problem === logged) return;
+    logged = problem;
     if (problem === null) log.info({}, 'the bucket is swept again');
     else log.error({ decide: DECIDE }, problem);
   }
 
   return {
     advance,
+    /** Documents have been confirmed: the bucket soon says that the database has come further. */
     recorded() {
       moved = true;
     },
@@ -112,7 +106,7 @@ export function createBucketCustody(deps: {
           if (due || (await store.read()).adopting) await advance();
         } catch (error) {
           moved ||= due;
-          // Others tell of servers that are away.
+          // Other parts of the service log that a server is away.
           if (!(error instanceof ServiceError) && !isUnavailable(error)) throw error;
         }
       },
@@ -126,7 +120,7 @@ export function createBucketCustody(deps: {
         if (problem === null) return { state: 'ready' };
         return { state: 'degraded', detail: `${problem}; decide with ${DECIDE}` };
       },
-    },
+    } satisfies ReadinessCheck,
   };
 }
 

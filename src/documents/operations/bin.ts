@@ -1,23 +1,80 @@
-import { forbidden, notFound } from '../../core/errors.ts';
-import { isUuid } from '../../core/ids.ts';
-import { canSee, documentNotFound, type Viewer } from '../policy.ts';
+// The bin: in, out, and for good. Records are gone for good when a purge answers; their objects follow through a queue
+// that is written in the same statement.
+
+import { forbidden, notFound, type ServiceError } from '../../core/errors.ts';
+import type { Document } from '../document.ts';
+import { PURGE_BATCH } from '../limits.ts';
+import { canSee, documentNotFound, parseDocumentId, type Viewer } from '../policy.ts';
 import type { DocumentStore } from '../store.ts';
 
-/** Puts a document into the bin. Throws 404 unseen or binned already, 403 for viewers who may only see it. */
-export function createBin({
-  store,
-  changed,
-}: {
-  store: Pick<DocumentStore, 'bin' | 'locate'>;
+export type Bin = ReturnType<typeof createBin>;
+
+export function createBin(deps: {
+  store: Pick<DocumentStore, 'bin' | 'restore' | 'purge' | 'purgeOwn' | 'purgeBinnedBefore' | 'locate'>;
+  /** Drops what is cached of a document. */
   changed(id: string): void;
+  objectsQueued(): void;
 }) {
-  return async (viewer: Viewer, fileId: string): Promise<void> => {
-    if (!isUuid(fileId)) throw documentNotFound();
-    const id = fileId.toLowerCase();
-    if (await store.bin(viewer, id)) return changed(id);
+  const { store, changed, objectsQueued } = deps;
+
+  const settle = (purged: readonly string[]): void => {
+    for (const id of purged) changed(id);
+    if (purged.length > 0) objectsQueued();
+  };
+  /** In batches; cut off between two of them, a repeat goes on. */
+  const purgeAll = async (
+    purgeSome: () => Promise<string[]>,
+    isAborted: () => boolean = () => false,
+  ): Promise<void> => {
+    let purged: string[];
+    do {
+      purged = await purgeSome();
+      settle(purged);
+    } while (purged.length === PURGE_BATCH && !isAborted());
+  };
+  /** The 404 for a document that the viewer's bin lacks: it says so where the viewer sees that the document exists. */
+  const notInBin = async (viewer: Viewer, id: string): Promise<ServiceError> => {
     const document = await store.locate(id);
-    if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
-    if (document.status === 'deleted') throw notFound('The document is in the bin already');
-    throw forbidden('Only the owner and admins may bin this document');
+    const seen = document !== undefined && document.status !== 'deleted' && canSee(viewer, document);
+    return seen ? notFound('The document is not in the bin') : documentNotFound();
+  };
+
+  return {
+    /** Throws 404 unseen or binned already, 403 for viewers who may only see it. */
+    async put(viewer: Viewer, fileId: string): Promise<void> {
+      const id = parseDocumentId(fileId);
+      if (await store.bin(viewer, id)) return changed(id);
+      const document = await store.locate(id);
+      if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
+      if (document.status === 'deleted') throw notFound('The document is in the bin already');
+      throw forbidden('Only the owner and admins may bin this document');
+    },
+
+    /** The document has the status again that it had before. Throws 404 when it is not in the viewer's bin. */
+    async restore(viewer: Viewer, fileId: string): Promise<Document> {
+      const id = parseDocumentId(fileId);
+      const document = await store.restore(viewer, id);
+      if (document === undefined) throw await notInBin(viewer, id);
+      changed(id);
+      return document;
+    },
+
+    /** Throws 404 when the document is not in the viewer's bin. */
+    async purge(viewer: Viewer, fileId: string): Promise<void> {
+      const id = parseDocumentId(fileId);
+      const purged = await store.purge(viewer, id);
+      if (purged.length === 0) throw await notInBin(viewer, id);
+      settle(purged);
+    },
+
+    /** Purges the viewer's own bin, admins' too: theirs alone. */
+    empty: (viewer: Viewer): Promise<void> => purgeAll(() => store.purgeOwn(viewer, PURGE_BATCH)),
+
+    /** Purges documents that were binned before the time. */
+    expire: (before: Date, signal: AbortSignal): Promise<void> =>
+      purgeAll(
+        () => store.purgeBinnedBefore(before, PURGE_BATCH),
+        () => signal.aborted,
+      ),
   };
 }

@@ -10,12 +10,11 @@ import type { ObjectStore, Removal, StoredObject } from '../../infra/s3/client.t
 import { contentTypeOf } from '../content-type.ts';
 import type { Document } from '../document.ts';
 import { CONFIRM_ATTEMPTS_MAX } from '../limits.ts';
-import { extensionOf, refuseUnreachableName } from '../name.ts';
-import { parseFolder, parseTemporaryKey, toObjectKey } from '../object-keys.ts';
+import { extensionOf, parseFolder, parseTemporaryKey, toObjectKey } from '../object-keys.ts';
 import { canSee, toViewer } from '../policy.ts';
 import type { DocumentMetadataConfirm, DocumentMetadataCreate } from '../schema.ts';
 import type { DocumentStore, NewDocument } from '../store.ts';
-import { assertMayOwn, type FindUser } from './owner.ts';
+import { assertMayOwn, type FindUser, refuseUnreachableName } from './metadata-checks.ts';
 
 export type ConfirmDeps = {
   store: Pick<DocumentStore, 'insert' | 'findByUpload'>;

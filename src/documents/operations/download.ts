@@ -1,10 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { valueError } from '../../core/errors.ts';
-import { isUuid } from '../../core/ids.ts';
 import type { Presigner } from '../../infra/s3/presign.ts';
 import { contentTypeOf, INLINE_TYPES, inlineTypeOf } from '../content-type.ts';
 import type { Located } from '../document.ts';
-import { canSee, documentNotFound, type Viewer } from '../policy.ts';
+import { canSee, documentNotFound, parseDocumentId, type Viewer } from '../policy.ts';
 
 /** Documents by id, from a cache that changes empty at once where it can. */
 export type DocumentLookup = {
@@ -28,8 +27,7 @@ export function createDownload({
   clock: Clock;
 }) {
   return async (viewer: Viewer, fileId: string, options: DownloadOptions): Promise<string> => {
-    if (!isUuid(fileId)) throw documentNotFound();
-    const id = fileId.toLowerCase();
+    const id = parseDocumentId(fileId);
     const document = documents.getNow(id) ?? (await documents.get(id));
     if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
     return presigner.downloadUrl({

@@ -1,8 +1,9 @@
 import { ValidationFailure } from '../../core/errors.ts';
+import { newRandomId } from '../../core/ids.ts';
 import type { Document } from '../document.ts';
 import { ATTRIBUTES, type Attribute } from '../filter/attributes.ts';
 import { normalise } from '../filter/normalise.ts';
-import { distinctOrder } from '../filter/order.ts';
+import { DEFAULT_ORDER, distinctOrder } from '../filter/order.ts';
 import { toPredicate } from '../filter/predicate.ts';
 import { FILTERS_MAX, PAGE_SIZE_DEFAULT, WINDOW_LIMIT_DEFAULT } from '../limits.ts';
 import type { Viewer } from '../policy.ts';
@@ -10,16 +11,6 @@ import type { Answered } from '../search/planner.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
 import { wordsIn } from '../search/words.ts';
 import type { SearchParameters } from '../search-schema.ts';
-
-export type FoundPage = {
-  documents: Document[];
-  total: number;
-  /** Null where a window was asked for by limit and offset. */
-  page: number | null;
-  size: number | null;
-  pages: number | null;
-  engine: Answered['engine'];
-};
 
 const ARCHIVED: Record<SearchParameters['archived'], ArchivedChoice> = {
   false: 'without',
@@ -31,8 +22,8 @@ const ARCHIVED: Record<SearchParameters['archived'], ArchivedChoice> = {
  * Finds what the viewer may see and every filter lets pass, and answers one page of it. Throws ValidationFailure for
  * too many filters.
  */
-export function createSearch({ search }: { search(query: SearchQuery): Promise<Answered> }) {
-  return async (viewer: Viewer, parameters: SearchParameters): Promise<FoundPage> => {
+export function createSearch(search: (query: SearchQuery) => Promise<Answered>) {
+  return async (viewer: Viewer, parameters: SearchParameters) => {
     const { page, size, offset, limit } = windowOf(parameters);
     const filters = (Object.keys(ATTRIBUTES) as Attribute[]).flatMap(
       (attribute) => parameters[attribute] ?? [],
@@ -42,8 +33,7 @@ export function createSearch({ search }: { search(query: SearchQuery): Promise<A
       viewer,
       predicates: filters.map(toPredicate),
       archived: ARCHIVED[parameters.archived],
-      // Without a word in it a text leaves nothing out.
-      ...(wordsIn(normalise(parameters.q ?? '')).length === 0 ? {} : { text: parameters.q ?? '' }),
+      ...(hasWord(parameters.q ?? '') ? { text: parameters.q ?? '' } : {}),
       order: distinctOrder(parameters.order_by),
       offset,
       limit,
@@ -51,6 +41,32 @@ export function createSearch({ search }: { search(query: SearchQuery): Promise<A
     return { documents, total, page, size, pages: size === null ? null : Math.ceil(total / size), engine };
   };
 }
+
+export type FindUserByEmail = (workspaceId: string, email: string) => Promise<{ id: string } | undefined>;
+
+/**
+ * The documents that a person, known by e-mail, would find with their own key: those that have every word of the text.
+ * A person who is unknown to the workspace finds what is public, or curated by that e-mail; a text without a word finds
+ * nothing.
+ */
+export function createSearchAsPerson(
+  search: ReturnType<typeof createSearch>,
+  findUserByEmail: FindUserByEmail,
+) {
+  return async (
+    { workspaceId, email }: { workspaceId: string; email: string },
+    text: string,
+    limit: number,
+  ): Promise<{ documents: Document[]; total: number }> => {
+    if (!hasWord(text)) return { documents: [], total: 0 };
+    const user = email === '' ? undefined : await findUserByEmail(workspaceId, email);
+    const viewer = { workspaceId, userId: user?.id ?? newRandomId(), email, admin: false };
+    return search(viewer, { q: text, archived: 'false', limit, order_by: [...DEFAULT_ORDER] });
+  };
+}
+
+/** Without a word in it a text leaves nothing out. */
+const hasWord = (text: string): boolean => wordsIn(normalise(text)).length > 0;
 
 const tooManyFilters = (count: number): ValidationFailure =>
   new ValidationFailure([
@@ -63,10 +79,8 @@ const tooManyFilters = (count: number): ValidationFailure =>
     },
   ]);
 
-type Window = { page: number | null; size: number | null; offset: number; limit: number };
-
-/** `limit` and `offset` count where neither page nor size is given. */
-function windowOf({ page, size, limit, offset }: SearchParameters): Window {
+/** `limit` and `offset` count where neither page nor size is given; then both are null. */
+function windowOf({ page, size, limit, offset }: SearchParameters) {
   if (page === undefined && size === undefined && (limit !== undefined || offset !== undefined)) {
     return { page: null, size: null, offset: offset ?? 0, limit: limit ?? WINDOW_LIMIT_DEFAULT };
   }

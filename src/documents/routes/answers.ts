@@ -1,7 +1,9 @@
 // What the routes of the area have in common.
 
+import { renderCursor } from '../../http/paging.ts';
 import type { Document } from '../document.ts';
 import { DOCUMENT_EXAMPLE } from '../examples.ts';
+import type { ListedDocuments } from '../rows.ts';
 import { DocumentMetadataRead } from '../schema.ts';
 
 export const READ = { area: 'documents', credential: 'api-key-header', scope: 'documents:read' } as const;
@@ -18,3 +20,21 @@ export const removed = { 204: { description: 'Done; no content.' } };
 
 /** One document as the body of an answer. */
 export type Render = (document: Document) => object;
+
+/** A page of the bin or the archive; `moment` orders it, and is shown with each row. */
+export function renderList(
+  { documents, count, more }: ListedDocuments,
+  moment: 'deleted_at' | 'archived_at',
+  render: Render,
+): object {
+  const timeOf = ({ deletedAt, archivedAt, createdAt }: Document): Date =>
+    (moment === 'deleted_at' ? deletedAt : archivedAt) ?? createdAt;
+  const last = documents.at(-1);
+  return {
+    items: documents.map((row) => ({ ...render(row), [moment]: timeOf(row).toISOString() })),
+    count,
+    ...(more && last !== undefined
+      ? { next_cursor: renderCursor({ createdAt: timeOf(last), id: last.id }) }
+      : {}),
+  };
+}

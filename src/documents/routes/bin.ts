@@ -1,26 +1,21 @@
 import { forbidden } from '../../core/errors.ts';
+import { isUuid } from '../../core/ids.ts';
 import { type Route, route } from '../../http/operation.ts';
+import { toPageRequest } from '../../http/paging.ts';
 import { TRASH_EXAMPLE } from '../examples.ts';
-import { renderList, toListPage } from '../lists.ts';
-import type { createBin } from '../operations/bin.ts';
-import type { createPurge } from '../operations/purge.ts';
-import type { createRestore } from '../operations/restore.ts';
+import type { Bin } from '../operations/bin.ts';
 import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
-import { documentAnswer, READ, type Render, removed, WRITE } from './answers.ts';
-
-export type BinRoutesDeps = {
-  bin: ReturnType<typeof createBin>;
-  restore: ReturnType<typeof createRestore>;
-  purge: ReturnType<typeof createPurge>;
-  lists: Pick<DocumentStore, 'listBin'>;
-  render: Render;
-  bucket: string;
-};
+import { documentAnswer, READ, type Render, removed, renderList, WRITE } from './answers.ts';
 
 /** The bin: in, out, and for good. */
-export function binRoutes({ bin, restore, purge, lists, render, bucket }: BinRoutesDeps): Route[] {
+export function binRoutes(deps: {
+  bin: Bin;
+  store: Pick<DocumentStore, 'listBin'>;
+  render: Render;
+}): Route[] {
+  const { bin, store, render } = deps;
   return [
     route(
       {
@@ -33,7 +28,7 @@ export function binRoutes({ bin, restore, purge, lists, render, bucket }: BinRou
         responses: removed,
         refusals: [404],
       },
-      ({ principal, path }) => bin(toViewer(principal), path.file_id),
+      ({ principal, path }) => bin.put(toViewer(principal), path.file_id),
     ),
     route(
       {
@@ -51,8 +46,8 @@ export function binRoutes({ bin, restore, purge, lists, render, bucket }: BinRou
       async ({ principal, query }) => {
         const viewer = toViewer(principal);
         if (query.all && !viewer.admin) throw forbidden("Only administrators see the whole workspace's bin");
-        const listed = await lists.listBin(viewer, { ...toListPage(query), all: query.all });
-        return renderList(listed, bucket, 'deleted_at');
+        const page = { ...toPageRequest(query, isUuid), all: query.all };
+        return renderList(await store.listBin(viewer, page), 'deleted_at', render);
       },
     ),
     route(
@@ -66,7 +61,7 @@ export function binRoutes({ bin, restore, purge, lists, render, bucket }: BinRou
         responses: removed,
         refusals: [404],
       },
-      ({ principal, path }) => purge.one(toViewer(principal), path.file_id),
+      ({ principal, path }) => bin.purge(toViewer(principal), path.file_id),
     ),
     route(
       {
@@ -79,7 +74,7 @@ export function binRoutes({ bin, restore, purge, lists, render, bucket }: BinRou
         responses: { 200: documentAnswer('The restored document.') },
         refusals: [404],
       },
-      async ({ principal, path }) => render(await restore(toViewer(principal), path.file_id)),
+      async ({ principal, path }) => render(await bin.restore(toViewer(principal), path.file_id)),
     ),
     route(
       {
@@ -91,7 +86,7 @@ export function binRoutes({ bin, restore, purge, lists, render, bucket }: BinRou
         parameters: schema.InWorkspace,
         responses: removed,
       },
-      ({ principal }) => purge.own(toViewer(principal)),
+      ({ principal }) => bin.empty(toViewer(principal)),
     ),
   ];
 }

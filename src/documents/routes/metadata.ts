@@ -1,19 +1,20 @@
+import { isUuid } from '../../core/ids.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { METADATA_EXAMPLE } from '../examples.ts';
-import type { createDetail } from '../operations/detail.ts';
-import type { createPatch } from '../operations/patch.ts';
-import { toViewer } from '../policy.ts';
+import { toPageRequest } from '../../http/paging.ts';
+import { ARCHIVE_EXAMPLE, METADATA_EXAMPLE } from '../examples.ts';
+import type { Edit } from '../operations/edit.ts';
+import { documentNotFound, toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
-import { documentAnswer, READ, type Render, WRITE } from './answers.ts';
+import type { DocumentStore } from '../store.ts';
+import { documentAnswer, READ, type Render, renderList, WRITE } from './answers.ts';
 
-export type MetadataRoutesDeps = {
-  detail: ReturnType<typeof createDetail>;
-  patch: ReturnType<typeof createPatch>;
+/** One document's metadata, and the archive: documents that stay readable, but that searches no longer find. */
+export function metadataRoutes(deps: {
+  edit: Edit;
+  store: Pick<DocumentStore, 'find' | 'listArchive'>;
   render: Render;
-};
-
-/** One document's metadata. */
-export function metadataRoutes({ detail, patch, render }: MetadataRoutesDeps): Route[] {
+}): Route[] {
+  const { edit, store, render } = deps;
   return [
     route(
       {
@@ -26,7 +27,11 @@ export function metadataRoutes({ detail, patch, render }: MetadataRoutesDeps): R
         responses: { 200: documentAnswer('The document.') },
         refusals: [404],
       },
-      async ({ principal, path }) => render(await detail(toViewer(principal), path.document)),
+      async ({ principal, path }) => {
+        const document = await store.find(toViewer(principal), path.document, 'live');
+        if (document === undefined) throw documentNotFound();
+        return render(document);
+      },
     ),
     route(
       {
@@ -45,7 +50,52 @@ export function metadataRoutes({ detail, patch, render }: MetadataRoutesDeps): R
         responses: { 200: documentAnswer('The changed document.') },
         refusals: [404, 409],
       },
-      async ({ principal, path, body }) => render(await patch(toViewer(principal), path.document, body)),
+      async ({ principal, path, body }) => render(await edit.patch(toViewer(principal), path.document, body)),
+    ),
+    route(
+      {
+        ...WRITE,
+        id: 'documents.archive',
+        method: 'POST',
+        path: '/v1/metadata/{workspace_id}/archive/{file_name}',
+        summary: 'Archive a document: it stays readable, but searches no longer find it',
+        parameters: schema.ByFileName,
+        responses: { 200: documentAnswer('The archived document.') },
+        refusals: [404, 409],
+      },
+      async ({ principal, path }) =>
+        render(await edit.setArchived(toViewer(principal), path.file_name, true)),
+    ),
+    route(
+      {
+        ...READ,
+        id: 'documents.archived',
+        method: 'GET',
+        path: '/v1/metadata/{workspace_id}/archive/list',
+        summary: 'List archived documents, the last archived first',
+        parameters: schema.InWorkspace,
+        query: schema.ArchiveQuery,
+        responses: {
+          200: { description: 'Archived documents.', schema: schema.ArchiveList, example: ARCHIVE_EXAMPLE },
+        },
+      },
+      async ({ principal, query }) => {
+        const page = toPageRequest(query, isUuid);
+        return renderList(await store.listArchive(toViewer(principal), page), 'archived_at', render);
+      },
+    ),
+    route(
+      {
+        ...WRITE,
+        id: 'documents.unarchive',
+        method: 'POST',
+        path: '/v1/metadata/{workspace_id}/un-archive/{file}',
+        summary: 'Take a document out of the archive',
+        parameters: schema.ByFile,
+        responses: { 200: documentAnswer('The un-archived document.') },
+        refusals: [404, 409],
+      },
+      async ({ principal, path }) => render(await edit.setArchived(toViewer(principal), path.file, false)),
     ),
   ];
 }

@@ -1,15 +1,18 @@
 import { type Route, reply, route } from '../../http/operation.ts';
-import { renderDocument } from '../document.ts';
 import { DOCUMENT_EXAMPLE } from '../examples.ts';
 import type { createSearch } from '../operations/search.ts';
 import { toViewer } from '../policy.ts';
 import { InWorkspace } from '../schema.ts';
 import { DocumentPage, SearchParameters } from '../search-schema.ts';
-import { READ } from './answers.ts';
+import { READ, type Render } from './answers.ts';
 
-export type SearchRoutesDeps = { search: ReturnType<typeof createSearch>; bucket: string };
-
-export function searchRoutes({ search, bucket }: SearchRoutesDeps): Route[] {
+export function searchRoutes({
+  search,
+  render,
+}: {
+  search: ReturnType<typeof createSearch>;
+  render: Render;
+}): Route[] {
   return [
     route(
       {
@@ -34,7 +37,7 @@ export function searchRoutes({ search, bucket }: SearchRoutesDeps): Route[] {
       },
       async ({ principal, query }) => {
         const { documents, engine, total, page, size, pages } = await search(toViewer(principal), query);
-        const items = documents.map((document) => renderDocument(document, bucket));
+        const items = documents.map(render);
         return reply(200, { items, total, page, size, pages }, { 'atrium-search-engine': engine });
       },
     ),

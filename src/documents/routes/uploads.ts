@@ -1,22 +1,27 @@
 import { Type } from '@sinclair/typebox';
-import { type Route, reply, route } from '../../http/operation.ts';
+import type { Clock } from '../../core/clock.ts';
+import { newRandomId } from '../../core/ids.ts';
+import { type Route, route } from '../../http/operation.ts';
+import type { Presigner } from '../../infra/s3/presign.ts';
+import { UNTOLD_TYPE } from '../content-type.ts';
 import { DESCRIPTOR_EXAMPLE, DOWNLOAD_URL_EXAMPLE, METADATA_EXAMPLE } from '../examples.ts';
+import { toTemporaryKey } from '../object-keys.ts';
 import type { createConfirm } from '../operations/confirm.ts';
 import type { createDownload } from '../operations/download.ts';
-import type { createPresign } from '../operations/presign.ts';
 import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
 import { documentAnswer, READ, type Render, WRITE } from './answers.ts';
 
-export type UploadRoutesDeps = {
-  presign: ReturnType<typeof createPresign>;
+/** How a file's bytes come in and go out. */
+export function uploadRoutes(deps: {
+  presigner: Presigner;
+  clock: Clock;
+  uploadBytesMax: number;
   confirm: ReturnType<typeof createConfirm>;
   download: ReturnType<typeof createDownload>;
   render: Render;
-};
-
-/** How a file's bytes come in and go out. */
-export function uploadRoutes({ presign, confirm, download, render }: UploadRoutesDeps): Route[] {
+}): Route[] {
+  const { presigner, clock, uploadBytesMax, confirm, download, render } = deps;
   return [
     route(
       {
@@ -34,14 +39,15 @@ export function uploadRoutes({ presign, confirm, download, render }: UploadRoute
           201: { description: 'Descriptor.', schema: schema.UploadDescriptor, example: DESCRIPTOR_EXAMPLE },
         },
       },
+      // A form stores one file under a fresh temporary key; nothing is stored for the form itself.
       ({ path, query }) =>
-        reply(
-          201,
-          presign(path.workspace_id, {
-            expiresInSeconds: query.expires_in,
-            ...(query.content_type === undefined ? {} : { contentType: query.content_type }),
-          }),
-        ),
+        presigner.form({
+          key: toTemporaryKey(path.workspace_id, newRandomId()),
+          contentType: query.content_type ?? UNTOLD_TYPE,
+          expiresInSeconds: query.expires_in,
+          bytesMax: uploadBytesMax,
+          now: clock.now(),
+        }),
     ),
     route(
       {

@@ -1,8 +1,8 @@
-// Predicates → what every engine can be asked in the same way: terms that documents have, and a span of time. What is
-// left is each engine's own to answer, or to decline.
+// Predicates as conditions that every engine evaluates in the same way: terms that documents have, and a span of time.
+// The rest is for each engine to answer, or to decline.
 
 import type { Predicate } from '../filter/ast.ts';
-import { createTerms, type RarerSide } from './terms.ts';
+import { createTerms, RARER_SIDES, type SidedAttribute, type Terms } from './terms.ts';
 
 export type Conditions = {
   /** Of each group one term at least. */
@@ -16,8 +16,15 @@ export type Conditions = {
   rest: Predicate[];
 };
 
+/** Pieces of text, and the words of documents that contain each; those of too many words are left out. */
+export type Vocabulary = ReadonlyMap<string, readonly string[]>;
+
 /** Status predicates are left out: the classes of the query's branches say what they allow. */
-export function toConditions(workspaceId: string, predicates: readonly Predicate[]): Conditions {
+export function toConditions(
+  workspaceId: string,
+  predicates: readonly Predicate[],
+  vocabulary: Vocabulary,
+): Conditions {
   const conditions: Conditions = {
     required: [],
     excluded: [],
@@ -27,7 +34,7 @@ export function toConditions(workspaceId: string, predicates: readonly Predicate
   };
   for (const predicate of predicates) {
     if (predicate.attribute === 'status') continue;
-    const terms = termsOf(workspaceId, predicate);
+    const terms = termsOf(createTerms(workspaceId), predicate, vocabulary);
     if (terms === undefined) {
       if (!(predicate.attribute === 'created_at' && narrow(conditions, predicate)))
         conditions.rest.push(predicate);
@@ -43,12 +50,25 @@ const MS_MAX = Date.parse('9999-12-30T00:00:00Z');
 
 export const clampMs = (ms: number): number => Math.min(Math.max(ms, MS_MIN), MS_MAX);
 
-/** The terms that a predicate asks for, or (negated) must find absent; undefined where terms can't tell. */
-function termsOf(workspaceId: string, predicate: Predicate): { any: string[]; negated: boolean } | undefined {
-  const terms = createTerms(workspaceId);
+/** Beyond it, comparing lists of terms takes longer than looking into the names. */
+const NAME_WORDS_MAX = 16;
+
+/** The terms that a predicate asks for, or (negated) must find absent; undefined where terms do not decide it. */
+function termsOf(
+  terms: Terms,
+  predicate: Predicate,
+  vocabulary: Vocabulary,
+): { any: string[]; negated: boolean } | undefined {
   if (predicate.test.kind === 'empty') {
-    const side = 'key' in predicate && predicate.key !== undefined ? undefined : SIDES[predicate.attribute];
-    return side === undefined ? undefined : { any: [terms.side(side)], negated: side.startsWith('filled') };
+    const { attribute } = predicate;
+    if (!hasRarerSide(attribute) || ('key' in predicate && predicate.key !== undefined)) return undefined;
+    return { any: [terms.side(attribute)], negated: RARER_SIDES[attribute] === 'filled' };
+  }
+  if (predicate.attribute === 'name' && predicate.test.kind === 'contains') {
+    // A name contains a piece that is part of a word if and only if it has one of the words that contain the piece.
+    const words = vocabulary.get(predicate.test.value);
+    const few = words !== undefined && words.length <= NAME_WORDS_MAX;
+    return few ? { any: words.map(terms.inName), negated: false } : undefined;
   }
   if (predicate.test.kind !== 'one-of') return undefined;
   const { values } = predicate.test;
@@ -73,15 +93,8 @@ function termsOf(workspaceId: string, predicate: Predicate): { any: string[]; ne
   }
 }
 
-const SIDES: Partial<Record<Predicate['attribute'], RarerSide>> = {
-  tags: 'empty:tags',
-  categories: 'empty:categories',
-  file_type: 'empty:file_type',
-  file_hash: 'empty:file_hash',
-  summary: 'filled:summary',
-  slots: 'filled:slots',
-  access: 'filled:access',
-};
+const hasRarerSide = (attribute: Predicate['attribute']): attribute is SidedAttribute =>
+  attribute in RARER_SIDES;
 
 /** Takes a comparison of created_at into the span; false where it is none that a span can say. */
 function narrow(conditions: Conditions, { negated, test }: Predicate): boolean {

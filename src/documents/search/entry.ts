@@ -4,7 +4,7 @@
 import { isRawNumber } from '../../core/json.ts';
 import type { Document } from '../document.ts';
 import { normalise } from '../filter/normalise.ts';
-import { createTerms, type RarerSide, type Terms } from './terms.ts';
+import { createTerms, RARER_SIDES, type SidedAttribute, type Terms } from './terms.ts';
 import { collectWords, runsIn } from './words.ts';
 
 /** To be raised when an entry's form changes: entries of an older form are written anew at start. */
@@ -31,20 +31,9 @@ export type SearchEntry = {
 };
 
 /** The part of a document that its entry is made of. */
-export type Indexed = Pick<
+export type Indexed = Omit<
   Document,
-  | 'workspaceId'
-  | 'ownerId'
-  | 'name'
-  | 'objectKey'
-  | 'fileType'
-  | 'fileHash'
-  | 'summary'
-  | 'tags'
-  | 'categories'
-  | 'access'
-  | 'slots'
-  | 'curators'
+  'id' | 'uploadId' | 'createdAt' | 'fileSize' | 'status' | 'deletedAt' | 'archivedAt'
 >;
 
 export function toSearchEntry(document: Indexed): SearchEntry {
@@ -87,21 +76,15 @@ function termsOf(document: Indexed, texts: Texts, runs: readonly string[]): stri
       for (const leaf of [leaves].flat()) found.add(terms.leaf(attribute, key, leaf));
     }
   }
-  for (const side of Object.keys(IS_EMPTY) as RarerSide[]) {
-    if (IS_EMPTY[side](texts) === side.startsWith('empty')) found.add(terms.side(side));
+  const values = { ...texts, file_type: texts.fileType, file_hash: texts.fileHash };
+  for (const [attribute, side] of Object.entries(RARER_SIDES) as [SidedAttribute, 'empty' | 'filled'][]) {
+    const value = values[attribute];
+    // A dictionary without a key is null.
+    const isEmpty = value === null || value === '' || (Array.isArray(value) && value.length === 0);
+    if (isEmpty === (side === 'empty')) found.add(terms.side(attribute));
   }
   return [...found];
 }
-
-const IS_EMPTY: Record<RarerSide, (texts: Texts) => boolean> = {
-  'empty:tags': ({ tags }) => (tags ?? []).length === 0,
-  'empty:categories': ({ categories }) => (categories ?? []).length === 0,
-  'empty:file_type': ({ fileType }) => (fileType ?? '') === '',
-  'empty:file_hash': ({ fileHash }) => (fileHash ?? '') === '',
-  'filled:summary': ({ summary }) => (summary ?? '') === '',
-  'filled:slots': ({ slots }) => slots === null,
-  'filled:access': ({ access }) => access === null,
-};
 
 /** Null for a dictionary that is null or `{}`. */
 function leavesOf(dictionary: Record<string, unknown> | null): Leaves | null {

@@ -1,30 +1,25 @@
-// Search, put together: the engines, what keeps them true, and what is told of them.
+// Search, put together: the engines, the jobs that keep them true, and their health.
 
 import { availableParallelism } from 'node:os';
-import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import type { ReadinessCheck } from '../../http/health.ts';
-import type { Metric } from '../../http/metrics.ts';
 import { createIndexes } from '../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { createMeilisearchSearch } from './meilisearch/index.ts';
-import { createMirror, createMirrorRetirement, type MirrorSettings } from './meilisearch/mirror.ts';
+import {
+  createMirror,
+  createMirrorRetirement,
+  type Mirror,
+  type MirrorSettings,
+} from './meilisearch/mirror.ts';
 import { type Answered, createSearchPlanner } from './planner.ts';
 import { createCommonTerms } from './postgres/common-terms.ts';
 import { createCountFolding } from './postgres/count-folding.ts';
-import type { SearchEntries } from './postgres/entries.ts';
 import { createPostgresSearch } from './postgres/index.ts';
 import { createPreparation } from './postgres/preparation.ts';
 import type { SearchQuery } from './query.ts';
-
-export type DocumentSearch = {
-  search(query: SearchQuery): Promise<Answered>;
-  jobs: Job[];
-  checks: ReadinessCheck[];
-  metrics: Metric[];
-};
 
 /** Slow searches that wait; beyond it they are refused. */
 const SLOW_WAITING_MAX = 32;
@@ -34,12 +29,11 @@ export function createDocumentSearch(deps: {
   sql: Sql;
   searchSql: Sql;
   bucket: string;
-  entries: SearchEntries;
   /** Undefined: Postgres alone answers searches. */
   meilisearch: MirrorSettings | undefined;
   log: Logger;
-}): DocumentSearch {
-  const { sql, searchSql, bucket, entries, meilisearch, log } = deps;
+}) {
+  const { sql, searchSql, bucket, meilisearch, log } = deps;
   const slow = createSemaphore({
     runningMax: Math.max(1, Math.floor(availableParallelism() / 2)),
     waitingMax: SLOW_WAITING_MAX,
@@ -47,7 +41,7 @@ export function createDocumentSearch(deps: {
   });
   const common = createCommonTerms(sql);
   const postgres = createPostgresSearch({ sql: searchSql, bucket, slow, common });
-  const preparation = createPreparation({ sql, entries, log });
+  const preparation = createPreparation({ sql, log });
   const mirror = meilisearch && createMirror({ sql, settings: meilisearch, log });
   const planner = createSearchPlanner({
     postgres,
@@ -60,30 +54,22 @@ export function createDocumentSearch(deps: {
     run: createCountFolding({ sql, common, log }),
     log,
   });
+  const mirrorCheck = (of: Mirror): ReadinessCheck => ({
+    name: 'search',
+    essential: false,
+    async check() {
+      const state = await of.state();
+      if (state.state !== 'ready' || planner.usesMirror()) return state;
+      return { ...state, state: 'degraded', detail: 'slow or failing: Postgres answers searches alone' };
+    },
+  });
   return {
-    search(query) {
+    async search(query: SearchQuery): Promise<Answered> {
       preparation.assertDone();
       return planner.search(query);
     },
     jobs: [preparation.job, folding, ...(mirror?.jobs ?? [createMirrorRetirement({ sql, log })])],
-    checks:
-      mirror === undefined
-        ? []
-        : [
-            {
-              name: 'search',
-              essential: false,
-              async check() {
-                const state = await mirror.state();
-                if (state.state !== 'ready' || planner.usesMirror()) return state;
-                return {
-                  ...state,
-                  state: 'degraded',
-                  detail: 'slow or failing: Postgres answers searches alone',
-                };
-              },
-            },
-          ],
+    checks: mirror === undefined ? [] : [mirrorCheck(mirror)],
     metrics: mirror?.metrics ?? [],
   };
 }

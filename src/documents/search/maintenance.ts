@@ -3,66 +3,52 @@
 import type { Logger } from '../../core/logger.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { createMirror, type MirrorSettings } from './meilisearch/mirror.ts';
-import { createSearchEntries } from './postgres/entries.ts';
+import { rewriteEntries } from './postgres/entries.ts';
 import { verifyEntries } from './postgres/verify.ts';
 
-export type MaintenanceOutcome = {
+type Outcome = {
   report: Record<string, unknown>;
   /** What is wrong, in one sentence; undefined when all is well. */
   drift?: string;
 };
 
-export type SearchMaintenance = {
-  /** Makes anew what searches are answered from: the search server's index, or Postgres' own entries without one. */
-  reindex(): Promise<MaintenanceOutcome>;
-  /** Compares it with the documents; with `repair`, what differs is made anew. */
-  verify(options: { repair: boolean }): Promise<MaintenanceOutcome>;
-};
-
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const PROGRESS_INTERVAL_MS = 2_000;
 
-/** With a search server its index is meant too; the process that writes to it does the work, or this one where there is none. */
+/** With a search server its index is meant too; the process that writes to it does the work, this one if there is no other. */
 export function createSearchMaintenance(deps: {
   sql: Sql;
   meilisearch: MirrorSettings | undefined;
   log: Logger;
   progress(sentence: string): void;
-}): SearchMaintenance {
+}) {
   const { sql, meilisearch, log } = deps;
-  const entries = createSearchEntries();
   const progress = createProgress(deps.progress);
-
-  const rewriteEntries = async (): Promise<number> => {
-    const [row] = await sql<{ documents: number }[]>`SELECT count(*)::int AS documents FROM documents`;
-    const documents = row?.documents ?? 0;
-    let last: string | undefined = FIRST_ID;
-    while (last !== undefined) {
-      last = await entries.rewriteBatch(sql, last);
-      if (last !== undefined) progress(`writing entries anew, of ${documents} documents up to ${last}`);
-    }
-    await entries.declareCurrent(sql);
-    return documents;
-  };
+  const mirror = meilisearch && createMirror({ sql, settings: meilisearch, log });
 
   return {
-    async reindex() {
-      if (meilisearch === undefined) return { report: { entries_written: await rewriteEntries() } };
-      const mirror = createMirror({ sql, settings: meilisearch, log });
+    /** Makes anew what searches are answered from: the search server's index, or Postgres' own entries without one. */
+    async reindex(): Promise<Outcome> {
+      if (mirror === undefined) {
+        const [row] = await sql<{ documents: number }[]>`SELECT count(*)::int AS documents FROM documents`;
+        const documents = row?.documents ?? 0;
+        await rewriteEntries(sql, (last) =>
+          progress(`writing entries anew, of ${documents} documents up to ${last}`),
+        );
+        return { report: { entries_written: documents } };
+      }
       const [writer] = mirror.jobs;
       await writer?.start();
       try {
-        await mirror.reindex((copied, documents) => progress(`copied ${copied} of ${documents} documents`));
+        await mirror.reindex((queued, documents) => progress(`queued ${queued} of ${documents} documents`));
         return { report: { index: 'made anew', ...(await mirror.state()) } };
       } finally {
         await writer?.stop();
       }
     },
 
-    async verify({ repair }) {
-      const postgres = await verifyEntries(sql, entries, repair);
-      const mirror =
-        meilisearch === undefined ? undefined : createMirror({ sql, settings: meilisearch, log });
+    /** Compares it with the documents; with `repair`, what differs is made anew. */
+    async verify({ repair }: { repair: boolean }): Promise<Outcome> {
+      const postgres = await verifyEntries(sql, repair);
       const index = await mirror?.verify(repair);
       const report = { postgres, ...(index === undefined ? {} : { index }) };
       const drifts = [postgres, ...(index === undefined ? [] : [index])];
@@ -77,11 +63,11 @@ export function createSearchMaintenance(deps: {
 }
 
 /** Not more often than a person reads. */
-function createProgress(tell: (sentence: string) => void): (sentence: string) => void {
-  let toldAt = performance.now();
+function createProgress(write: (sentence: string) => void): (sentence: string) => void {
+  let writtenAt = performance.now();
   return (sentence) => {
-    if (performance.now() - toldAt < PROGRESS_INTERVAL_MS) return;
-    toldAt = performance.now();
-    tell(sentence);
+    if (performance.now() - writtenAt < PROGRESS_INTERVAL_MS) return;
+    writtenAt = performance.now();
+    write(sentence);
   };
 }

@@ -2,14 +2,16 @@
 // that terms need no dictionary that writers would have to share, and no two of a workspace are ever the same.
 
 /** Being empty is a term of its own for the attributes that mostly are filled, being filled for the others. */
-export type RarerSide =
-  | 'empty:tags'
-  | 'empty:categories'
-  | 'empty:file_type'
-  | 'empty:file_hash'
-  | 'filled:summary'
-  | 'filled:slots'
-  | 'filled:access';
+export const RARER_SIDES = {
+  tags: 'empty',
+  categories: 'empty',
+  file_type: 'empty',
+  file_hash: 'empty',
+  summary: 'filled',
+  slots: 'filled',
+  access: 'filled',
+} as const;
+export type SidedAttribute = keyof typeof RARER_SIDES;
 
 export type LabelledAttribute = 'tags' | 'categories' | 'file_type' | 'file_hash';
 
@@ -30,6 +32,6 @@ export function createTerms(workspaceId: string) {
     leaf: (attribute: 'access' | 'slots', key: string, value: string) => digest(attribute, key, value),
     /** A run of letters and digits in the name. */
     inName: (word: string) => digest('name', word),
-    side: (side: RarerSide) => digest(side),
+    side: (attribute: SidedAttribute) => digest(`${RARER_SIDES[attribute]}:${attribute}`),
   };
 }

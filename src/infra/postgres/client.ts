@@ -12,6 +12,9 @@ export type { Reserved } from './reserved.ts';
 export type { Transaction } from './sql-with-timeout.ts';
 export { explainOutage, isUnavailable, withDeadline } from './unavailable.ts';
 
+/** A piece of a statement, with its parameters. */
+export type Fragment = ReturnType<Transaction['unsafe']>;
+
 export type Sql = Transaction & {
   /** Runs `run` in a transaction; `transact` says what it rejects with. */
   begin: <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>;

@@ -8,7 +8,7 @@ import { type Backlog, readBacklog } from './job-lease.ts';
 import { createJobWorker, type JobKind } from './job-worker.ts';
 import type { Transaction } from './sql-with-timeout.ts';
 
-export { createJobWorker, type Job, type JobOutcome } from './job-worker.ts';
+export { createJobWorker, type Job } from './job-worker.ts';
 
 export type JobQueue = {
   /** Adds a kind, before the start. The function that it returns looks for due jobs at once: something was queued. */

@@ -2,7 +2,7 @@
 
 import { newId } from '../../../src/core/ids.ts';
 import { type Access, curatorsOf, type Document } from '../../../src/documents/document.ts';
-import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
+import { createSearchEntries, rewriteEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
 
@@ -204,9 +204,7 @@ export async function storeDocuments(sql: Sql, documents: readonly Document[]): 
         ${each.categories}::text[], ${each.summary}, ${json(each.access)}, ${json(each.slots)}, ${each.curators}::text[],
         ${each.status}, ${each.status === 'deleted' ? 'public' : null}, ${each.deletedAt}, ${each.archivedAt})`;
   }
-  const entries = createSearchEntries();
-  let last: string | undefined = '00000000-0000-0000-0000-000000000000';
-  while (last !== undefined) last = await entries.rewriteBatch(sql, last);
+  await rewriteEntries(sql);
 }
 
 /** All documents as the service reads them back: JSON as the database keeps it. */
@@ -216,12 +214,7 @@ export async function readDocuments(sql: Sql, ids: readonly string[]): Promise<D
   const found: Document[] = [];
   for (const id of ids) {
     for (const workspaceId of ['acme', 'other']) {
-      const document = await store.find({
-        viewer: { ...viewer, workspaceId },
-        reference: id,
-        id,
-        preference: 'live',
-      });
+      const document = await store.find({ ...viewer, workspaceId }, id, 'live');
       if (document !== undefined) found.push(document);
     }
   }

@@ -85,7 +85,7 @@ async function changeSome(sql: Sql, documents: readonly Document[], random: Rand
     const change = random.pick(['patch', 'patch', 'archive', 'bin'] as const);
     const size = fileSize === null ? {} : { fileSize };
     const { id } = document;
-    const found = await store.find({ viewer, reference: id, id, preference: 'editable' });
+    const found = await store.find(viewer, id, 'editable');
     if (change === 'patch' && found !== undefined)
       await store.update(viewer, found, { name, tags, slots, ...size });
     if (change === 'archive') await store.setArchived(viewer, document.id, document.archivedAt === null);

@@ -1,8 +1,8 @@
 // A database of documents that change, and a mirror of them on a search server.
 
 import type { Logger } from '../../../src/core/logger.ts';
-import { documentColumns } from '../../../src/documents/columns.ts';
 import type { Document } from '../../../src/documents/document.ts';
+import { documentColumns } from '../../../src/documents/rows.ts';
 import { toMirrored } from '../../../src/documents/search/meilisearch/document.ts';
 import { createMirror, type Mirror } from '../../../src/documents/search/meilisearch/mirror.ts';
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
@@ -128,7 +128,7 @@ export function createLibrary(sql: Sql) {
     await store.purge(VIEWER, id);
   };
   const patch = async (id: string, summary: string): Promise<void> => {
-    const found = await store.find({ viewer: VIEWER, reference: id, id, preference: 'editable' });
+    const found = await store.find(VIEWER, id, 'editable');
     if (found !== undefined) await store.update(VIEWER, found, { summary, tags: [summary.slice(0, 8)] });
   };
   return {

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
 import { createCountFolding } from '../../../src/documents/search/postgres/count-folding.ts';
-import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { verifyEntries } from '../../../src/documents/search/postgres/verify.ts';
 import { createTerms } from '../../../src/documents/search/terms.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -31,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const verify = (repair: boolean) => verifyEntries(database.sql, createSearchEntries(), repair);
+const verify = (repair: boolean) => verifyEntries(database.sql, repair);
 
 async function admin(words: string) {
   const child = Bun.spawn([process.execPath, ADMIN, ...words.split(' ')], {

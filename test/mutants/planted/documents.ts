@@ -129,8 +129,8 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'what is not folded in yet is not counted',
     file: 'src/documents/search/postgres/statements.ts',
-    text: 'SELECT documents FROM document_count_changes\n    WHERE ',
-    replacement: 'SELECT documents FROM document_count_changes\n    WHERE false AND ',
+    text: 'SELECT day, documents FROM document_count_changes\n    WHERE ',
+    replacement: 'SELECT day, documents FROM document_count_changes\n    WHERE false AND ',
     test: 'test/documents/search/freshness.test.ts',
     name: 'is counted, folded or not',
   },
@@ -151,7 +151,7 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'a bin is emptied by one batch',
-    file: 'src/documents/operations/purge.ts',
+    file: 'src/documents/operations/bin.ts',
     text: 'purged.length === PURGE_BATCH',
     replacement: 'purged.length < 0',
     test: 'test/documents/purge.test.ts',
@@ -180,7 +180,7 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'curators may publish a document',
-    file: 'src/documents/operations/patch.ts',
+    file: 'src/documents/operations/edit.ts',
     text: 'administered !== undefined && !canAdminister(viewer, found)',
     replacement: "administered === 'access' && !canAdminister(viewer, found)",
     test: 'test/acceptance/documents.test.ts',
@@ -195,7 +195,7 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'a page of a list is as long as its rows make it',
-    file: 'src/documents/listed.ts',
+    file: 'src/documents/rows.ts',
     text: 'WHERE bytes_before < ',
     replacement: 'WHERE bytes_before > -1 OR bytes_before < ',
     test: 'test/documents/lists.test.ts',
@@ -203,7 +203,7 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'what a list of bytes leaves out has no page of its own',
-    file: 'src/documents/listed.ts',
+    file: 'src/documents/rows.ts',
     text: 'more: (rows[0]?.following ?? 0) > rows.length',
     replacement: 'more: rows.length === page.limit',
     test: 'test/documents/lists.test.ts',

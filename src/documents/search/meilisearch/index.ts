@@ -36,10 +36,8 @@ export function createMeilisearchSearch({
       if (mirror === undefined) return undefined;
       if (mirror.longNames && query.order.some(({ attribute }) => attribute === 'name')) return undefined;
       // 2. Everything else, from the server's own snapshot. Each document comes from exactly one of the two.
-      const found =
-        query.text === undefined
-          ? await pageOf(query, compiled, mirror, signal)
-          : await rankedPage(query, compiled, mirror, signal);
+      const pageOf = query.text === undefined ? orderedPage : rankedPage;
+      const found = await pageOf(query, compiled, mirror, signal);
       if (found === undefined) return undefined;
       // 3. The records as they are now. One that has changed since would not be what was searched for.
       const documents = await postgres.read(prepared, found.ids);
@@ -49,7 +47,7 @@ export function createMeilisearchSearch({
 
   type Found = { ids: string[]; total: number };
 
-  async function pageOf(
+  async function orderedPage(
     query: SearchQuery,
     compiled: Compiled,
     mirror: MirrorState,

@@ -11,21 +11,12 @@ import type { Sql } from '../../../infra/postgres/client.ts';
 import { exclusively } from '../../../infra/postgres/exclusive.ts';
 import { type Backlog, createOutbox } from './outbox.ts';
 import { createReconciliation, type Drift } from './reconcile.ts';
-import { createRegistrations, retireAll } from './registrations.ts';
+import { createRegistrations } from './registrations.ts';
 import { createWriterJob, WRITER_LOCK } from './writer.ts';
 
 export type MirrorSettings = { url: string; apiKey: string | undefined; indexPrefix: string };
 
-export type Mirror = {
-  jobs: Job[];
-  metrics: Metric[];
-  /** For the probe of readiness: the search server and what it lacks. */
-  state(): Promise<ServiceState>;
-  /** Has the index made anew by whichever process writes; resolves when the new one answers. */
-  reindex(progress: (copied: number, documents: number) => void): Promise<void>;
-  /** Compares every document with the index; with `repair`, what differs is sent again. */
-  verify(repair: boolean): Promise<Drift>;
-};
+export type Mirror = ReturnType<typeof createMirror>;
 
 const FIGURES_INTERVAL_MS = 5_000;
 const REPAIR_INTERVAL_MS = 3_600_000;
@@ -35,7 +26,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
 /** Changes are to be found within two seconds; beyond this somebody should look. */
 const LAG_SECONDS_MAX = 30;
 
-export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Logger }): Mirror {
+export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Logger }) {
   const { sql, settings, log } = deps;
   const indexes = createIndexes(settings);
   const outbox = createOutbox(sql);
@@ -78,47 +69,36 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
       }),
     ],
     metrics: [
-      gauge(
-        'atrium_search_outbox_documents',
-        'Changed documents that the search server lacks.',
-        () => known.waiting,
-      ),
-      gauge(
-        'atrium_search_outbox_lag_seconds',
-        'How long the first of them has waited.',
-        () => known.lagSeconds,
-      ),
-      gauge(
-        'atrium_search_refused_documents',
-        'Documents that the search server refuses.',
-        () => known.refused,
-      ),
+      gauge('outbox_documents', 'Changed documents that the search server lacks.', () => known.waiting),
+      gauge('outbox_lag_seconds', 'How long the first of them has waited.', () => known.lagSeconds),
+      gauge('refused_documents', 'Documents that the search server refuses.', () => known.refused),
     ],
-    async state() {
+    /** For the probe of readiness: the search server and what it lacks. */
+    async state(): Promise<ServiceState> {
       const { waiting, lagSeconds, refused, ready } = await look();
       const metrics = { waiting, lag_seconds: Math.round(lagSeconds * 10) / 10, refused };
       const healthy = await indexes.healthy(AbortSignal.timeout(HEALTH_TIMEOUT_MS)).catch(() => false);
-      if (!healthy)
-        return { state: 'down', detail: 'Postgres answers searches alone; changes wait', ...metrics };
-      if (!ready)
-        return {
-          state: 'degraded',
-          detail: 'Postgres answers searches alone while the index is filled',
-          ...metrics,
-        };
-      if (lagSeconds > LAG_SECONDS_MAX)
-        return { state: 'degraded', detail: 'changes reach the index late', ...metrics };
-      return { state: 'ready', ...metrics };
+      const as = (state: ServiceState['state'], detail?: string): ServiceState => ({
+        state,
+        ...metrics,
+        ...(detail === undefined ? {} : { detail }),
+      });
+      if (!healthy) return as('down', 'Postgres answers searches alone; changes wait');
+      if (!ready) return as('degraded', 'Postgres answers searches alone while the index is filled');
+      return lagSeconds > LAG_SECONDS_MAX ? as('degraded', 'changes reach the index late') : as('ready');
     },
-    async reindex(progress) {
+    /** Has the index made anew by the process that writes; resolves when the new one answers. */
+    async reindex(progress: (queued: number, documents: number) => void): Promise<void> {
       await registrations.requestRebuild();
       while (!(await isReady())) {
-        const { copied, documents } = await registrations.progress();
-        progress(copied, documents);
+        const { queued, documents } = await registrations.progress();
+        progress(queued, documents);
         await Bun.sleep(PROGRESS_MS);
       }
     },
-    verify: (repairs) => reconciliation.run({ repair: repairs, signal: new AbortController().signal }),
+    /** Compares every document with the index; with `repair`, what differs is sent again. */
+    verify: (repairs: boolean): Promise<Drift> =>
+      reconciliation.run({ repair: repairs, signal: new AbortController().signal }),
   };
 }
 
@@ -133,7 +113,11 @@ export const createMirrorRetirement = ({ sql, log }: { sql: Sql; log: Logger }):
     async run() {
       if ((await createRegistrations(sql).list()).length === 0) return;
       await exclusively(sql, WRITER_LOCK, async () => {
-        await retireAll(sql);
+        await sql.begin(async (tx) => {
+          const registrations = createRegistrations(tx);
+          await registrations.retire((await registrations.list()).map(({ indexUid }) => indexUid));
+          await createOutbox(tx).clear();
+        });
         log.info({}, 'no search server is set any more: its index is given up');
       });
     },
@@ -141,6 +125,8 @@ export const createMirrorRetirement = ({ sql, log }: { sql: Sql; log: Logger }):
   });
 
 const gauge = (name: string, help: string, value: () => number): Metric => ({
-  ...{ name, help, type: 'gauge' },
+  name: `atrium_search_${name}`,
+  help,
+  type: 'gauge',
   values: () => [{ value: value() }],
 });

@@ -1,8 +1,8 @@
 // The outbox: documents whose last change the mirror may lack. Triggers fill it in the transaction of the change.
 
 import type { Transaction } from '../../../infra/postgres/client.ts';
-import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
+import { documentColumns } from '../../rows.ts';
 
 /** A document as it is now; without one it is gone. */
 export type Change = {
@@ -19,8 +19,6 @@ export type Backlog = {
   /** Documents that the search server does not take. */
   refused: number;
 };
-
-export type Outbox = ReturnType<typeof createOutbox>;
 
 export function createOutbox(sql: Transaction) {
   /** About what a record takes when sent, without reading what is stored apart and compressed. */
@@ -91,8 +89,11 @@ export function createOutbox(sql: Transaction) {
       return row ?? { waiting: 0, lagSeconds: 0, refused: 0 };
     },
 
-    async vacuum(): Promise<void> {
-      await sql`VACUUM search_outbox`;
+    /** Removes what waits, except what a writer has locked: it does no harm, and waiting for it could end in a circle. */
+    async clear(): Promise<void> {
+      await sql`
+        DELETE FROM search_outbox WHERE document_id IN (
+          SELECT document_id FROM search_outbox FOR UPDATE SKIP LOCKED)`;
     },
   };
 }

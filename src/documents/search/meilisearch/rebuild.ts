@@ -5,33 +5,42 @@
 import { randomBase62 } from '../../../core/ids.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Indexes } from '../../../infra/meilisearch/indexes.ts';
-import type { Outbox } from './outbox.ts';
-import { FIRST_ID, type Registration, type Registrations } from './registrations.ts';
+import type { Transaction } from '../../../infra/postgres/client.ts';
+import { FIRST_ID } from '../../rows.ts';
+import { createOutbox } from './outbox.ts';
+import { createRegistrations, type Registration } from './registrations.ts';
 import { INDEX_SETTINGS, INDEX_VERSION } from './settings.ts';
 
 /** Documents queued at once, while fewer wait: changes are not kept waiting behind all that there are. */
 const QUEUED_MAX = 4000;
 
 export function createRebuild(deps: {
+  sql: Transaction;
   indexes: Indexes;
-  registrations: Registrations;
-  outbox: Outbox;
   indexPrefix: string;
   log: Logger;
 }) {
-  const { indexes, registrations, outbox, log } = deps;
+  const { sql, indexes, log } = deps;
+  const { retire } = createRegistrations(sql);
   const namePrefix = `${deps.indexPrefix}_documents_`;
-  /** By index: the transaction before which all must have ended when its filling begins. */
+  /** By index: the transaction before which all must have ended when its filling begins. In memory: a later one does too. */
   const horizons = new Map<string, string>();
 
   const isOurs = ({ indexUid, version }: Registration): boolean =>
     version === INDEX_VERSION && indexUid.startsWith(namePrefix);
 
   const dropRetired = async (signal: AbortSignal): Promise<void> => {
-    for (const indexUid of await registrations.retired()) {
-      await indexes.drop(indexUid, signal);
-      await registrations.forgetRetired(indexUid);
+    for (const { uid } of await sql<{ uid: string }[]>`SELECT index_uid AS uid FROM search_mirror_retired`) {
+      await indexes.drop(uid, signal);
+      await sql`DELETE FROM search_mirror_retired WHERE index_uid = ${uid}`;
     }
+  };
+
+  const register = async (): Promise<void> => {
+    const indexUid = `${namePrefix}${INDEX_VERSION}_${randomBase62(6)}`;
+    // Changes that commit from now on, and whose transaction begins to write after this, are queued for it.
+    await sql`INSERT INTO search_mirror (index_uid, version) VALUES (${indexUid}, ${INDEX_VERSION})`;
+    log.info({ index: indexUid }, 'a new search index is being filled; until then Postgres answers alone');
   };
 
   /** Settings come before documents; the server's state before is noted, so that its loss is seen. */
@@ -39,22 +48,39 @@ export function createRebuild(deps: {
     await indexes.prepare(indexUid, INDEX_SETTINGS, signal);
     const task = await indexes.newestTask(signal);
     const madeAt = await indexes.madeAt(indexUid, signal);
-    if (madeAt !== undefined) await registrations.noteServer(indexUid, madeAt, task);
+    if (madeAt === undefined) return;
+    await sql`UPDATE search_mirror SET server_made_at = ${madeAt}, task = ${task} WHERE index_uid = ${indexUid}`;
   };
 
   /** Whether all transactions have ended that may not have queued their changes for the index. */
   const mayFill = async ({ indexUid, copiedTo }: Registration): Promise<boolean> => {
     if (copiedTo !== FIRST_ID) return true;
-    const horizon = horizons.get(indexUid) ?? (await registrations.horizon());
-    horizons.set(indexUid, horizon);
-    return registrations.hasEnded(horizon);
+    const [row] = await sql<{ horizon: string; ended: boolean }[]>`
+      SELECT horizon::text, pg_snapshot_xmin(now) >= horizon AS ended FROM pg_current_snapshot() AS now,
+        LATERAL coalesce(${horizons.get(indexUid) ?? null}::text::xid8, pg_snapshot_xmax(now)) AS horizon`;
+    if (row !== undefined) horizons.set(indexUid, row.horizon);
+    return row?.ended === true;
   };
 
   const fill = async ({ indexUid }: Registration): Promise<void> => {
-    if ((await outbox.backlog()).waiting >= QUEUED_MAX) return;
-    if (await registrations.queueNext(indexUid, QUEUED_MAX)) return;
-    // What is not in it waits in the outbox: that is all that "ready" promises.
-    await registrations.makeReady(indexUid);
+    if ((await createOutbox(sql).backlog()).waiting >= QUEUED_MAX) return;
+    const queued = await sql`
+      WITH page AS MATERIALIZED (
+        SELECT id, workspace_id FROM documents
+        WHERE id > (SELECT copied_to FROM search_mirror WHERE index_uid = ${indexUid})
+        ORDER BY id LIMIT ${QUEUED_MAX}),
+      added AS MATERIALIZED (SELECT search_outbox_add(array_agg(id), array_agg(workspace_id)) FROM page)
+      UPDATE search_mirror SET copied_to = last.id
+      FROM added, (SELECT id FROM page ORDER BY id DESC LIMIT 1) last WHERE index_uid = ${indexUid}
+      RETURNING index_uid`;
+    if (queued.length > 0) return;
+    // The documents that are not in it wait in the outbox: that is all that "ready" promises. From now on it answers,
+    // and no other.
+    await sql`
+      WITH old AS (DELETE FROM search_mirror WHERE index_uid <> ${indexUid} RETURNING index_uid),
+      retired AS (INSERT INTO search_mirror_retired SELECT index_uid FROM old ON CONFLICT DO NOTHING)
+      UPDATE search_mirror SET ready = true
+      WHERE index_uid = ${indexUid} AND (SELECT count(*) FROM old) >= 0`;
     log.info({ index: indexUid }, 'the search index is complete');
   };
 
@@ -62,7 +88,7 @@ export function createRebuild(deps: {
     /** Takes what no search can use any more out of service. Needs the database alone. */
     async retireUseless(registered: readonly Registration[]): Promise<boolean> {
       const useless = registered.filter((each) => !isOurs(each) || (each.outdated && !each.ready));
-      if (useless.length > 0) await registrations.retire(useless.map(({ indexUid }) => indexUid));
+      if (useless.length > 0) await retire(useless.map(({ indexUid }) => indexUid));
       return useless.length > 0;
     },
 
@@ -76,14 +102,8 @@ export function createRebuild(deps: {
         return 'done';
       }
       const target = registered.find(({ ready }) => !ready);
-      if (target === undefined) {
-        const indexUid = `${namePrefix}${INDEX_VERSION}_${randomBase62(6)}`;
-        await registrations.add(indexUid, INDEX_VERSION);
-        log.info(
-          { index: indexUid },
-          'a new search index is being filled; until then Postgres answers alone',
-        );
-      } else if (target.serverMadeAt === null) await prepare(target, signal);
+      if (target === undefined) await register();
+      else if (target.serverMadeAt === null) await prepare(target, signal);
       else if (!(await mayFill(target))) return 'waiting';
       else await fill(target);
       return 'more';
@@ -104,7 +124,7 @@ export function createRebuild(deps: {
       }
       if (lost.length > 0) {
         log.warn({ indexes: lost }, 'the search server has lost an index; it is made anew');
-        await registrations.retire(lost);
+        await retire(lost);
       }
       return lost.length > 0;
     },

@@ -3,11 +3,11 @@
 
 import { type Indexes, IndexingError } from '../../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
-import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
+import { documentColumns, FIRST_ID } from '../../rows.ts';
 import { toMirrored } from './document.ts';
 import { createOutbox } from './outbox.ts';
-import { createRegistrations, FIRST_ID } from './registrations.ts';
+import { createRegistrations } from './registrations.ts';
 
 export type Drift = {
   /** Documents that were compared; those that wait to be sent are not among them. */

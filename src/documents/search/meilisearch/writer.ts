@@ -130,7 +130,7 @@ function createRound(deps: WriterDeps & { sql: Transaction; onFlight(changes: re
   const outbox = createOutbox(sql);
   const registrations = createRegistrations(sql);
   const delivery = createDelivery(indexes);
-  const rebuild = createRebuild({ ...deps, registrations, outbox });
+  const rebuild = createRebuild(deps);
   let removals = 0;
 
   const settle = async (changes: readonly Change[], reasons: ReadonlyMap<string, string>): Promise<void> => {
@@ -144,9 +144,9 @@ function createRound(deps: WriterDeps & { sql: Transaction; onFlight(changes: re
     removals += changes.length;
     if (removals < REMOVALS_PER_VACUUM) return;
     removals = 0;
-    await outbox
-      .vacuum()
-      .catch((error: unknown) => log.debug({ err: error }, 'the outbox is cleaned up later'));
+    await sql`VACUUM search_outbox`.catch((error: unknown) =>
+      log.debug({ err: error }, 'the outbox is cleaned up later'),
+    );
   };
 
   /** Whether there was anything to send. */

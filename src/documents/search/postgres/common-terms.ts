@@ -1,5 +1,5 @@
 // Terms that many documents have and that are asked for. Their documents are kept as bitmaps, so that any combination
-// of them is counted at once; which terms that are shows when they are searched for.
+// of them is counted at once; searches show which terms those are.
 
 import type { Sql, Transaction } from '../../../infra/postgres/client.ts';
 
@@ -15,14 +15,9 @@ const GROUP_MAX = 50;
 /** Bits of one row of bitmaps. */
 const CHUNK = 4096;
 
-export type CommonTerms = {
-  /** Whether bitmaps tell of all of these terms; groups of alternatives of which they don't are looked at soon. */
-  areAll(groups: readonly (readonly string[])[]): boolean;
-  /** Learns what others have made common, and makes common what is asked for and is. */
-  update(): Promise<void>;
-};
+export type CommonTerms = ReturnType<typeof createCommonTerms>;
 
-export function createCommonTerms(sql: Sql, documentsMin = DOCUMENTS_MIN): CommonTerms {
+export function createCommonTerms(sql: Sql, documentsMin = DOCUMENTS_MIN) {
   const known = new Set<string>();
   /** By their terms, joined. */
   const waiting = new Map<string, readonly string[]>();
@@ -36,7 +31,8 @@ export function createCommonTerms(sql: Sql, documentsMin = DOCUMENTS_MIN): Commo
   };
 
   return {
-    areAll(groups) {
+    /** Whether there are bitmaps of all of these terms; groups of alternatives that lack one are looked at soon. */
+    areAll(groups: readonly (readonly string[])[]): boolean {
       const others = groups.filter((group) => group.some((term) => !known.has(term)));
       for (const group of others) {
         if (group.length > GROUP_MAX || waiting.size >= WAITING_MAX) continue;
@@ -46,7 +42,8 @@ export function createCommonTerms(sql: Sql, documentsMin = DOCUMENTS_MIN): Commo
       return others.length === 0;
     },
 
-    async update() {
+    /** Learns what others have made common, and makes common what is asked for and is. */
+    async update(): Promise<void> {
       await learn();
       const common: string[] = [];
       for (const [name, group] of [...waiting].slice(0, PASS_MAX)) {

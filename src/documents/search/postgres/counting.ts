@@ -1,8 +1,8 @@
 // Totals, exact and without reading documents wherever maintained counts or bitmaps can tell.
 
-import type { Transaction } from '../../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { CommonTerms } from './common-terms.ts';
-import { type Fragment, list } from './fragments.ts';
+import { list } from './fragments.ts';
 import type { Prepared } from './prepared.ts';
 import { countBitmaps, countDays, countRows, type Selection, splitDays } from './statements.ts';
 

@@ -1,16 +1,15 @@
 // Writing what search knows of documents, together with the documents themselves.
 
-import type { Sql, Transaction } from '../../../infra/postgres/client.ts';
-import { documentColumns } from '../../columns.ts';
+import type { Fragment, Sql, Transaction } from '../../../infra/postgres/client.ts';
 import type { Document } from '../../document.ts';
+import { documentColumns, FIRST_ID } from '../../rows.ts';
 import { ENTRY_FORM, type Indexed, type SearchEntry, toSearchEntry } from '../entry.ts';
-import type { Fragment } from './fragments.ts';
 
 /** Words that a process knows the vocabulary to hold, so that it need not write them again. */
 const KNOWN_WORDS_MAX = 200_000;
 
-/** Documents that are written anew in one transaction. */
-const REWRITE_BATCH = 200;
+/** Documents of which the entries are looked at, or written anew, in one transaction. */
+const BATCH_MAX = 200;
 
 export type SearchEntries = ReturnType<typeof createSearchEntries>;
 
@@ -65,35 +64,39 @@ export function createSearchEntries() {
         vocabulary AS (${addWords(sql, words)})`;
       return { ctes, written: () => remember(words) };
     },
-
-    /** Brings the entry of a document up to date. Its row must be locked by the transaction. */
-    async rewrite(tx: Transaction, document: Document): Promise<void> {
-      await writeEntries(tx, [document], known);
-    },
-
-    /**
-     * Writes anew the entries of all documents after `after`, a batch in order of id; returns the last one's id,
-     * undefined at the end.
-     */
-    async rewriteBatch(sql: Sql, after: string): Promise<string | undefined> {
-      return sql.begin(async (tx) => {
-        const documents = await tx<Document[]>`
-          SELECT ${documentColumns(tx)} FROM documents WHERE id > ${after}::uuid ORDER BY id LIMIT ${REWRITE_BATCH} FOR NO KEY UPDATE`;
-        await writeEntries(tx, documents, new Set());
-        return documents.at(-1)?.id;
-      });
-    },
-
-    /** Whether every entry has the form that this version writes. */
-    async current(sql: Transaction): Promise<boolean> {
-      const [row] = await sql<{ version: number }[]>`SELECT version FROM document_search_form`;
-      return row?.version === ENTRY_FORM;
-    },
-
-    async declareCurrent(sql: Transaction): Promise<void> {
-      await sql`UPDATE document_search_form SET version = ${ENTRY_FORM}`;
-    },
   };
+}
+
+/** Visits all documents, a batch in order of id in a transaction in which nothing else writes to them. */
+export async function visitDocuments(
+  sql: Sql,
+  visit: (tx: Transaction, documents: readonly Document[]) => Promise<void>,
+): Promise<void> {
+  for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
+    const from: string = after;
+    after = await sql.begin<string | undefined>(async (tx) => {
+      const documents = await tx<Document[]>`
+        SELECT ${documentColumns(tx)} FROM documents WHERE id > ${from}::uuid ORDER BY id LIMIT ${BATCH_MAX}
+        FOR NO KEY UPDATE`;
+      if (documents.length > 0) await visit(tx, documents);
+      return documents.at(-1)?.id;
+    });
+  }
+}
+
+/** Writes the entries of all documents anew; what `onBatch` throws after a batch ends it. */
+export async function rewriteEntries(sql: Sql, onBatch: (last: string) => void = () => {}): Promise<void> {
+  await visitDocuments(sql, async (tx, documents) => {
+    await writeEntries(tx, documents);
+    onBatch(documents.at(-1)?.id ?? '');
+  });
+  await sql`UPDATE document_search_form SET version = ${ENTRY_FORM}`;
+}
+
+/** Whether every entry has the form that this version writes. */
+export async function areEntriesCurrent(sql: Transaction): Promise<boolean> {
+  const [row] = await sql<{ version: number }[]>`SELECT version FROM document_search_form`;
+  return row?.version === ENTRY_FORM;
 }
 
 const json = (sql: Transaction, value: object | null) => (value === null ? null : sql.json(value as never));
@@ -102,45 +105,34 @@ const json = (sql: Transaction, value: object | null) => (value === null ? null 
 const addWords = (sql: Transaction, words: readonly string[]): Fragment => sql`
   INSERT INTO document_words (word) SELECT unnest(${[...words].sort()}::text[]) ON CONFLICT DO NOTHING`;
 
-async function writeEntries(tx: Transaction, documents: readonly Document[], known: ReadonlySet<string>) {
-  if (documents.length === 0) return;
-  const rows = documents.map((document) => toRow(document, toSearchEntry(document)));
-  const words = new Set(rows.flatMap(({ vocabulary }) => vocabulary).filter((word) => !known.has(word)));
+/** The documents' entries as rows of a statement: `(id, name, …, complete)`. */
+export const entryRows = (sql: Transaction, rows: readonly EntryRow[]): Fragment => sql`
+  SELECT * FROM jsonb_to_recordset(${sql.json(rows as never)}::jsonb) AS row (
+    id uuid, name text, "objectKey" text, "fileType" text, "fileHash" text, summary text, access jsonb,
+    slots jsonb, terms uuid[], words text, complete boolean)`;
+
+type EntryRow = SearchEntry & { id: string };
+
+export const toEntryRow = (document: Document): EntryRow => ({ id: document.id, ...toSearchEntry(document) });
+
+/** Brings the entries of the documents up to date. Their rows must be locked by the transaction. */
+export async function writeEntries(tx: Transaction, documents: readonly Document[]): Promise<void> {
+  const entries = documents.map(toEntryRow);
+  const words = new Set(entries.flatMap(({ vocabulary }) => vocabulary));
   await tx`
-    WITH rows AS (
-      SELECT * FROM jsonb_to_recordset(${tx.json(rows as never)}::jsonb) AS row (
-        id uuid, name text, object_key text, file_type text, file_hash text, summary text, access jsonb,
-        slots jsonb, terms uuid[], words text, complete boolean)),
+    WITH rows AS (${entryRows(tx, entries)}),
     searched AS (
       INSERT INTO document_search
         (id, workspace_id, class, owner_id, created_at, file_size, name, file_type, file_hash, terms)
       SELECT id, d.workspace_id, document_class(d.status, d.archived_at), d.owner_id, d.created_at, d.file_size,
-        r.name, r.file_type, r.file_hash, r.terms
+        r.name, r."fileType", r."fileHash", r.terms
       FROM rows r JOIN documents d USING (id)
       ON CONFLICT (id) DO UPDATE SET class = excluded.class, file_size = excluded.file_size, name = excluded.name,
         file_type = excluded.file_type, file_hash = excluded.file_hash, terms = excluded.terms),
     texts AS (
       INSERT INTO document_texts (id, object_key, summary, access, slots, words, complete)
-      SELECT id, object_key, summary, access, slots, words::tsvector, complete FROM rows
+      SELECT id, "objectKey", summary, access, slots, words::tsvector, complete FROM rows
       ON CONFLICT (id) DO UPDATE SET object_key = excluded.object_key, summary = excluded.summary,
         access = excluded.access, slots = excluded.slots, words = excluded.words, complete = excluded.complete)
     ${addWords(tx, [...words])}`;
-}
-
-/** An entry as `jsonb_to_recordset` takes it. */
-export function toRow(document: Document, entry: SearchEntry) {
-  return {
-    id: document.id,
-    name: entry.name,
-    object_key: entry.objectKey,
-    file_type: entry.fileType,
-    file_hash: entry.fileHash,
-    summary: entry.summary,
-    access: entry.access,
-    slots: entry.slots,
-    terms: entry.terms,
-    words: entry.words,
-    complete: entry.complete,
-    vocabulary: entry.vocabulary,
-  };
 }

@@ -1,8 +1,6 @@
 // Pieces of SQL, joined.
 
-import type { Transaction } from '../../../infra/postgres/client.ts';
-
-export type Fragment = ReturnType<Transaction['unsafe']>;
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 
 export const all = (sql: Transaction, tests: readonly Fragment[]): Fragment =>
   tests.length === 0 ? sql`true` : tests.reduce((sum, test) => sql`${sum} AND ${test}`);

@@ -2,8 +2,8 @@
 
 import type { Semaphore } from '../../../core/semaphore.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
-import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
+import { documentColumns } from '../../rows.ts';
 import type { SearchPage, SearchQuery } from '../query.ts';
 import type { CommonTerms } from './common-terms.ts';
 import { type Counts, countSelections } from './counting.ts';

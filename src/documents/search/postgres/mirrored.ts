@@ -1,12 +1,12 @@
 // What a mirror of the documents needs of Postgres to answer exactly: what it may not have yet, and the records.
 
-import type { Transaction } from '../../../infra/postgres/client.ts';
-import { documentColumns } from '../../columns.ts';
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Document } from '../../document.ts';
+import { documentColumns } from '../../rows.ts';
 import { ORDER_NAME_BYTES_MAX } from '../meilisearch/document.ts';
 import { INDEX_VERSION } from '../meilisearch/settings.ts';
 import type { SearchQuery } from '../query.ts';
-import { all, type Fragment } from './fragments.ts';
+import { all } from './fragments.ts';
 import type { Prepared } from './prepared.ts';
 import { inBranches, termTests, within } from './statements.ts';
 

@@ -1,9 +1,9 @@
 // The order of a page: which columns say it, and how they are compared.
 
-import type { Transaction } from '../../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Order } from '../../filter/ast.ts';
 import type { ScalarAttribute } from '../../filter/attributes.ts';
-import { type Fragment, list } from './fragments.ts';
+import { list } from './fragments.ts';
 
 type Key = { expression: (sql: Transaction) => Fragment; nullable: boolean; texts: boolean };
 

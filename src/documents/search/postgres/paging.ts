@@ -1,9 +1,9 @@
 // One page of what was counted. Each branch is walked in the order of an index where a good part of what is passed
 // belongs to the answer, and otherwise gathered whole and sorted.
 
-import type { Transaction } from '../../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Counts } from './counting.ts';
-import { type Fragment, union } from './fragments.ts';
+import { union } from './fragments.ts';
 import type { Prepared } from './prepared.ts';
 import { DAY_MS, dailyCounts, rows, type Selection } from './statements.ts';
 

@@ -1,13 +1,12 @@
 // Predicates that ask the row itself: `s` (document_search) and, where `texts` says so, `t` (document_texts).
 
 import { isUuid } from '../../../core/ids.ts';
-import type { Transaction } from '../../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Comparison, Predicate, TextTest } from '../../filter/ast.ts';
 import type { ComparedAttribute, DictionaryAttribute } from '../../filter/attributes.ts';
 import { normalise } from '../../filter/normalise.ts';
-import { clampMs } from '../conditions.ts';
+import { clampMs, type Vocabulary } from '../conditions.ts';
 import { isWithinRun, necessaryWords, soleWord, wordPrefix } from '../words.ts';
-import type { Fragment } from './fragments.ts';
 
 /** `slow` where no index helps: every row of the class is looked at. */
 export type RowTest = { sql: Fragment; texts: boolean; slow: boolean };
@@ -16,8 +15,7 @@ export type RowTestContext = {
   sql: Transaction;
   workspaceId: string;
   bucket: string;
-  /** Parts of words, and the words that hold them. */
-  vocabulary: ReadonlyMap<string, string[]>;
+  vocabulary: Vocabulary;
 };
 
 export function toRowTest(context: RowTestContext, predicate: Predicate): RowTest {
@@ -54,7 +52,7 @@ function positiveRowTest(context: RowTestContext, predicate: Predicate): RowTest
     case 'slots':
       return dictionaryTest(context, predicate);
     default:
-      throw new Error(`${predicate.attribute} is told by terms and classes`);
+      throw new Error(`${predicate.attribute} is decided by terms and classes`);
   }
 }
 
@@ -158,7 +156,7 @@ const HOLDING_MAX = 300;
 export async function findHoldingWords(
   sql: Transaction,
   predicates: readonly Predicate[],
-): Promise<Map<string, string[]>> {
+): Promise<Vocabulary> {
   const parts = predicates.flatMap((predicate) => {
     const { attribute, test } = predicate;
     if (attribute === 'name') return test.kind === 'contains' && isWithinRun(test.value) ? [test.value] : [];

@@ -1,11 +1,8 @@
 // The parts of the search statements: which rows a branch has under the conditions, and how many.
 
-import type { Transaction } from '../../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Branch } from '../branches.ts';
-import type { Conditions } from '../conditions.ts';
-import type { CommonTerms } from './common-terms.ts';
-import { all, any, type Fragment } from './fragments.ts';
-import type { RowTest } from './row-tests.ts';
+import { all, any } from './fragments.ts';
 
 /** The subject under which all owners are counted. */
 export const EVERYBODY = '00000000-0000-0000-0000-000000000000';
@@ -27,39 +24,6 @@ export type Selection = {
   test: Fragment | undefined;
   texts: boolean;
 };
-
-export function toSelection(
-  sql: Transaction,
-  given: {
-    workspaceId: string;
-    branch: Branch;
-    conditions: Conditions;
-    rowTests: readonly RowTest[];
-    common: CommonTerms;
-  },
-): Selection {
-  const { workspaceId, branch, conditions, rowTests, common } = given;
-  const { from, until } = conditions;
-  return {
-    workspaceId,
-    branch,
-    required: [...(branch.required === undefined ? [] : [[branch.required]]), ...conditions.required],
-    excluded: [
-      ...new Set([...(branch.excluded === undefined ? [] : [branch.excluded]), ...conditions.excluded]),
-    ],
-    from,
-    until,
-    narrow: branch.required !== undefined && !common.areAll([[branch.required]]),
-    test:
-      rowTests.length === 0
-        ? undefined
-        : all(
-            sql,
-            rowTests.map((row) => row.sql),
-          ),
-    texts: rowTests.some((row) => row.texts),
-  };
-}
 
 type Span = Pick<Selection, 'from' | 'until'>;
 
@@ -120,41 +84,36 @@ export function countRows(sql: Transaction, selection: Selection): Fragment {
   return sql`(SELECT count(*) FROM ${from} WHERE ${where})`;
 }
 
-/** Rows `(day, documents)` of the maintained counts of a class, or of one owner's part of it. */
-export function dailyCounts(
+/** Rows `(day, documents)` of the maintained counts of a class, or of one owner's part of it; `kept` chooses among those of all days and of each. */
+function countsOf(
   sql: Transaction,
   workspaceId: string,
-  branch: Branch,
-  span: Span = ALWAYS,
+  { class: number, owner }: Branch,
+  { kept, span = ALWAYS }: { kept: Fragment; span?: Span },
 ): Fragment {
-  const { class: number, owner } = branch;
-  const ofOwner = owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`;
   return sql`
     SELECT day, documents FROM document_counts
     WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND subject = ${owner ?? EVERYBODY}::uuid
-      AND day > '-infinity' AND ${onDays(sql, span)}
+      AND ${kept} AND ${onDays(sql, span)}
     UNION ALL
     SELECT day, documents FROM document_count_changes
-    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND ${ofOwner} AND ${onDays(sql, span)}`;
+    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint
+      AND ${owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`} AND ${onDays(sql, span)}`;
 }
 
 const ALWAYS: Span = { from: undefined, until: undefined };
 
+/** The same by day. */
+export const dailyCounts = (sql: Transaction, workspaceId: string, branch: Branch, span?: Span): Fragment =>
+  countsOf(sql, workspaceId, branch, { kept: sql`day > '-infinity'`, ...(span && { span }) });
+
 /** Everything in a class, or one owner's part of it, created within whole days: a scalar. */
 export function countDays(sql: Transaction, workspaceId: string, branch: Branch, span: Span): Fragment {
-  if (span.from !== undefined || span.until !== undefined) {
-    const days = dailyCounts(sql, workspaceId, branch, span);
-    return sql`(SELECT coalesce(sum(documents), 0) FROM (${days}) counted)`;
-  }
-  const { class: number, owner } = branch;
-  const ofOwner = owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`;
-  return sql`(SELECT coalesce(sum(documents), 0) FROM (
-    SELECT documents FROM document_counts
-    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND subject = ${owner ?? EVERYBODY}::uuid
-      AND day = '-infinity'
-    UNION ALL
-    SELECT documents FROM document_count_changes
-    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND ${ofOwner}) counted)`;
+  const always = span.from === undefined && span.until === undefined;
+  const counts = always
+    ? countsOf(sql, workspaceId, branch, { kept: sql`day = '-infinity'` })
+    : dailyCounts(sql, workspaceId, branch, span);
+  return sql`(SELECT coalesce(sum(documents), 0) FROM (${counts}) counted)`;
 }
 
 /** Documents of a class that have the terms and were created within whole days, from the bitmaps: a scalar. */

@@ -1,10 +1,9 @@
 // `q=` in Postgres: every word of it must be in the document, the last one may be unfinished, and longer ones may be
 // mistyped. Ranked by where the words stand (name, labels, slots, summary) and whether they are spelt so.
 
-import type { Transaction } from '../../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import { normalise } from '../../filter/normalise.ts';
 import { ONE_ERROR_LENGTH_MIN, TWO_ERRORS_LENGTH_MIN, wordPrefix, wordsIn } from '../words.ts';
-import type { Fragment } from './fragments.ts';
 
 export type TextSearch = { matches: Fragment; rank: Fragment };
 

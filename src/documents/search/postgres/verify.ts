@@ -1,15 +1,10 @@
 // Whether the search tables hold what the documents say: entries, counts and bitmaps, each against what it is made of.
 
 import type { Sql, Transaction } from '../../../infra/postgres/client.ts';
-import { documentColumns } from '../../columns.ts';
 import type { Document } from '../../document.ts';
-import { toSearchEntry } from '../entry.ts';
 import { remakeBitmaps } from './common-terms.ts';
-import { type SearchEntries, toRow } from './entries.ts';
+import { entryRows, toEntryRow, visitDocuments, writeEntries } from './entries.ts';
 import { EVERYBODY } from './statements.ts';
-
-const DOCUMENTS_PER_STEP = 200;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 export type EntryDrift = {
   compared: number;
@@ -23,25 +18,20 @@ export type EntryDrift = {
 };
 
 /** Compares all of it, batch by batch; with `repair`, what differs is written anew. Searches and writers go on. */
-export async function verifyEntries(sql: Sql, entries: SearchEntries, repair: boolean): Promise<EntryDrift> {
+export async function verifyEntries(sql: Sql, repair: boolean): Promise<EntryDrift> {
   const drift: EntryDrift = { compared: 0, missing: 0, different: 0, extra: 0, counts: 'right' };
-  for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
-    const from: string = after;
-    after = await sql.begin<string | undefined>(async (tx) => {
-      const documents = await tx<Document[]>`
-        SELECT ${documentColumns(tx)} FROM documents WHERE id > ${from}::uuid ORDER BY id LIMIT ${DOCUMENTS_PER_STEP}
-        FOR NO KEY UPDATE`;
-      const drifted = await findDrifted(tx, documents);
-      for (const { missing } of drifted.values()) drift[missing ? 'missing' : 'different'] += 1;
-      drift.compared += documents.length;
-      if (repair && drifted.size > 0) {
-        // Out and in again: the triggers tell of both.
-        await tx`DELETE FROM document_search WHERE id = ANY (${[...drifted.keys()]}::uuid[])`;
-        for (const document of documents) if (drifted.has(document.id)) await entries.rewrite(tx, document);
-      }
-      return documents.at(-1)?.id;
-    });
-  }
+  await visitDocuments(sql, async (tx, documents) => {
+    const drifted = await findDrifted(tx, documents);
+    for (const missing of drifted.values()) drift[missing ? 'missing' : 'different'] += 1;
+    drift.compared += documents.length;
+    if (!repair || drifted.size === 0) return;
+    // Out and in again: the triggers count both.
+    await tx`DELETE FROM document_search WHERE id = ANY (${[...drifted.keys()]}::uuid[])`;
+    await writeEntries(
+      tx,
+      documents.filter(({ id }) => drifted.has(id)),
+    );
+  });
   drift.extra = await countOrphans(sql, repair);
   if (!(await countsAreRight(sql))) {
     drift.counts = 'wrong';
@@ -50,27 +40,20 @@ export async function verifyEntries(sql: Sql, entries: SearchEntries, repair: bo
   return drift;
 }
 
-async function findDrifted(
-  tx: Transaction,
-  documents: readonly Document[],
-): Promise<Map<string, { missing: boolean }>> {
-  if (documents.length === 0) return new Map();
-  const rows = documents.map((document) => toRow(document, toSearchEntry(document)));
+/** By id, whether the entry is missing. */
+async function findDrifted(tx: Transaction, documents: readonly Document[]): Promise<Map<string, boolean>> {
   const drifted = await tx<{ id: string; missing: boolean }[]>`
-    WITH rows AS (
-      SELECT * FROM jsonb_to_recordset(${tx.json(rows as never)}::jsonb) AS row (
-        id uuid, name text, object_key text, file_type text, file_hash text, summary text, access jsonb,
-        slots jsonb, terms uuid[], words text, complete boolean))
+    WITH rows AS (${entryRows(tx, documents.map(toEntryRow))})
     SELECT id, s.name IS NULL OR t.object_key IS NULL AS missing
     FROM rows r JOIN documents d USING (id) LEFT JOIN document_search s USING (id) LEFT JOIN document_texts t USING (id)
     WHERE (s.workspace_id, s.class, s.owner_id, s.created_at, s.file_size, s.name, s.file_type, s.file_hash)
         IS DISTINCT FROM (d.workspace_id, document_class(d.status, d.archived_at), d.owner_id, d.created_at,
-          d.file_size, r.name, r.file_type, r.file_hash)
+          d.file_size, r.name, r."fileType", r."fileHash")
       OR (t.object_key, t.summary, t.access, t.slots, t.words, t.complete)
-        IS DISTINCT FROM (r.object_key, r.summary, nullif(r.access, 'null'), nullif(r.slots, 'null'),
+        IS DISTINCT FROM (r."objectKey", r.summary, nullif(r.access, 'null'), nullif(r.slots, 'null'),
           r.words::tsvector, r.complete)
       OR NOT (s.terms @> r.terms AND s.terms <@ r.terms)`;
-  return new Map(drifted.map(({ id, missing }) => [id, { missing }]));
+  return new Map(drifted.map(({ id, missing }) => [id, missing]));
 }
 
 async function countOrphans(sql: Sql, repair: boolean): Promise<number> {

@@ -1,7 +1,6 @@
-// What tells a database from every other, a restored copy apart, and how far it has come: for what is kept outside of it
-// on its behalf.
+// The identity of a database, and how far it has come: a restored copy has the same identity and has not come as far.
 
-import type { Sql } from '../infra/postgres/client.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
 
 export type Custody = {
   /** Made with the schema; never changes. */
@@ -10,14 +9,33 @@ export type Custody = {
   reached: number;
   /** Why nothing is swept from the bucket, as the last look at it found. */
   problem: string | null;
-  /** An operator has decided that the bucket is this database's, as it is; not carried out yet. */
+  /**
+   * An operator has decided that the bucket is this database's, as it is. A running service carries it out within a
+   * minute, another at its start.
+   */
   adopting: boolean;
 };
 
 export type CustodyStore = ReturnType<typeof createCustodyStore>;
 
-export async function readIdentity(sql: Sql): Promise<string> {
-  return (await createCustodyStore(sql).read()).identity;
+export const readIdentity = async (sql: Sql): Promise<string> =>
+  (await createCustodyStore(sql).read()).identity;
+
+/** What an operator sees of the bucket and decides about it, while the service runs or while it does not. */
+export function createBucketMaintenance(sql: Sql) {
+  const store = createCustodyStore(sql);
+  const show = async () => {
+    const { identity, problem, adopting } = await store.read();
+    return { database: identity, problem, adopting };
+  };
+  return {
+    show,
+    /** The bucket is this database's as it is: objects without a record are swept from then on. */
+    async adopt() {
+      await store.decide();
+      return show();
+    },
+  };
 }
 
 export function createCustodyStore(sql: Sql) {

@@ -1,3 +1,5 @@
+// What a confirm and a patch refuse alike.
+
 import { forbidden, valueError } from '../../core/errors.ts';
 import type { Viewer } from '../policy.ts';
 
@@ -16,4 +18,9 @@ export async function assertMayOwn(
   if (!viewer.admin) throw forbidden('Only administrators may name another owner');
   const user = await findUser({ workspaceId: viewer.workspaceId, userId });
   if (user === undefined) throw valueError(loc, 'no such user in this workspace', userId);
+}
+
+/** URLs can't hold `.` or `..` as a segment, so no request could name such a document: 422. */
+export function refuseUnreachableName(name: string, loc: string[]): void {
+  if (name === '.' || name === '..') throw valueError(loc, `a document can't be named '${name}'`, name);
 }
