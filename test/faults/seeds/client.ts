@@ -47,7 +47,7 @@ export type Client = {
   work(): Promise<void>;
   /** Asks again for what was left open, once all is well. */
   settle(): Promise<void>;
-  /** Remembers what it was told so far; what is returned forgets all that came after. */
+  /** Remembers the answers so far; the returned function forgets all that came after. */
   keep(): () => void;
   /** What is not as it was promised (yet); polled until it is empty or the time is over. */
   check(world: World): Promise<string[]>;
@@ -92,11 +92,11 @@ export function createDesk(options: {
       const { status, headers, text } = answer;
       if (status < 300) addTo(tally.acknowledged, kind);
       else addTo(tally.refused, `${status}`);
-      const told = `${method} ${path}: ${status} ${text}`;
+      const description = `${method} ${path}: ${status} ${text}`;
       const isOwn = OF_UPSTREAMS[kind]?.includes(status) !== true;
-      if (status >= 500 && status !== 503 && isOwn) note(`no answer is a ${status}`, told);
+      if (status >= 500 && status !== 503 && isOwn) note(`no answer is a ${status}`, description);
       if (status === 503 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? ''))
-        note('a 503 says when to come again', told);
+        note('a 503 says when to come again', description);
       return answer;
     } catch (error) {
       if (error instanceof LostAnswer) addTo(tally.refused, 'lost');

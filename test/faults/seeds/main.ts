@@ -45,7 +45,7 @@ export async function runSeeds(seeds: Seeds, failures: string): Promise<Report> 
         if (seeds.from === seeds.to && !seeds.quiet) console.log(renderPlan(planOf(seed, available)));
         const outcome = await runSeed(seed, surroundings);
         addOutcome(report, outcome);
-        tell(outcome, { failures, quiet: seeds.quiet ?? false });
+        print(outcome, { failures, quiet: seeds.quiet ?? false });
       }
     };
     await Promise.all(Array.from({ length: seeds.jobs }, work));
@@ -58,7 +58,7 @@ export async function runSeeds(seeds: Seeds, failures: string): Promise<Report> 
   }
 }
 
-function tell(
+function print(
   { plan, violations, output, elapsedMs, phases }: Outcome,
   options: { failures: string; quiet: boolean },
 ): void {

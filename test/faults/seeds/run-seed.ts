@@ -1,6 +1,6 @@
 // One seed from begin to end, in the phases that harnesses of this kind share: set up, load under faults, heal, wait for
-// quiescence, check, end, check what is left. Clients know nothing of faults, faults nothing of clients, and what is checked is
-// only what clients were told.
+// quiescence, check, end, check what is left. Clients know nothing of faults, faults nothing of clients, and only what clients
+// were answered is checked.
 
 import { Database } from 'bun:sqlite';
 import { existsSync, readdirSync } from 'node:fs';

@@ -120,7 +120,7 @@ export async function createDocumentsClient(desk: Desk): Promise<Client> {
     if (document.id !== undefined && document.id !== record.id)
       violate('one upload is one document', `${record.id} beside ${describe(document)}`);
     if (record.file_hash !== document.md5)
-      violate('a record tells of the bytes that were posted', JSON.stringify(record));
+      violate('a record describes the bytes that were posted', JSON.stringify(record));
     document.id = record.id;
   };
 

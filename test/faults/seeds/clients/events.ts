@@ -69,7 +69,7 @@ export async function createEventsClient(desk: Desk): Promise<Client> {
         ...(found.size < own.length
           ? [`an event is stored once: ${own.length} rows of ${found.size} events`]
           : []),
-        ...(foreign.length > 0 ? [`no event is there that nobody sent: ${foreign[0]}`] : []),
+        ...(foreign.length > 0 ? [`every stored event was sent: ${foreign[0]}`] : []),
       ];
     },
   };

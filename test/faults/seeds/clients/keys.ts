@@ -98,5 +98,5 @@ export async function createKeysClient(desk: Desk): Promise<Client> {
 const differences = (found: readonly string[], expected: readonly string[]): string => {
   const without = expected.filter((each) => !found.includes(each));
   const more = found.filter((each, index) => !expected.includes(each) || found.indexOf(each) !== index);
-  return `${found.length} of ${expected.length}, without ${without}; more than once or of nobody: ${more}`;
+  return `${found.length} of ${expected.length}, without ${without}; more than once or unknown: ${more}`;
 };

@@ -5,7 +5,7 @@ import { type Answer, bodyOf } from '../../../acceptance/support/caller.ts';
 import type { Client, Desk } from '../client.ts';
 
 const BUDGET_ANSWERS = 40;
-/** The upstream's own refusals; the text tells them from those of the service. */
+/** The upstream's own refusals; the text distinguishes them from those of the service. */
 const OF_UPSTREAM = 'mock says';
 
 type Usage = { prompt_tokens: number };
