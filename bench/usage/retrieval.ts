@@ -72,8 +72,8 @@ async function cursorAt({ sql }: Setting, workspaceId: string, depth: number) {
     SELECT id, created_at::text AS at FROM usage_events WHERE workspace_id = ${workspaceId}
     ORDER BY created_at, id OFFSET ${depth} LIMIT 1`;
   if (row === undefined) throw new Error('not that deep');
-  const place = { createdAtMs: toMs(row.at), id: row.id };
+  const position = { createdAtMs: toMs(row.at), id: row.id };
   const window = { workspaceId, from: undefined, to: undefined };
-  const cursor = (backwards: boolean) => renderCursor(secret, window, { backwards, place, inclusive: false });
+  const cursor = (backwards: boolean) => renderCursor(secret, window, { backwards, position, inclusive: false });
   return { forwards: cursor(false), backwards: cursor(true) };
 }

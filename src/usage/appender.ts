@@ -1,5 +1,5 @@
-// Requests that arrive together, or while an append is under way, share a pack, and with it one acknowledgement of
-// the buffer (group commit).
+// Group commit: requests that arrive together, or during an append, share a pack, and with it one acknowledgement of the
+// buffer.
 
 import { ServiceError, unavailable } from '../core/errors.ts';
 import { type EventBuffer, PACK_BYTES_MAX } from './buffer/event-buffer.ts';
@@ -7,17 +7,17 @@ import { APPENDS_MAX, WAITING_BYTES_MAX } from './limits.ts';
 import { toPack } from './pack.ts';
 
 export type Appender = {
-  /** Resolves once all the rows are durable. Throws 503 where that is not sure; some may be stored nevertheless. */
+  /** Resolves once all rows are durable. Throws 503 where that is uncertain; some may be stored nevertheless. */
   append(rows: readonly Buffer[]): Promise<void>;
 };
 
-/** How appending goes. `refusedAtMs`: of the last one that the buffer did not take, monotonic; undefined once it takes one. */
+/** `refusedAtMs`: monotonic time of the last refusal by the buffer; undefined after the next success. */
 export type AppendMetrics = { refusedAtMs: number | undefined };
 
-/** Rows on their way, of one request or of several. */
+/** Rows of one request or of several that share a pack. */
 type Shared = { rows: Buffer[]; bytes: number; done: PromiseWithResolvers<void> };
 
-/** `waitingBytesMax`: rows that wait, or are on their way, may have so many bytes; beyond, 503. */
+/** `waitingBytesMax`: bytes of rows that wait or are being appended; beyond, 503. */
 export function createAppender(
   buffer: Pick<EventBuffer, 'append'>,
   waitingBytesMax: number = WAITING_BYTES_MAX,
@@ -28,7 +28,7 @@ export function createAppender(
   let waitingBytes = 0;
   let scheduled = false;
 
-  /** Once everything that has arrived is taken in. */
+  /** Sends after the requests that have arrived in this round of the event loop. */
   const sendSoon = (): void => {
     if (scheduled || running >= APPENDS_MAX) return;
     scheduled = true;
@@ -55,7 +55,7 @@ export function createAppender(
       done.reject(error);
       if (!(error instanceof ServiceError) || error.kind !== 'unavailable') return;
       metrics.refusedAtMs = performance.now();
-      // Appends that wait behind it would wait as long again, for the same result.
+      // The appends that wait would take as long again for the same result.
       for (const each of waiting.splice(0)) {
         waitingBytes -= each.bytes;
         each.done.reject(error);

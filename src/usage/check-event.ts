@@ -1,4 +1,4 @@
-// One CloudEvent (specification 1.0.2) as it was sent → an event that can be stored, or its mistakes.
+// A CloudEvent (specification 1.0.2) of a request → an event that can be stored, or its mistakes.
 
 import { parseDateTime } from '../core/date-time.ts';
 import type { ValidationEntry } from '../core/errors.ts';
@@ -23,7 +23,7 @@ export type SentEvent = {
   fields: Record<string, unknown>;
   /** Where an attribute stands in the request. */
   loc(name: string): (string | number)[];
-  /** Whether it may contain characters that a database refuses. */
+  /** Whether it may contain characters or numbers that the database refuses. */
   suspect: boolean;
 };
 
@@ -112,7 +112,7 @@ function optionalText(
   return input;
 }
 
-/** Most texts need no counting. */
+/** Counts bytes only where the length in characters leaves it open. */
 const isLonger = (text: string, bytesMax: number): boolean =>
   text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax;
 
@@ -192,7 +192,7 @@ function readData(
   }
   const { value } = data as { value?: unknown };
   const kept = value === undefined || value === null ? { ...data, value: DEFAULT_VALUE } : data;
-  // Told above. To write it would take time by the square of its depth.
+  // The mistake is reported above. The serialisation of such a value would take quadratic time.
   if (suspect && isNestedDeeper(data, JSON_NESTING_MAX)) return undefined;
   const text = JSON.stringify(kept);
   if (isLonger(text, EVENT_BYTES_MAX)) wrong('data', `an event takes at most ${EVENT_BYTES_MAX} bytes`, null);
@@ -201,7 +201,7 @@ function readData(
 
 /** A text that is a plain number. */
 const NUMBER_TEXT = /^-?\d{1,18}(?:\.\d{1,9})?$/;
-/** A number beyond it, or with more digits, is no amount of anything; it would only make sums long. */
+/** Larger numbers, and those with more digits, are not counted, because they would only make sums long. */
 const NUMBER_MAX = 1e30;
 const NUMBER_LENGTH_MAX = 40;
 
@@ -216,7 +216,7 @@ function toValue(value: unknown): string | null {
 
 const SHOWN_MAX = 200;
 
-/** An answer does not repeat a megabyte. */
+/** The input in an answer, shortened. */
 const short = (input: unknown): unknown =>
   typeof input === 'string' && input.length > SHOWN_MAX
     ? `${input.slice(0, SHOWN_MAX).toWellFormed()}…`

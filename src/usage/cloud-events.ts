@@ -14,13 +14,13 @@ const BATCH = /^application\/cloudevents-batch(?:\+json)?\s*(?:;|$)/i;
 const STRUCTURED = /^application\/cloudevents(?:\+json)?\s*(?:;|$)/i;
 const ANY_CLOUDEVENT = /^application\/cloudevents/i;
 
-/** Arrays and objects around an event's data: the event, and the batch. */
+/** Nesting of an event's data in the body: in the event, and in the batch. */
 const IN_EVENT = 1;
 const IN_BATCH = 2;
 
 /**
- * Throws 415 for a media type of no mode, 413 for too many events or one that is too large, and ValidationFailure for
- * a body that holds no events at all.
+ * Throws 415 for a media type of no mode, 413 for too many events or one that is too large, and ValidationFailure for a
+ * body without events.
  */
 export async function readCloudEvents(headers: Headers, body: Uint8Array): Promise<SentEvent[]> {
   const mediaType = headers.get('content-type') ?? '';
@@ -92,7 +92,7 @@ function toSent(fields: unknown, place: (string | number)[], suspect: boolean): 
   return { fields: known as Record<string, unknown>, loc, suspect };
 }
 
-/** An event that is nested too deeply is left to its own check: to write it would take time by the square of its depth. */
+/** Leaves an event that is nested too deeply to its own check, because its serialisation would take quadratic time. */
 async function refuseLarge(events: readonly unknown[], suspect: boolean): Promise<void> {
   let sliceEndsAt = performance.now() + SLICE_MS;
   for (const event of events) {
@@ -104,7 +104,7 @@ async function refuseLarge(events: readonly unknown[], suspect: boolean): Promis
 
 const eventTooLarge = () => tooLarge(`An event takes at most ${EVENT_BYTES_MAX} bytes`);
 
-/** Deeper than an event may be: one that is too deep does not spoil the others. */
+/** The depth is larger than that of one event, so that an event that is too deep is refused without the others. */
 const PARSED = { nestingMax: REQUEST_NESTING_MAX, valuesMax: REQUEST_VALUES_MAX, anyNumber: true };
 
 async function parse(body: Uint8Array, levels: number): Promise<{ value: unknown; suspect: boolean }> {

@@ -1,4 +1,4 @@
-// The types of the interface's table ("Events") and the fields of their data. Other types are taken as they come.
+// The types of the interface's table ("Events") and the fields of their data. Other types have no rules.
 
 import type { ValidationEntry } from '../core/errors.ts';
 import { isRawNumber } from '../core/json.ts';
@@ -11,7 +11,7 @@ const IN_CHAT: Fields = { value: 'string', chat_session_id: 'integer' };
 const IN_MESSAGE: Fields = { value: 'string', message_id: 'integer' };
 const IN_MESSAGE_OF_CHAT: Fields = { ...IN_MESSAGE, chat_session_id: 'integer' };
 
-/** Every field is required; others may stand beside them. */
+/** Every field is required; further fields are allowed. */
 const FIELDS: ReadonlyMap<string, Fields> = new Map<string, Fields>([
   ['auth.user.login', IN_USER],
   ['auth.user.logout', IN_USER],

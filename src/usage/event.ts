@@ -1,11 +1,11 @@
-// A usage event as it is kept: what a CloudEvent says, checked once at the edge, and what storing adds to it.
+// A usage event as it is stored: the validated attributes of a CloudEvent, and those that the service adds.
 
-/** Everything but the time of storage, which the database gives. */
+/** All columns except the time of storage, which the database sets. */
 export type UsageEvent = {
-  /** Of the stored record; time-ordered, given at the edge so that an event that comes twice keeps it. */
+  /** The id of the stored record, time-ordered. It is set at ingestion, so that a repeated delivery keeps it. */
   id: string;
   workspaceId: string;
-  /** The sender's own; with the source it names the event. */
+  /** The sender's id of the event, unique with the source. */
   eventId: string;
   source: string;
   type: string;
@@ -17,7 +17,7 @@ export type UsageEvent = {
   data: string;
   /** JSON text of the CloudEvents attributes beyond the record's; null without any. */
   extensions: string | null;
-  /** `data.value` where it is a number, as Postgres reads one; null where it is none. */
+  /** `data.value` as the text of a number that Postgres reads; null where it is no number. */
   value: string | null;
 };
 

@@ -1,15 +1,14 @@
-// Area E: usage events. Taken from applications and from the service itself, kept in a buffer until the database has
-// them, read in pages and in sums.
+// Area E: usage events of applications and of the service itself. A buffer keeps them until the database has them; they are
+// read in pages and in sums.
 
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import type { AwaitRecorded, EventProjection, RecordEvent, WakeEventMover } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import { createPeriodic } from '../core/periodic.ts';
 import type { Area } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
-import { exclusively } from '../infra/postgres/exclusive.ts';
+import { createSweep } from '../infra/postgres/sweep.ts';
 import { createAppender } from './appender.ts';
 import type { EventBuffer } from './buffer/event-buffer.ts';
 import { createJetStreamBuffer, type JetStreamSettings } from './buffer/jetstream/index.ts';
@@ -38,7 +37,7 @@ export type UsageDeps = {
   sql: Sql;
   /** The identity of the database, for a message queue that several services use. */
   identity(): Promise<string>;
-  /** Of the journal and of accounts of models. */
+  /** The folder of the journal and of accounts of models. */
   directory: string;
   settings: {
     nats: Omit<JetStreamSettings, 'bytesMax'> | undefined;
@@ -74,7 +73,11 @@ export function createUsage(deps: UsageDeps): Area & {
   const outbox = createOutboxStore(sql, deps.projections);
   const mover = createMover({ store: outbox, log });
   const health = createUsageHealth({
-    ...{ buffer, outbox, spool, appending: appender.metrics, recording: recording.metrics },
+    buffer,
+    outbox,
+    spool,
+    appending: appender.metrics,
+    recording: recording.metrics,
     storing: [sink.metrics, mover.metrics],
   });
   const settled = createStorageBarrier(sql);
@@ -82,18 +85,11 @@ export function createUsage(deps: UsageDeps): Area & {
   const { retentionDays } = settings;
   const horizon = () => clock.now().getTime() - retentionDays * DAY_MS;
   const store = createRetention(sql);
-  const retention = createPeriodic({
+  const retention = createSweep({
+    sql,
     name: 'usage.retention',
     intervalMs: RETENTION_INTERVAL_MS,
-    run: (signal) =>
-      exclusively(sql, 'usage.retention', async (lock) => {
-        const before = new Date(horizon());
-        while (
-          !signal.aborted &&
-          !lock.signal.aborted &&
-          (await store.deleteSome(before, RETENTION_STEP_EVENTS)) > 0
-        );
-      }),
+    deleteSome: () => store.deleteSome(new Date(horizon()), RETENTION_STEP_EVENTS),
     log,
   });
 

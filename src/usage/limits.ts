@@ -22,7 +22,7 @@ export const EXTENSIONS_BYTES_MAX = 16_384;
 /** The most mistakes that an answer reports of one event, because more do not help. */
 export const EVENT_MISTAKES_MAX = 20;
 
-/** Appends under way at once: what arrives while they are shares the next. Bytes that wait for one: beyond, 503. */
+/** Concurrent appends, and bytes that wait for one; beyond, 503. Events that arrive meanwhile share the next append. */
 export const APPENDS_MAX = 1;
 export const WAITING_BYTES_MAX = 67_108_864;
 
@@ -37,8 +37,8 @@ export const SINK_EVENTS_MAX = 20_000;
 /** The reduced size under a database that is too slow for more. */
 export const SINK_EVENTS_MIN = 100;
 /**
- * A batch that is not full waits for more, once: large transactions cost less an event. Of few events each is wanted
- * soon; many are on their way while there are this many already.
+ * A batch that is not full waits for more events once, because large transactions cost less for each event. The pause is
+ * longer while the batch has at least `SINK_BUSY_EVENTS`.
  */
 export const SINK_LINGER_MS = 50;
 export const SINK_BUSY_EVENTS = 200;

@@ -1,4 +1,4 @@
-// From the outbox into the stored events, at once after a commit that has put some there, and each second whatever came.
+// Moves events from the outbox into the stored events, soon after a commit that has added some, and once a second.
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
@@ -9,13 +9,13 @@ import type { SinkMetrics } from './sink.ts';
 import type { OutboxStore } from './store/outbox.ts';
 
 export type Mover = {
-  /** Has the events moved that were committed before the call: soon, and together with those that come meanwhile. */
+  /** Schedules the move of the events that were committed before the call, together with those of the next moments. */
   wake(): void;
   job: Job;
   metrics: SinkMetrics;
 };
 
-/** A pause is so many times as long as the work before it: moving never occupies the database for long. */
+/** A pause is this many times as long as the work before it, so that moving uses only a part of the database. */
 const PAUSE_FACTOR = 4;
 
 export function createMover({
@@ -29,7 +29,7 @@ export function createMover({
   let batchMax = OUTBOX_BATCH_MAX;
   let pauseMs = OUTBOX_LINGER_MS;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let coming = false;
+  let scheduled = false;
 
   /** Moves a batch and returns whether more may wait. An event that the database refuses is found by halving. */
   const moveBatch = async (): Promise<boolean> => {
@@ -56,8 +56,8 @@ export function createMover({
     log.error({ workspace_id: letter.workspaceId, reason }, 'an event of the outbox became a dead letter');
   };
   const run = async (signal: AbortSignal): Promise<void> => {
-    // A commit from here on wakes it again.
-    coming = false;
+    // A later commit schedules the next run.
+    scheduled = false;
     const startedAt = performance.now();
     try {
       while ((await moveBatch()) && !signal.aborted);
@@ -74,8 +74,8 @@ export function createMover({
   return {
     metrics,
     wake() {
-      if (coming) return;
-      coming = true;
+      if (scheduled) return;
+      scheduled = true;
       timer = setTimeout(() => void periodic.settle?.(), pauseMs);
     },
     job: {

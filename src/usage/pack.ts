@@ -1,16 +1,16 @@
-// Many events as one message of the buffer, which share its cost: a frame, an fsync, an acknowledgement.
+// A batch of events as one message of the buffer, so that they share a frame, an fsync and an acknowledgement.
 
-/** Of the form below; a reader refuses others instead of guessing. */
+/** The version of the layout below; a reader refuses other versions. */
 const VERSION = 1;
 const PLAIN = 0;
 const ZSTD = 1;
 const HEAD_BYTES = 6;
-/** Smaller packs gain nothing. */
+/** Smaller packs are not compressed, because they would gain nothing. */
 const COMPRESSED_FROM_BYTES = 4096;
-/** Of the quickest level: the disk and the network carry a fourth, at 0.3 µs an event. */
+/** The fastest level: it reduces the size to a fourth, for 0.3 µs an event. */
 const ZSTD_LEVEL = 1;
 
-/** Rows (row.ts) with their number. Layout: version, encoding, count as uint32, the rows. */
+/** Encodes rows (row.ts). Layout: version, encoding, count as uint32, the rows. */
 export function toPack(rows: readonly Buffer[]): Buffer {
   const body = rows.length === 1 && rows[0] !== undefined ? rows[0] : Buffer.concat(rows);
   const compressed = body.length >= COMPRESSED_FROM_BYTES;
@@ -21,7 +21,7 @@ export function toPack(rows: readonly Buffer[]): Buffer {
   return Buffer.concat([head, compressed ? Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }) : body]);
 }
 
-/** The rows of a pack, behind one another. Throws where this is none. */
+/** The concatenated rows of a pack. Throws for bytes that are no pack. */
 export function readPack(pack: Uint8Array): { rows: Buffer; count: number } {
   const bytes = Buffer.from(pack.buffer, pack.byteOffset, pack.byteLength);
   const [version, encoding] = bytes;

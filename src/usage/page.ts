@@ -1,60 +1,53 @@
-// Where pages begin and end: pure. The names and their meaning are those of sqlakeyset and fastapi-pagination, from
-// which the interface has its fields.
+// The cursors of a page and of those around it (keyset pagination). Pure. The names are those of sqlakeyset and
+// fastapi-pagination, from which the interface has its fields.
 
 /** Position in the order (created_at, id). */
-export type Place = { createdAtMs: number; id: string };
+export type Position = { createdAtMs: number; id: string };
 
-/** How a page is read: forwards from behind a place (none: the window's begin), or backwards from before one. */
-export type Turn = {
+/** Where a page begins: forwards after a position (none: the begin of the window), or backwards before one. */
+export type PageCursor = {
   backwards: boolean;
-  place: Place | undefined;
-  /** The place's own row belongs to the page. */
+  position: Position | undefined;
+  /** Whether the row at the position belongs to the page. */
   inclusive: boolean;
 };
 
-export const FIRST_PAGE: Turn = { backwards: false, place: undefined, inclusive: false };
+export const FIRST_PAGE: PageCursor = { backwards: false, position: undefined, inclusive: false };
 
 /** The result of reading: the rows in ascending order, and the next one in the direction of reading, if any. */
-export type ReadPage = { places: readonly Place[]; beyond: Place | undefined };
+export type ReadPage = { positions: readonly Position[]; beyond: Position | undefined };
 
-export type Turns = {
-  current: Turn;
-  currentBackwards: Turn;
-  previous: Turn | undefined;
-  next: Turn | undefined;
+export type PageCursors = {
+  current: PageCursor;
+  currentBackwards: PageCursor;
+  previous: PageCursor | undefined;
+  next: PageCursor | undefined;
 };
 
-const forwards = (place: Place | undefined, inclusive = false): Turn => ({
-  backwards: false,
-  place,
-  inclusive,
-});
-const backwards = (place: Place | undefined, inclusive = false): Turn => ({
-  backwards: true,
-  place,
-  inclusive,
-});
+type At = Position | undefined;
+const forwards = (position: At, inclusive = false): PageCursor => ({ backwards: false, position, inclusive });
+const backwards = (position: At, inclusive = false): PageCursor => ({ backwards: true, position, inclusive });
 
-/** The pages around one. Walking by `next` (or by `previous`) meets every row once, and ends with none. */
-export function turnsAround(turn: Turn, { places, beyond }: ReadPage): Turns {
-  const first = places[0];
-  const last = places.at(-1);
-  // An empty page ends where it begins: its place is on the other side of it.
-  const otherSide = !turn.inclusive;
-  if (turn.backwards) {
-    const next = last === undefined ? forwards(turn.place, otherSide) : forwards(last);
+/** The cursors around a page. A walk by `next` (or by `previous`) reads every row once, and ends with undefined. */
+export function cursorsAround(cursor: PageCursor, { positions, beyond }: ReadPage): PageCursors {
+  const first = positions[0];
+  const last = positions.at(-1);
+  // An empty page ends where it begins, so that the page on its other side includes its position if it does not.
+  const otherSide = !cursor.inclusive;
+  if (cursor.backwards) {
+    const next = last === undefined ? forwards(cursor.position, otherSide) : forwards(last);
     return {
-      current: turn,
-      currentBackwards: turn,
-      previous: beyond === undefined ? undefined : first === undefined ? turn : backwards(first),
-      next: turn.place === undefined ? undefined : next,
+      current: cursor,
+      currentBackwards: cursor,
+      previous: beyond === undefined ? undefined : first === undefined ? cursor : backwards(first),
+      next: cursor.position === undefined ? undefined : next,
     };
   }
-  const previous = first === undefined ? backwards(turn.place, otherSide) : backwards(first);
+  const previous = first === undefined ? backwards(cursor.position, otherSide) : backwards(first);
   return {
-    current: turn,
+    current: cursor,
     currentBackwards: backwards(beyond),
-    previous: turn.place === undefined ? undefined : previous,
-    next: beyond === undefined ? undefined : last === undefined ? turn : forwards(last),
+    previous: cursor.position === undefined ? undefined : previous,
+    next: beyond === undefined ? undefined : last === undefined ? cursor : forwards(last),
   };
 }

@@ -5,7 +5,7 @@ import { OWN_SOURCE } from './event.ts';
 import { encodeRow } from './row.ts';
 import type { Spool } from './spool.ts';
 
-/** `failing`: the last event was not taken. */
+/** `failing`: the last event was refused. */
 export type RecordMetrics = { recorded: number; refused: number; failing: boolean };
 
 /** `RecordEvent`: an event that the disk does not accept is counted; the first one in a row is logged. */
@@ -31,7 +31,7 @@ export function createRecord({ spool, log }: { spool: Pick<Spool, 'add'>; log: L
         }),
       );
       metrics.recorded += 1;
-      if (metrics.failing) log.info({}, 'accounts of models are taken by the disk again');
+      if (metrics.failing) log.info({}, 'the disk takes accounts of models again');
       metrics.failing = false;
       return true;
     } catch (error) {

@@ -1,4 +1,4 @@
-// Stored events and sums as JSON text. `data` stands in it as it was kept: every digit as it was sent.
+// Stored events and sums as JSON text. `data` is inserted as it is stored, so that it keeps every digit.
 
 import type { MetricPage } from './operations/retrieve.ts';
 import type { Summary } from './operations/summarise.ts';

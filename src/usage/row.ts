@@ -1,5 +1,5 @@
-// Events as the rows that Postgres takes by COPY … (FORMAT binary): written once, at the edge; the sink only joins
-// them. PostgreSQL documentation, "COPY", section "Binary Format".
+// Events as rows of COPY … (FORMAT binary): they are encoded once, at ingestion, and the sink only concatenates them.
+// PostgreSQL documentation, "COPY", section "Binary Format".
 
 import { formatUuid } from '../core/ids.ts';
 import type { UsageEvent } from './event.ts';
@@ -33,7 +33,7 @@ const BYTES_PER_UNIT_MAX = 3;
 /** Lengths of fields, and the fields of fixed size. */
 const FIXED_BYTES = 2 + 4 * ROW_COLUMNS.length + UUID_BYTES + TIMESTAMP_BYTES;
 
-/** Where the last row was written; it is copied out, so that one buffer serves them all. */
+/** The buffer in which each row is encoded before it is copied. */
 let scratch = Buffer.allocUnsafe(65_536);
 
 export function encodeRow(event: UsageEvent): Buffer {
@@ -58,7 +58,7 @@ function writeText(text: string | null, at: number): number {
   return at + 4 + written;
 }
 
-/** The event that a whole row was made of. */
+/** The event of a whole row. */
 export function decodeRow(row: Buffer): UsageEvent {
   let at = 2;
   const field = (): Buffer | null => {
@@ -77,7 +77,7 @@ export function decodeRow(row: Buffer): UsageEvent {
   return { id, workspaceId, eventId, source, type, subject, timeMicroseconds, data, extensions, value };
 }
 
-/** The rows that stand behind one another in `bytes`. Bytes that are not a whole row end them: a write that was cut off. */
+/** The concatenated rows of `bytes`, up to the first incomplete one, which is left by an interrupted write. */
 export function splitRows(bytes: Buffer): Buffer[] {
   const rows: Buffer[] = [];
   for (let start = 0; ; ) {

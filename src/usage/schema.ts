@@ -2,12 +2,12 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { parseDateTime } from '../core/date-time.ts';
+import { valueError } from '../core/errors.ts';
 import { pageOf } from '../http/paging.ts';
 import { Parsed, type ParseOutcome } from '../http/parsed.ts';
-import { described, HTTPValidationError } from '../http/schemas.ts';
+import { described, HTTPValidationError, nullable } from '../http/schemas.ts';
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SUMMARY_SIZE_DEFAULT, SUMMARY_SIZE_MAX } from './limits.ts';
 import { GROUPINGS } from './store/summaries.ts';
-import type { Bound } from './window.ts';
 
 export const InWorkspace = Type.Object({
   workspace_id: Type.String({ description: 'The workspace whose events they are.' }),
@@ -16,8 +16,17 @@ export const InWorkspace = Type.Object({
 const Authorization = Type.Optional(
   Type.String({ description: 'The API key, with or without `Bearer `; or the header of this name.' }),
 );
-/** For operations that take nothing but the key. */
+/** Query of operations whose only parameter is the key. */
 export const KeyQuery = Type.Object({ authorization: Authorization });
+
+/** A bound as it was sent, and its milliseconds since 1970. */
+export type Bound = { text: string; ms: number };
+
+/** Throws ValidationFailure for a window that ends before it begins. */
+export function refuseReversed(from: Bound | undefined, to: Bound | undefined): void {
+  if (from === undefined || to === undefined || from.ms <= to.ms) return;
+  throw valueError(['query', 'to_date'], 'to_date is before from_date', to.text);
+}
 
 /** A bound of a window; without a zone it is UTC. */
 const bound = (description: string) =>
@@ -25,12 +34,12 @@ const bound = (description: string) =>
     Parsed<Bound>(parseBound, { description: `${description}, \`YYYY-MM-DD HH:MM:SS.mmm\`; inclusive.` }),
   );
 
-/** Of the years that have four digits. */
+/** The years of four digits. */
 const TIME_MIN_MS = -62_135_596_800_000;
 const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 function parseBound(input: string, loc: (string | number)[]): ParseOutcome<Bound> {
-  // A blank before a zone is a plus that was not escaped.
+  // A blank before a zone is an unescaped plus.
   const ms = parseDateTime(input.trim().replace(/ (\d\d:?\d\d)$/, zoneOrTime))?.getTime();
   if (ms !== undefined && ms >= TIME_MIN_MS && ms <= TIME_MAX_MS) return { value: { text: input, ms } };
   const error = 'expected YYYY-MM-DD HH:MM:SS.mmm';
@@ -42,13 +51,13 @@ function parseBound(input: string, loc: (string | number)[]): ParseOutcome<Bound
 const zoneOrTime = (match: string, zone: string, at: number, text: string): string =>
   text.slice(0, at).includes(':') ? `+${zone}` : match;
 
-const Window = {
+const WINDOW_BOUNDS = {
   from_date: bound('Start of the window'),
   to_date: bound('End of the window'),
 };
 
 export const MetricQuery = Type.Object({
-  ...Window,
+  ...WINDOW_BOUNDS,
   authorization: Authorization,
   cursor: Type.Optional(Type.String({ description: 'A page that another answer named; blank: the first.' })),
   size: Type.Optional(
@@ -62,7 +71,7 @@ export const MetricQuery = Type.Object({
 });
 
 export const SummaryQuery = Type.Object({
-  ...Window,
+  ...WINDOW_BOUNDS,
   authorization: Authorization,
   type: Type.Optional(
     Type.String({ minLength: 1, description: 'Types that are this, or begin with it and a dot.' }),
@@ -105,7 +114,7 @@ const MetricEvent = Type.Object(
   },
 );
 
-const nullableText = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+const nullableText = (description: string) => nullable(Type.String(), description);
 
 export const MetricPage = Type.Object(
   {

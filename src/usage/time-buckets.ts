@@ -1,27 +1,27 @@
-// A span of time as the fewest counted pieces: whole days, whole minutes, and at the ends single batches. Pure.
+// A time window as the fewest time buckets: whole days, whole minutes, and single batches at the ends. Pure.
 
-/** Seconds of the counts that are kept (`usage_counts.grain`); 0: of one batch each. */
+/** Sizes of the stored buckets in seconds (`usage_counts.grain`); 0: one bucket for each batch. */
 const GRAINS = [86_400, 60, 0] as const;
 
-/** Counts of a grain that start in [from, until), milliseconds; undefined: open. */
-export type Piece = { grain: number; from: number | undefined; until: number | undefined };
+/** Buckets of a grain that start in [from, until), in milliseconds; undefined: open. */
+export type BucketRange = { grain: number; from: number | undefined; until: number | undefined };
 
-/** Pieces that cover [from, until) exactly, without overlap. */
-export function piecesOf(
+/** Buckets that cover [from, until) exactly, without overlap. */
+export function bucketsOf(
   from: number | undefined,
   until: number | undefined,
   grains: readonly number[] = GRAINS,
-): Piece[] {
+): BucketRange[] {
   const [grain = 0, ...finer] = grains;
   if (from !== undefined && until !== undefined && from >= until) return [];
   if (grain === 0) return [{ grain, from, until }];
   const size = grain * 1000;
   const begin = from === undefined ? undefined : Math.ceil(from / size) * size;
   const end = until === undefined ? undefined : Math.floor(until / size) * size;
-  if (begin !== undefined && end !== undefined && begin >= end) return piecesOf(from, until, finer);
+  if (begin !== undefined && end !== undefined && begin >= end) return bucketsOf(from, until, finer);
   return [
-    ...(begin === undefined ? [] : piecesOf(from, begin, finer)),
+    ...(begin === undefined ? [] : bucketsOf(from, begin, finer)),
     { grain, from: begin, until: end },
-    ...(end === undefined ? [] : piecesOf(end, until, finer)),
+    ...(end === undefined ? [] : bucketsOf(end, until, finer)),
   ];
 }

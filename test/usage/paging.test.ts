@@ -2,32 +2,32 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseCursor, renderCursor, type Window } from '../../src/usage/cursor.ts';
-import { FIRST_PAGE, type Place, type Turn, turnsAround } from '../../src/usage/page.ts';
-import { piecesOf } from '../../src/usage/time-buckets.ts';
+import { parseCursor, renderCursor, type TimeWindow } from '../../src/usage/cursor.ts';
+import { cursorsAround, FIRST_PAGE, type PageCursor, type Position } from '../../src/usage/page.ts';
+import { bucketsOf } from '../../src/usage/time-buckets.ts';
 
-const placeAt = (position: number): Place => ({
+const positionAt = (position: number): Position => ({
   createdAtMs: position,
   id: '00000000-0000-7000-8000-000000000000',
 });
 
 /** What the store answers, from a list of positions. */
-function read(list: readonly number[], turn: Turn, size: number) {
-  const at = turn.place?.createdAtMs;
+function read(list: readonly number[], cursor: PageCursor, size: number) {
+  const at = cursor.position?.createdAtMs;
   const fits = (position: number): boolean => {
-    if (at === undefined || (turn.inclusive && position === at)) return true;
-    return turn.backwards ? position < at : position > at;
+    if (at === undefined || (cursor.inclusive && position === at)) return true;
+    return cursor.backwards ? position < at : position > at;
   };
   const rest = list.filter(fits);
-  const taken = turn.backwards ? rest.slice(-(size + 1)) : rest.slice(0, size + 1);
+  const taken = cursor.backwards ? rest.slice(-(size + 1)) : rest.slice(0, size + 1);
   const more = taken.length > size;
-  const page = turn.backwards ? taken.slice(more ? 1 : 0) : taken.slice(0, size);
-  const beyond = more ? (turn.backwards ? taken[0] : taken.at(-1)) : undefined;
+  const page = cursor.backwards ? taken.slice(more ? 1 : 0) : taken.slice(0, size);
+  const beyond = more ? (cursor.backwards ? taken[0] : taken.at(-1)) : undefined;
   return {
     page,
-    turns: turnsAround(turn, {
-      places: page.map(placeAt),
-      beyond: beyond === undefined ? undefined : placeAt(beyond),
+    cursors: cursorsAround(cursor, {
+      positions: page.map(positionAt),
+      beyond: beyond === undefined ? undefined : positionAt(beyond),
     }),
   };
 }
@@ -39,42 +39,42 @@ test('walks in both directions meet every row once, in order, from wherever they
     fc.property(lists, fc.integer({ min: 1, max: 9 }), (list, size) => {
       const forwards: number[] = [];
       let last = FIRST_PAGE;
-      for (let turn: Turn | undefined = FIRST_PAGE; turn !== undefined; ) {
-        const { page, turns } = read(list, turn, size);
+      for (let cursor: PageCursor | undefined = FIRST_PAGE; cursor !== undefined; ) {
+        const { page, cursors } = read(list, cursor, size);
         forwards.push(...page);
-        last = turns.currentBackwards;
-        turn = turns.next;
+        last = cursors.currentBackwards;
+        cursor = cursors.next;
       }
       expect(forwards).toEqual(list);
       const backwards: number[] = [];
-      for (let turn: Turn | undefined = last; turn !== undefined; ) {
-        const { page, turns } = read(list, turn, size);
+      for (let cursor: PageCursor | undefined = last; cursor !== undefined; ) {
+        const { page, cursors } = read(list, cursor, size);
         backwards.unshift(...page);
-        turn = turns.previous;
+        cursor = cursors.previous;
       }
       expect(backwards).toEqual(list);
     }),
   );
 });
 
-test('there and back again is the same place, after rows have gone as well', () => {
+test('there and back again is the same position, after rows have gone as well', () => {
   fc.assert(
     fc.property(lists, lists, fc.integer({ min: 1, max: 9 }), fc.nat(5), (list, gone, size, steps) => {
-      let turn: Turn = FIRST_PAGE;
-      for (let step = 0; step < steps; step++) turn = read(list, turn, size).turns.next ?? turn;
+      let cursor: PageCursor = FIRST_PAGE;
+      for (let step = 0; step < steps; step++) cursor = read(list, cursor, size).cursors.next ?? cursor;
       const left = list.filter((position) => !gone.includes(position));
-      const here = read(left, turn, size);
-      if (here.turns.next !== undefined) {
-        const there = read(left, here.turns.next, size);
-        expect(there.turns.previous).toBeDefined();
-        const back = read(left, there.turns.previous ?? FIRST_PAGE, size);
+      const here = read(left, cursor, size);
+      if (here.cursors.next !== undefined) {
+        const there = read(left, here.cursors.next, size);
+        expect(there.cursors.previous).toBeDefined();
+        const back = read(left, there.cursors.previous ?? FIRST_PAGE, size);
         expect(back.page).toEqual(
           left.filter((position) => position <= (here.page.at(-1) ?? 0)).slice(-size),
         );
       }
-      if (turn.place !== undefined && here.page.length === 0) {
+      if (cursor.position !== undefined && here.page.length === 0) {
         // An empty page at the end: the page before ends with the last row that is left.
-        const before = read(left, here.turns.previous ?? FIRST_PAGE, size);
+        const before = read(left, here.cursors.previous ?? FIRST_PAGE, size);
         expect(before.page).toEqual(left.slice(-size));
       }
     }),
@@ -86,7 +86,7 @@ test('the pieces of a window cover it exactly, and are few', () => {
   const time = fc.integer({ min: 0, max: 20 * DAY });
   fc.assert(
     fc.property(fc.option(time, { nil: undefined }), fc.option(time, { nil: undefined }), (from, until) => {
-      const pieces = piecesOf(from, until);
+      const pieces = bucketsOf(from, until);
       let at = from;
       for (const piece of pieces) {
         expect(piece.from).toBe(at);
@@ -102,13 +102,13 @@ test('the pieces of a window cover it exactly, and are few', () => {
 });
 
 test('a cursor of the version before is good for its window, too', () => {
-  // Made by that version: the secret `secret`, no bounds, the workspace acme, forwards from a place.
+  // Made by that version: the secret `secret`, no bounds, the workspace acme, forwards from a position.
   const window = { workspaceId: 'acme', from: undefined, to: 10 };
   const cursor = 'AQYAAAGLz-VoAAGcE6VtK3xOjxorPE1eb3DHKTPwaAKaGfss5XI';
   expect(parseCursor(Buffer.from('secret'), window, cursor)).toEqual({
     backwards: false,
     inclusive: true,
-    place: { createdAtMs: 1_700_000_000_000, id: '019c13a5-6d2b-7c4e-8f1a-2b3c4d5e6f70' },
+    position: { createdAtMs: 1_700_000_000_000, id: '019c13a5-6d2b-7c4e-8f1a-2b3c4d5e6f70' },
   });
   expect(() => parseCursor(Buffer.from('secret'), { ...window, to: 11 }, cursor)).toThrow(
     'Invalid cursor value',
@@ -117,19 +117,19 @@ test('a cursor of the version before is good for its window, too', () => {
 
 test('a cursor is good for its workspace and window, and for no other', () => {
   const secret = Buffer.from('secret');
-  const turn: fc.Arbitrary<Turn> = fc.record({
+  const cursor: fc.Arbitrary<PageCursor> = fc.record({
     backwards: fc.boolean(),
     inclusive: fc.boolean(),
-    place: fc.option(fc.record({ createdAtMs: fc.nat(), id: fc.uuid() }), { nil: undefined }),
+    position: fc.option(fc.record({ createdAtMs: fc.nat(), id: fc.uuid() }), { nil: undefined }),
   });
   const bound = fc.option(fc.nat(), { nil: undefined });
-  const window: fc.Arbitrary<Window> = fc.record({ workspaceId: fc.string(), from: bound, to: bound });
+  const window: fc.Arbitrary<TimeWindow> = fc.record({ workspaceId: fc.string(), from: bound, to: bound });
   fc.assert(
-    fc.property(turn, window, window, fc.string(), (given, own, other, noise) => {
+    fc.property(cursor, window, window, fc.string(), (given, own, other, noise) => {
       const cursor = renderCursor(secret, own, given);
       expect(parseCursor(secret, own, cursor)).toEqual(given);
-      const refused = (text: string, place: Window, key = secret) =>
-        expect(() => parseCursor(key, place, text)).toThrow('Invalid cursor value');
+      const refused = (text: string, position: TimeWindow, key = secret) =>
+        expect(() => parseCursor(key, position, text)).toThrow('Invalid cursor value');
       if (!Bun.deepEquals(own, other)) refused(cursor, other);
       refused(cursor, { ...own, workspaceId: `${own.workspaceId}x` });
       refused(cursor, { ...own, from: (own.from ?? -1) + 1 });

@@ -408,11 +408,11 @@ test('a page reads no more rows than it gives, wherever it begins, and a total r
   const [middle] = await sql<{ id: string; at: string }[]>`
     SELECT id, created_at::text AS at FROM usage_events e WHERE workspace_id = 'deep'
     ORDER BY e.created_at, e.id OFFSET 10000 LIMIT 1`;
-  const place = { createdAtMs: Date.parse(`${middle?.at.replace(' ', 'T')}Z`), id: middle?.id ?? '' };
+  const position = { createdAtMs: Date.parse(`${middle?.at.replace(' ', 'T')}Z`), id: middle?.id ?? '' };
   for (const backwards of [false, true]) {
-    for (const from of [undefined, place]) {
-      const turn = { backwards, place: from, inclusive: false };
-      expect(await read(() => reader.page(window, turn, 50))).toBeLessThanOrEqual(51);
+    for (const from of [undefined, position]) {
+      const cursor = { backwards, position: from, inclusive: false };
+      expect(await read(() => reader.page(window, cursor, 50))).toBeLessThanOrEqual(51);
     }
   }
   expect(await read(() => reader.total(window))).toBe(0);
@@ -445,7 +445,7 @@ test('retention takes whole batches with their counts, and leaves rollups', asyn
   const reader = createEventReader(sql);
   expect(await reader.total(window)).toBe(300);
   expect(
-    (await reader.page(window, { backwards: false, place: undefined, inclusive: false }, 1000)).length,
+    (await reader.page(window, { backwards: false, position: undefined, inclusive: false }, 1000)).length,
   ).toBe(300);
   const [rollup] = await sql<{ events: number }[]>`
     SELECT sum(events)::bigint AS events FROM usage_by_source WHERE workspace_id = 'retained'`;

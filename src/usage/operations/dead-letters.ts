@@ -1,6 +1,5 @@
 import { newId } from '../../core/ids.ts';
-import type { Page, PageRequest } from '../../http/paging.ts';
-import { toPage } from '../../http/paging.ts';
+import { type Page, type PageRequest, toPage } from '../../http/paging.ts';
 import type { Appender } from '../appender.ts';
 import { REPLAY_MAX } from '../limits.ts';
 import { decodeRow, encodeRow } from '../row.ts';
@@ -15,20 +14,20 @@ export function createDeadLetters({ store, appender }: { store: DeadLetterStore;
     },
 
     /**
-     * Sends them, or those with these ids, through the buffer again, at most 1,000; returns how many. A crash before
-     * they are deleted leaves them, and they can be sent once more: an event is stored once, and has one dead letter.
-     * Throws 503 where the buffer cannot take them.
+     * Sends the oldest 1,000, or those with these ids, through the buffer again, and returns their number. After a crash
+     * before their deletion they can be sent once more, because an event is stored once and has one dead letter. Throws
+     * 503 if the buffer refuses them.
      */
     async replay(workspaceId: string, ids: readonly string[] | undefined): Promise<number> {
       const letters = await store.oldest(workspaceId, REPLAY_MAX, ids);
       if (letters.length === 0) return 0;
       await appender.append(letters.map(({ row }) => toCopy(Buffer.from(row))));
-      // One that was refused again by now holds the copy, and stays.
+      // One that was refused again meanwhile has the new copy, and stays.
       await store.deleteCopies(letters);
       return letters.length;
     },
 
-    /** Deletes them, or those with these ids, for good; returns how many. */
+    /** Deletes all, or those with these ids, permanently; returns their number. */
     purge: (workspaceId: string, ids: readonly string[] | undefined): Promise<number> =>
       store.delete(workspaceId, ids),
   };

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
-import { parseCursor, renderCursor, type Window } from '../cursor.ts';
+import { parseCursor, renderCursor, type TimeWindow } from '../cursor.ts';
 import { PAGE_SIZE_DEFAULT, TAIL_MS } from '../limits.ts';
-import { FIRST_PAGE, type Place, type Turn, turnsAround } from '../page.ts';
+import { cursorsAround, FIRST_PAGE, type PageCursor, type Position } from '../page.ts';
 import { type EventReader, type StoredEvent, toMs } from '../store/reader.ts';
 
 export type RetrieveQuery = {
@@ -25,7 +25,7 @@ export type RetrieveDeps = {
   reader: EventReader;
   /** Resolves when the workspace's transactions in progress are committed. */
   awaitStoring(workspaceId: string): Promise<void>;
-  /** Before it, events are not kept; undefined: all are. */
+  /** The begin of the retention period; undefined: all events are kept. */
   keptSince(): number | undefined;
   clock: Clock;
 };
@@ -35,31 +35,31 @@ export function createRetrieve({ reader, awaitStoring, keptSince, clock }: Retri
   let secret: Buffer | undefined;
 
   return async (workspaceId: string, query: RetrieveQuery): Promise<MetricPage> => {
-    const asked: Window = { workspaceId, from: query.from, to: query.to };
+    const asked: TimeWindow = { workspaceId, from: query.from, to: query.to };
     secret ??= await reader.cursorSecret();
     const signing = secret;
-    const turn = query.cursor === undefined ? FIRST_PAGE : parseCursor(signing, asked, query.cursor);
+    const cursor = query.cursor === undefined ? FIRST_PAGE : parseCursor(signing, asked, query.cursor);
     const window = { ...asked, from: laterOf(asked.from, keptSince()) };
     const size = query.size ?? PAGE_SIZE_DEFAULT;
     const [rows, total] = await Promise.all([
-      readSettled(window, turn, size),
+      readSettled(window, cursor, size),
       query.includeTotal ? reader.total(window) : null,
     ]);
     const more = rows.length > size;
-    const events = turn.backwards ? rows.slice(more ? 1 : 0) : rows.slice(0, size);
-    const beyond = more ? (turn.backwards ? rows[0] : rows.at(-1)) : undefined;
-    const turns = turnsAround(turn, {
-      places: events.map(placeOf),
-      beyond: beyond === undefined ? undefined : placeOf(beyond),
+    const events = cursor.backwards ? rows.slice(more ? 1 : 0) : rows.slice(0, size);
+    const beyond = more ? (cursor.backwards ? rows[0] : rows.at(-1)) : undefined;
+    const cursors = cursorsAround(cursor, {
+      positions: events.map(positionOf),
+      beyond: beyond === undefined ? undefined : positionOf(beyond),
     });
-    const cursor = (to: Turn): string => renderCursor(signing, asked, to);
+    const render = (to: PageCursor): string => renderCursor(signing, asked, to);
     return {
       events,
       total,
-      currentPage: cursor(turns.current),
-      currentPageBackwards: cursor(turns.currentBackwards),
-      previousPage: turns.previous === undefined ? null : cursor(turns.previous),
-      nextPage: turns.next === undefined ? null : cursor(turns.next),
+      currentPage: render(cursors.current),
+      currentPageBackwards: render(cursors.currentBackwards),
+      previousPage: cursors.previous === undefined ? null : render(cursors.previous),
+      nextPage: cursors.next === undefined ? null : render(cursors.next),
     };
   };
 
@@ -67,18 +67,18 @@ export function createRetrieve({ reader, awaitStoring, keptSince, clock }: Retri
    * After a page that reaches the end of the window, a reader may never request this time again. So the page is read
    * once more after all commits in progress with a time of the window.
    */
-  async function readSettled(window: Window, turn: Turn, size: number): Promise<StoredEvent[]> {
+  async function readSettled(window: TimeWindow, cursor: PageCursor, size: number): Promise<StoredEvent[]> {
     const isOver = window.to !== undefined && window.to < clock.now().getTime() - TAIL_MS;
-    const fromEnd = turn.backwards && turn.place === undefined;
+    const fromEnd = cursor.backwards && cursor.position === undefined;
     if (fromEnd && !isOver) await awaitStoring(window.workspaceId);
-    const rows = await reader.page(window, turn, size);
-    if (isOver || turn.backwards || rows.length > size) return rows;
+    const rows = await reader.page(window, cursor, size);
+    if (isOver || cursor.backwards || rows.length > size) return rows;
     await awaitStoring(window.workspaceId);
-    return reader.page(window, turn, size);
+    return reader.page(window, cursor, size);
   }
 }
 
-const placeOf = (event: StoredEvent): Place => ({ createdAtMs: toMs(event.created_at), id: event.id });
+const positionOf = (event: StoredEvent): Position => ({ createdAtMs: toMs(event.created_at), id: event.id });
 
 const laterOf = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : b === undefined ? a : Math.max(a, b);

@@ -17,10 +17,10 @@ import {
   MetricPage,
   MetricQuery,
   NothingIngested,
+  refuseReversed,
   Summary,
   SummaryQuery,
 } from '../schema.ts';
-import { refuseReversed } from '../window.ts';
 
 export type EventRoutesDeps = {
   ingest: ReturnType<typeof createIngest>;
@@ -149,15 +149,12 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
         const { from_date: from, to_date: to, type, group_by: groupBy, size = SUMMARY_SIZE_DEFAULT } = query;
         refuseReversed(from, to);
         const typePrefix = type?.replace(/\.?\*?$/, '');
-        const asked = {
+        const summary = await summarise(path.workspace_id, {
           from: from?.ms,
           to: to?.ms,
           typePrefix: typePrefix === '' ? undefined : typePrefix,
           groupBy,
           size,
-        };
-        const summary = await summarise(path.workspace_id, {
-          ...asked,
           after: readKey(query.cursor?.trim()),
         });
         return renderSummary(groupBy, summary);

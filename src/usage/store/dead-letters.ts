@@ -1,4 +1,4 @@
-// Events that the database refused, kept for an administrator: one dead letter an event, however often it is delivered.
+// Events that the database refused, kept for an administrator: one dead letter for each event, also after repeated delivery.
 
 import { formatUuid } from '../../core/ids.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
@@ -12,7 +12,7 @@ export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
 export function createDeadLetterStore(sql: Transaction) {
   const columns = sql`id, workspace_id AS "workspaceId", created_at AS "createdAt", reason, event AS row`;
   return {
-    /** Of an event that has a dead letter already the latest copy is kept; the same copy again changes nothing. */
+    /** Replaces the copy of an event that has a dead letter already; the same copy again changes nothing. */
     async add({ workspaceId, reason, row }: NewDeadLetter): Promise<void> {
       await sql`INSERT INTO usage_dead_letters AS kept (id, workspace_id, reason, event)
         VALUES (${toDeadLetterId(row)}, ${workspaceId}, ${reason}, ${row})
@@ -20,7 +20,7 @@ export function createDeadLetterStore(sql: Transaction) {
         WHERE kept.event <> excluded.event`;
     },
 
-    /** Newest first, with one more than `limit` to tell whether others follow. */
+    /** Newest first; one row more than `limit` where others follow. */
     list(
       workspaceId: string,
       { limit, after }: { limit: number; after: { createdAt: Date; id: string } | undefined },
@@ -31,7 +31,7 @@ export function createDeadLetterStore(sql: Transaction) {
         WHERE workspace_id = ${workspaceId} ${behind} ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`;
     },
 
-    /** The oldest ones, or of those the ones with these ids. */
+    /** The oldest dead letters, or the oldest of those with these ids. */
     oldest(workspaceId: string, limit: number, ids: readonly string[] | undefined): Promise<DeadLetter[]> {
       const named = ids === undefined ? sql`` : sql`AND id = ANY (${ids as string[]}::uuid[])`;
       return sql<DeadLetter[]>`SELECT ${columns} FROM usage_dead_letters
@@ -46,7 +46,7 @@ export function createDeadLetterStore(sql: Transaction) {
       return count;
     },
 
-    /** Deletes just these copies: a dead letter whose event was refused again meanwhile holds another one, and stays. */
+    /** Deletes exactly these copies: a dead letter whose event was refused again meanwhile has another copy, and stays. */
     async deleteCopies(letters: readonly Pick<DeadLetter, 'id' | 'row'>[]): Promise<void> {
       const ids = letters.map(({ id }) => id);
       const digests = letters.map(({ row }) => new Bun.CryptoHasher('sha256').update(row).digest('hex'));

@@ -9,7 +9,7 @@ export const STORAGE_LOCK = 1_431_193_415;
 /** A power of two; few enough to lock all, many enough that workspaces seldom share one. */
 export const STRIPES_COUNT = 64;
 
-/** Waiting readers hold connections of the shared pool, so there are few, whatever the load. */
+/** Waiting readers hold connections of the shared pool, so their number is small. */
 const WAITS_MAX = 3;
 const WAITING_MAX = 1000;
 
@@ -19,24 +19,25 @@ const WAITING_MAX = 1000;
  */
 export function createStorageBarrier(sql: Transaction): (workspaceId: string) => Promise<void> {
   const limit = createSemaphore({
-    ...{ runningMax: WAITS_MAX, waitingMax: WAITING_MAX },
+    runningMax: WAITS_MAX,
+    waitingMax: WAITING_MAX,
     refuse: 'Too many readers wait for events that are being stored',
   });
-  /** Waits that have not begun yet, which a new reader can share. */
-  const coming = new Map<string, Promise<void>>();
+  /** Waits in the queue of the semaphore, which a new reader can share. */
+  const queued = new Map<string, Promise<void>>();
   return (workspaceId) => {
-    const shared = coming.get(workspaceId);
+    const shared = queued.get(workspaceId);
     if (shared !== undefined) return shared;
     let begun = false;
     const wait = limit.run(async () => {
       begun = true;
-      coming.delete(workspaceId);
+      queued.delete(workspaceId);
       await sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, hashtext(${workspaceId}) & ${STRIPES_COUNT - 1})`;
     });
     if (begun) return wait;
-    coming.set(workspaceId, wait);
-    // One that was refused never begins.
-    wait.catch(() => coming.delete(workspaceId));
+    queued.set(workspaceId, wait);
+    // A refused wait never begins.
+    wait.catch(() => queued.delete(workspaceId));
     return wait;
   };
 }

@@ -1,4 +1,4 @@
-// The outbox: events that were committed with their cause and are not among the stored events yet.
+// The outbox: events that were committed with their cause, and that are not stored yet.
 
 import type { EventProjection } from '../../core/event.ts';
 import { newId } from '../../core/ids.ts';
@@ -9,7 +9,7 @@ import { createDeadLetterStore, type NewDeadLetter } from './dead-letters.ts';
 import { STORAGE_LOCK, STRIPES_COUNT } from './lock-stripes.ts';
 import { storeStatement } from './statement.ts';
 
-/** Events that wait, and for how long the oldest one has waited. */
+/** The number of events in the outbox, and the age of the oldest one. */
 export type OutboxBacklog = { events: number; oldestSeconds: number };
 
 export type OutboxStore = ReturnType<typeof createOutboxStore>;
@@ -32,7 +32,7 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
       return rows.map(({ id }) => id);
     },
 
-    /** Moves those that are still there, in one transaction: of a workspace's events the older ones are never later. */
+    /** Moves those that are still in the outbox, in one transaction, so that a workspace's events are stored in their order. */
     move(ids: readonly number[]): Promise<void> {
       return sql.begin(async (tx) => {
         await tx`
@@ -54,7 +54,11 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
         if (gone === undefined) return undefined;
         const { createdAt, ...event } = gone;
         const row = encodeRow({
-          ...{ ...event, id: newId(), source: OWN_SOURCE, extensions: null, value: VALUE },
+          ...event,
+          id: newId(),
+          source: OWN_SOURCE,
+          extensions: null,
+          value: VALUE,
           timeMicroseconds: BigInt(createdAt.getTime()) * 1000n,
         });
         const letter = { workspaceId: event.workspaceId, reason, row };

@@ -1,11 +1,11 @@
 // Pages of events and exact totals.
 
 import type { Transaction } from '../../infra/postgres/client.ts';
-import type { Window } from '../cursor.ts';
-import type { Place, Turn } from '../page.ts';
-import { piecesOf } from '../time-buckets.ts';
+import type { TimeWindow } from '../cursor.ts';
+import type { PageCursor, Position } from '../page.ts';
+import { bucketsOf } from '../time-buckets.ts';
 
-/** A stored event, as text: a JavaScript date would lose digits, a parsed number others. */
+/** A stored event, as text, because a JavaScript date or number would lose digits. */
 export type StoredEvent = {
   id: string;
   created_at: string;
@@ -24,24 +24,28 @@ export function createEventReader(sql: Transaction) {
   const time = (ms: number) => sql`${renderTimestamp(ms)}::timestamp`;
 
   return {
-    /** Rows of the window from the turn's place, in ascending order, with one more than `size` on the far side. */
-    async page({ workspaceId, from, to }: Window, turn: Turn, size: number): Promise<StoredEvent[]> {
-      const { backwards, place, inclusive } = turn;
-      const position = (at: Place) => sql`(${time(at.createdAtMs)}, ${at.id}::uuid)`;
-      // A place stands for the window's bound on its side: with both, the index is read from the bound on.
+    /** Rows of the window from the cursor on, in ascending order; one more than `size` where others follow. */
+    async page(
+      { workspaceId, from, to }: TimeWindow,
+      cursor: PageCursor,
+      size: number,
+    ): Promise<StoredEvent[]> {
+      const { backwards, position, inclusive } = cursor;
+      const keyOf = (row: Position) => sql`(${time(row.createdAtMs)}, ${row.id}::uuid)`;
+      // A position replaces the bound of the window on its side: with both, the index would be read from the bound on.
       const lower =
-        !backwards && place !== undefined
-          ? sql`AND (created_at, id) ${inclusive ? sql`>=` : sql`>`} ${position(place)}`
+        !backwards && position !== undefined
+          ? sql`AND (created_at, id) ${inclusive ? sql`>=` : sql`>`} ${keyOf(position)}`
           : from === undefined
             ? sql``
             : sql`AND created_at >= ${time(from)}`;
       const upper =
-        backwards && place !== undefined
-          ? sql`AND (created_at, id) ${inclusive ? sql`<=` : sql`<`} ${position(place)}`
+        backwards && position !== undefined
+          ? sql`AND (created_at, id) ${inclusive ? sql`<=` : sql`<`} ${keyOf(position)}`
           : to === undefined
             ? sql``
             : sql`AND created_at <= ${time(to)}`;
-      // Named with its table: `created_at` alone would be the text that is selected.
+      // Qualified with the table, because `created_at` alone would be the selected text.
       const order = backwards ? sql`e.created_at DESC, e.id DESC` : sql`e.created_at, e.id`;
       const rows = await sql<StoredEvent[]>`
         SELECT id, created_at::text, event_id, source, type, subject, time::text, data::text, extensions::text
@@ -49,21 +53,21 @@ export function createEventReader(sql: Transaction) {
       return backwards ? rows.toReversed() : rows;
     },
 
-    /** How many events the window holds. */
-    async total({ workspaceId, from, to }: Window): Promise<number> {
-      const pieces = piecesOf(from, to === undefined ? undefined : to + 1).map(
-        (piece) => sql`SELECT coalesce(sum(events), 0) AS events FROM usage_counts
-          WHERE workspace_id = ${workspaceId} AND grain = ${piece.grain}
-            ${piece.from === undefined ? sql`` : sql`AND start >= ${time(piece.from)}`}
-            ${piece.until === undefined ? sql`` : sql`AND start < ${time(piece.until)}`}`,
+    /** The number of events in the window. */
+    async total({ workspaceId, from, to }: TimeWindow): Promise<number> {
+      const counts = bucketsOf(from, to === undefined ? undefined : to + 1).map(
+        (range) => sql`SELECT coalesce(sum(events), 0) AS events FROM usage_counts
+          WHERE workspace_id = ${workspaceId} AND grain = ${range.grain}
+            ${range.from === undefined ? sql`` : sql`AND start >= ${time(range.from)}`}
+            ${range.until === undefined ? sql`` : sql`AND start < ${time(range.until)}`}`,
       );
-      const all = pieces.reduce(
-        (sum, piece) => sql`${sum} UNION ALL ${piece}`,
+      const all = counts.reduce(
+        (union, each) => sql`${union} UNION ALL ${each}`,
         sql`SELECT 0::numeric AS events`,
       );
       const [row] = await sql<
         { events: number }[]
-      >`SELECT sum(events)::bigint AS events FROM (${all}) AS pieces`;
+      >`SELECT sum(events)::bigint AS events FROM (${all}) AS counts`;
       return row?.events ?? 0;
     },
 
@@ -76,7 +80,7 @@ export function createEventReader(sql: Transaction) {
   };
 }
 
-/** As Postgres reads a timestamp; the end of the year 9999 is where all times end. */
+/** A timestamp as Postgres reads it; after the year 9999 it is infinity. */
 export const renderTimestamp = (ms: number): string =>
   ms > LAST_MS ? 'infinity' : new Date(ms).toISOString().slice(0, -1);
 

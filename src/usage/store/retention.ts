@@ -8,8 +8,8 @@ export type Retention = {
 };
 
 /**
- * Whole batches go, with their counts, in one transaction: at every moment a total is the number of the events that
- * are there. Rollups stay.
+ * Deletes whole batches with their counts in one transaction, so that a total always equals the number of stored events.
+ * Rollups are kept.
  */
 export function createRetention(sql: Sql): Retention {
   return {

@@ -2,22 +2,22 @@
 // window from the events themselves.
 
 import type { Transaction } from '../../infra/postgres/client.ts';
-import type { Window } from '../cursor.ts';
+import type { TimeWindow } from '../cursor.ts';
 import { renderTimestamp } from './reader.ts';
 
 export const GROUPINGS = ['type', 'day', 'hour', 'subject', 'source'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-export type SummaryQuery = Window & {
-  /** Types that are this, or begin with it and a dot; undefined: all. */
+export type SummaryQuery = TimeWindow & {
+  /** Selects this type and those that begin with it and a dot; undefined: all. */
   typePrefix: string | undefined;
   groupBy: Grouping;
-  /** Groups behind this key only. */
+  /** Only groups after this key. */
   after: string | undefined;
   limit: number;
 };
 
-/** A group; numbers as text, with all their digits. */
+/** A group; its value is text, so that it keeps all digits. */
 export type SummaryRow = { key: string; events: number; value: string };
 export type SummaryTotal = Omit<SummaryRow, 'key'>;
 
@@ -61,7 +61,7 @@ export function createSummaries(sql: Transaction) {
   };
 
   return {
-    /** Groups in order of their key, with one more than `limit` to tell whether others follow. */
+    /** Groups in order of their key; one row more than `limit` where others follow. */
     groups(query: SummaryQuery): Promise<SummaryRow[]> {
       const behind = query.after === undefined ? sql`` : sql`WHERE key > ${query.after}`;
       return sql<SummaryRow[]>`
@@ -70,7 +70,7 @@ export function createSummaries(sql: Transaction) {
         ${behind} GROUP BY key ORDER BY key LIMIT ${query.limit + 1}`;
     },
 
-    /** All groups together. */
+    /** The sums of all groups. */
     async total(query: SummaryQuery): Promise<SummaryTotal> {
       const [row] = await sql<SummaryTotal[]>`
         SELECT coalesce(sum(events), 0)::bigint AS events, trim_scale(coalesce(sum(value), 0))::text AS value

@@ -15,7 +15,7 @@ export type EventWriter = {
 
 const COPY_TIMEOUT_MS = 30_000;
 
-/** It has a connection of its own, which holds the staging table. */
+/** The writer has its own connection, which holds the staging table. */
 export function createEventWriter(sql: Sql, projections: readonly EventProjection[] = []): EventWriter {
   const statement = storeStatement('NOT MATERIALIZED (SELECT * FROM usage_staging)', projections);
   let connection: Reserved | undefined;
@@ -55,8 +55,8 @@ export function createEventWriter(sql: Sql, projections: readonly EventProjectio
 }
 
 /**
- * From here to the commit no other transaction stores events of these workspaces. So times of storage ascend from
- * commit to commit, and two transactions that store the same events, or count into the same rows, never deadlock.
+ * Until the commit no other transaction stores events of these workspaces. Therefore times of storage ascend from commit
+ * to commit, and two transactions that store the same events, or update the same counts, cannot deadlock.
  */
 const LOCK_STRIPES = `
   SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)

@@ -1,0 +1,21 @@
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { createPeriodic } from '../../core/periodic.ts';
+import type { Sql } from './client.ts';
+import { exclusively } from './exclusive.ts';
+
+/** A periodic job that deletes outdated rows in steps, in one process at a time. `deleteSome` returns 0 when none is left. */
+export function createSweep(options: {
+  sql: Sql;
+  name: string;
+  intervalMs: number;
+  deleteSome(): Promise<number>;
+  log: Logger;
+}): Job {
+  const { sql, name, intervalMs, deleteSome, log } = options;
+  const run = (signal: AbortSignal): Promise<void> =>
+    exclusively(sql, name, async (lock) => {
+      while (!signal.aborted && !lock.signal.aborted && (await deleteSome()) > 0);
+    });
+  return createPeriodic({ name, intervalMs, run, log });
+}
