@@ -1,20 +1,16 @@
-// The connection to NATS: made in the background, and again whenever it is lost.
+// The connection to NATS, which is opened in the background, and reopened after each loss.
 
 import { readFileSync } from 'node:fs';
 import { connect, credsAuthenticator, Events, type NatsConnection } from 'nats';
+import type { Logger } from '../../core/logger.ts';
 import { endsWithin } from '../../core/wait.ts';
 
 export type NatsLink = {
-  /** The connection, while there is one; the server has been heard of within seconds. */
+  /** The connection, if it is open; pings verify it every few seconds. */
   connected(): NatsConnection | undefined;
-  /** Leaves the server for the next one that is known; the same one, where there is no other. */
+  /** Reconnects to the next known server, or to the same one where there is no other. */
   move(): void;
   close(): Promise<void>;
-};
-
-type Log = {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 };
 
 const RECONNECT_MS = 250;
@@ -24,12 +20,12 @@ const PINGS_MAX = 2;
 const CLOSE_TIMEOUT_MS = 2000;
 
 export type NatsOptions = {
-  /** One or more, comma-separated; may hold a user and a password, which are never logged. */
+  /** One or more URLs, comma-separated; a user and a password in them are never logged. */
   url: string;
   /** Path of a credentials file. */
   creds: string | undefined;
   name: string;
-  log: Log;
+  log: Pick<Logger, 'info' | 'warn'>;
   /** Called at every connect, the first included. */
   onConnect(connection: NatsConnection): void;
 };
@@ -40,7 +36,7 @@ export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): Nat
   let connection: NatsConnection | undefined;
   let present = false;
   let closed = false;
-  const here = (made: NatsConnection): void => {
+  const announce = (made: NatsConnection): void => {
     present = true;
     log.info({ server: made.info?.version }, 'connected to NATS');
     onConnect(made);
@@ -58,24 +54,24 @@ export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): Nat
     });
     if (closed) return made.close();
     connection = made;
-    here(made);
+    announce(made);
     for await (const { type } of made.status()) {
       if (type === Events.Disconnect && present) {
         present = false;
         log.warn({}, 'the connection to NATS is lost; it is made again');
-      } else if (type === Events.Reconnect) here(made);
+      } else if (type === Events.Reconnect) announce(made);
     }
   };
   const openUntilClosed = async (): Promise<void> => {
-    let told = '';
+    let reported = '';
     while (!closed) {
       try {
         await open();
-        told = '';
+        reported = '';
       } catch (error) {
-        // What is in the way may change: first no server answers, then it is the password.
-        if (told !== `${error}`) log.warn({ err: error }, 'NATS is not reachable yet; waiting for it');
-        told = `${error}`;
+        // Each new cause is logged once: first no server may answer, then the password may be wrong.
+        if (reported !== `${error}`) log.warn({ err: error }, 'NATS is not reachable yet; waiting for it');
+        reported = `${error}`;
       }
       present = false;
       connection = undefined;
@@ -97,7 +93,7 @@ export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): Nat
   };
 }
 
-/** Of URLs with a user the client takes the host alone. */
+/** The client accepts only the hosts of URLs, so that user and password are separate options. */
 function toServers(url: string) {
   const urls = url.split(',').map((each) => new URL(each.trim()));
   const first = urls.find(({ username }) => username !== '');

@@ -1,5 +1,6 @@
-/** The database client: postgres.js, with a limit on every wait and no trouble after an outage. */
+/** The database client: postgres.js, with a time-out on every wait, and recovery from outages. */
 import postgres from 'postgres';
+import type { Logger } from '../../core/logger.ts';
 import { arrayOids, columnTypes, type JsonCodec } from './column-types.ts';
 import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
 import { createPool, type Generation } from './pool.ts';
@@ -18,7 +19,7 @@ export type Fragment = ReturnType<Transaction['unsafe']>;
 export type Sql = Transaction & {
   /** Runs `run` in a transaction; `transact` says what it rejects with. */
   begin: <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>;
-  /** Opens a connection apart from the pool with its first statement; once lost it refuses statements. */
+  /** A connection outside the pool, opened by its first statement; it is not reconnected, and refuses statements once lost. */
   reserve: (options?: ReserveOptions) => Reserved;
   /** What the server's disk does, as `DiskWatch` says. */
   diskFault: DiskWatch['fault'];
@@ -29,7 +30,7 @@ export type Sql = Transaction & {
 export type ClientOptions = {
   url: string;
   applicationName: string;
-  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  log: Pick<Logger, 'info' | 'warn'>;
   /** Default 10. */
   connectionsMax?: number;
   /** Statements that run or wait at once (default 10,000); more are refused. */
@@ -45,20 +46,20 @@ export type ClientOptions = {
 const CONNECTIONS_MAX = 10;
 const PENDING_MAX = 10_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** Beyond the server's own limit, which a server that is well keeps. */
+/** Time beyond the server's own limit, within which a healthy server answers. */
 const ANSWER_GRACE_MS = 1_000;
-/** Statements sent ahead on a busy connection: they wait for each other, so that a slow one holds few up. */
+/** Statements that are pipelined on a busy connection; a small number, because each waits for those before it. */
 const PIPELINE_MAX = 8;
 /**
- * Transactions have connections of their own: postgres.js 3.4 loses hold of a BEGIN that is sent as the last statement
- * its connection's pipeline takes (`onexecute` in its connection.js), and other statements then join the transaction.
+ * Transactions have their own connections: postgres.js 3.4 does not reserve a connection whose BEGIN is the last statement
+ * of its pipeline (`onexecute` in its connection.js), so that other statements would join the transaction.
  */
 const TRANSACTIONS_MAX = 5;
 const PIPELINE_OF_TRANSACTIONS = 100;
 const CONNECT_TIMEOUT_SECONDS = 4;
 const IDLE_TIMEOUT_SECONDS = 300;
 const KEEP_ALIVE_SECONDS = 30;
-/** For a process that hangs to keep others from the rows that it has locked: transactions wait for the database alone. */
+/** Bounds the locks of a process that hangs: a transaction waits only for the database. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 const RECONNECT_SECONDS = 0.05;
 const END_TIMEOUT_SECONDS = 5;
@@ -66,9 +67,9 @@ const END_TIMEOUT_SECONDS = 5;
 /**
  * Connects lazily: the first statement opens the first connection.
  *
- * Every statement ends within `statementTimeoutMs` + 1 s as its caller sees it, the wait for a connection included,
- * also when the server hangs; `isUnavailable` recognises the errors of that. Once the server is back the next
- * statement succeeds. Sessions are in UTC; bigint columns are numbers where exact; notices are not shown.
+ * Every statement ends for its caller within `statementTimeoutMs` + 1 s, the wait for a connection included, also when the
+ * server hangs; `isUnavailable` recognises these errors. After an outage the next statement succeeds. Sessions are in UTC;
+ * bigint columns are numbers where exact; notices are not logged.
  */
 export function connectPostgres(options: ClientOptions): Sql {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
@@ -114,7 +115,7 @@ function openPostgres(
   options: postgres.Options<Record<string, postgres.PostgresType>>,
 ): postgres.Sql {
   const sql = postgres(url, options);
-  // What fetch_types would have filled in.
+  // The map that `fetch_types` would fill.
   const { shared } = sql.options as unknown as { shared: { typeArrayMap: Record<string, number> } };
   Object.assign(shared.typeArrayMap, arrayOids);
   return sql;
@@ -134,7 +135,7 @@ function connectionOptions(options: ClientOptions) {
   };
 }
 
-/** As text: postgres.js leaves the number 0 out, and with it the word that there is no limit. */
+/** Numbers are text here, because postgres.js would leave out 0, which means no limit. */
 function sessionSettings(applicationName: string, statementTimeoutMs: number) {
   return {
     application_name: applicationName,

@@ -1,19 +1,18 @@
-/** How column values become JavaScript values and back, beyond postgres.js' own defaults. */
+/** Conversion between column values and JavaScript values, beyond the defaults of postgres.js. */
 import type { PostgresType } from 'postgres';
 import { parseArray, renderArray } from './array-literal.ts';
 
 export type JsonCodec = { parse: (text: string) => unknown; serialize: (value: unknown) => string };
 
-/** A type's number in `pg_type`, that of its arrays, and how one value is read (else as text). */
+/** The number of a type in `pg_type`, that of its array type, and its parser (default: text). */
 type Scalar = { oid: number; arrayOid: number; parse?: (text: string) => unknown };
 
 const BIGINT: Scalar = { oid: 20, arrayOid: 1016, parse: toInteger };
 const TIMESTAMP: Scalar = { oid: 1114, arrayOid: 1115, parse: toUtcDate };
 
 /**
- * The built-in types that columns and array parameters have. They are listed, not fetched at connect as postgres.js
- * would: that saves a round trip each, and its fetching leaves a rejection unhandled when the connection is lost
- * meanwhile.
+ * The built-in types of columns and array parameters. They are listed here, because postgres.js would fetch them with a
+ * round trip for each connection, and leave a rejection unhandled when the connection is lost during the fetch.
  */
 const SCALARS: Scalar[] = [
   BIGINT,

@@ -6,8 +6,8 @@ import { DatabaseTimeout } from './unavailable.ts';
 type CopyQuery = { writable(): Promise<Writable>; reject(error: unknown): void };
 
 /**
- * Sends the bytes to a COPY statement; resolves once the server has taken them all, and rejects with its error where
- * it refuses one. After a rejection with `DatabaseTimeout` the connection must be released.
+ * Sends the bytes to a COPY statement; resolves once the server has accepted all of them, and rejects with its error where
+ * it refuses a row. After a rejection with `DatabaseTimeout` the connection must be released.
  */
 export async function copyIn(
   connection: Reserved,
@@ -19,7 +19,7 @@ export async function copyIn(
   const stream = await query.writable();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = setTimeout(() => reject(new DatabaseTimeout(timeoutMs)), timeoutMs);
-  // postgres.js 3.4 tells an error that comes after the last byte to the statement, which has resolved by then.
+  // postgres.js 3.4 rejects the statement on an error after the last byte, but the statement has resolved by then.
   query.reject = reject;
   stream.once('error', reject);
   stream.once('finish', resolve);

@@ -5,34 +5,34 @@ export type Lease = {
   connection: Reserved;
   /** Aborts when the connection is lost, and its locks with it. */
   signal: AbortSignal;
-  /** Throws once the locks may be another's: in a process that stood still, even before it hears of the loss. */
+  /** Throws once another process may hold the locks; after a pause of this process, also before it notices the loss. */
   assert(): void;
   release(): void;
 };
 
 /**
- * How long the server waits for a sign of life before it ends the session, and how often one is sent. A busy machine
- * does not come near it.
+ * The idle time-out after which the server ends the session, and the number of keep-alive statements within it. It is long
+ * enough for a busy machine.
  */
 const LEASE_MS = 15_000;
-const SIGNS_IN_LEASE = 3;
+const KEEP_ALIVES_IN_LEASE = 3;
 
 /**
- * Opens a connection that the server closes when nothing has been heard over it for `leaseMs`: so the locks of a process
- * that was killed, that hangs, or whose machine is gone become free.
+ * Opens a connection that the server closes after `leaseMs` without a statement, so that the locks of a process that was
+ * killed, that hangs, or that has lost its network become free.
  */
 export function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
   const lost = new AbortController();
   const lose = (): void => lost.abort(new LeaseLost());
   const connection = sql.reserve({ idleTimeoutMs: leaseMs, onLost: lose });
   let heardAt = performance.now();
-  const giveSign = async (): Promise<void> => {
-    // The server counts from a moment after this.
+  const keepAlive = async (): Promise<void> => {
+    // The server's time-out begins after this moment.
     const sentAt = performance.now();
     await withDeadline(connection`SELECT`, leaseMs);
     heardAt = sentAt;
   };
-  const timer = setInterval(() => void giveSign().catch(lose), leaseMs / SIGNS_IN_LEASE);
+  const timer = setInterval(() => void keepAlive().catch(lose), leaseMs / KEEP_ALIVES_IN_LEASE);
   return {
     connection,
     signal: lost.signal,
@@ -48,9 +48,8 @@ export function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
 }
 
 /**
- * Runs something that only one process may do at a time; returns at once, without running it, while another does.
- * The lock is a lease, and lives at most as long as its connection, which is closed at the end: `run` should look at it
- * between its steps.
+ * Runs work that only one process may do at a time; returns at once, without running it, while another process does. The
+ * lock is a lease, and ends with its connection: `run` should check it between its steps.
  */
 export async function exclusively(
   sql: Sql,
@@ -65,7 +64,7 @@ export async function exclusively(
     >`SELECT pg_try_advisory_lock(hashtextextended(${name}, 0)) AS held`;
     if (row?.held === true) await run(lease);
   } finally {
-    // The lock goes with the connection.
+    // The lock ends with the connection.
     lease.release();
   }
 }

@@ -1,33 +1,31 @@
-/** News of changed rows, from every process, for caches. */
+/** Invalidation of caches by notifications of changed rows, from all processes. */
+import type { Logger } from '../../core/logger.ts';
 import { sleep } from '../../core/wait.ts';
 import type { Sql } from './client.ts';
 import { listen } from './listener.ts';
 
-/** Triggers call `pg_notify('atrium_invalidate', 'topic:key')`; the empty topic is taken. */
+/** Triggers call `pg_notify('atrium_invalidate', 'topic:key')`; the connect probe uses the empty topic. */
 const CHANNEL = 'atrium_invalidate';
 const RECONNECT_DELAY_MS_MIN = 100;
 const RECONNECT_DELAY_MS_MAX = 2_000;
 
-type Log = {
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-};
+type Log = Pick<Logger, 'warn' | 'error'>;
 
 type Subscriber = { topic: string; onKey: (key: string) => void; onReset: () => void };
 
 export type Invalidation = {
-  /** `onKey` is told of each change; `onReset` that any number of changes may have been missed. */
+  /** `onKey` is called for each change, `onReset` when notifications may have been lost. */
   subscribe: (topic: string, onKey: (key: string) => void, onReset: () => void) => void;
-  /** Resolves after the first attempt to connect, however it went; further ones follow by themselves. */
+  /** Resolves after the first attempt to connect, successful or not; further attempts follow in the background. */
   start: () => Promise<void>;
   close: () => Promise<void>;
-  /** Whether news arrive. While they do not, caches must be bypassed. */
+  /** Whether notifications arrive. While they do not, caches must be bypassed. */
   connected: () => boolean;
 };
 
 /**
- * `connected` turns false at once when the connection is closed, and within 3 s when the server hangs or the network
- * swallows packets. Subscribers are reset at each loss and at each connection.
+ * `connected` becomes false at once when the connection is closed, and within 3 s when the server hangs or the network
+ * drops packets. Subscribers are reset at each loss and at each connection.
  */
 export function createInvalidation({ sql, log }: { sql: Pick<Sql, 'reserve'>; log: Log }): Invalidation {
   const registry = createRegistry(log);
@@ -55,11 +53,11 @@ export function createInvalidation({ sql, log }: { sql: Pick<Sql, 'reserve'>; lo
           warned = false;
           firstAttempt.resolve();
         },
-        onNotification: registry.announce,
+        onNotification: registry.receive,
         onLost: lose,
         signal: closing.signal,
       }).catch((error: unknown) => {
-        if (!warned) log.warn({ err: error }, 'no news of changed rows: caches are bypassed');
+        if (!warned) log.warn({ err: error }, 'no notifications of changed rows: caches are bypassed');
         warned = true;
       });
       lose();
@@ -85,28 +83,28 @@ export function createInvalidation({ sql, log }: { sql: Pick<Sql, 'reserve'>; lo
 
 function createRegistry(log: Log) {
   const subscribers: Subscriber[] = [];
-  /** One that fails does not keep the others from being told. */
-  const tell = (subscriber: Subscriber, news: () => void) => {
+  /** An error of one subscriber does not affect the others. */
+  const notify = (topic: string, call: () => void) => {
     try {
-      news();
+      call();
     } catch (error) {
-      log.error({ err: error, topic: subscriber.topic }, 'a cache could not be told of a change');
+      log.error({ err: error, topic }, 'a cache could not be invalidated');
     }
   };
   return {
     subscribe(topic: string, onKey: (key: string) => void, onReset: () => void) {
       subscribers.push({ topic, onKey, onReset });
     },
-    announce(payload: string) {
+    receive(payload: string) {
       const colon = payload.indexOf(':');
       const topic = payload.slice(0, colon);
       const key = payload.slice(colon + 1);
       for (const subscriber of subscribers) {
-        if (subscriber.topic === topic) tell(subscriber, () => subscriber.onKey(key));
+        if (subscriber.topic === topic) notify(topic, () => subscriber.onKey(key));
       }
     },
     reset() {
-      for (const subscriber of subscribers) tell(subscriber, subscriber.onReset);
+      for (const { topic, onReset } of subscribers) notify(topic, onReset);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** One connection that listens to a channel, for as long as notifications demonstrably arrive over it. */
+/** A connection that listens to a channel, with a probe that verifies that notifications arrive. */
 import type { Reserved, Sql } from './client.ts';
 import { withDeadline } from './unavailable.ts';
 
@@ -8,17 +8,17 @@ const PROBE_TIMEOUT_MS = 2_000;
 type Options = {
   sql: Pick<Sql, 'reserve'>;
   channel: string;
-  /** Notifications sent from now on are received. */
+  /** Called once later notifications will be received. */
   onListening: () => void;
   onNotification: (payload: string) => void;
-  /** Called once, in the moment that the loss is seen. */
+  /** Called once, when the loss is detected. */
   onLost: () => void;
   signal: AbortSignal;
 };
 
 /**
- * Resolves when `signal` aborts; rejects when no connection can be had, or when it is lost: closed, or silent. The
- * latter is found out by a notification to ourselves, every second, that does not come back within 2 s.
+ * Resolves when `signal` aborts; rejects when no connection can be opened, or when it is closed or silent. Silence is
+ * detected by a probe: a notification to itself, every second, that has to arrive within 2 s.
  */
 export async function listen({
   sql,
@@ -58,12 +58,12 @@ function createProbe(channel: string) {
   let expected = '';
   let heard = () => {};
   return {
-    /** Whether the notification is a probe, of ours or of another process. */
+    /** Whether the notification is a probe, of this or of another process. */
     hear(payload: string): boolean {
       if (payload === expected) heard();
       return payload.startsWith(':');
     },
-    /** Rejects when the probe does not come back in time. One at a time: further calls do nothing. */
+    /** Rejects when the probe does not arrive in time. While one is under way, further calls do nothing. */
     async send(connection: Reserved): Promise<void> {
       if (expected !== '') return;
       expected = `:${crypto.randomUUID()}`;

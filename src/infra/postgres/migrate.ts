@@ -1,35 +1,36 @@
-/** Bringing the schema up to date. */
+/** Migrations of the schema. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { Reserved, Sql, Transaction } from './client.ts';
 
-/** `compatibleFrom`: the last migration that a version has to know to run with this one applied; 0 where any may. */
+/** `compatibleFrom`: the last migration that a version must know to run with this one applied; 0 where every version may. */
 type Applied = { id: number; name: string; checksum: string; compatibleFrom: number };
 type Migration = Applied & { text: string };
 
-/** The advisory lock that processes starting at once take turns by; any fixed number does. */
+/** The advisory lock that serialises concurrent starts; any fixed number will do. */
 const LOCK = 7_220_114_053;
-/** For that lock, and for the locks that a migration itself waits for. */
+/** Time-out of that lock, and of the locks that a migration itself waits for. */
 const LOCK_TIMEOUT = '10min';
 
-/** A line of a file that takes away what earlier versions use. */
+/** A line in files that remove parts of the schema that earlier versions use. */
 const COMPATIBLE_FROM = /^-- compatible from:(.*)$/m;
 
 /**
  * Applies the files `NNNN-name.sql` of the directory that the database lacks, in order, each in a transaction of its
  * own together with its row in `schema_migrations`. Nothing to do costs one round trip.
  *
- * A version starts on a database that has newer migrations than it knows, as long as these only add. One that takes away what
- * earlier versions use says `-- compatible from: NNNN`: the last migration of the oldest version that does without.
+ * A version starts on a database with newer migrations than it knows, if these only add to the schema. A migration that
+ * removes something says `-- compatible from: NNNN`: the last migration of the oldest version that does not use it.
  *
- * @throws Error of one line, before anything is changed, where a file is misnamed or missing, was changed after it
- * was applied, or where the database has a migration that needs a newer version.
+ * @throws Error of one line, before any change, where a file is misnamed or missing, was changed after it was applied, or
+ * where the database has a migration that needs a newer version.
  */
 export async function migrate(
   sql: Sql,
-  options: { directory: string; log: { info(fields: object, message: string): void } },
+  options: { directory: string; log: Pick<Logger, 'info'> },
 ): Promise<void> {
   const migrations = readMigrations(options.directory);
   const applied = await readApplied(sql);
@@ -45,14 +46,13 @@ export async function migrate(
   const connection = sql.reserve({ unlimited: true });
   try {
     await connection`select set_config('lock_timeout', ${LOCK_TIMEOUT}, false), pg_advisory_lock(${LOCK})`;
-    // Another process may have been at work while we waited.
+    // Another process may have applied some during the wait.
     const lacking = toApply(migrations, await readApplied(connection));
     for (const migration of lacking) await apply(connection, migration);
-    const [count, latest] = [lacking.length, lacking.at(-1)?.name];
-    const told = count === 1 ? 'one migration applied' : `${count} migrations applied`;
-    if (count > 0) options.log.info({ latest }, `database: ${told}`);
+    const count = lacking.length === 1 ? 'one migration' : `${lacking.length} migrations`;
+    if (lacking.length > 0) options.log.info({ latest: lacking.at(-1)?.name }, `database: ${count} applied`);
   } finally {
-    // The lock goes with the connection.
+    // The lock ends with the connection.
     connection.release();
   }
 }
@@ -81,7 +81,7 @@ function readCompatibleFrom(id: number, name: string, text: string): number {
 
 async function readApplied(sql: Transaction): Promise<Applied[]> {
   try {
-    // As JSON, since databases of earlier versions lack the column.
+    // By way of JSON, because databases of earlier versions lack the column.
     return await sql<Applied[]>`
       select id, name, checksum, coalesce((to_jsonb(m)->>'compatible_from')::int, 0) as "compatibleFrom"
       from schema_migrations m order by id`;

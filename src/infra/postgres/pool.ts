@@ -1,25 +1,24 @@
 /**
- * The pool behind the client, replaced as a whole when a connection of it is lost.
+ * The pool of the client, which is replaced as a whole when one of its connections is lost.
  *
- * A connection object of postgres.js that was lost amid a statement keeps parts of it: its next statement may fail
- * with the old error, or never be sent. And while the server is away, waiting statements fail one by one, each after
- * an attempt of its own. A fresh pool has neither trouble and costs some microseconds.
+ * A connection object of postgres.js that was lost during a statement keeps parts of its state: the next statement may
+ * fail with the old error, or never be sent. During an outage, waiting statements fail one by one, each after its own
+ * attempt. A new pool has neither problem, and costs some microseconds.
  */
 
 import type postgres from 'postgres';
+import type { Logger } from '../../core/logger.ts';
 import { endsWithin } from '../../core/wait.ts';
 import type { PendingQuery, StatementTimeout } from './query-timeout.ts';
 import type { TransactionOptions } from './transaction.ts';
 import { isConnectionLost } from './unavailable.ts';
 
-type Log = { info(fields: object, message: string): void; warn(fields: object, message: string): void };
-
 type Options = {
   connect: () => postgres.Sql;
-  /** Connections apart, for transactions alone: see `TRANSACTIONS_MAX` in the client. */
+  /** Separate connections for transactions; the client's `TRANSACTIONS_MAX` says why. */
   connectForTransactions: () => postgres.Sql;
   transactionsMax: number;
-  log: Log;
+  log: Pick<Logger, 'info' | 'warn'>;
   /** Called with each error that the server answered. */
   onServerError: (error: unknown) => void;
   /** How long a statement may take, the wait for a connection included; 0: no limit. */
@@ -28,7 +27,7 @@ type Options = {
   pendingMax: number;
 };
 
-/** For the statements of a replaced pool whose connections are fine. */
+/** Time for statements on healthy connections of a replaced pool. */
 const RETIREMENT_SECONDS_MAX = 30;
 
 export type Generation = {
@@ -36,9 +35,9 @@ export type Generation = {
   /** Begins transactions. */
   begin: postgres.Sql['begin'];
   pending: Set<PendingQuery>;
-  /** For the statements that go to the pool. */
+  /** The time-out of statements on the pool. */
   statementTimeout: StatementTimeout;
-  /** For transactions: each holds a connection for as long as it runs. */
+  /** The hooks of transactions, each of which holds a connection while it runs. */
   transactions: Pick<TransactionOptions, 'onBegun' | 'onOver' | 'onFailure' | 'onNotBegun' | 'onSilence'>;
   end(timeoutSeconds: number): Promise<void>;
 };
@@ -48,7 +47,7 @@ export function createPool(options: Options) {
     options;
   let available = true;
   let closed = false;
-  /** The replaced ones, for as long as statements of theirs may run. */
+  /** The replaced pools, while their statements may still run. */
   const retired = new Map<Set<PendingQuery>, Promise<void>>();
 
   const retire = ({ end, pending }: Generation, timeoutSeconds: number) => {
@@ -58,7 +57,7 @@ export function createPool(options: Options) {
 
   const createGeneration = (): Generation => {
     const sql = connect();
-    const apart = connectForTransactions();
+    const forTransactions = connectForTransactions();
     const pending = new Set<PendingQuery>();
     let answeredAt = performance.now();
     let transactionsRunning = 0;
@@ -85,17 +84,22 @@ export function createPool(options: Options) {
     const onSilence = (error: unknown) => replace(error, 0);
     const generation: Generation = {
       sql,
-      begin: ((work: never) => apart.begin(work)) as postgres.Sql['begin'],
+      begin: ((work: never) => forTransactions.begin(work)) as postgres.Sql['begin'],
       pending,
       async end(timeoutSeconds) {
-        await Promise.all([sql, apart].map((each) => each.end({ timeout: timeoutSeconds })));
+        await Promise.all([sql, forTransactions].map((each) => each.end({ timeout: timeoutSeconds })));
       },
       statementTimeout: {
-        ...{ timeoutMs, pending, onAnswer, onFailure, onSilence },
+        timeoutMs,
+        pending,
+        onAnswer,
+        onFailure,
+        onSilence,
         refusal: () => (pending.size < pendingMax ? undefined : tooManyPending(pendingMax)),
       },
       transactions: {
-        ...{ onFailure, onSilence },
+        onFailure,
+        onSilence,
         onBegun() {
           transactionsRunning += 1;
           onAnswer();
@@ -118,7 +122,7 @@ export function createPool(options: Options) {
     async end(timeoutSeconds: number): Promise<void> {
       closed = true;
       const ended = current.end(timeoutSeconds);
-      // An idle pool that lost a connection would wait for its time-out.
+      // Idle replaced pools are not awaited, because one that has lost a connection ends only by its time-out.
       const busy = [...retired].filter(([pending]) => pending.size > 0).map(([, end]) => end);
       await endsWithin(Promise.all([ended, ...busy]), timeoutSeconds * 1000);
     },

@@ -1,17 +1,17 @@
 /**
- * A limit on how long a statement may take as its caller sees it.
+ * The time-out of a statement at its caller.
  *
- * The server's own limit (statement_timeout) is worth nothing when the server hangs or the network swallows packets,
- * and postgres.js waits for an answer, or for a free connection, without end.
+ * The server's own limit (statement_timeout) has no effect when the server hangs or the network drops packets, and
+ * postgres.js waits for an answer, or for a free connection, without limit.
  */
 import { DatabaseTimeout, markDatabaseError } from './unavailable.ts';
 
-/** What is used of postgres.js' query object. It is a promise that starts its work when it is first awaited. */
+/** The used part of postgres.js' query object, a promise that starts its work when it is first awaited. */
 type Query = Promise<unknown> & {
   /** Called by `then`, `execute` and the like; starts the work. */
   handle: () => unknown;
   reject: (error: unknown) => void;
-  /** Takes a statement that was not sent yet out of the queue. */
+  /** Removes a statement that was not sent yet from the queue. */
   cancel: () => void;
   /** The connection the statement was sent over; null before. */
   state: object | null;
@@ -23,7 +23,7 @@ export type StatementTimeout = {
   timeoutMs: number;
   /** An error that the statement fails with instead of being started. */
   refusal: () => Error | undefined;
-  /** Where started statements are kept until they end; absent in a transaction, whose queue is its own. */
+  /** The statements that have started and not ended; absent in a transaction, which has its own queue. */
   pending?: Set<PendingQuery>;
   onAnswer: () => void;
   onFailure: (error: unknown) => void;
@@ -37,12 +37,12 @@ export type PendingQuery = { drop: (error: unknown) => void };
 /** When each connection answered last. Its key is postgres.js' own record of the connection. */
 const answeredAt = new WeakMap<object, number>();
 
-/** Whether the value is a statement, and not one of the helpers that become part of one. */
+/** Whether the value is a statement, and not a helper for a part of one. */
 export function isQuery(value: unknown): value is Query {
   return value instanceof Promise && 'handle' in value && 'reject' in value && 'state' in value;
 }
 
-/** Has the statement limited in time once it is started; as a fragment of another one it never is. */
+/** Applies the time-out from the start of the statement; a fragment of another statement is never started. */
 export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout: StatementTimeout): Q {
   const start = query.handle;
   let state: 'new' | 'started' | 'refused' = 'new';
@@ -75,7 +75,7 @@ function watch(query: Query, statementTimeout: StatementTimeout): void {
     if (pending !== undefined) entry.drop(error);
     query.reject(error);
   };
-  // A cursor's consumer decides how long it takes.
+  // A cursor has no time-out, because its consumer determines its duration.
   const limited = timeoutMs > 0 && query.cursorFn === undefined;
   const timer = limited ? setTimeout(expire, timeoutMs) : undefined;
   const end = (answered: boolean) => {
@@ -84,7 +84,7 @@ function watch(query: Query, statementTimeout: StatementTimeout): void {
     if (answered && query.state !== null) answeredAt.set(query.state, performance.now());
   };
   pending?.add(entry);
-  // Promise's own `then`: the query's would start it.
+  // `then` of Promise itself, because that of the query would start it.
   Promise.prototype.then.call(
     query,
     () => {
@@ -92,7 +92,7 @@ function watch(query: Query, statementTimeout: StatementTimeout): void {
       statementTimeout.onAnswer();
     },
     (error: unknown) => {
-      // An error that the server sent shows that it is there.
+      // An error of the server is also an answer.
       end(error instanceof Error && 'severity' in error);
       markDatabaseError(error);
       statementTimeout.onFailure(error);

@@ -1,12 +1,12 @@
-/** A connection of one's own, for what lives and dies with it: session locks, LISTEN. */
+/** A dedicated connection, for state that belongs to a session: session locks, LISTEN. */
 import type postgres from 'postgres';
 import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
 import { ConnectionLost, isConnectionLost } from './unavailable.ts';
 
 export type ReserveOptions = {
-  /** Statements may take as long as they take. */
+  /** Statements have no time-out. */
   unlimited?: boolean;
-  /** The server closes the connection when it has heard nothing for so long; default: never. */
+  /** Idle time-out after which the server closes the connection; default: none. */
   idleTimeoutMs?: number;
   /** A notification of a channel that the connection listens to. */
   onNotification?: (channel: string, payload: string) => void;
@@ -19,7 +19,7 @@ export type Reserved = Transaction & {
   release: () => void;
 };
 
-/** postgres.js reconnects by itself, which would lose locks and subscriptions in silence. Not here. */
+/** Does not reconnect as postgres.js would, because locks and subscriptions would be lost without notice. */
 export function openReserved(parts: {
   connect: (options: object) => postgres.Sql;
   options: ReserveOptions;

@@ -7,7 +7,7 @@ type Types = { bigint: bigint | number };
 /** Statements, helpers and fragments. What takes a `Transaction` takes the pool as well. */
 export type Transaction = ISql<Types>;
 
-/** `target` is asked anew at each call, so that what is behind it may change. */
+/** Calls `target` for each statement, because the pool may be replaced. */
 export function sqlWithTimeout(target: () => { sql: ISql; statementTimeout: StatementTimeout }): Transaction {
   const statement = (make: (sql: ISql) => unknown): unknown => {
     const { sql, statementTimeout } = target();

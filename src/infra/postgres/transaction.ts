@@ -1,9 +1,9 @@
 /**
  * Transactions whose connection may be lost at any point.
  *
- * postgres.js would send the ROLLBACK of a lost transaction to the closed socket, which is an uncaught exception,
- * and waits without end for a BEGIN or COMMIT that is never answered. So a lost transaction is left as it is (the
- * server has rolled it back), and its caller is told at once.
+ * postgres.js would send the ROLLBACK of a lost transaction to the closed socket, which is an uncaught exception, and it
+ * waits without limit for the answer to a BEGIN or COMMIT. Therefore no ROLLBACK is sent for a lost transaction (the server
+ * has rolled it back), and its caller gets an error at once.
  */
 import type { ISql } from 'postgres';
 import { DatabaseTimeout, isConnectionLost, markDatabaseError } from './unavailable.ts';
@@ -17,11 +17,12 @@ export type TransactionOptions<Tx = unknown, T = unknown> = {
   run: (tx: Tx) => Promise<T>;
   /** For BEGIN (with the wait for a connection) and COMMIT or ROLLBACK; 0: no limit. */
   timeoutMs: number;
-  /** BEGIN was answered: a connection is ours; and it is no more. */
+  /** BEGIN was answered, so that the transaction has a connection. */
   onBegun: () => void;
+  /** The transaction has released its connection. */
   onOver: () => void;
   onFailure: (error: unknown) => void;
-  /** BEGIN took too long: for want of a connection, or of an answer. */
+  /** BEGIN took too long, because no connection was free, or because the server did not answer. */
   onNotBegun: (error: DatabaseTimeout) => void;
   /** COMMIT or ROLLBACK took too long. */
   onSilence: (error: DatabaseTimeout) => void;
@@ -56,7 +57,7 @@ export function transact<Tx, T>(options: TransactionOptions<Tx, T>): Promise<T> 
     clearTimeout(timer);
     options.onBegun();
     void promise.then(options.onOver, options.onOver);
-    // The caller has given up, and the connection is fine: this rolls back.
+    // The caller has its error already; this rolls back on the healthy connection.
     if (lost !== undefined) throw lost;
     let result: T | undefined;
     try {
