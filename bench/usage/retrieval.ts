@@ -74,6 +74,7 @@ async function cursorAt({ sql }: Setting, workspaceId: string, depth: number) {
   if (row === undefined) throw new Error('not that deep');
   const position = { createdAtMs: toMs(row.at), id: row.id };
   const window = { workspaceId, from: undefined, to: undefined };
-  const cursor = (backwards: boolean) => renderCursor(secret, window, { backwards, position, inclusive: false });
+  const cursor = (backwards: boolean) =>
+    renderCursor(secret, window, { backwards, position, inclusive: false });
   return { forwards: cursor(false), backwards: cursor(true) };
 }
