@@ -38,7 +38,7 @@ export type PayloadName = keyof typeof TYPES;
 
 export const ChatappAddOnEvent = Type.Object(
   {
-    commonEventObject: optional(Fields, 'What the client tells of itself.'),
+    commonEventObject: optional(Fields, 'Information about the client.'),
     chat: Type.Object(
       {
         user: ChatappUser,
@@ -79,6 +79,6 @@ export const ChatappAddOnReply = Type.Object(
       'The action that sends the message.',
     ),
   },
-  { $id: 'ChatappAddOnReply', description: 'The answer to an event of an add-on that is told something.' },
+  { $id: 'ChatappAddOnReply', description: 'A message, as the answer to an event of an add-on.' },
 );
 export type ChatappAddOnReply = Static<typeof ChatappAddOnReply>;

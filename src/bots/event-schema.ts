@@ -75,7 +75,7 @@ export const ChatappMessageRequest = Type.Object(
     configCompleteRedirectUrl: Type.String({
       description: 'Where a person is sent on after a configuration.',
     }),
-    common: described(Type.Record(Type.String(), Type.Unknown()), 'What the client tells of itself.'),
+    common: described(Type.Record(Type.String(), Type.Unknown()), 'Information about the client.'),
   },
   {
     $id: 'ChatappMessageRequest',
@@ -99,7 +99,7 @@ export const ChatappEvent = Type.Object(
       configCompleteRedirectUrl,
       'Where a person is sent on after a configuration.',
     ),
-    common: optional(common, 'What the client tells of itself.'),
+    common: optional(common, 'Information about the client.'),
   },
   { $id: 'ChatappEvent', description: 'Another event of a chat app.', additionalProperties: true },
 );

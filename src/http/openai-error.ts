@@ -103,7 +103,7 @@ const OpenAiError = Type.Object(
         message: Type.String({ description: 'What was refused and why.' }),
         type: Type.String({ description: 'The kind of the mistake.' }),
         param: nullable(Type.String(), 'The member of the body that it is about.'),
-        code: nullable(Type.String(), 'What programs tell the mistake by.'),
+        code: nullable(Type.String(), 'The code of the mistake, for programs.'),
       },
       { description: 'What went wrong.' },
     ),

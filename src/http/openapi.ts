@@ -11,10 +11,12 @@ type JsonSchema = Record<string, unknown>;
 /** Collects the components that the operations' schemas refer to. */
 export type SchemaComponents = Record<string, JsonSchema>;
 
-/** One operation as an OpenAPI operation object; named schemas are added to `components`. */
+/**
+ * One operation as an OpenAPI operation object; named schemas are added to `components`. Members that are undefined are
+ * absent in the JSON text.
+ */
 export function toOpenApiOperation(operation: Operation, components: SchemaComponents) {
-  const { id, area, summary, description, credential, scope, body, bodyExample, bodyOptional, events } =
-    operation;
+  const { id, area, summary, description, credential, scope, responses, events } = operation;
   const { schemes, header, place } = CREDENTIALS[credential];
   const scoped = scope === undefined ? '' : ` with the scope \`${scope}\``;
   const keyed = place === undefined ? 'Needs no key.' : `Needs a key${scoped}, ${place}.`;
@@ -31,66 +33,51 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
       ...toParameters('path', operation.parameters, components),
       ...toParameters('query', operation.query, components),
     ],
-    ...(operation.bodyContent === undefined
-      ? {}
-      : { requestBody: { required: true, content: toContents(operation.bodyContent, components) } }),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: bodyOptional !== true,
-            content: { 'application/json': toMedia({ schema: body, example: bodyExample }, components) },
-          },
-        }),
+    requestBody: toRequestBody(operation, components),
     responses: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, spec]) => [status, toResponse(spec, components)]),
+      Object.entries(responses).map(([status, spec]) => [status, toResponse(spec, components)]),
     ),
-    ...(events === undefined ? {} : { 'x-events': events }),
+    'x-events': events,
     security: schemes.map((scheme) => ({ [scheme]: [] })),
   };
 }
 
 const HEADER = 'An API key of the workspace.';
 
+function toRequestBody(operation: Operation, components: SchemaComponents) {
+  const { body, bodyExample, bodyOptional, bodyContent } = operation;
+  const contents = bodyContent ?? (body && { 'application/json': { schema: body, example: bodyExample } });
+  if (contents === undefined) return undefined;
+  const media = Object.entries(contents).map(([type, each]) => [type, toMedia(each, components)]);
+  return { required: bodyOptional !== true, content: Object.fromEntries(media) };
+}
+
 function toParameters(place: 'path' | 'query', schema: TObject, components: SchemaComponents) {
   return Object.entries(schema.properties).map(([name, property]) => {
     const { description, examples, ...rest } = toJsonSchema(property, components);
     const [example] = Array.isArray(examples) ? examples : [];
-    return {
-      in: place,
-      name,
-      required: place === 'path' || (property[OptionalKind] === undefined && property.default === undefined),
-      ...(description === undefined ? {} : { description }),
-      ...(example === undefined ? {} : { example }),
-      schema: rest,
-    };
+    const required =
+      place === 'path' || (property[OptionalKind] === undefined && property.default === undefined);
+    return { in: place, name, required, description, example, schema: rest };
   });
 }
 
 function toResponse(spec: ResponseSpec, components: SchemaComponents) {
   const { description, schema, example, mediaType, stream } = spec;
-  const content = {
-    ...(schema === undefined ? {} : { 'application/json': toMedia({ schema, example }, components) }),
-    ...(mediaType === undefined ? {} : { [mediaType]: { schema: { type: 'string' } } }),
-    ...(stream === undefined
-      ? {}
-      : { 'text/event-stream': { schema: { type: 'string', description: EVENTS }, example: stream } }),
-  };
+  const content: Record<string, object> = {};
+  if (schema !== undefined) content['application/json'] = toMedia({ schema, example }, components);
+  if (mediaType !== undefined) content[mediaType] = { schema: { type: 'string' } };
+  if (stream !== undefined)
+    content['text/event-stream'] = { schema: { type: 'string', description: EVENTS }, example: stream };
   return Object.keys(content).length === 0 ? { description } : { description, content };
 }
 
 const EVENTS = 'Server-sent events: each has one line `data:`; lines that begin with a colon are comments.';
 
-const toContents = (content: NonNullable<Operation['bodyContent']>, components: SchemaComponents) =>
-  Object.fromEntries(
-    Object.entries(content).map(([mediaType, media]) => [mediaType, toMedia(media, components)]),
-  );
-
 function toMedia({ schema, example }: { schema: TSchema; example?: unknown }, components: SchemaComponents) {
-  const present = typeof example === 'function' ? example() : example;
   return {
     schema: toJsonSchema(schema, components),
-    ...(present === undefined ? {} : { example: present }),
+    example: typeof example === 'function' ? example() : example,
   };
 }
 
@@ -111,22 +98,13 @@ function toJsonSchema(schema: TSchema, components: SchemaComponents): JsonSchema
  */
 const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary', 'parse', 'default', 'impliedDefault', 'present']);
 
-/** The default that the parser sets, or the one that the operation applies because it has to know whether the value was sent. */
-function defaultOf(schema: TSchema): { default?: unknown } {
-  const value = schema.default ?? schema['impliedDefault'];
-  return value === undefined ? {} : { default: value };
-}
+/** The default that the parser sets, or the one that the operation applies, because it has to know whether one was sent. */
+const defaultOf = (schema: TSchema) => ({ default: schema.default ?? schema['impliedDefault'] });
 
 function convert(schema: TSchema, components: SchemaComponents): JsonSchema {
   const words = literalsOf(schema);
-  if (words !== undefined) {
-    return {
-      type: 'string',
-      enum: words,
-      ...defaultOf(schema),
-      ...(schema.description === undefined ? {} : { description: schema.description }),
-    };
-  }
+  if (words !== undefined)
+    return { type: 'string', enum: words, ...defaultOf(schema), description: schema.description };
   const result: JsonSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (!PRIVATE_KEYWORDS.has(keyword)) result[keyword] = convertKeyword(keyword, value, components);

@@ -49,7 +49,7 @@ export const ErrorDetail = Type.Object(
 
 const ValidationError = Type.Object(
   {
-    type: Type.String({ description: 'What programs tell the mistake by.' }),
+    type: Type.String({ description: 'The kind of the mistake, for programs.' }),
     loc: described(
       Type.Array(Type.Union([Type.String(), Type.Integer()])),
       'Where the mistake is: `path`, `query`, `header` or `body`, and the way from there.',
@@ -93,7 +93,7 @@ const ERRORS = {
   409: 'Something of that name exists, or the present state does not allow it.',
   413: 'The body is too large.',
   415: 'The body is of another media type.',
-  422: 'The request fails validation; every mistake is told.',
+  422: 'The request fails validation; the answer lists every mistake.',
   429: 'Too many requests.',
   502: 'A model failed.',
   503: 'A backing service is not available; a retry makes sense after `Retry-After` seconds.',

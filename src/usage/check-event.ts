@@ -1,11 +1,12 @@
 // A CloudEvent (specification 1.0.2) of a request → an event that can be stored, or its mistakes.
 
 import { parseDateTime } from '../core/date-time.ts';
-import type { ValidationEntry } from '../core/errors.ts';
+import { type ValidationEntry, valueError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import { findUnstorable, isNestedDeeper, isRawNumber } from '../core/json.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
 import { isJsonMediaType } from '../http/provenance.ts';
+import { missing } from '../http/validation.ts';
 import { OWN_SOURCE, type UsageEvent } from './event.ts';
 import { findFieldMistakes } from './event-types.ts';
 import {
@@ -39,14 +40,7 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
   const mistakes: ValidationEntry[] = [];
   const wrong = (name: string, reason: string, input: unknown = fields[name]): void => {
     if (mistakes.length >= EVENT_MISTAKES_MAX) return;
-    const msg = `Value error, ${reason}`;
-    mistakes.push({
-      type: 'value_error',
-      loc: loc(name.slice(0, SHOWN_MAX)),
-      msg,
-      input: short(input),
-      ctx: { error: reason },
-    });
+    mistakes.push(...valueError(loc(name.slice(0, SHOWN_MAX)), reason, short(input)).entries);
   };
   checkRequired(sent, mistakes);
   const { specversion, source: from, type: named } = fields;
@@ -74,14 +68,9 @@ function checkRequired({ fields, loc }: SentEvent, mistakes: ValidationEntry[]):
   for (const name of ['id', 'source', 'specversion', 'type'] as const) {
     const input = fields[name];
     if (input === undefined || input === null) {
-      mistakes.push({ type: 'missing', loc: loc(name), msg: 'Field required', input: null });
+      mistakes.push(missing(loc(name), null));
     } else if (typeof input !== 'string') {
-      mistakes.push({
-        type: 'string_type',
-        loc: loc(name),
-        msg: 'Input should be a valid string',
-        input: short(input),
-      });
+      mistakes.push(notAString(loc(name), input));
     } else if (input === '') {
       const msg = 'String should have at least 1 character';
       mistakes.push({ type: 'string_too_short', loc: loc(name), msg, input, ctx: { min_length: 1 } });
@@ -100,12 +89,7 @@ function optionalText(
   const input = fields[name];
   if (input === undefined || input === null) return undefined;
   if (typeof input !== 'string') {
-    mistakes.push({
-      type: 'string_type',
-      loc: loc(name),
-      msg: 'Input should be a valid string',
-      input: short(input),
-    });
+    mistakes.push(notAString(loc(name), input));
     return undefined;
   }
   if (isLonger(input, bytesMax)) mistakes.push(tooLong(loc(name), input, bytesMax));
@@ -115,6 +99,13 @@ function optionalText(
 /** Counts bytes only where the length in characters leaves it open. */
 const isLonger = (text: string, bytesMax: number): boolean =>
   text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax;
+
+const notAString = (loc: (string | number)[], input: unknown): ValidationEntry => ({
+  type: 'string_type',
+  loc,
+  msg: 'Input should be a valid string',
+  input: short(input),
+});
 
 const tooLong = (loc: (string | number)[], input: string, bytesMax: number): ValidationEntry => ({
   type: 'string_too_long',
@@ -217,11 +208,8 @@ function toValue(value: unknown): string | null {
 const SHOWN_MAX = 200;
 
 /** The input in an answer, shortened. */
-const short = (input: unknown): unknown =>
-  typeof input === 'string' && input.length > SHOWN_MAX
-    ? `${input.slice(0, SHOWN_MAX).toWellFormed()}…`
-    : typeof input === 'string'
-      ? input.toWellFormed()
-      : typeof input === 'object'
-        ? null
-        : input;
+function short(input: unknown): unknown {
+  if (typeof input === 'object') return null;
+  if (typeof input !== 'string') return input;
+  return input.length > SHOWN_MAX ? `${input.slice(0, SHOWN_MAX).toWellFormed()}…` : input.toWellFormed();
+}

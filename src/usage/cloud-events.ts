@@ -7,6 +7,7 @@ import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
 import { parseJsonBody } from '../http/json-body.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
 import { isJsonMediaType } from '../http/provenance.ts';
+import { missing } from '../http/validation.ts';
 import type { SentEvent } from './check-event.ts';
 import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX } from './limits.ts';
 
@@ -109,7 +110,7 @@ const PARSED = { nestingMax: REQUEST_NESTING_MAX, valuesMax: REQUEST_VALUES_MAX,
 
 async function parse(body: Uint8Array, levels: number): Promise<{ value: unknown; suspect: boolean }> {
   if (body.length === 0) {
-    throw new ValidationFailure([{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }]);
+    throw new ValidationFailure([missing(['body'], null)]);
   }
   const { text, value } = await parseJsonBody(body, PARSED);
   return { value, suspect: mayBeUnstorable(text, JSON_NESTING_MAX + levels) };

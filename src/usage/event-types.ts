@@ -2,6 +2,7 @@
 
 import type { ValidationEntry } from '../core/errors.ts';
 import { isRawNumber } from '../core/json.ts';
+import { missing } from '../http/validation.ts';
 
 type FieldKind = 'string' | 'integer' | 'boolean';
 type Fields = Readonly<Record<string, FieldKind>>;
@@ -40,7 +41,7 @@ export function findFieldMistakes(type: string, data: object, loc: (string | num
     const here = [...loc, name];
     const input: unknown = Object.hasOwn(data, name) ? (data as Record<string, unknown>)[name] : undefined;
     if (input === undefined) {
-      mistakes.push({ type: 'missing', loc: here, msg: 'Field required', input: null });
+      mistakes.push(missing(here, null));
     } else if (!isOfKind(input, kind)) {
       mistakes.push({ type: CODES[kind], loc: here, msg: `Input should be a valid ${kind}`, input });
     }

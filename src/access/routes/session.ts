@@ -43,7 +43,10 @@ export function sessionRoutes(sessions: Sessions): Route[] {
       },
       ({ principal: { workspaceId, userId, email, keyId, scopes } }) =>
         reply(200, {
-          ...{ workspace_id: workspaceId, user_id: userId, user_email: email, key_id: keyId },
+          workspace_id: workspaceId,
+          user_id: userId,
+          user_email: email,
+          key_id: keyId,
           scopes: [...scopes],
         }),
     ),

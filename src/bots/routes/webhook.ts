@@ -36,7 +36,7 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
         'Events of Google Workspace add-ons (`commonEventObject`, `chat`) are understood likewise, and answered with ' +
         'the action that sends the message. ' +
         'An event that comes again is answered as before, with the header ' +
-        '`Idempotent-Replayed: true`. A model that fails or takes too long is told of in the answer.',
+        '`Idempotent-Replayed: true`. If a model fails or takes too long, the answer says so.',
       events: [
         'chat.create',
         'messages.user.new',
