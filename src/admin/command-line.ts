@@ -3,7 +3,7 @@ import { COMMANDS, type Command } from './commands.ts';
 import { GROUPS } from './groups.ts';
 import { OPTIONS, type Option, type OptionName, type Place } from './options.ts';
 
-/** A command line that no command understands; the message is one line. */
+/** An invalid command line; the message is one line. */
 export class UsageError extends Error {}
 
 export type Invocation = {
@@ -11,12 +11,12 @@ export type Invocation = {
   /** The operation's path parameters. */
   path: Record<string, string>;
   query: Record<string, string>;
-  /** Undefined where nothing goes into it. */
+  /** Undefined where no option is part of it. */
   body: Record<string, unknown> | undefined;
   json: boolean;
 };
 
-/** What was typed: something to do, or a question about one command, those of a group, or all. */
+/** A parsed command line: an invocation, or a request for the help of a command, of a group, or of all. */
 export type CommandLine = Invocation | { help: Command | string | undefined };
 
 /** Reads the command line. Spans of time count from `now`. Throws UsageError. */
@@ -37,7 +37,7 @@ export function parseCommandLine(words: readonly string[], now: Date): CommandLi
   return { command, ...placed, json: json === true };
 }
 
-/** The command that was probably meant, or where the commands are listed. */
+/** Suggests the most similar command, or the list of the commands. */
 function suggest(area: string, verb: string): string {
   const typed = `${area} ${verb}`.trim();
   const nearest = nearestOf(typed, verb === '' ? Object.keys(GROUPS) : COMMANDS.map(({ words }) => words));
@@ -45,7 +45,7 @@ function suggest(area: string, verb: string): string {
   return `see bun run admin ${area in GROUPS ? `${area} ` : ''}--help`;
 }
 
-/** The one that the fewest changed letters lead to, if they are few. */
+/** The name with the smallest edit distance, if that is small. */
 function nearestOf(typed: string, names: readonly string[]): string | undefined {
   if (typed.length > TYPED_MAX) return undefined;
   const distances = names.map((name) => ({ name, distance: editDistance(typed, name) }));
@@ -121,7 +121,7 @@ function place(
   return { path: request.path, query: request.query, body: request.body };
 }
 
-/** Sets the value at its place, in new objects where the way there has none. */
+/** Sets the value at its place, and creates the objects on the path to it. */
 function put(holder: object, [name, ...rest]: readonly string[], value: unknown): void {
   if (name === undefined) return;
   const fields = holder as Record<string, unknown>;
@@ -130,7 +130,7 @@ function put(holder: object, [name, ...rest]: readonly string[], value: unknown)
   if (rest.length > 0) put(inner as object, rest, value);
 }
 
-/** The option, or argument, that put a value where an operation finds fault with it. */
+/** The option or argument whose value an operation refuses at this location. */
 export function findOption(command: Command, location: readonly (string | number)[]): string | undefined {
   const covers = (place: Place): boolean => place.every((name, index) => location[index] === name);
   if (command.argument !== undefined && covers(command.argument.place)) return `<${command.argument.value}>`;

@@ -1,18 +1,18 @@
-// The commands: operations of the interface, where what an option may hold is the operation's to say, and work on
-// search, the bucket and the embedded store that only the command line offers.
+// The commands: operations of the interface, which validate the values of the options themselves, and maintenance of search,
+// the bucket and the embedded store, which only the command line offers.
 
 import { WORKSPACE_NAME_FORM } from '../access/index.ts';
 import type { OptionName, Place } from './options.ts';
 
 export type Command = {
-  /** What is typed, e.g. `keys create`. */
+  /** The words of the command, such as `keys create`. */
   words: string;
-  /** The operation's name, or that of the work that only the command line offers. */
+  /** The name of the operation, or of the maintenance. */
   operation: string;
   meaning: string;
-  /** The one argument without a name; `form`: how it is written, in words. */
+  /** The positional argument; `form`: a description of its form. */
   argument?: { place: Place; value: string; form?: string };
-  /** The option whose value is the name when none is given. */
+  /** The option whose value is the default of `name`. */
   defaultName?: OptionName;
   required: readonly OptionName[];
   optional: readonly OptionName[];

@@ -1,4 +1,4 @@
-/** What the first words of commands stand for, each with an example. */
+/** The meaning of the first words of commands, each with an example. */
 export const GROUPS: Readonly<Record<string, { meaning: string; example: string }>> = {
   workspaces: {
     meaning: 'organisations, teams or products, whose people, keys and data are apart',

@@ -20,7 +20,7 @@ export type Answer = { status: number; body: unknown };
 
 /**
  * Calls operations in this process, through the same boundary as requests from outside and so by the same rules.
- * A person who may run the command may read the database anyway, so it is trusted to act as `principal`.
+ * The caller can access the database directly, and is therefore trusted to act as `principal`.
  */
 export function createLocalClient({ routes, log }: { routes: readonly Route[]; log: Logger }) {
   return async ({ operation, path, query = {}, body, principal }: Call): Promise<Answer> => {

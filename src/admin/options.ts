@@ -1,18 +1,18 @@
-// The options of commands: where each goes in an operation's request, and how its text is read.
+// The options of commands: the place of each in an operation's request, and the parsing of its text.
 
 import { parseJson } from '../core/json.ts';
 
-/** Where in an operation's request a value goes. */
+/** The place of a value in an operation's request. */
 export type Place = readonly ['path' | 'query' | 'body', ...string[]];
 
 export type Option = {
   place: Place;
-  /** How the help names the value; absent: a flag. */
+  /** The name of the value in the help; absent: a flag. */
   value?: string;
   meaning: string;
-  /** The text of the command line as the operation takes it. */
+  /** Converts the text of the command line into the value of the operation. */
   read?(text: string, now: Date): unknown;
-  /** What a flag stands for. */
+  /** The value of a flag. */
   stands?: boolean;
 };
 
@@ -49,7 +49,11 @@ export const OPTIONS = {
   enable: { place: ['body', 'disabled'], stands: false, meaning: 'accept the key again' },
   kind: { place: ['body', 'kind'], value: 'kind', meaning: 'persona, agent or bot' },
   model: { place: ['body', 'model'], value: 'name', meaning: "of the catalogue (default: the catalogue's)" },
-  instructions: { place: ['body', 'instructions'], value: 'text', meaning: 'what the model is told first' },
+  instructions: {
+    place: ['body', 'instructions'],
+    value: 'text',
+    meaning: 'the system message of the model',
+  },
   temperature: { place: ['body', 'temperature'], value: 'n', meaning: '0 to 2' },
   'history-messages': { place: ['body', 'history_messages'], value: 'n', meaning: 'messages it is shown' },
   'history-tokens': { place: ['body', 'history_tokens'], value: 'n', meaning: 'tokens of these together' },
@@ -116,7 +120,7 @@ export const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** What JSON stands for; any other text as it is, for the operation to judge. */
+/** The value of a JSON text; any other text unchanged, because the operation validates it. */
 function readJson(text: string): unknown {
   try {
     return parseJson(text);
@@ -127,7 +131,7 @@ function readJson(text: string): unknown {
 
 const HOURS = { h: 1, d: 24 } as const;
 
-/** A span from now as the date it ends; anything else as it is, for the operation to judge. */
+/** The end of a span from now; any other text unchanged, because the operation validates it. */
 function readExpiry(text: string, now: Date): string {
   const [, count, unit] = /^(\d{1,6})([dh])$/.exec(text) ?? [];
   if (count === undefined) return text;

@@ -1,4 +1,4 @@
-// What a person reads: help, tables, and one line for whatever was refused.
+// The output for people: help, tables, and refusals in one line.
 
 import { findOption } from './command-line.ts';
 import { COMMANDS, type Command } from './commands.ts';
@@ -16,7 +16,7 @@ Exit codes: 0 done, 1 refused or failed, 2 not understood.
 const MORE = `The options of commands: bun run admin <group> --help, such as bun run admin keys --help
 With --json every command prints its answer as JSON.`;
 
-/** The help of one command, of a group's, or of all: their options stand in the first two alone. */
+/** The help of one command, of a group, or of all; only the first two list the options. */
 export function renderHelp(about: Command | string | undefined): string {
   if (about === undefined) return [HEAD, ...Object.keys(GROUPS).flatMap(renderGroup), MORE, ''].join('\n');
   const commands = typeof about === 'string' ? commandsOf(about) : [about];
@@ -28,7 +28,7 @@ export function renderHelp(about: Command | string | undefined): string {
   const options = alignColumns([
     ...[...names].map((name) => [`  ${renderOption(name)}`, OPTIONS[name].meaning]),
     ['  --json', 'print the answer as JSON'],
-    ['  --help', 'print this, or with a command, what is about that command'],
+    ['  --help', 'print this help, or that of one command'],
   ]);
   return [
     HEAD,
@@ -75,18 +75,18 @@ export function renderTable(rows: readonly Row[]): string {
   return `${alignColumns([columns, ...cells]).join('\n')}\n`;
 }
 
-/** Sums of groups under the headings of their fields, and the sum of them all. */
+/** Sums of groups under the headings of their fields, and their total. */
 export function renderSums(items: readonly Row[], total: Row): string {
   const columns = Object.keys(items[0] ?? {});
   const last = Object.fromEntries(columns.map((name) => [name, name === 'group' ? 'total' : total[name]]));
   return renderTable(items.length === 0 ? [] : [...items, last]);
 }
 
-/** One thing's fields, a line each. */
+/** The fields of an object, one in each line. */
 export const renderFields = (row: Row): string =>
   `${alignColumns(Object.entries(row).map(([name, value]) => [name, renderValue(value)])).join('\n')}\n`;
 
-/** The refusal of an operation in one line, with options for locations. */
+/** The refusal of an operation in one line, which names options instead of locations. */
 export function renderRefusal(command: Command, body: unknown): string {
   const detail = (body as { detail?: unknown }).detail;
   if (!Array.isArray(detail)) return renderValue(detail);
@@ -102,7 +102,7 @@ export function renderRefusal(command: Command, body: unknown): string {
   return renderValue(mistakes.join('; '));
 }
 
-/** Names come from elsewhere: nothing in them reaches the terminal but text. */
+/** Replaces control characters, because names from users must not control the terminal. */
 function renderValue(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (Array.isArray(value)) return value.map(renderValue).join(',');

@@ -1,4 +1,4 @@
-// Compute (area D): the CPU-bound probe, and the built-in embedding model, on threads of their own.
+// Compute (area D): the CPU-bound probe, and the built-in embedding model, on worker threads.
 
 import { join } from 'node:path';
 import type { EmbedTexts } from '../core/embed-texts.ts';

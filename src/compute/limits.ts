@@ -1,18 +1,18 @@
-// Ceilings of the compute area, and what its work is given to wait and to run.
+// Limits of the compute area, and the time-outs of its work.
 
 export const N_DEFAULT = 42;
-/** Most of a minute. */
+/** The computation takes most of a minute. */
 export const N_MAX = 50;
-/** Takes about two milliseconds: up to it, a number waits for no longer one. */
+/** Up to this number, which takes about two milliseconds, a computation does not wait behind longer ones. */
 export const SHORT_N_MAX = 30;
 
-/** Somebody who would wait for longer had better come again. */
+/** Longest wait in the queue; beyond, a retry is better. */
 export const FIBONACCI_WAIT_MS_MAX = 120_000;
-/** Ten times what the longest takes, for processors that are shared. */
+/** Ten times the duration of the longest computation, for shared processors. */
 export const FIBONACCI_RUN_MS_MAX = 600_000;
 
 export const EMBEDDING_WAIT_MS_MAX = 20_000;
 export const EMBEDDING_RUN_MS_MAX = 20_000;
-/** What one thread takes of a list of texts at once: about half a millisecond of work, but for texts that are longer. */
+/** Texts of one part of a list, and their characters: about half a millisecond of work, except for longer texts. */
 export const PART_TEXTS_MAX = 64;
 export const PART_CHARACTERS_MAX = 32_768;

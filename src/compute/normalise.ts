@@ -1,4 +1,4 @@
-// What the embedding kernel reads: texts in which nothing but their words is left.
+// Normalisation of texts for the embedding kernel: only their words are kept.
 
 const NOT_WORDS = /[^\p{L}\p{M}\p{N}\p{S}]+/gu;
 const ASCII = /^\p{ASCII}*$/u;
@@ -12,7 +12,7 @@ const FINAL_SIGMA = /ς/g;
 export function normaliseText(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase().replace(ASCII_NOT_WORDS, ' ');
   const composed = text.toWellFormed().normalize('NFKC');
-  // There and back is full case folding (ß, ẞ and SS are one), but for the sigma that ends a word.
+  // Both conversions together are full case folding (ß, ẞ and SS are equal), except for the final sigma.
   const folded = composed.toLowerCase().toUpperCase().toLowerCase().replace(FINAL_SIGMA, 'σ');
   return folded.normalize('NFKC').replace(NOT_WORDS, ' ');
 }

@@ -2,7 +2,7 @@ import { type Route, route } from '../http/operation.ts';
 import type { createFibonacci } from './operations/fibonacci.ts';
 import { ComputeQuery, ComputeResult } from './schema.ts';
 
-/** nginx's status for a client that left; it is seen in the log alone. */
+/** nginx's status for a disconnected client; only the log shows it. */
 const CLIENT_LEFT = 499;
 
 export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof createFibonacci> }): Route[] {

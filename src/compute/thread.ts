@@ -1,4 +1,4 @@
-// What runs in the threads of the pool: the TypeScript around each kernel (assembly/).
+// The code of the worker threads: the TypeScript around each kernel (assembly/).
 
 import { LOCAL_EMBEDDING_MODEL } from '../core/embed-texts.ts';
 import { type Handler, serveKernels } from '../infra/wasm/worker.ts';

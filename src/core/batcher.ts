@@ -1,12 +1,12 @@
-/** Collects items and hands them on together, after a short while or as soon as there are enough. */
+/** Collects items into batches, which are handled after a delay, or as soon as they are full. */
 export type Batcher<Item> = {
-  /** Takes an item, unless too many wait already: then false. */
+  /** Adds an item; false where too many wait already. */
   add(item: Item): boolean;
-  /** Hands on what waits and resolves when all that was handed on is done. */
+  /** Handles the waiting items at once; resolves when all batches are done. */
   flush(): Promise<void>;
 };
 
-/** `run` handles one batch at a time and must not throw: what to do about a failure is its own affair. */
+/** `run` handles one batch at a time. It must not throw, and handles its own failures. */
 export function createBatcher<Item>(options: {
   itemsMax: number;
   waitingMax: number;

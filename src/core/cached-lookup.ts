@@ -1,32 +1,32 @@
-// Values looked up by key and kept for a while, without ever serving one that is known to be outdated.
+// A read-through cache that never returns a value after its invalidation.
 
 import { LRUCache } from 'lru-cache';
 
 export type CachedLookup<V> = {
-  /** The value if it is at hand: for callers that can go on without waiting. */
+  /** The cached value, for callers that can continue without one. */
   getNow: (key: string) => V | undefined;
-  /** The value, loaded unless it is at hand; undefined where there is none. Rejects as `load` does. */
+  /** The value, loaded unless it is cached; undefined where there is none. Rejects as `load` does. */
   get: (key: string) => V | undefined | Promise<V | undefined>;
-  /** Forgets one key: a `get` from now on sees what the source holds now. */
+  /** Drops one key: later calls of `get` load the current value of the source. */
   drop: (key: string) => void;
-  /** Forgets all keys, likewise. */
+  /** Drops all keys, likewise. */
   reset: () => void;
 };
 
-/** There may be none: that is kept, too. */
+/** Undefined is cached, too. */
 type Entry<V> = { value: V | undefined };
 
 const MISS_TTL_MS = 1_000;
 const TTL_MS_MAX = 30_000;
 
 /**
- * Concurrent `get`s of a key share one load. A load that was under way when its key was dropped is neither kept nor
- * given to anyone who asked after the drop. While `usable` is false (changes would not be told) every `get` loads
- * for itself.
+ * Concurrent `get`s of a key share one load. The result of a load that began before its key was dropped is not cached, and
+ * not returned to calls after the drop. While `usable` is false (no notifications of changes arrive), each `get` loads for
+ * itself.
  *
- * @param options.ttlMs at most 30 s, so that even a lost notice does not matter for longer
- * @param options.missTtlMs how long "there is none" is kept (default 1 s)
- * @param options.entriesMax beyond it, the entry that was not used for longest goes
+ * @param options.ttlMs at most 30 s, which bounds the effect of a lost notification
+ * @param options.missTtlMs lifetime of a cached undefined (default 1 s)
+ * @param options.entriesMax beyond it, the least recently used entry is evicted
  * @param options.now monotonic milliseconds, for tests
  */
 export function createCachedLookup<V>(options: {
@@ -57,7 +57,7 @@ export function createCachedLookup<V>(options: {
     const startedAt = now();
     const started: Promise<V | undefined> = load(key)
       .then((value) => {
-        // Otherwise the key was dropped meanwhile, and the value may be from before.
+        // Otherwise the key was dropped during the load, and the value may be outdated.
         if (loads.get(key) === started && usable())
           entries.set(key, { value }, { ttl: value === undefined ? missTtlMs : ttlMs, start: startedAt });
         return value;

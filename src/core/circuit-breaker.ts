@@ -1,23 +1,23 @@
 /**
- * Leaves alone what fails again and again: after failures in a row it opens for a while, then lets one attempt find out
- * (half-open); each failed one doubles the while (Nygard, "Release It!").
+ * Stops attempts that would fail: after consecutive failures it opens for a cooldown, and then allows one trial (half-open);
+ * each failed trial doubles the cooldown (Nygard, "Release It!").
  */
 export type CircuitBreaker = {
   /** Whether an attempt may be made: always while closed, one at a time while half-open. */
   allows(): boolean;
-  /** An attempt begins: while half-open no other is let through until its outcome is known. */
+  /** Marks the begin of an attempt: while half-open, no other is allowed until its outcome is known. */
   begin(): void;
   succeed(): void;
   fail(): void;
-  /** The outcome says nothing of the other side's health. */
+  /** Ends an attempt whose outcome does not depend on the other side's health. */
   forget(): void;
   state(): 'closed' | 'open' | 'half-open';
 };
 
 /**
- * @param options.failuresMax failures in a row that open it
- * @param options.openMsMin for how long at first, in milliseconds
- * @param options.openMsMax for how long at most
+ * @param options.failuresMax consecutive failures that open it
+ * @param options.openMsMin the first cooldown, in milliseconds
+ * @param options.openMsMax the longest cooldown
  * @param options.now monotonic milliseconds
  */
 export function createCircuitBreaker(options: {
@@ -30,7 +30,7 @@ export function createCircuitBreaker(options: {
   let failures = 0;
   let openMs = 0;
   let openUntilMs = 0;
-  let probing = false;
+  let trialRunning = false;
   const isOpen = () => openMs > 0;
   const state = () => {
     if (!isOpen()) return 'closed';
@@ -38,26 +38,26 @@ export function createCircuitBreaker(options: {
   };
   return {
     state,
-    allows: () => !isOpen() || (state() === 'half-open' && !probing),
+    allows: () => !isOpen() || (state() === 'half-open' && !trialRunning),
     begin() {
-      if (isOpen()) probing = true;
+      if (isOpen()) trialRunning = true;
     },
     succeed() {
       failures = 0;
       openMs = 0;
-      probing = false;
+      trialRunning = false;
     },
     fail() {
       failures += 1;
-      probing = false;
-      // An attempt that began before it opened, or that was made in spite of it, finds out nothing new.
+      trialRunning = false;
+      // An attempt that began before the breaker opened, or that ignored it, does not extend the cooldown.
       if (state() === 'open') return;
       if (failures < failuresMax && !isOpen()) return;
       openMs = Math.min(openMsMax, openMs === 0 ? openMsMin : openMs * 2);
       openUntilMs = now() + openMs;
     },
     forget() {
-      probing = false;
+      trialRunning = false;
     },
   };
 }

@@ -1,4 +1,4 @@
-// Errors of a disk, by their codes, in words that an operator understands.
+// Errors of a disk, by their codes, as messages for operators.
 
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { codeOf } from './errors.ts';
 
 export type DiskFault = 'is full' | 'is read-only' | 'may not be written to by this user' | 'fails';
 
-/** The header of the embedded store's answer to HeadBucket that says why it takes no uploads at the moment. */
+/** The header of the embedded store's answer to HeadBucket that says why it refuses uploads. */
 export const DISK_FAULT_HEADER = 'x-atrium-disk-fault';
 
 const FAULTS: Readonly<Record<string, DiskFault>> = {
@@ -29,7 +29,7 @@ const FAULTS: Readonly<Record<string, DiskFault>> = {
   '58030': 'fails',
 };
 
-/** "The disk …". Undefined for errors of other kinds. SQLite's extended codes begin with the code. */
+/** The predicate of "The disk …"; undefined for other errors. SQLite's extended codes begin with the code. */
 export function diskFaultOf(error: unknown): DiskFault | undefined {
   const code = codeOf(error);
   const primary = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code;
@@ -37,15 +37,15 @@ export function diskFaultOf(error: unknown): DiskFault | undefined {
 }
 
 /**
- * Tries a small durable write in a folder: what its disk says, undefined where it takes it or there is no such folder. Of
- * those that wait on a disk that hangs there is one at a time.
+ * Probes a disk by a small durable write in a folder; undefined after success, and where the folder is absent. One probe runs
+ * at a time, also on a disk that hangs.
  */
 export function createDiskProbe(folder: string): () => Promise<DiskFault | undefined> {
   const path = join(folder, `.probe-${process.pid}`);
   let running: Promise<DiskFault | undefined> | undefined;
   const probe = async (): Promise<DiskFault | undefined> => {
     try {
-      await writeFile(path, 'written to see whether the disk takes it', { mode: 0o600, flush: true });
+      await writeFile(path, 'written by the probe of the disk', { mode: 0o600, flush: true });
       await rm(path);
       return undefined;
     } catch (error) {

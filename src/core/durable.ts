@@ -1,10 +1,10 @@
-// What it takes for a file to survive a loss of power: its content is flushed, and so is the folder that names it.
+// Durability of files: after a loss of power a file exists only if both its content and its folder were flushed.
 
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Resolves when what was created, renamed or removed in the folder would survive a loss of power. */
+/** Flushes the folder: resolves when the creation, renaming and removal of its files would survive a loss of power. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -14,7 +14,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** The same at once, for a start. */
+/** The same, synchronously, for the start of the process. */
 export function syncFolderNow(path: string): void {
   const folder = openSync(path, 'r');
   try {
@@ -24,14 +24,14 @@ export function syncFolderNow(path: string): void {
   }
 }
 
-/** Makes a folder (0700), and those above it that are absent, durably. One that is there already may be so since a crash. */
+/** Creates a folder (0700) and its absent parents, durably. An existing folder is flushed, too, because of earlier crashes. */
 export function makeFolder(path: string): void {
   const folder = resolve(path);
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 }) ?? folder;
   for (let made = folder; made.length >= first.length; made = dirname(made)) syncParent(made);
 }
 
-/** Whose folder it is may keep us from reading it: then it is theirs to keep. */
+/** Ignores a parent that this user may not read, because its owner is responsible for it. */
 function syncParent(folder: string): void {
   try {
     syncFolderNow(dirname(folder));
@@ -40,7 +40,7 @@ function syncParent(folder: string): void {
   }
 }
 
-/** Gives a file (0600) its content, at once or not at all; durable when it returns. */
+/** Replaces the content of a file (0600) atomically; it is durable when this returns. */
 export function replaceFile(path: string, content: string): void {
   writeFileSync(`${path}.new`, content, { mode: 0o600, flush: true });
   renameSync(`${path}.new`, path);

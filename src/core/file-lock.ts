@@ -1,20 +1,20 @@
-// A lock on a file that the kernel frees when its process ends, however it ends; children do not inherit it. So there is
-// no stale lock to reason about, and no clock. SQLite has the system's calls for it: a record lock on an empty database.
+// A lock on a file, which the kernel releases at the end of its process, also after a crash; children do not inherit it.
+// Therefore no lock is stale, and no clock is needed. SQLite makes the system calls: a record lock on an empty database.
 
 import { Database } from 'bun:sqlite';
 import { codeOf } from './errors.ts';
 
 export type FileLock = { release(): void };
 
-/** Locks live until they are released: those that only the garbage collector could reach would be free too soon. */
+/** References to the held locks, because the garbage collector would close an unreferenced one and release its lock. */
 const held = new Set<Database>();
 
-/** Undefined where another has it. Throws where the file cannot be opened, with `create: false` also an absent one. */
+/** Undefined where another process holds it. Throws where the file cannot be opened; with `create: false` also an absent one. */
 export function lockFile(path: string, { create }: { create: boolean }): FileLock | undefined {
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, create });
-    // The journal stays in memory: the file is only there to be locked.
+    // The journal stays in memory, because the file exists only for its lock.
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('PRAGMA locking_mode = EXCLUSIVE');
     database.run('BEGIN EXCLUSIVE');

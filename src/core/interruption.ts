@@ -2,12 +2,12 @@
 
 import { type ServiceError, unavailable } from './errors.ts';
 
-/** Calls `end` with the reason when it comes, unless the function that it returns has been called before. */
+/** Calls `end` with the reason at the deadline, unless the returned function was called before. */
 export type OnInterrupt = (end: (reason: ServiceError) => void) => () => void;
 
 /**
- * Requests enter and leave by the thousand, which a Set does for nanoseconds; an AbortSignal that lives as long as the
- * process would hold on to all that ever listened to it through `AbortSignal.any`.
+ * Every request subscribes and unsubscribes, which costs nanoseconds with a Set. An AbortSignal that lives as long as the
+ * process would retain all signals that were derived from it by `AbortSignal.any`.
  */
 export function createInterruption(): { onInterrupt: OnInterrupt; interrupt(): void } {
   const running = new Set<(reason: ServiceError) => void>();

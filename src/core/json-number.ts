@@ -1,18 +1,18 @@
-// Numbers of JSON texts: which of them a double holds with every digit, and which a database can store.
+// Numbers of JSON texts: whether a double keeps all their digits, and whether the database can store them.
 
-/** Digits behind the decimal point that Postgres can hold (numeric, and so jsonb). */
+/** Digits after the decimal point that Postgres can store (numeric, and therefore jsonb). */
 const SCALE_MAX = 16_383;
 
-/** Characters of a number; with Postgres's scale and the range of a double, none that can be stored has more. */
+/** Characters of a number; by the scale of Postgres and the range of a double, no storable number has more. */
 const NUMBER_LENGTH_MAX = 20_000;
 
-/** Below it doubles hold ever fewer digits. */
+/** Below it doubles have fewer digits. */
 const NORMAL_DOUBLE_MIN = 2 ** -1022;
 
-/** Significant decimal digits that a double is sure to keep (DBL_DIG). */
+/** Significant decimal digits that every double keeps (DBL_DIG). */
 const DOUBLE_DIGITS = 15;
 
-/** Whether a database can store the number that is written so. */
+/** Whether the database can store the number of this text. */
 export const isStorableNumber = (value: number, source: string): boolean =>
   Number.isFinite(value) &&
   source.length <= NUMBER_LENGTH_MAX &&
@@ -29,7 +29,7 @@ function isExact(value: number, source: string): boolean {
   return digits === 0 || (digits <= DOUBLE_DIGITS && Math.abs(value) >= NORMAL_DOUBLE_MIN);
 }
 
-/** Digits of the mantissa without the zeros that lead and trail. */
+/** Digits of the mantissa without leading and trailing zeros. */
 function significantDigits(source: string): number {
   let digits = 0;
   let trailingZeros = 0;
@@ -44,7 +44,7 @@ function significantDigits(source: string): number {
   return digits - trailingZeros;
 }
 
-/** Digits behind the decimal point when the number is written without an exponent. */
+/** Digits after the decimal point of the number without an exponent. */
 function scaleOf(source: string): number {
   const [mantissa = '', exponent = '0'] = source.split(/[eE]/);
   return (mantissa.split('.')[1]?.length ?? 0) - Number(exponent);

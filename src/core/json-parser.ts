@@ -1,15 +1,15 @@
-// A JSON parser (RFC 8259) that keeps the digits of numbers, knows ceilings, stops where it is told to and goes on later.
-// It has no recursion, and its cost is linear in the text. JSON.parse is quicker, and is used where none of this matters.
+// A JSON parser (RFC 8259) that keeps the digits of numbers, enforces limits, and works in resumable steps. It has no
+// recursion, and its cost is linear. JSON.parse is faster, and is used where these properties are not needed.
 
 import { isStorableNumber, keepDigits } from './json-number.ts';
 
-/** What a text may hold: arrays and objects inside one another, and values in all (members and items). */
+/** Limits of a text: the depth of arrays and objects, and the number of values (members and items). */
 export type JsonLimits = { nestingMax: number; valuesMax: number };
 
-/** Why a text was refused: malformed, or within a ceiling that it breaks. */
+/** Why a text is refused: it is malformed, or exceeds a limit. */
 export type JsonMistakeKind = 'syntax' | 'nesting' | 'values' | 'number';
 
-/** The first mistake of a text: in the words of Python's decoder, which FastAPI's answers carry. */
+/** The first mistake of a text, with the message of Python's decoder, which FastAPI answers. */
 export class JsonMistake extends Error {
   readonly kind: JsonMistakeKind;
   /** In UTF-16 code units from the start of the text. */
@@ -23,7 +23,7 @@ export class JsonMistake extends Error {
 }
 
 export type JsonParserOptions = JsonLimits & {
-  /** Numbers that no double and no database can hold are kept as they are written, instead of refused. */
+  /** Keeps numbers that neither a double nor the database can hold as text, instead of refusing them. */
   anyNumber?: boolean;
 };
 
@@ -41,7 +41,7 @@ const CLOSE_BRACE = 0x7d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** What is parsed of a string at once: a few tenths of a millisecond. */
+/** Length of a piece of a string that is parsed in one step: a few tenths of a millisecond. */
 const STRING_PIECE_LENGTH = 65_536;
 const NONE = -1;
 
@@ -51,9 +51,9 @@ export class JsonParser {
   private at = 0;
   private values = 0;
   private readonly containers: Container[] = [];
-  /** The name that waits for its value, of each container that is an object. */
+  /** For each container that is an object, the name of the member whose value is being parsed. */
   private readonly names: string[] = [];
-  /** Of the string that is being parsed: where it begins, what of it is parsed, and whether it is a member's name. */
+  /** The string that is being parsed: its begin, its parsed part, and whether it is a member's name. */
   private stringAt = NONE;
   private stringSoFar = '';
   private stringIsName = false;
@@ -66,7 +66,7 @@ export class JsonParser {
   }
 
   /**
-   * Parses on, by at most so many values or one piece of a long string. Returns whether the end was reached; throws
+   * Parses at most `values` more values, or one piece of a long string. Returns whether the end is reached; throws
    * JsonMistake.
    */
   advance(values: number): boolean {
@@ -81,7 +81,7 @@ export class JsonParser {
     return this.result;
   }
 
-  /** From the start of a value to the start of the next one, or to the end of the text. */
+  /** Parses from the start of a value to the start of the next one, or to the end of the text. */
   private parseValue(): void {
     if (++this.values > this.options.valuesMax) {
       throw new JsonMistake('values', `More than ${this.options.valuesMax} values`, this.at);
@@ -107,7 +107,7 @@ export class JsonParser {
     if (closer === CLOSE_BRACE) this.parseName();
   }
 
-  /** Puts a finished value where it belongs, closes what ends behind it, and goes to the next value. */
+  /** Adds a finished value to its container, closes the containers that end after it, and moves to the next value. */
   private complete(finished: unknown): void {
     let value = finished;
     for (;;) {
@@ -173,7 +173,7 @@ export class JsonParser {
     this.parseStringPiece();
   }
 
-  /** To the string's end, or to where another piece begins. */
+  /** Parses to the end of the string, or to the begin of the next piece. */
   private parseStringPiece(): void {
     const { text } = this;
     const start = this.at;
@@ -208,7 +208,7 @@ export class JsonParser {
     this.at++;
   }
 
-  /** The code of the next character that is no blank; NaN at the end of the text. */
+  /** The code of the next character that is not blank; NaN at the end of the text. */
   private skipBlanks(): number {
     for (;;) {
       const code = this.text.charCodeAt(this.at);

@@ -1,5 +1,5 @@
-// JSON that gives back exactly what came in. JSON.parse rounds integers above 2^53 and turns 1e400 into
-// Infinity; here such numbers keep their text (JSON.rawJSON, TC39 "JSON.parse source text access").
+// JSON without loss of digits. JSON.parse rounds integers above 2^53, and reads 1e400 as Infinity; here such numbers keep
+// their text (JSON.rawJSON, TC39 "JSON.parse source text access").
 
 import { isStorableNumber } from './json-number.ts';
 import { type JsonLimits, JsonMistake, JsonParser, type JsonParserOptions } from './json-parser.ts';
@@ -13,15 +13,15 @@ declare global {
 }
 
 /**
- * A number (which stands at the start, or behind a colon, a comma, a bracket or a blank) of more significant digits
- * than a double is sure to keep (DBL_DIG = 15), or with an exponent. Text may look so, too: that costs time only.
+ * A number (at the start, or after a colon, a comma, a bracket or a blank) with more significant digits than every double
+ * keeps (DBL_DIG = 15), or with an exponent. A match within a string only costs time.
  */
 const MAY_LOSE_DIGITS = /(?:^|[:,[\s])-?(?:\d[\d.]{15,}|[\d.]+[eE])/;
 
 /** Texts up to this length are parsed at once; longer ones in time slices. About 10 ms at most. */
 const AT_ONCE_LENGTH_MAX = 524_288;
 
-/** Values between two looks at the clock. */
+/** Values between two readings of the clock. */
 const VALUES_A_STEP = 256;
 
 /** For texts of known size and origin. */
@@ -36,12 +36,12 @@ export const NO_LIMITS: JsonLimits = {
  */
 export const parseJson = (text: string): unknown => parseAtOnce(text, NO_LIMITS);
 
-/** As `parseJson`, with every number kept as it is written: `findUnstorable` tells which the database refuses. */
+/** As `parseJson`, but keeps every number as text; `findUnstorable` finds those that the database refuses. */
 export const parseJsonAsWritten = (text: string): unknown =>
   parseAtOnce(text, { ...NO_LIMITS, anyNumber: true });
 
 /**
- * As `parseJson`, for texts of callers: linear, within limits, and without holding up what else the process does.
+ * As `parseJson`, for texts of callers: in linear time, within limits, and in time slices.
  * Throws JsonMistake.
  */
 export async function parseJsonWithin(text: string, options: JsonParserOptions): Promise<unknown> {
@@ -53,7 +53,7 @@ export async function parseJsonWithin(text: string, options: JsonParserOptions):
         if (error instanceof JsonMistake) throw error;
       }
     }
-    // What JSON.parse does not say: where the first mistake stands.
+    // Finds the position of the first mistake, which JSON.parse does not report.
     return parseFully(text, options);
   }
   const parser = new JsonParser(text, options);
@@ -73,7 +73,7 @@ function parseFully(text: string, options: JsonParserOptions): unknown {
   return parser.value();
 }
 
-/** Whether well-formed text keeps the limits. */
+/** Whether a well-formed text is within the limits. */
 function isWithin(text: string, { nestingMax, valuesMax }: JsonLimits): boolean {
   let depth = 0;
   let values = 1;
@@ -99,24 +99,24 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Whether a value is JSON that was kept as text because a double cannot hold it. */
+/** Whether a value is a number that was kept as text because a double would lose digits. */
 export const isRawNumber = (value: unknown): value is { rawJSON: string } => JSON.isRawJSON(value);
 
 const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** Whether parsed JSON text may hold a NUL or a lone surrogate: only escapes can bring them in. */
+/** Whether a parsed JSON text may contain a NUL or a lone surrogate, which only escapes can produce. */
 export const mayHoldUnstorableText = (text: string): boolean => SUSPECT_ESCAPE.test(text);
 
 /** Whether Postgres can store the string: no NUL, no lone surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed();
 
-/** Whether `findUnstorable` may find something in what the text says; if not, it need not be asked. */
+/** Whether `findUnstorable` may find something in the value of the text; if not, the call can be omitted. */
 export const mayBeUnstorable = (text: string, nestingMax: number): boolean =>
   MAY_LOSE_DIGITS.test(text) ||
   mayHoldUnstorableText(text) ||
   !isWithin(text, { nestingMax, valuesMax: Number.POSITIVE_INFINITY });
 
-/** Whether arrays and objects stand in one another more than `levels` deep; looks no deeper. */
+/** Whether arrays and objects are nested more than `levels` deep; does not read deeper levels. */
 export function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null || isRawNumber(value)) return false;
   if (levels === 0) return true;
@@ -126,7 +126,7 @@ export function isNestedDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** Why a database refuses a value, and where in it; undefined for one that it takes. */
+/** Why the database refuses a value, and the path to the cause; undefined for a storable value. */
 export function findUnstorable(
   value: unknown,
   nestingMax: number,

@@ -1,20 +1,20 @@
-// Background work of the areas: started in order, ended in reverse, each with a deadline.
+// The background jobs of the areas: started in order, ended in reverse order, each with a deadline.
 
 import type { Logger } from './logger.ts';
 import { endsWithin } from './wait.ts';
 
-/** Something that runs beside the requests. `stop` ends it after the work in hand. */
+/** Background work. `stop` ends it after its current step. */
 export type Job = {
   name: string;
   start(): void | Promise<void>;
   stop(): Promise<void>;
-  /** Resolves when nothing that is due is left; for tests and orderly hand-overs. */
+  /** Resolves when no due work is left; for tests and ordered shutdowns. */
   settle?(): Promise<void>;
 };
 
 export type Lifecycle = {
   start(): Promise<void>;
-  /** Ends every started job in reverse order; one that outlasts its share of the time is left behind, and logged. */
+  /** Ends the started jobs in reverse order; one that exceeds its time is abandoned and logged. */
   stop(timeoutMs: number): Promise<void>;
   settle(): Promise<void>;
 };

@@ -5,15 +5,15 @@ import { endsWithin } from './wait.ts';
 
 const BLOCK_LENGTH = 8192;
 const FLUSH_MS = 100;
-/** An output that is not read does not keep the process alive. */
+/** Time-out of the final write, so that an output that is not read does not keep the process alive. */
 const CLOSE_TIMEOUT_MS = 2000;
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * What every room may write to. Fields never hold a secret; `err` holds a cause. A warning is about something outside,
- * which the place in our code does not explain: of its cause the log has the `reason` alone, and no stack.
+ * The log of all areas. Fields never contain a secret; `err` is the cause. A warning is about another system, so that our
+ * stack would not explain it: of its cause the log has only the `reason`.
  */
 export type Logger = {
   debug(fields: object, message: string): void;
@@ -26,7 +26,7 @@ export type Logger = {
 export type AccessEntry = {
   method: string;
   route: string;
-  /** What was asked for, without the query: visible ASCII without quotes, bounded. */
+  /** The requested path without the query: visible ASCII without quotes, bounded. */
   path: () => string;
   status: number;
   ms: number;
@@ -40,7 +40,7 @@ export type AccessLog = (entry: AccessEntry) => void;
 /** The log of the process itself. */
 export type ProcessLog = Logger & {
   access: AccessLog;
-  /** What the starter of the process waits for: written at every level. */
+  /** Writes a message that the starter of the process waits for, at every level. */
   announce(fields: object, message: string): void;
   /** Resolves when everything is written. */
   close(): Promise<void>;
@@ -74,7 +74,7 @@ function createPrettyLogger(level: LogLevel): ProcessLog {
   });
 }
 
-/** `12:00:01 GET /v1/default/trash 200 1.2 ms key …9a3f01`. Ids of keys begin with a time: their ends tell them apart. */
+/** `12:00:01 GET /v1/default/trash 200 1.2 ms key …9a3f01`. Ids of keys begin with a time, and differ at their ends. */
 function renderAccess({ method, path, status, ms, keyId }: AccessEntry): string {
   const time = new Date().toTimeString().slice(0, 8);
   const key = keyId === undefined ? '' : ` key …${keyId.slice(-6)}`;
@@ -83,7 +83,7 @@ function renderAccess({ method, path, status, ms, keyId }: AccessEntry): string 
 
 function createJsonLogger(level: LogLevel): ProcessLog {
   const destination = pino.destination({ dest: 1, sync: false });
-  // Lines are joined here: the destination measures and copies whatever it is given.
+  // Lines are joined here, because the destination measures and copies each text that is written.
   let lines = '';
   const handOn = (): void => {
     if (lines !== '') destination.write(lines);
@@ -112,7 +112,7 @@ function createJsonLogger(level: LogLevel): ProcessLog {
     close: async () => {
       clearInterval(flushing);
       handOn();
-      // flushSync would leave out what is just being written.
+      // flushSync would omit the block that is being written.
       const closed = new Promise<void>((resolve) => destination.once('close', resolve));
       destination.end();
       await endsWithin(closed, CLOSE_TIMEOUT_MS);
@@ -120,7 +120,7 @@ function createJsonLogger(level: LogLevel): ProcessLog {
   });
 }
 
-/** The answers whose route does not tell what was asked for. */
+/** The statuses of answers whose route does not identify the path. */
 const UNFOUND: ReadonlySet<number> = new Set([404, 405]);
 
 function createPino(level: LogLevel, stream: pino.DestinationStream): pino.Logger {
@@ -145,7 +145,7 @@ function withReason(fields: unknown): unknown {
   return err === undefined || isOurMistake(err) ? fields : { ...others, reason: explain(err) };
 }
 
-/** What no state of anything outside brings about; of `fetch` such errors have a code. */
+/** Errors that only a mistake in our code causes; those of `fetch` have a code. */
 const isOurMistake = (error: unknown): boolean =>
   (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) &&
   !('code' in error);

@@ -1,5 +1,5 @@
-// A folder in which each process has files of its own, and takes over those of a process that has died. Its lock shows whether
-// it has died: a process that hangs, or whose clock was set, keeps its files.
+// A folder in which each process owns files, and adopts those of processes that have died. A lock shows whether a process
+// lives, so that one that hangs, or whose clock was set, keeps its files.
 
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,23 +9,23 @@ import { newRandomId } from './ids.ts';
 
 export type OwnedFolder = {
   /**
-   * A name for a new file of this process, without its suffix. The first one makes the folder and the lock. Throws the
+   * A name for a new file of this process, without its suffix. The first call creates the folder and the lock. Throws the
    * error of the disk.
    */
   newName(): string;
-  /** The files of processes that have died. A file of a running process is never among them. Throws the error of the disk. */
+  /** The files of processes that have died, never those of a running process. Throws the error of the disk. */
   abandoned(): string[];
-  /** This process adds no more files; another one may take over those that it leaves. */
+  /** Releases the lock: this process adds no more files, and another one may adopt those that remain. */
   leave(): void;
 };
 
 const LOCK = '.lock';
-/** Somebody who looks for the dead may have the lock for a moment before its own process does. */
+/** A process that checks for dead owners may hold a new lock for a moment, so that its owner has to retry. */
 const ATTEMPTS_MAX = 3;
 
 export function createOwnedFolder(directory: string): OwnedFolder {
   const lockPath = (id: string): string => join(directory, `${id}${LOCK}`);
-  /** Of this process, also those whose folder somebody has deleted. */
+  /** The ids of this process, including those whose folder was deleted. */
   const own = new Set<string>();
   let held: { id: string; lock: FileLock } | undefined;
   let names = 0;
@@ -35,7 +35,7 @@ export function createOwnedFolder(directory: string): OwnedFolder {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const id = newRandomId();
       const lock = lockFile(lockPath(id), { create: true });
-      // Only its process makes the file, so it is the locked one unless it is gone.
+      // Only this process creates the file, so that it is the locked one unless it was deleted.
       if (lock !== undefined && existsSync(lockPath(id))) {
         own.add(id);
         return { id, lock };
@@ -49,7 +49,7 @@ export function createOwnedFolder(directory: string): OwnedFolder {
     try {
       rmSync(lockPath(held.id), { force: true });
     } catch {
-      // Others remove it: it is free from here on.
+      // Another process removes it, because the lock is free from here on.
     }
     held.lock.release();
     held = undefined;
@@ -64,14 +64,14 @@ export function createOwnedFolder(directory: string): OwnedFolder {
       lock.release();
       return true;
     } catch {
-      // Another has found out at the same moment; where the lock cannot be tried, nothing is taken.
+      // Another process has done the same at this moment. If the lock cannot be tested, no file is adopted.
       return !existsSync(lockPath(id));
     }
   };
 
   return {
     newName() {
-      // Any process could take files beside a lock that is gone.
+      // Without its lock file, the files of this process could be adopted by others.
       if (held !== undefined && !existsSync(lockPath(held.id))) leave();
       held ??= hold();
       return `${held.id}-${++names}`;

@@ -2,8 +2,8 @@ import type { Job } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 
 /**
- * A job that runs at start and again after each pause. Runs never overlap; a failing run is logged and the next
- * one comes in its time. `run` should look at the signal between its steps.
+ * A job that runs at start, and again after each interval. Runs never overlap; a failed run is logged, and the next one
+ * follows after the interval. `run` should check the signal between its steps.
  */
 export function createPeriodic(options: {
   name: string;

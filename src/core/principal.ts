@@ -1,4 +1,4 @@
-// Who is calling, as every area sees it.
+// The authenticated caller, as all areas see it.
 
 export const SCOPES = [
   'documents:read',
@@ -12,7 +12,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Ceilings that travel with a key; each is enforced by the area that counts it. */
+/** The limits of a key; each is enforced by the area that counts it. */
 export type KeyLimits = {
   requests_per_minute?: number;
   tokens_per_minute?: number;

@@ -1,17 +1,17 @@
 import { unavailable } from './errors.ts';
 
-/** Lets few run at a time. The others wait in order of arrival; where too many wait, or too long, the caller is refused. */
+/** Limits concurrent work. Callers beyond the limit wait in order of arrival; if too many wait, or too long, they are refused. */
 export type Semaphore = {
   /**
-   * Acquires a permit, at once where one is free. Throws the refusal when as many wait as may, and rejects with it when
-   * the wait gets too long; with the signal's reason when it aborts.
+   * Acquires a permit, without a promise where one is free. Throws the refusal when the queue is full, and rejects with it
+   * after the longest wait; with the signal's reason when it aborts.
    */
   acquire(signal?: AbortSignal): Promise<void> | undefined;
-  /** Gives a permit back, once. */
+  /** Returns a permit; to be called once for each. */
   release(): void;
   /** Runs the work with a permit. Throws as `acquire` does. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Other bounds from now on: permits that are held stay held. */
+  /** Changes the bounds; permits that are held are not revoked. */
   resize(bounds: SemaphoreBounds): void;
   metrics(): { running: number; waiting: number };
 };
@@ -19,8 +19,8 @@ export type Semaphore = {
 export type SemaphoreBounds = { runningMax: number; waitingMax: number };
 
 /**
- * @param options.waitMsMax how long one waits; without it, for as long as it takes
- * @param options.refuse what a refused caller gets: a sentence becomes 503 with `Retry-After`
+ * @param options.waitMsMax the longest wait; without it, a wait has no time-out
+ * @param options.refuse the error of a refused caller; a sentence becomes 503 with `Retry-After`
  */
 export function createSemaphore(
   options: SemaphoreBounds & { waitMsMax?: number; refuse: string | (() => Error) },
@@ -74,7 +74,7 @@ export function createSemaphore(
     acquire,
     release,
     async run(work) {
-      // At once where a permit is free: the caller may rely on what has begun.
+      // Without an await where a permit is free, because callers rely on a synchronous start.
       const wait = acquire();
       if (wait !== undefined) await wait;
       try {

@@ -1,13 +1,13 @@
-// Long computations on the main thread, cut into slices: what else waits for the event loop runs between two of them.
+// Time slices for long computations on the main thread: other work of the event loop runs between two of them.
 
-/** How long a slice may take, about. */
+/** Approximate duration of a slice. */
 export const SLICE_MS = 4;
 
 const waiting: (() => void)[] = [];
 
 /**
- * Waits for the next slice, and returns when it ends (as performance.now() tells it). All computations of the process
- * share them: in one round of the event loop, one of them works for one slice.
+ * Waits for the next slice, and returns its end on the scale of performance.now(). All computations of the process share the
+ * slices: one of them runs for one slice in each round of the event loop.
  *
  * ```ts
  * let endsAt = await nextTimeSlice();
@@ -17,11 +17,11 @@ const waiting: (() => void)[] = [];
 export function nextTimeSlice(): Promise<number> {
   return new Promise((resolve) => {
     waiting.push(() => resolve(performance.now() + SLICE_MS));
-    if (waiting.length === 1) setImmediate(giveSlice);
+    if (waiting.length === 1) setImmediate(startSlice);
   });
 }
 
-function giveSlice(): void {
+function startSlice(): void {
   waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(giveSlice);
+  if (waiting.length > 0) setImmediate(startSlice);
 }

@@ -1,6 +1,6 @@
-// Waiting: for a time, for a condition, for a promise no longer than a time, or until woken.
+// Waiting for a time, for a condition, for a promise with a time-out, or for a wake-up.
 
-/** Resolves after the time, or as soon as the signal aborts; the caller looks at the signal. */
+/** Resolves after the time, or as soon as the signal aborts; the caller checks the signal. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal === undefined) return Bun.sleep(ms);
   if (signal.aborted) return Promise.resolve();
@@ -16,7 +16,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * The outcome of the promise, or of `late` when the time has passed (it may throw). The work behind the promise is not
+ * The outcome of the promise, or after the time-out that of `late` (which may throw). The work behind the promise is not
  * cancelled.
  */
 export function within<Value, Late>(
@@ -66,7 +66,7 @@ export const endsWithin = (promise: Promise<unknown>, timeoutMs: number): Promis
     () => false,
   );
 
-/** Whether the condition came to hold: it is looked at again and again until the time has passed. */
+/** Polls the condition until it holds, or until the time-out; returns whether it holds. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   { everyMs, timeoutMs = Number.POSITIVE_INFINITY }: { everyMs: number; timeoutMs?: number },
@@ -85,7 +85,7 @@ export type Pause = {
   wake(): void;
 };
 
-/** A pause that new work ends early. One caller pauses at a time. */
+/** A pause that new work ends early, for one caller at a time. */
 export function createPause(): Pause {
   let woken = false;
   let end = (): void => undefined;

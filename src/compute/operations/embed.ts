@@ -1,5 +1,4 @@
-import type { EmbedTexts } from '../../core/embed-texts.ts';
-import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
+import { type EmbedTexts, LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { PartResult, Pool } from '../../infra/wasm/pool.ts';
 import {
   EMBEDDING_RUN_MS_MAX,
@@ -10,27 +9,25 @@ import {
 
 const { dimensions } = LOCAL_EMBEDDING_MODEL;
 
-/** Embeds with the built-in model: the list is shared out among the threads, and put together in its order. */
+/** Embeds with the built-in model: the list is divided among the threads, and the results are joined in its order. */
 export function createEmbed({ pool }: { pool: Pool }): EmbedTexts {
   return async (texts, signal) => {
     if (texts.length === 0) return new Float32Array(0);
     const results = await pool.run({
       kind: 'embed',
       lane: 'short',
-      parts: shareOut(texts),
+      parts: toParts(texts),
       name: 'Embeddings',
       waitMsMax: EMBEDDING_WAIT_MS_MAX,
       runMsMax: EMBEDDING_RUN_MS_MAX,
       signal,
     });
     const [first] = results;
-    return results.length === 1 && first !== undefined
-      ? vectorsOf(first)
-      : putTogether(results, texts.length);
+    return results.length === 1 && first !== undefined ? vectorsOf(first) : join(results, texts.length);
   };
 }
 
-function shareOut(texts: readonly string[]): string[][] {
+function toParts(texts: readonly string[]): string[][] {
   const parts: string[][] = [];
   let part: string[] = [];
   let characters = 0;
@@ -50,7 +47,7 @@ function shareOut(texts: readonly string[]): string[][] {
   return parts;
 }
 
-function putTogether(results: readonly PartResult[], rows: number): Float32Array {
+function join(results: readonly PartResult[], rows: number): Float32Array {
   const vectors = new Float32Array(rows * dimensions);
   let at = 0;
   for (const result of results) {

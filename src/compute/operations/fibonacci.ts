@@ -4,8 +4,8 @@ import { FIBONACCI_RUN_MS_MAX, FIBONACCI_WAIT_MS_MAX, SHORT_N_MAX } from '../lim
 export type Computed = { n: number; result: string; durationMs: number };
 
 /**
- * Computes the n-th Fibonacci number by naive recursion, on a thread. Throws 503 when too much waits already and when
- * the service ends; the signal's reason when it aborts, which frees the thread.
+ * Computes the n-th Fibonacci number by naive recursion, on a thread. Throws 503 when the queue is full and when the service
+ * ends; the signal's reason when it aborts, which frees the thread.
  */
 export function createFibonacci({ pool }: { pool: Pool }) {
   return async (n: number, signal: AbortSignal): Promise<Computed> => {

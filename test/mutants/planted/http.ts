@@ -123,8 +123,8 @@ export const http: readonly Planted[] = [
   {
     mistake: 'the document leaves out answers of 404',
     file: 'src/http/openapi.ts',
-    text: 'Object.entries(operation.responses).map(',
-    replacement: "Object.entries(operation.responses).filter(([status]) => status !== '404').map(",
+    text: 'Object.entries(responses).map(',
+    replacement: "Object.entries(responses).filter(([status]) => status !== '404').map(",
     test: 'test/acceptance/permissions.test.ts',
   },
   {
