@@ -1,6 +1,6 @@
 // The run of the tests itself: what it starts ends with it, however it ends, and each file is in one group.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,6 @@ import { join } from 'node:path';
 import { isAlive } from '../src/embedded/postgres/processes.ts';
 import { eventually, startChild } from './support/child.ts';
 import { filesOf, GROUPS } from './support/groups.ts';
-
-setDefaultTimeout(180_000);
 
 const ROOT = join(import.meta.dir, '..');
 const RUN = [

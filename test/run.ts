@@ -1,29 +1,37 @@
 // `bun run test [words]`: runs the test files, several at once, on one Postgres that it starts and ends. With
-// `--group=NAME` (test/support/groups.ts) those of a group alone; everything else is the test runner's own.
+// `--group=NAME` (test/support/groups.ts) those of a group alone; everything else is the test runner's own. The longest
+// files come first, by what they took in the run that was last given `--update-timings`.
 
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { sharedBy, startServer } from './support/database.ts';
-import { filesOf, isGroup } from './support/groups.ts';
+import { filesOf, type Group, isGroup } from './support/groups.ts';
 import { openRunFolder } from './support/run-folder.ts';
 
-/** Most of a test's time is waiting. */
-const FILES_AT_ONCE = Math.min(8, 2 * availableParallelism());
-/** Of one test on a busy machine. */
-const TIMEOUT_MS = 60_000;
+/** More than half of a test's time is waiting. */
+const FILES_AT_ONCE = Math.min(8, 3 * availableParallelism());
+const TIMINGS = join(import.meta.dir, 'timings.json');
 const PARENT_POLL_MS = 500;
+const GROUP = '--group=';
 
 const run = openRunFolder();
 // A test file by itself runs in UTC; the run does so where clocks differ from it in hours, minutes and summer time.
 process.env['TZ'] ??= 'Pacific/Chatham';
 
 async function runTests(): Promise<number> {
-  const server = await startServer();
+  const group = groupOf(process.argv.slice(2));
+  // A file of this group starts no process, and asks for no database.
+  const server = group === 'unit' ? undefined : await startServer();
   const tests = Bun.spawn(
     [
-      ...[process.execPath, 'test', '--no-orphans', `--parallel=${FILES_AT_ONCE}`],
-      ...['--timeout', `${TIMEOUT_MS}`, ...process.argv.slice(2).flatMap(toArguments)],
+      ...[process.execPath, 'test', '--no-orphans', `--parallel=${FILES_AT_ONCE}`, `--timings=${TIMINGS}`],
+      ...process.argv.slice(2).filter((each) => !each.startsWith(GROUP)),
+      ...(group === undefined ? [] : filesOf(group).map((path) => `./${path}`)),
     ],
-    { stdio: ['inherit', 'inherit', 'inherit'], env: { ...process.env, ...sharedBy(server) } },
+    {
+      stdio: ['inherit', 'inherit', 'inherit'],
+      env: { ...process.env, ...(server && sharedBy(server)) },
+    },
   );
   const end = (signal: NodeJS.Signals): void => tests.kill(signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
@@ -31,15 +39,14 @@ async function runTests(): Promise<number> {
   const watch = setInterval(() => process.ppid === parent || end('SIGTERM'), PARENT_POLL_MS);
   const code = await tests.exited;
   clearInterval(watch);
-  await server.end();
+  await server?.end();
   return code;
 }
 
-function toArguments(argument: string): string[] {
-  const group = /^--group=(.*)$/.exec(argument)?.[1];
-  if (group === undefined) return [argument];
-  if (!isGroup(group)) throw new Error(`There is no group of tests ${group}`);
-  return filesOf(group).map((path) => `./${path}`);
+function groupOf(options: readonly string[]): Group | undefined {
+  const name = options.find((each) => each.startsWith(GROUP))?.slice(GROUP.length);
+  if (name === undefined || isGroup(name)) return name;
+  throw new Error(`There is no group of tests ${name}`);
 }
 
 const code = await runTests().catch((error: Error) => {

@@ -1,22 +1,15 @@
 // Input that nobody should send: it is refused with a 4xx in one sentence, whatever it is.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
 import { type Answer, bodyOf, expectRefusal, expectStatus } from './support/caller.ts';
 import type { Entry } from './support/entries.ts';
 import { sendRaw } from './support/raw-request.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-let confirmPath: string;
-let patchPath: string;
-beforeAll(async () => {
-  setting = await startSetting();
-  confirmPath = `/v1/${setting.workspace}/upload/confirm`;
-  patchPath = `/v1/metadata/${setting.workspace}/any.txt`;
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const confirmPath: string = `/v1/${setting.workspace}/upload/confirm`;
+const patchPath: string = `/v1/metadata/${setting.workspace}/any.txt`;
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,12 +1,11 @@
 // The compute probe: right numbers, exact refusals, and nobody else notices.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
+import { shared } from '../support/shared.ts';
 import { bodyOf, expectRefusal } from './support/caller.ts';
 import { type Entry, notInteger, tooLarge, tooSmall } from './support/entries.ts';
-import { type Setting, startSetting } from './support/setting.ts';
-
-setDefaultTimeout(90_000);
+import { startSetting } from './support/setting.ts';
 
 type Computed = { n: number; result: string; duration_ms: number };
 
@@ -14,11 +13,7 @@ const THREADS = 2;
 /** Longer than any test waits for. */
 const ENDLESS = 50;
 
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting({ COMPUTE_THREADS: String(THREADS), COMPUTE_QUEUE_MAX: '2' });
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting({ COMPUTE_THREADS: String(THREADS), COMPUTE_QUEUE_MAX: '2' }));
 
 const compute = (search: string) => setting.call('GET', `/compute${search}`);
 

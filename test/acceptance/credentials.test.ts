@@ -1,12 +1,11 @@
 // Every operation of the OpenAPI document that asks for a credential says so before a byte of the body has come, and a 401
 // names the headers in which a key is taken.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
 import type { OpenApiDocument } from './support/contract.ts';
 import { sendRaw } from './support/raw-request.ts';
-import { type Setting, startSetting } from './support/setting.ts';
-
-setDefaultTimeout(60_000);
+import { startSetting } from './support/setting.ts';
 
 type Described = {
   name: string;
@@ -19,24 +18,18 @@ type Described = {
   takesBody: boolean;
 };
 
-let setting: Setting;
-let operations: Described[];
-
-beforeAll(async () => {
-  setting = await startSetting({ GATEWAY_ANONYMOUS: 'false' });
-  const document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
-  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], security = [], requestBody }]) => ({
-      name: `${method.toUpperCase()} ${path}`,
-      method: method.toUpperCase(),
-      path: path.replaceAll('{workspace_id}', setting.workspace).replaceAll(/\{\w+\}/g, crypto.randomUUID()),
-      schemes: security.flatMap((each) => Object.keys(each)),
-      header: parameters.find((each) => each.in === 'header' && each.required)?.name,
-      takesBody: requestBody !== undefined,
-    })),
-  );
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting({ GATEWAY_ANONYMOUS: 'false' }));
+const document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { parameters = [], security = [], requestBody }]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    method: method.toUpperCase(),
+    path: path.replaceAll('{workspace_id}', setting.workspace).replaceAll(/\{\w+\}/g, crypto.randomUUID()),
+    schemes: security.flatMap((each) => Object.keys(each)),
+    header: parameters.find((each) => each.in === 'header' && each.required)?.name,
+    takesBody: requestBody !== undefined,
+  })),
+);
 
 type Head = { status: number; challenge: string | undefined };
 

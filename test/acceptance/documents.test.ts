@@ -1,6 +1,6 @@
 // Area A without its filter, as one suite that runs unchanged over every object store that is installed.
 
-import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
+import { afterAll, beforeAll, describe } from 'bun:test';
 import { missingStore, STORES, type StoreUnderTest, startStore } from '../support/object-stores.ts';
 import { describeArchive } from './documents/archive.ts';
 import { describeBin } from './documents/bin.ts';
@@ -14,8 +14,6 @@ import { describePurge } from './documents/purge.ts';
 import { describeUploads } from './documents/uploads.ts';
 import { UPLOAD_BYTES_MAX } from './support/limits.ts';
 import { type Setting, startSetting } from './support/setting.ts';
-
-setDefaultTimeout(60_000);
 
 for (const name of STORES) {
   const missing = missingStore(name);

@@ -1,15 +1,10 @@
 // Limits are what they say: what is exactly as large passes, what is one larger does not.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type Setting, startSetting } from './support/setting.ts';
+import { describe, expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
 
 type Sent = { path: string; type?: string; text: string };
 

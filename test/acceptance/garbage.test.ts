@@ -1,18 +1,13 @@
 // Random requests: whatever comes, the service neither fails nor tells of its insides.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { shared } from '../support/shared.ts';
 import { type Answer, expectStatus } from './support/caller.ts';
 import { sendRaw } from './support/raw-request.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,19 +1,14 @@
 // Small requests that would be expensive to answer are refused at a cost that their size explains.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { eventually } from '../support/child.ts';
+import { shared } from '../support/shared.ts';
 import { type Answer, bodyOf, expectStatus } from './support/caller.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
 
 const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 const zeros = (count: number): string => '0'.repeat(count);

@@ -1,17 +1,12 @@
 // The life of a key: from the answer that makes it to the moment that ends it.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
+import { shared } from '../support/shared.ts';
 import { type Answer, expectRefusal, expectStatus } from './support/caller.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
 
 const base = () => `/admin/api/workspaces/${setting.workspace}`;
 

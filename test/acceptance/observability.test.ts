@@ -1,20 +1,13 @@
 // What operators see: probes, metrics, request ids and the access log.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
+import { shared } from '../support/shared.ts';
 import { bodyOf, expectStatus } from './support/caller.ts';
-import type { CreatedKey } from './support/people.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-let key: CreatedKey;
-beforeAll(async () => {
-  setting = await startSetting();
-  key = await setting.people.newKey();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const key = await setting.people.newKey();
 
 type Line = Record<string, unknown>;
 

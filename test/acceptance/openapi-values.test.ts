@@ -1,25 +1,19 @@
 // What the OpenAPI document gives as a default, an example or a choice is what the service takes: programs fill forms
 // with it, and people press Execute.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 import { startService } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import type { OpenApiDocument } from './support/contract.ts';
 import { createExampleCheck } from './support/examples.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-let document: OpenApiDocument;
-beforeAll(async () => {
-  setting = await startSetting();
-  document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const document: OpenApiDocument = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
 
 type Node = Record<string, unknown>;
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
@@ -124,7 +118,7 @@ describe('the models in the OpenAPI document', () => {
   });
 
   test('ModelEnum, and the models of the examples, follow the models file while the service runs', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'atrium-models-'));
+    const directory = freshFolder();
     const file = join(directory, 'models.yaml');
     const catalogue = (name: string) =>
       `models:\n  ${name}:\n    endpoints: [embeddings]\n    targets: [{ model: local-multilingual-e1 }]\n`;
@@ -148,7 +142,6 @@ describe('the models in the OpenAPI document', () => {
     });
     const { example, words } = await embeddingModels();
     expect(words).toContain(example);
-    rmSync(directory, { recursive: true, force: true });
   });
 
   test('answers of models are described member by member, and may hold others', () => {

@@ -1,21 +1,15 @@
 // /docs/json describes the interface completely and validly; /docs needs nothing from outside. Every answer of the
 // whole acceptance suite is held against the document by support/caller.ts.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { shared } from '../support/shared.ts';
 import { createContract, type DescribedOperation, type OpenApiDocument } from './support/contract.ts';
 import { createExampleCheck } from './support/examples.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-let document: OpenApiDocument;
-beforeAll(async () => {
-  setting = await startSetting();
-  document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const document: OpenApiDocument = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
 
 type Described = { name: string; method: string; path: string; operation: DescribedOperation };
 const operations = (): Described[] =>

@@ -1,14 +1,12 @@
 // Who may do what: every operation × every caller, held against two tables of expected statuses.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
 import { type Answer, type CallOptions, expectStatus } from './support/caller.ts';
 import { freshName, type Library } from './support/library.ts';
 import { DOCUMENT_SCOPES, freshEmail, type Person } from './support/people.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 import { parseStatusTable } from './support/status-table.ts';
-
-setDefaultTimeout(120_000);
 
 let setting: Setting;
 const keys = new Map<string, string | undefined>();

@@ -1,20 +1,15 @@
 // PROCESSES > 1: several processes behind one port, over the same data.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { availableParallelism } from 'node:os';
 import { eventually, freePort, freeze } from '../support/child.ts';
+import { shared } from '../support/shared.ts';
 import { expectStatus } from './support/caller.ts';
 import { freshName } from './support/library.ts';
 import { createMetrics, eventOf } from './support/metrics.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(90_000);
-
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting({ PROCESSES: '2', PORT: String(freePort()) });
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting({ PROCESSES: '2', PORT: String(freePort()) }));
 
 /** Pids of the processes that serve: children of the started one that run the same program. */
 async function serving(): Promise<number[]> {

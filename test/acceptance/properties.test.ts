@@ -1,22 +1,15 @@
 // Whatever names and metadata go in come back exactly, through confirm, patch and detail.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { shared } from '../support/shared.ts';
 import { type Answer, expectStatus } from './support/caller.ts';
 import { canonicalJson, jsonObjectText, jsonText, storableText } from './support/json-text.ts';
 import type { DocumentRecord } from './support/library.ts';
-import type { Person } from './support/people.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(120_000);
-
-let setting: Setting;
-let person: Person;
-beforeAll(async () => {
-  setting = await startSetting();
-  person = await setting.people.person();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const person = await setting.people.person();
 
 const name = storableText({ minLength: 1, maxLength: 40 }).filter(
   (text) => text !== '' && text !== '.' && text !== '..',

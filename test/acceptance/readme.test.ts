@@ -1,12 +1,10 @@
 // The lines of the README and of the guides do what they say when they are pasted, in order.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild } from '../support/child.ts';
 import { createFolders, startUnconfigured } from './support/starts.ts';
-
-setDefaultTimeout(120_000);
 
 const ROOT = join(import.meta.dir, '../..');
 const freshFolder = createFolders();

@@ -1,12 +1,10 @@
 // Finding documents, as a client does it: over HTTP, in the interface's words.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type Answer, bodyOf, expectStatus } from './support/caller.ts';
 import { type DocumentRecord, freshName, type Library } from './support/library.ts';
 import type { Person } from './support/people.ts';
 import { type Setting, startSetting } from './support/setting.ts';
-
-setDefaultTimeout(120_000);
 
 type Page = {
   items: DocumentRecord[];

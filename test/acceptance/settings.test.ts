@@ -1,13 +1,11 @@
 // Settings: what is refused, and in which words; what they are.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { bodyOf } from './support/caller.ts';
 import { startSetting } from './support/setting.ts';
 import { createFolders, MAIN, startInVain } from './support/starts.ts';
-
-setDefaultTimeout(90_000);
 
 const freshFolder = createFolders();
 

@@ -1,6 +1,6 @@
 // Ending: what runs is finished, what is new is refused, nothing is left behind.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createChatClient, eventsOf } from '../support/chat-client.ts';
 import { eventually, startChild } from '../support/child.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -9,8 +9,6 @@ import { createCaller } from './support/caller.ts';
 import type { DocumentRecord } from './support/library.ts';
 import { startSetting } from './support/setting.ts';
 import { createFolders, startUnconfigured } from './support/starts.ts';
-
-setDefaultTimeout(90_000);
 
 const freshFolder = createFolders();
 

@@ -1,6 +1,6 @@
 // What a person sees of a start, the first one and later ones.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, startChild } from '../support/child.ts';
@@ -8,8 +8,6 @@ import { startService } from '../support/service.ts';
 import { bodyOf, createCaller, expectStatus } from './support/caller.ts';
 import { createLibrary, type DocumentRecord, md5 } from './support/library.ts';
 import { createFolders, MAIN, startInVain, startUnconfigured } from './support/starts.ts';
-
-setDefaultTimeout(90_000);
 
 const freshFolder = createFolders();
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);

@@ -1,18 +1,13 @@
 // What a 422 says of a body, entry by entry.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
 import { bodyOf, type CallOptions } from './support/caller.ts';
 import type { Entry } from './support/entries.ts';
 import * as entry from './support/entries.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
 
 /** The entries of a request that has to be refused with 422. `{w}` stands for the workspace. */
 async function entriesOf(method: string, path: string, options: CallOptions = {}): Promise<Entry[]> {

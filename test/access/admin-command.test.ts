@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommandLine } from '../../src/admin/command-line.ts';
 import { COMMANDS } from '../../src/admin/commands.ts';
 import { GROUPS } from '../../src/admin/groups.ts';
-import { type Administration, START_TIMEOUT_MS, startAdministration, WORKSPACE } from './administration.ts';
+import { freshFolder } from '../support/folders.ts';
+import { shared } from '../support/shared.ts';
+import { startAdministration, WORKSPACE } from './administration.ts';
 
 const ADMIN = join(import.meta.dir, '../../src/admin.ts');
-const TIMEOUT_MS = 60_000;
-let administration: Administration;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
 
 type Result = { code: number; out: string; err: string };
 
@@ -34,75 +29,63 @@ async function admin(words: string, url = administration.database.url): Promise<
 
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
 
-test(
-  'a key made on the command line is good for what was asked, and is revoked by it',
-  async () => {
-    const made = await admin(
-      `keys create --workspace ${WORKSPACE} --scopes documents:read,metrics --expires 90d`,
-    );
-    expect(made).toMatchObject({ code: 0, err: '' });
-    const text = lastLine(made.out);
-    expect(text).toMatch(/^atr_[0-9A-Za-z]{39}$/);
-    const principal = await administration.access.authenticators.key(text);
-    expect(principal).toMatchObject({ workspaceId: WORKSPACE, email: `admin@${WORKSPACE}.localhost` });
-    expect([...(principal?.scopes ?? [])]).toEqual(['documents:read', 'metrics']);
+test('a key made on the command line is good for what was asked, and is revoked by it', async () => {
+  const made = await admin(
+    `keys create --workspace ${WORKSPACE} --scopes documents:read,metrics --expires 90d`,
+  );
+  expect(made).toMatchObject({ code: 0, err: '' });
+  const text = lastLine(made.out);
+  expect(text).toMatch(/^atr_[0-9A-Za-z]{39}$/);
+  const principal = await administration.access.authenticators.key(text);
+  expect(principal).toMatchObject({ workspaceId: WORKSPACE, email: `admin@${WORKSPACE}.localhost` });
+  expect([...(principal?.scopes ?? [])]).toEqual(['documents:read', 'metrics']);
 
-    const listed = await admin(`keys list --workspace ${WORKSPACE} --json`);
-    const { items } = JSON.parse(listed.out) as { items: { id: string; name: string; expires_at: string }[] };
-    const item = items.find(({ id }) => id === principal?.keyId);
-    expect(item?.name).toBe('documents:read,metrics');
-    const days = (Date.parse(item?.expires_at ?? '') - Date.now()) / 86_400_000;
-    expect(days).toBeWithin(89.9, 90.1);
-    expect(listed.out).not.toContain(text);
+  const listed = await admin(`keys list --workspace ${WORKSPACE} --json`);
+  const { items } = JSON.parse(listed.out) as { items: { id: string; name: string; expires_at: string }[] };
+  const item = items.find(({ id }) => id === principal?.keyId);
+  expect(item?.name).toBe('documents:read,metrics');
+  const days = (Date.parse(item?.expires_at ?? '') - Date.now()) / 86_400_000;
+  expect(days).toBeWithin(89.9, 90.1);
+  expect(listed.out).not.toContain(text);
 
-    const revoked = await admin(`keys revoke ${principal?.keyId} --workspace ${WORKSPACE}`);
-    expect(revoked).toEqual({ code: 0, out: 'Done.\n', err: '' });
-    const again = await admin(`keys revoke ${principal?.keyId} --workspace ${WORKSPACE}`);
-    expect(again).toEqual({ code: 1, out: '', err: 'admin: Key not found\n' });
-  },
-  TIMEOUT_MS,
-);
+  const revoked = await admin(`keys revoke ${principal?.keyId} --workspace ${WORKSPACE}`);
+  expect(revoked).toEqual({ code: 0, out: 'Done.\n', err: '' });
+  const again = await admin(`keys revoke ${principal?.keyId} --workspace ${WORKSPACE}`);
+  expect(again).toEqual({ code: 1, out: '', err: 'admin: Key not found\n' });
+});
 
-test(
-  'every option reaches the operation, in JSON as over HTTP',
-  async () => {
-    const words = `keys create --workspace ${WORKSPACE} --json --name n --scopes chat --user Ada@Example.com`;
-    const limits = '--requests-per-minute 60 --tokens-per-minute 1000 --budget-per-month 2.5';
-    const made = await admin(`${words} --expires 2999-01-01 ${limits}`);
-    const key = JSON.parse(made.out) as { id: string };
-    expect(key).toMatchObject({
-      name: 'n',
-      scopes: ['chat'],
-      user_email: 'ada@example.com',
-      expires_at: '2999-01-01T00:00:00.000Z',
-      limits: { requests_per_minute: 60, tokens_per_minute: 1000, budget_per_month: 2.5 },
-    });
-    const changed = await admin(`keys update ${key.id} --workspace ${WORKSPACE} --disable --json`);
-    expect(JSON.parse(changed.out)).toMatchObject({ disabled: true });
-    const enabled = await admin(`keys update ${key.id} --workspace ${WORKSPACE} --enable --json`);
-    expect(JSON.parse(enabled.out)).toMatchObject({ disabled: false });
-    const rotated = await admin(`keys rotate ${key.id} --workspace ${WORKSPACE} --grace-seconds 60 --json`);
-    expect(JSON.parse(rotated.out)).toMatchObject({ name: 'n', user_email: 'ada@example.com' });
-  },
-  TIMEOUT_MS,
-);
+test('every option reaches the operation, in JSON as over HTTP', async () => {
+  const words = `keys create --workspace ${WORKSPACE} --json --name n --scopes chat --user Ada@Example.com`;
+  const limits = '--requests-per-minute 60 --tokens-per-minute 1000 --budget-per-month 2.5';
+  const made = await admin(`${words} --expires 2999-01-01 ${limits}`);
+  const key = JSON.parse(made.out) as { id: string };
+  expect(key).toMatchObject({
+    name: 'n',
+    scopes: ['chat'],
+    user_email: 'ada@example.com',
+    expires_at: '2999-01-01T00:00:00.000Z',
+    limits: { requests_per_minute: 60, tokens_per_minute: 1000, budget_per_month: 2.5 },
+  });
+  const changed = await admin(`keys update ${key.id} --workspace ${WORKSPACE} --disable --json`);
+  expect(JSON.parse(changed.out)).toMatchObject({ disabled: true });
+  const enabled = await admin(`keys update ${key.id} --workspace ${WORKSPACE} --enable --json`);
+  expect(JSON.parse(enabled.out)).toMatchObject({ disabled: false });
+  const rotated = await admin(`keys rotate ${key.id} --workspace ${WORKSPACE} --grace-seconds 60 --json`);
+  expect(JSON.parse(rotated.out)).toMatchObject({ name: 'n', user_email: 'ada@example.com' });
+});
 
-test(
-  'workspaces and people are administered too',
-  async () => {
-    expect(await admin('workspaces create made-here --name Here')).toMatchObject({ code: 0 });
-    expect((await admin('workspaces list')).out).toMatch(/^made-here +Here +\d{4}-/m);
-    const made = await admin('users create --workspace made-here --email B@example.com --json');
-    const user = JSON.parse(made.out) as { id: string; email: string };
-    expect(user.email).toBe('b@example.com');
-    const renamed = await admin(`users update ${user.id} --workspace made-here --name Bo`);
-    expect(renamed.out).toMatch(/^name +Bo$/m);
-    expect((await admin('users list --workspace made-here')).out).toMatch(/b@example\.com +Bo/);
-    expect(await admin(`users delete ${user.id} --workspace made-here`)).toMatchObject({ code: 0 });
-    expect((await admin('users list --workspace made-here')).out).toBe('There are none.\n');
-  },
-  TIMEOUT_MS,
-);
+test('workspaces and people are administered too', async () => {
+  expect(await admin('workspaces create made-here --name Here')).toMatchObject({ code: 0 });
+  expect((await admin('workspaces list')).out).toMatch(/^made-here +Here +\d{4}-/m);
+  const made = await admin('users create --workspace made-here --email B@example.com --json');
+  const user = JSON.parse(made.out) as { id: string; email: string };
+  expect(user.email).toBe('b@example.com');
+  const renamed = await admin(`users update ${user.id} --workspace made-here --name Bo`);
+  expect(renamed.out).toMatch(/^name +Bo$/m);
+  expect((await admin('users list --workspace made-here')).out).toMatch(/b@example\.com +Bo/);
+  expect(await admin(`users delete ${user.id} --workspace made-here`)).toMatchObject({ code: 0 });
+  expect((await admin('users list --workspace made-here')).out).toBe('There are none.\n');
+});
 
 const REFUSED: [string, string][] = [
   ['workspaces create Acme', '<name>: expected 2 to 63 of a-z, 0-9 and -, the first no -, such as acme'],
@@ -121,16 +104,12 @@ const REFUSED: [string, string][] = [
   [`keys revoke 12 --workspace ${WORKSPACE}`, '<key id>: Input should be a valid UUID'],
 ];
 
-test.each(REFUSED)(
-  '%s is refused in one line, with exit code 1',
-  async (words, sentence) => {
-    const refused = await admin(words);
-    expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.err).toStartWith(`admin: ${sentence}`);
-    expect(refused.err.trimEnd()).not.toContain('\n');
-  },
-  TIMEOUT_MS,
-);
+test.each(REFUSED)('%s is refused in one line, with exit code 1', async (words, sentence) => {
+  const refused = await admin(words);
+  expect(refused).toMatchObject({ code: 1, out: '' });
+  expect(refused.err).toStartWith(`admin: ${sentence}`);
+  expect(refused.err.trimEnd()).not.toContain('\n');
+});
 
 const NOT_UNDERSTOOD: [string, string][] = [
   ['kesy', 'there is no command "kesy"; did you mean "keys"?'],
@@ -154,19 +133,14 @@ test.each(NOT_UNDERSTOOD)(
     expect(refused.err).toStartWith(`admin: ${sentence}`);
     expect(refused.err.trimEnd()).not.toContain('\n');
   },
-  TIMEOUT_MS,
 );
 
-test(
-  'a setting that cannot be is told in one line, with exit code 2',
-  async () => {
-    const refused = await admin('workspaces list', 'mysql://localhost/x');
-    expect(refused).toMatchObject({ code: 2, out: '' });
-    expect(refused.err).toStartWith('admin: DATABASE_URL: ');
-    expect(refused.err.trimEnd()).not.toContain('\n');
-  },
-  TIMEOUT_MS,
-);
+test('a setting that cannot be is told in one line, with exit code 2', async () => {
+  const refused = await admin('workspaces list', 'mysql://localhost/x');
+  expect(refused).toMatchObject({ code: 2, out: '' });
+  expect(refused.err).toStartWith('admin: DATABASE_URL: ');
+  expect(refused.err.trimEnd()).not.toContain('\n');
+});
 
 test('every command is of a group, and the example of each group is understood', () => {
   for (const { words } of COMMANDS) expect(Object.keys(GROUPS)).toContain(words.split(' ')[0] ?? '');
@@ -179,71 +153,58 @@ test('every command is of a group, and the example of each group is understood',
 test.each([
   ['workspaces list', 'database'],
   ['object-store set-aside', 'object store'],
-])(
-  '%s is refused in one line in a folder without a %s, and nothing is made there',
-  async (words, what) => {
-    const folder = mkdtempSync(join(tmpdir(), 'atrium-admin-'));
-    const child = Bun.spawn([process.execPath, ADMIN, ...words.split(' ')], {
-      env: { PATH: process.env['PATH'], DATA_DIR: folder },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    expect(await child.exited).toBe(2);
-    expect(await new Response(child.stderr).text()).toMatch(
-      new RegExp(`^admin: DATA_DIR: ".*" holds no ${what}; .*\n$`),
-    );
-    expect(readdirSync(folder)).toEqual([]);
-    rmSync(folder, { recursive: true });
-  },
-  TIMEOUT_MS,
-);
+])('%s is refused in one line in a folder without a %s, and nothing is made there', async (words, what) => {
+  const folder = freshFolder();
+  const child = Bun.spawn([process.execPath, ADMIN, ...words.split(' ')], {
+    env: { PATH: process.env['PATH'], DATA_DIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  expect(await child.exited).toBe(2);
+  expect(await new Response(child.stderr).text()).toMatch(
+    new RegExp(`^admin: DATA_DIR: ".*" holds no ${what}; .*\n$`),
+  );
+  expect(readdirSync(folder)).toEqual([]);
+});
 
-test(
-  'the help names every command, and with a command its options',
-  async () => {
-    const all = await admin('--help');
-    expect(all).toMatchObject({ code: 0, err: '' });
-    for (const { words } of COMMANDS) expect(all.out).toContain(`  ${words}`);
-    for (const typed of ['keys', 'keys --help', 'help keys']) {
-      const group = await admin(typed);
-      expect(group).toMatchObject({ code: 0, err: '' });
-      expect(group.out).toContain('keys create --workspace acme --scopes');
-      expect(group.out).toContain('--grace-seconds <n>');
-      expect(group.out).not.toContain('users create');
-    }
-    const one = await admin('keys rotate --help');
-    expect(one.out).toContain('--grace-seconds <n>');
-    expect(one.out).not.toContain('workspaces create');
-  },
-  TIMEOUT_MS,
-);
+test('the help names every command, and with a command its options', async () => {
+  const all = await admin('--help');
+  expect(all).toMatchObject({ code: 0, err: '' });
+  for (const { words } of COMMANDS) expect(all.out).toContain(`  ${words}`);
+  for (const typed of ['keys', 'keys --help', 'help keys']) {
+    const group = await admin(typed);
+    expect(group).toMatchObject({ code: 0, err: '' });
+    expect(group.out).toContain('keys create --workspace acme --scopes');
+    expect(group.out).toContain('--grace-seconds <n>');
+    expect(group.out).not.toContain('users create');
+  }
+  const one = await admin('keys rotate --help');
+  expect(one.out).toContain('--grace-seconds <n>');
+  expect(one.out).not.toContain('workspaces create');
+});
 
-test(
-  'agents are put, shown, listed and deleted',
-  async () => {
-    const workspace = `--workspace ${WORKSPACE}`;
-    const replies = '[{"match":"*","reply":"Yes"}]';
-    const made = await admin(
-      `agents put helper ${workspace} --name Helper --kind bot --replies ${replies} --default`,
-    );
-    expect(made).toMatchObject({ code: 0, err: '' });
-    const shown = JSON.parse((await admin(`agents show helper ${workspace} --json`)).out);
-    expect(shown).toMatchObject({
-      id: 'helper',
-      kind: 'bot',
-      replies: [{ match: '*', reply: 'Yes' }],
-      default: true,
-    });
-    const { items } = JSON.parse((await admin(`agents list ${workspace} --json`)).out);
-    expect(items).toEqual([shown]);
-    const wrong = await admin(`agents put helper ${workspace} --name Helper --kind bot --replies nonsense`);
-    expect(wrong).toMatchObject({ code: 1, out: '' });
-    expect(wrong.err).toContain('--replies');
-    expect(await admin(`agents delete helper ${workspace}`)).toEqual({ code: 0, out: 'Done.\n', err: '' });
-    expect(await admin(`agents delete helper ${workspace}`)).toEqual({
-      code: 1,
-      out: '',
-      err: 'admin: Agent not found\n',
-    });
-  },
-  TIMEOUT_MS,
-);
+test('agents are put, shown, listed and deleted', async () => {
+  const workspace = `--workspace ${WORKSPACE}`;
+  const replies = '[{"match":"*","reply":"Yes"}]';
+  const made = await admin(
+    `agents put helper ${workspace} --name Helper --kind bot --replies ${replies} --default`,
+  );
+  expect(made).toMatchObject({ code: 0, err: '' });
+  const shown = JSON.parse((await admin(`agents show helper ${workspace} --json`)).out);
+  expect(shown).toMatchObject({
+    id: 'helper',
+    kind: 'bot',
+    replies: [{ match: '*', reply: 'Yes' }],
+    default: true,
+  });
+  const { items } = JSON.parse((await admin(`agents list ${workspace} --json`)).out);
+  expect(items).toEqual([shown]);
+  const wrong = await admin(`agents put helper ${workspace} --name Helper --kind bot --replies nonsense`);
+  expect(wrong).toMatchObject({ code: 1, out: '' });
+  expect(wrong.err).toContain('--replies');
+  expect(await admin(`agents delete helper ${workspace}`)).toEqual({ code: 0, out: 'Done.\n', err: '' });
+  expect(await admin(`agents delete helper ${workspace}`)).toEqual({
+    code: 1,
+    out: '',
+    err: 'admin: Agent not found\n',
+  });
+});

@@ -19,9 +19,6 @@ import { testDatabase } from '../support/database.ts';
 export const OPERATOR_KEY = 'operator-key-of-the-tests-0123456789';
 export const WORKSPACE = 'acme';
 
-/** For the first file of a run, which waits for Postgres to be set up. */
-export const START_TIMEOUT_MS = 60_000;
-
 /** A clock that tests move; it starts at the real time, for the database's own clock is real. */
 export function createTestClock() {
   let aheadMs = 0;
@@ -253,7 +250,7 @@ export async function startAdministration() {
       if (made.status !== 201) throw new Error(`no key: ${made.text}`);
       return made.body;
     },
-    async stop() {
+    async [Symbol.asyncDispose]() {
       await Promise.all(instances.map((instance) => instance.stop()));
       await database.drop();
     },

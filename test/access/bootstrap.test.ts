@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { SCOPES } from '../../src/core/principal.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { type Instance, START_TIMEOUT_MS, startInstance } from './administration.ts';
+import { type Instance, startInstance } from './administration.ts';
 
 const PROCESSES = 5;
 let database: TestDatabase;
@@ -12,7 +12,7 @@ beforeAll(async () => {
   instances = await Promise.all(
     Array.from({ length: PROCESSES }, () => startInstance({ url: database.url })),
   );
-}, START_TIMEOUT_MS);
+});
 afterAll(async () => {
   await Promise.all(instances.map((instance) => instance.stop()));
   await database.drop();

@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import {
-  type Administration,
-  cacheKey,
-  OPERATOR_KEY,
-  START_TIMEOUT_MS,
-  startAdministration,
-  WORKSPACE,
-} from './administration.ts';
+import { expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
+import { cacheKey, OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
 const KEYS = `/admin/api/workspaces/${WORKSPACE}/keys`;
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 const key = OPERATOR_KEY;
-let administration: Administration;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-  for (const id of ['other', 'pages'])
-    await administration.ask('POST', '/admin/api/workspaces', { key, body: { id } });
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
+for (const id of ['other', 'pages'])
+  await administration.ask('POST', '/admin/api/workspaces', { key, body: { id } });
 
 const isAccepted = async (text: string): Promise<boolean> =>
   (await administration.access.authenticators.key(text)) !== undefined;

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { type Administration, START_TIMEOUT_MS, startAdministration } from './administration.ts';
+import { expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
+import { startAdministration } from './administration.ts';
 
-let administration: Administration;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
 
 async function lastUseOf(id: string): Promise<Date | null | undefined> {
   const [row] = await administration.sql<

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createValidator } from '../../src/http/validation.ts';
-import { type Administration, START_TIMEOUT_MS, startAdministration } from './administration.ts';
+import { shared } from '../support/shared.ts';
+import { startAdministration } from './administration.ts';
 
-let administration: Administration;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
 
 test('every operation of the administration is there, once', () => {
   const operations = administration.access.routes.map(({ operation }) => operation);

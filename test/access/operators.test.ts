@@ -1,37 +1,26 @@
 // What is an operator's: a key with the scope `operator`, the user who holds one, and whatever acts in that user's name.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { trustedOperator } from '../../src/access/index.ts';
 import { createLocalClient } from '../../src/admin/local-client.ts';
 import { SCOPES, type Scope } from '../../src/core/principal.ts';
 import { parseStatusTable } from '../acceptance/support/status-table.ts';
 import { eventually } from '../support/child.ts';
-import {
-  type Administration,
-  OPERATOR_KEY,
-  START_TIMEOUT_MS,
-  startAdministration,
-  WORKSPACE,
-} from './administration.ts';
+import { shared } from '../support/shared.ts';
+import { OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
 const OWN = `/admin/api/workspaces/${WORKSPACE}`;
-let administration: Administration;
-let keys: Record<string, string>;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-  const { ask, makeKey } = administration;
-  await ask('POST', '/admin/api/workspaces', { key: OPERATOR_KEY, body: { id: 'other' } });
-  const everythingElse = SCOPES.filter((scope) => scope !== 'operator');
-  keys = {
-    admin: (await makeKey(['admin'], { user_email: 'admin@example.com' })).key,
-    'all-else': (await makeKey(everythingElse, { user_email: 'all@example.com' })).key,
-    operator: (await makeKey(['operator'], { user_email: 'second@example.com' })).key,
-    'foreign-op': (await makeKey(['operator'], {}, 'other')).key,
-    'foreign-admin': (await makeKey(['admin'], { user_email: 'a@example.com' }, 'other')).key,
-  };
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
+const { ask, makeKey } = administration;
+await ask('POST', '/admin/api/workspaces', { key: OPERATOR_KEY, body: { id: 'other' } });
+const everythingElse = SCOPES.filter((scope) => scope !== 'operator');
+const keys: Record<string, string> = {
+  admin: (await makeKey(['admin'], { user_email: 'admin@example.com' })).key,
+  'all-else': (await makeKey(everythingElse, { user_email: 'all@example.com' })).key,
+  operator: (await makeKey(['operator'], { user_email: 'second@example.com' })).key,
+  'foreign-op': (await makeKey(['operator'], {}, 'other')).key,
+  'foreign-admin': (await makeKey(['admin'], { user_email: 'a@example.com' }, 'other')).key,
+};
 
 /** A user with an operator's key, a plain one, and one of an administrator who is no operator. */
 type Target = {

@@ -1,29 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
-import {
-  type Administration,
-  cacheKey,
-  hashOf,
-  type Instance,
-  OPERATOR_KEY,
-  START_TIMEOUT_MS,
-  startAdministration,
-  WORKSPACE,
-} from './administration.ts';
+import { shared } from '../support/shared.ts';
+import { cacheKey, hashOf, OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
 const KEYS = `/admin/api/workspaces/${WORKSPACE}/keys`;
 const USERS = `/admin/api/workspaces/${WORKSPACE}/users`;
 /** Far below the time for which a principal may be cached. */
 const AT_ONCE_MS = 3_000;
 const key = OPERATOR_KEY;
-let administration: Administration;
-let other: Instance;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-  other = await administration.start();
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
+const other = await administration.start();
 
 const cacheInOther = (text: string): Promise<void> => cacheKey(other, text);
 

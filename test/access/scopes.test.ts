@@ -1,28 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { SCOPES, type Scope } from '../../src/core/principal.ts';
-import {
-  type Administration,
-  OPERATOR_KEY,
-  START_TIMEOUT_MS,
-  startAdministration,
-  WORKSPACE,
-} from './administration.ts';
+import { shared } from '../support/shared.ts';
+import { OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
 const OWN = `/admin/api/workspaces/${WORKSPACE}`;
 const OTHER = '/admin/api/workspaces/other';
-let administration: Administration;
-let user: string;
-let victim: string;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-  const { ask, makeKey } = administration;
-  await ask('POST', '/admin/api/workspaces', { key: OPERATOR_KEY, body: { id: 'other' } });
-  const made = await ask('POST', `${OTHER}/users`, { key: OPERATOR_KEY, body: { email: 'o@example.com' } });
-  user = made.body.id;
-  victim = (await makeKey(['chat'], {}, 'other')).id;
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
+const { ask, makeKey } = administration;
+await ask('POST', '/admin/api/workspaces', { key: OPERATOR_KEY, body: { id: 'other' } });
+const made = await ask('POST', `${OTHER}/users`, { key: OPERATOR_KEY, body: { email: 'o@example.com' } });
+const user = made.body.id;
+const victim: string = (await makeKey(['chat'], {}, 'other')).id;
 
 type Attempt = [method: string, path: string, body: object | undefined, inOwn: number, inOther: number];
 

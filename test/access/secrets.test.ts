@@ -1,20 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import {
-  type Administration,
-  type Answer,
-  OPERATOR_KEY,
-  START_TIMEOUT_MS,
-  startAdministration,
-  WORKSPACE,
-} from './administration.ts';
+import { expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
+import { type Answer, OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
 const OWN = `/admin/api/workspaces/${WORKSPACE}`;
-let administration: Administration;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
 
 /** Everything the database holds, as text. */
 async function dumpDatabase(): Promise<string> {

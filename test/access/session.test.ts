@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
 import { readOutbox } from '../support/outbox.ts';
-import {
-  type Administration,
-  OPERATOR_KEY,
-  START_TIMEOUT_MS,
-  startAdministration,
-  WORKSPACE,
-} from './administration.ts';
+import { shared } from '../support/shared.ts';
+import { OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
 const SESSION = '/admin/api/session';
 const KEYS = `/admin/api/workspaces/${WORKSPACE}/keys`;
-let administration: Administration;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
 
 type Where = { origin?: string; headers?: Record<string, string> };
 

@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import {
-  type Administration,
-  OPERATOR_KEY,
-  START_TIMEOUT_MS,
-  startAdministration,
-  WORKSPACE,
-} from './administration.ts';
+import { expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
+import { OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
 const USERS = `/admin/api/workspaces/${WORKSPACE}/users`;
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 const key = OPERATOR_KEY;
-let administration: Administration;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-  await administration.ask('POST', '/admin/api/workspaces', { key, body: { id: 'other' } });
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
+await administration.ask('POST', '/admin/api/workspaces', { key, body: { id: 'other' } });
 
 const add = (email: string, name?: string) =>
   administration.ask('POST', USERS, { key, body: name === undefined ? { email } : { email, name } });

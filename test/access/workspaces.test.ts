@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import {
-  type Administration,
-  OPERATOR_KEY,
-  START_TIMEOUT_MS,
-  startAdministration,
-  WORKSPACE,
-} from './administration.ts';
+import { expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
+import { OPERATOR_KEY, startAdministration, WORKSPACE } from './administration.ts';
 
 const WORKSPACES = '/admin/api/workspaces';
 const key = OPERATOR_KEY;
-let administration: Administration;
-
-beforeAll(async () => {
-  administration = await startAdministration();
-}, START_TIMEOUT_MS);
-afterAll(() => administration.stop());
+const administration = await shared(startAdministration());
 
 test('an operator creates a workspace, named as asked or by its id', async () => {
   const { ask } = administration;

@@ -1,7 +1,7 @@
 // An event is answered once, in time, whatever the conversation behind it does. Several answerers on one database stand
 // for several processes.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Bot } from '../../src/bots/bot.ts';
 import type { ChatappEvent } from '../../src/bots/event-schema.ts';
 import { createAnswerEvent } from '../../src/bots/operations/answer-event.ts';
@@ -18,14 +18,11 @@ import {
   upstreamTimeout,
   valueError,
 } from '../../src/core/errors.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { silentLog, testDatabase } from '../support/database.ts';
 import { machineNow } from '../support/machine-time.ts';
+import { shared } from '../support/shared.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-}, 60_000);
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 const bot: Bot = {
   workspaceId: 'acme',

@@ -1,14 +1,11 @@
 // Registrations that were stored by earlier versions.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createBotStore } from '../../src/bots/store/bots.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-}, 60_000);
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 test('a URL of keys that was stored without saying who gave it leads to public addresses alone', async () => {
   const { sql } = database;

@@ -22,13 +22,13 @@ describe.skipIf(CHROMIUM === null)(
       });
       service = await startService({ environment: { CORS_ORIGINS: otherOrigin.url.origin } });
       browser = await launchBrowser();
-    }, 60_000);
+    });
 
     afterAll(async () => {
       await browser?.[Symbol.asyncDispose]();
       await service?.[Symbol.asyncDispose]();
       await otherOrigin?.stop(true);
-    }, 60_000);
+    });
 
     test('a page of an allowed origin uploads, confirms and downloads', async () => {
       const { page, errors } = await browser.open(otherOrigin.url.href);
@@ -64,6 +64,6 @@ describe.skipIf(CHROMIUM === null)(
       expect(result).toMatchObject({ posted: 204, confirmed: 201, content: 'from a browser' });
       expect(result.progress).toBeGreaterThan(0);
       await page.close();
-    }, 60_000);
+    });
   },
 );

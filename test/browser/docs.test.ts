@@ -21,11 +21,11 @@ describe.skipIf(CHROMIUM === null)(
       service = await startService();
       browser = await launchBrowser();
       document = (await (await fetch(`${service.url}/docs/json`)).json()) as OpenApiDocument;
-    }, 60_000);
+    });
     afterAll(async () => {
       await browser?.[Symbol.asyncDispose]();
       await service?.[Symbol.asyncDispose]();
-    }, 60_000);
+    });
 
     const operations = () =>
       Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -101,7 +101,7 @@ describe.skipIf(CHROMIUM === null)(
       // Its example is of an upload that there was not.
       expect(await execute(page, 'documents.confirm')).toBe('404');
       await page.close();
-    }, 180_000);
+    });
 
     test('every operation that only reads, and reads no single thing, runs untouched', async () => {
       const { page, hosts, errors } = await openAuthorized();
@@ -134,7 +134,7 @@ describe.skipIf(CHROMIUM === null)(
       expect([...hosts]).toEqual([new URL(service.url).host]);
       expect(errors).toEqual([]);
       await page.close();
-    }, 180_000);
+    });
 
     test('no operation asks for the key again, and none sends it in a URL', async () => {
       const { page } = await openAuthorized();
@@ -151,7 +151,7 @@ describe.skipIf(CHROMIUM === null)(
         expect([operationId, await asked.count()]).toEqual([operationId, 0]);
       }
       await page.close();
-    }, 120_000);
+    });
 
     test('the key is remembered when the page is loaded again, and its workspace with it', async () => {
       const { page } = await openAuthorized();
@@ -161,7 +161,7 @@ describe.skipIf(CHROMIUM === null)(
       await page.locator('.opblock').first().waitFor();
       expect(await execute(page, 'documents.search')).toBe('200');
       await page.close();
-    }, 60_000);
+    });
 
     test('a key that is not good is said to be none, and is not kept', async () => {
       const { page } = await openDocs();
@@ -172,18 +172,14 @@ describe.skipIf(CHROMIUM === null)(
       const kept = await page.evaluate(() => JSON.stringify(Object.values({ ...localStorage })));
       expect(kept).not.toContain('nobody-has-this-key');
       await page.close();
-    }, 60_000);
+    });
 
-    test.each([1280, 768, 390])(
-      'nothing is wider than a window of %d pixels',
-      async (width) => {
-        const { page } = await openDocs({ width });
-        const widest = await page.evaluate(() => globalThis.document.documentElement.scrollWidth);
-        expect(widest).toBeLessThanOrEqual(width);
-        await page.close();
-      },
-      60_000,
-    );
+    test.each([1280, 768, 390])('nothing is wider than a window of %d pixels', async (width) => {
+      const { page } = await openDocs({ width });
+      const widest = await page.evaluate(() => globalThis.document.documentElement.scrollWidth);
+      expect(widest).toBeLessThanOrEqual(width);
+      await page.close();
+    });
 
     test('it is dark for those whose system is', async () => {
       const { page } = await openDocs({ colorScheme: 'dark' });
@@ -192,6 +188,6 @@ describe.skipIf(CHROMIUM === null)(
       const channels = ((await shade()).match(/\d+/g) ?? []).map(Number);
       expect(Math.max(...channels.slice(0, 3))).toBeLessThan(80);
       await page.close();
-    }, 60_000);
+    });
   },
 );

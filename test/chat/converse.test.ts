@@ -1,20 +1,14 @@
 // What bots are given: turns that are stored, counted and remembered like those of any channel.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { expectStatus } from '../acceptance/support/caller.ts';
 import { freshId } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
-import { type ChatProcess, type ChatSetting, startSetting } from './setting.ts';
+import { shared } from '../support/shared.ts';
+import { startSetting } from './setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: ChatSetting;
-let chat: ChatProcess;
-beforeAll(async () => {
-  setting = await startSetting();
-  chat = await setting.start();
-});
-afterAll(() => setting[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const chat = await setting.start();
 
 const turnOf = (channelSessionId: string, channelMessageId: string = freshId()) => ({
   workspaceId: 'acme',

@@ -1,8 +1,9 @@
 // What an agent may cite: documents that have the question's words, rare ones weighing more; shown to the model.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createDocumentKnowledge, type FoundDocument } from '../../src/chat/knowledge.ts';
-import { type ChatProcess, type ChatSetting, EMAIL, keyOf, startSetting } from './setting.ts';
+import { shared } from '../support/shared.ts';
+import { EMAIL, keyOf, startSetting } from './setting.ts';
 
 const documentOf = (name: string, summary: string): FoundDocument => ({
   ...{ id: name, name, summary, tags: ['manual'], categories: null, slots: { page: 3 } },
@@ -24,20 +25,15 @@ const search = async (person: { workspaceId: string; email: string }, text: stri
   return { documents, total: documents.length };
 };
 
-let setting: ChatSetting;
-let chat: ChatProcess;
-beforeAll(async () => {
-  setting = await startSetting();
-  chat = await setting.start({ searchDocuments: search });
-  await chat.putAgent('reader', {
-    name: 'Reader',
-    kind: 'persona',
-    instructions: 'Read.',
-    knowledge: 'documents',
-  });
-  await chat.putAgent('other', { name: 'Other', kind: 'persona' });
+const setting = await shared(startSetting());
+const chat = await setting.start({ searchDocuments: search });
+await chat.putAgent('reader', {
+  name: 'Reader',
+  kind: 'persona',
+  instructions: 'Read.',
+  knowledge: 'documents',
 });
-afterAll(() => setting[Symbol.asyncDispose]());
+await chat.putAgent('other', { name: 'Other', kind: 'persona' });
 
 test('the document with the most of the rare words comes first, and what has little to do with them not at all', async () => {
   const found = await createDocumentKnowledge(search).find({

@@ -1,6 +1,6 @@
 // Several processes on one database: one answer whoever is asked, one order, and nothing hangs when one of them dies.
 
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createRecoveryStore } from '../../src/chat/store/recovery.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { expectRefusal, expectStatus } from '../acceptance/support/caller.ts';
@@ -9,8 +9,6 @@ import { eventually } from '../support/child.ts';
 import { machineNow } from '../support/machine-time.ts';
 import { createFakeModel } from './fake-model.ts';
 import { type ChatProcess, type ChatSetting, startSetting } from './setting.ts';
-
-setDefaultTimeout(60_000);
 
 let setting: ChatSetting;
 let one: ChatProcess;

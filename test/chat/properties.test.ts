@@ -1,21 +1,15 @@
 // Whatever is done with a conversation, in any order and at once: its counts agree with its rows, its tree is whole, its
 // events agree with what was done.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bodyOf } from '../acceptance/support/caller.ts';
 import { freshId, type SessionRow } from '../support/chat-client.ts';
-import { type ChatProcess, type ChatSetting, startSetting } from './setting.ts';
+import { shared } from '../support/shared.ts';
+import { startSetting } from './setting.ts';
 
-setDefaultTimeout(120_000);
-
-let setting: ChatSetting;
-let chat: ChatProcess;
-beforeAll(async () => {
-  setting = await startSetting();
-  chat = await setting.start();
-});
-afterAll(() => setting[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const chat = await setting.start();
 
 type Step = {
   kind: 'send' | 'fail' | 'again' | 'edit' | 'remove' | 'person';

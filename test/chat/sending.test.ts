@@ -1,21 +1,15 @@
 // A message is answered once, with memory, in order, whatever the model does.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { type Answer, expectRefusal, expectStatus } from '../acceptance/support/caller.ts';
 import { type AnswerBody, eventsOf, freshId } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
+import { shared } from '../support/shared.ts';
 import { createFakeModel } from './fake-model.ts';
-import { type ChatProcess, type ChatSetting, EMAIL, KEY, startSetting } from './setting.ts';
+import { EMAIL, KEY, startSetting } from './setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: ChatSetting;
-let chat: ChatProcess;
-beforeAll(async () => {
-  setting = await startSetting();
-  chat = await setting.start();
-});
-afterAll(() => setting[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const chat = await setting.start();
 
 const lastCall = () => chat.model.calls.at(-1);
 const asked = (text: string): number =>

@@ -1,20 +1,15 @@
 // Embeddings on the threads: order, cancellation, texts that nobody should send, and what they are good for.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { normaliseText } from '../../src/compute/normalise.ts';
 import { LOCAL_EMBEDDING_MODEL } from '../../src/core/embed-texts.ts';
+import { shared } from '../support/shared.ts';
 import { createCorpus } from './corpus/index.ts';
 import { measureQuality, rankAtRandom, rankByBm25, rankByVectors } from './retrieval.ts';
-import { type Embedding, startEmbedding } from './support/embedding.ts';
+import { startEmbedding } from './support/embedding.ts';
 import { embedPlainly } from './support/reference.ts';
 
-setDefaultTimeout(60_000);
-
-let embedding: Embedding;
-beforeAll(async () => {
-  embedding = await startEmbedding();
-});
-afterAll(() => embedding[Symbol.asyncDispose]());
+const embedding = await shared(startEmbedding());
 
 const never = new AbortController().signal;
 const plainly = (text: string): Float32Array => embedPlainly(normaliseText(text));

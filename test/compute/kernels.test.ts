@@ -1,14 +1,12 @@
 // The kernels against independent references.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { normaliseText } from '../../src/compute/normalise.ts';
 import { loadModule } from '../../src/infra/wasm/module.ts';
 import { machineNow } from '../support/machine-time.ts';
 import { KERNELS } from './support/pool.ts';
 import { embedPlainly } from './support/reference.ts';
-
-setDefaultTimeout(120_000);
 
 type Kernels = {
   memory: WebAssembly.Memory;

@@ -1,14 +1,12 @@
 // The pool of threads: nothing that was asked stays without an answer, and short work waits for no long work.
 
 import { heapStats } from 'bun:jsc';
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { getEventListeners } from 'node:events';
 import { ServiceError } from '../../src/core/errors.ts';
 import { eventually } from '../support/child.ts';
 import { machineNow } from '../support/machine-time.ts';
 import { startPool } from './support/pool.ts';
-
-setDefaultTimeout(60_000);
 
 /** Longer than a test would wait. */
 const ENDLESS = 50;

@@ -1,19 +1,18 @@
 // Files of processes that share a folder: any process may take over those of a dead one, and none those of a running one.
 
-import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { beforeEach, expect, test } from 'bun:test';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createOwnedFolder } from '../../src/core/owned-folder.ts';
 import { type Child, eventually, startChild } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 
 const MODULE = join(import.meta.dir, '../../src/core/owned-folder.ts');
 
 let directory: string;
 beforeEach(() => {
-  directory = join(mkdtempSync(join(tmpdir(), 'atrium-owned-')), 'folder');
+  directory = join(freshFolder(), 'folder');
 });
-afterEach(() => rmSync(join(directory, '..'), { recursive: true, force: true }));
 
 /** A process that has written a file of its own. */
 async function startWriter(): Promise<{ child: Child; name: string }> {

@@ -1,10 +1,8 @@
 // Everything is counted in UTC, wherever the machine stands: tests of times run again where it is another day.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { resolve } from 'node:path';
 import { startChild } from '../support/child.ts';
-
-setDefaultTimeout(120_000);
 
 const ROOT = resolve(import.meta.dir, '../..');
 /** Those that read, compare or sign times, or count by days and months. */
@@ -19,12 +17,16 @@ const FILES = [
   'test/usage/paging.test.ts',
 ];
 
+/** The Postgres of the run serves these runs, too. */
+const { TEST_DATABASE_URL, TEST_DATABASE_TEMPLATE } = process.env;
+const shared = { TEST_DATABASE_URL, TEST_DATABASE_TEMPLATE };
+
 // 14 hours ahead of UTC and 11 behind.
 test.concurrent.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])('%s', async (zone) => {
   const child = startChild(
     [process.execPath, 'test', ...FILES.map((file) => `./${file}`), '--timeout', '60000'],
     {
-      environment: { TZ: zone },
+      environment: { ...shared, TZ: zone },
       directory: ROOT,
     },
   );

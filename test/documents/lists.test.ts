@@ -1,19 +1,16 @@
 // A page of the bin is bounded in bytes as well as in rows, and paging still gives every document once.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newId } from '../../src/core/ids.ts';
 import { LIST_BYTES_MAX } from '../../src/documents/limits.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
 import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
 import type { Position } from '../../src/http/paging.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 const viewer = (): Viewer => ({ workspaceId: 'acme', userId: newId(), email: 'a@b', admin: false });
 

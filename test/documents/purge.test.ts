@@ -1,19 +1,16 @@
 // A bin of any size is emptied in statements of bounded size, by any number of callers at once.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { newId } from '../../src/core/ids.ts';
 import { PURGE_BATCH } from '../../src/documents/limits.ts';
 import { createBin } from '../../src/documents/operations/bin.ts';
 import type { Viewer } from '../../src/documents/policy.ts';
 import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../src/documents/store.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 const viewer = (): Viewer => ({ workspaceId: 'acme', userId: newId(), email: 'a@b', admin: false });
 

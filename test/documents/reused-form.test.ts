@@ -2,9 +2,6 @@
 // the metadata of its own confirm. The store and the database are real; only the moment is chosen.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { systemClock } from '../../src/core/clock.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { newId, newRandomId } from '../../src/core/ids.ts';
@@ -16,8 +13,9 @@ import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 import { createObjectStore, type ObjectStore, type Removal } from '../../src/infra/s3/client.ts';
 import { upload } from '../acceptance/support/uploads.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'atrium-reused-form-'));
+const folder = freshFolder();
 const credentials = { region: 'us-east-1', accessKeyId: 'form', secretAccessKey: 'form-secret' };
 const person: Principal = {
   ...{ keyId: newId(), workspaceId: 'acme', userId: newId(), email: 'ada@example.com' },
@@ -40,7 +38,6 @@ afterAll(async () => {
   objects.close();
   await embedded.close();
   await database.drop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 function newForm() {

@@ -1,9 +1,6 @@
 // The sweeper removes what nobody confirmed and what has no record, and never what belongs to somebody else.
 
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { newId } from '../../src/core/ids.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import { createBucketMaintenance, readIdentity } from '../../src/documents/index.ts';
@@ -16,9 +13,10 @@ import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.ts';
 import { upload } from '../acceptance/support/uploads.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
 
 const DAY_SECONDS = 86_400;
-const folder = mkdtempSync(join(tmpdir(), 'atrium-sweep-'));
+const folder = freshFolder();
 const later = async () => new Date(Date.now() + 2 * DAY_SECONDS * 1000);
 
 let database: TestDatabase;
@@ -48,7 +46,6 @@ afterAll(async () => {
   await embedded.close();
   await database.drop();
   await other.drop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function openBucket(bucket: string): Promise<ObjectStore> {

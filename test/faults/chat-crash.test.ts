@@ -2,12 +2,11 @@
 // one user row, one answer and one set of events for each, every caller was told the same, and nothing hangs.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMetrics, type MetricRecord } from '../acceptance/support/metrics.ts';
 import { type AnswerBody, createChatClient, type MessageRow } from '../support/chat-client.ts';
 import { type Child, eventually, freePort, startChild } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
 import { createPlainCaller, LostAnswer } from './support/caller.ts';
@@ -68,7 +67,7 @@ async function startFleet(databaseUrl: string, dataDir: string): Promise<Fleet> 
 test(`${CRASHES} crashes double no message, no answer and no event, and lose none`, async () => {
   const seed = seedOfRun();
   const random = createRandom(seed);
-  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-chat-crash-'));
+  const dataDir = freshFolder();
   const postgres = await startPostgresServer();
   let fleet: Fleet | undefined;
   try {
@@ -80,7 +79,6 @@ test(`${CRASHES} crashes double no message, no answer and no event, and lose non
   } finally {
     await fleet?.stop();
     await postgres.stop();
-    rmSync(dataDir, { recursive: true, force: true });
   }
 });
 

@@ -2,22 +2,20 @@
 // a running process asks the model once for each of its messages, another process makes the answers of a dead one, and a process
 // whose answer was taken over stores and sends no more of it.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ALIVE_MS } from '../../src/chat/limits.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { type ChatClient, createChatClient, eventsOf } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
 import type { ModelsFile } from '../support/gateway.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { createPlainCaller } from './support/caller.ts';
-
-setDefaultTimeout(180_000);
 
 const PATIENCE_MS = 90_000;
 
@@ -33,7 +31,7 @@ let folder: string;
 let database: PostgresUnderTest;
 let mock: MockUpstream;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'atrium-chat-outage-'));
+  folder = freshFolder();
   database = await startPostgresServer();
   mock = await startMockUpstream();
   const file: ModelsFile = {
@@ -45,7 +43,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await database.stop();
   await mock.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 type Process = AsyncDisposable & {

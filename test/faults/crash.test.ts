@@ -1,18 +1,16 @@
 // The service is killed, again and again and at any moment, while people work with it.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, freePort } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
 import { missingStore, startStore } from '../support/object-stores.ts';
 import { startService } from '../support/service.ts';
 import { configuredBucket, embeddedBucket } from './support/bucket.ts';
 import { crashRepeatedly } from './support/crash-site.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
-
-setDefaultTimeout(180_000);
 
 test('a killed process group loses nothing that it acknowledged, and leaves no orphans', () =>
   withSeed(async (random, dataDir) => {
@@ -72,14 +70,12 @@ function groupExists(leader: number): boolean {
 /** A fresh folder, and chance of which a failure tells the seed. */
 async function withSeed(run: (random: Random, dataDir: string) => Promise<void>): Promise<void> {
   const seed = seedOfRun();
-  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-crash-'));
+  const dataDir = freshFolder();
   try {
     await run(createRandom(seed), dataDir);
   } catch (error) {
     console.error(`FAULT_SEED=${seed}`);
     throw error;
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true });
   }
 }
 

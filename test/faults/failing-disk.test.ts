@@ -1,7 +1,7 @@
 // The disk of the data folder refuses every write for a while: what cannot be kept is refused with a 503, nothing that was
 // answered is lost, /readyz says which folder, and nothing needs a restart.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createLibrary } from '../acceptance/support/library.ts';
 import { createMetrics, eventOf } from '../acceptance/support/metrics.ts';
@@ -11,8 +11,6 @@ import { testDatabase } from '../support/database.ts';
 import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { createPlainCaller } from './support/caller.ts';
-
-setDefaultTimeout(120_000);
 
 const key = BOOTSTRAP_KEY;
 const REFUSED = [
@@ -36,82 +34,78 @@ describe.skipIf(missing !== undefined)(
       'that answers %s to every write loses nothing and is over by itself',
       async (error) => {
         await using disk = await mountFaultyDisk();
-        const database = await testDatabase();
+        await using database = await testDatabase();
         const environment = { DATABASE_URL: database.url };
         const said = { EIO: 'fails', EROFS: 'is read-only', ENOSPC: 'is full' }[error];
-        try {
-          await using service = await startService({ dataDir: join(disk.path, 'data'), environment });
-          const call = createPlainCaller(service.url, 20_000);
-          const metrics = createMetrics(call, { workspace: WORKSPACE, key });
-          const library = createLibrary(call, { workspace: WORKSPACE, key });
-          const chat = createChatClient(call, { workspace: WORKSPACE, key });
-          const statuses = new Set<number>();
-          const taken: string[] = [];
-          const act = async (): Promise<void> => {
-            const event = eventOf({ source: 'failing-disk' });
-            const { name } = await chat.newSession();
-            const answers = await Promise.all([
-              metrics.send(event),
-              chat.send(name, 'a question'),
-              call('POST', '/v1/chat/completions', {
-                key,
-                json: { model: 'local-echo', messages: [{ role: 'user', content: 'a question' }] },
-              }),
-              call('POST', '/admin/api/session', { json: { key } }),
-              library.trash(),
-            ]);
-            if (answers[0]?.status === 202) taken.push(String(event['id']));
-            for (const { status } of answers) statuses.add(status < 300 ? 200 : status);
-          };
-          const states = async () => {
-            const { text } = await call('GET', '/readyz');
-            return (JSON.parse(text) as { services: Record<string, { state: string; detail?: string }> })
-              .services;
-          };
-          const upload = async (): Promise<number> => {
-            const form = await library.descriptor();
-            const body = new FormData();
-            for (const [name, value] of Object.entries(form.fields)) body.append(name, value);
-            body.append('file', new Blob(['content']), 'upload.txt');
-            return (await fetch(form.url, { method: 'POST', body })).status;
-          };
-          const kept = await library.stored({ name: 'kept.txt' }, 'kept');
-          for (let round = 0; round < 3; round++) await act();
-          expect([...statuses]).toEqual([200]);
+        await using service = await startService({ dataDir: join(disk.path, 'data'), environment });
+        const call = createPlainCaller(service.url, 20_000);
+        const metrics = createMetrics(call, { workspace: WORKSPACE, key });
+        const library = createLibrary(call, { workspace: WORKSPACE, key });
+        const chat = createChatClient(call, { workspace: WORKSPACE, key });
+        const statuses = new Set<number>();
+        const taken: string[] = [];
+        const act = async (): Promise<void> => {
+          const event = eventOf({ source: 'failing-disk' });
+          const { name } = await chat.newSession();
+          const answers = await Promise.all([
+            metrics.send(event),
+            chat.send(name, 'a question'),
+            call('POST', '/v1/chat/completions', {
+              key,
+              json: { model: 'local-echo', messages: [{ role: 'user', content: 'a question' }] },
+            }),
+            call('POST', '/admin/api/session', { json: { key } }),
+            library.trash(),
+          ]);
+          if (answers[0]?.status === 202) taken.push(String(event['id']));
+          for (const { status } of answers) statuses.add(status < 300 ? 200 : status);
+        };
+        const states = async () => {
+          const { text } = await call('GET', '/readyz');
+          return (JSON.parse(text) as { services: Record<string, { state: string; detail?: string }> })
+            .services;
+        };
+        const upload = async (): Promise<number> => {
+          const form = await library.descriptor();
+          const body = new FormData();
+          for (const [name, value] of Object.entries(form.fields)) body.append(name, value);
+          body.append('file', new Blob(['content']), 'upload.txt');
+          return (await fetch(form.url, { method: 'POST', body })).status;
+        };
+        const kept = await library.stored({ name: 'kept.txt' }, 'kept');
+        for (let round = 0; round < 3; round++) await act();
+        expect([...statuses]).toEqual([200]);
 
-          await disk.fail({ calls: REFUSED, path: 'data/**', error });
-          for (let round = 0; round < 5; round++) await act();
-          expect([...statuses].toSorted()).toEqual([200, 503]);
-          expect(await upload()).toBe(error === 'ENOSPC' ? 507 : 503);
-          expect(await states()).toMatchObject({
-            usage_events: {
-              state: 'degraded',
-              detail: expect.stringMatching(
-                /usage events can't be written: the disk of DATA_DIR\/events (fails|is full)/,
-              ),
-            },
-            object_store: {
-              state: 'degraded',
-              detail: `it takes no uploads: the disk of DATA_DIR/object-store ${said}`,
-            },
-          });
-          expect(await (await fetch(await library.link(kept.id))).text()).toBe('kept');
+        await disk.fail({ calls: REFUSED, path: 'data/**', error });
+        for (let round = 0; round < 5; round++) await act();
+        expect([...statuses].toSorted()).toEqual([200, 503]);
+        expect(await upload()).toBe(error === 'ENOSPC' ? 507 : 503);
+        expect(await states()).toMatchObject({
+          usage_events: {
+            state: 'degraded',
+            detail: expect.stringMatching(
+              /usage events can't be written: the disk of DATA_DIR\/events (fails|is full)/,
+            ),
+          },
+          object_store: {
+            state: 'degraded',
+            detail: `it takes no uploads: the disk of DATA_DIR/object-store ${said}`,
+          },
+        });
+        expect(await (await fetch(await library.link(kept.id))).text()).toBe('kept');
 
-          await disk.clear();
-          await eventually('it to be over', async () =>
-            Object.values(await states()).every(({ state }) => state === 'ready'),
-          );
-          statuses.clear();
-          await act();
-          expect([...statuses]).toEqual([200]);
-          await eventually('every event', async () => {
-            const stored = (await metrics.all()).filter(({ source }) => source === 'failing-disk');
-            return taken.every((id) => stored.some(({ event_id }) => event_id === id));
-          });
-          await library.stored({ name: 'after.txt' }, 'after');
-        } finally {
-          await database.drop();
-        }
+        await disk.clear();
+        await eventually('it to be over', async () =>
+          Object.values(await states()).every(({ state }) => state === 'ready'),
+        );
+        statuses.clear();
+        await act();
+        expect([...statuses]).toEqual([200]);
+        await eventually('every event', async () => {
+          const stored = (await metrics.all()).filter(({ source }) => source === 'failing-disk');
+          return taken.every((id) => stored.some(({ event_id }) => event_id === id));
+        });
+        await library.stored({ name: 'after.txt' }, 'after');
       },
     );
 

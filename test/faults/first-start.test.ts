@@ -1,14 +1,12 @@
 // A data folder that cannot be written ends the start with a sentence that says which folder, why, and what to do; and what
 // is in the folder stays as it is.
 
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { refusalOf } from '../support/service.ts';
 import { mountDisk } from '../support/small-disk.ts';
-
-setDefaultTimeout(60_000);
 
 const NOBODY = 65_534;
 const MAIN = join(import.meta.dir, '../../src/main.ts');

@@ -1,7 +1,7 @@
 // The disk of the data folder is full for a while, for real: a file system of its own that is filled and emptied. What was
 // answered as done is there in the end, once; what cannot be kept is refused with a 503; nothing needs a restart.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { bodyOf, type Caller } from '../acceptance/support/caller.ts';
@@ -13,8 +13,6 @@ import { type PostgresUnderTest, startPostgresServer } from '../support/postgres
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 import { mountDisk, type SmallDisk } from '../support/small-disk.ts';
 import { createPlainCaller } from './support/caller.ts';
-
-setDefaultTimeout(120_000);
 
 const key = BOOTSTRAP_KEY;
 

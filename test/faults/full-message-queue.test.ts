@@ -1,20 +1,17 @@
 // The disk of the message queue is full, for real: what was acknowledged is stored, what cannot be taken is refused with 503
 // in time, /readyz says so, and once the queue has room and works the service goes on by itself.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMetrics, eventOf } from '../acceptance/support/metrics.ts';
 import { eventually } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 import { missingNats, startNats } from '../support/nats-server.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { mountDisk } from '../support/small-disk.ts';
 import { createPlainCaller } from './support/caller.ts';
-
-setDefaultTimeout(120_000);
 
 /** The contract: ingestion answers within 2 s; the rest is this machine's. */
 const ANSWERED_WITHIN_MS = 4000;
@@ -27,7 +24,7 @@ test.skipIf(disk === undefined)(
   `a full disk of the message queue loses nothing that was acknowledged${why === undefined ? '' : ` (${why})`}`,
   async () => {
     const full = disk as NonNullable<typeof disk>;
-    const dataDir = mkdtempSync(join(tmpdir(), 'atrium-full-queue-'));
+    const dataDir = freshFolder();
     const postgres = await startPostgresServer();
     const nats = await startNats({ store: join(full.path, 'store') });
     try {
@@ -79,7 +76,6 @@ test.skipIf(disk === undefined)(
       await nats.stop();
       await postgres.stop();
       full.remove();
-      rmSync(dataDir, { recursive: true, force: true });
     }
   },
 );

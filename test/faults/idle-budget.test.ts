@@ -1,14 +1,12 @@
 // Two services on one database: one that was idle knows what was spent at the other, and one that cannot reach the database
 // admits nothing by what it knew.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createClient } from '../acceptance/gateway/client.ts';
 import { eventually } from '../support/child.ts';
 import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
-
-setDefaultTimeout(120_000);
 
 /** With its prompt of three words, an answer has a thousand tokens: so it costs 1. */
 const modelsFile = (mockUrl: string): ModelsFile => ({

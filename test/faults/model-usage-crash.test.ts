@@ -1,17 +1,15 @@
 // The service is killed again and again while models are asked: every answered request is accounted for, once.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bodyOf, createCaller } from '../acceptance/support/caller.ts';
 import { eventually, freePort } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
-
-setDefaultTimeout(180_000);
 
 const CRASHES = 6;
 const CLIENTS = 6;
@@ -23,7 +21,7 @@ type Seen = Record<'whole' | 'streamed', { answered: number; lost: number }>;
 for (const processes of ['1', '2']) {
   test(`${CRASHES} crashes of ${processes} process(es) lose no account and double none`, async () => {
     const seed = seedOfRun();
-    const dataDir = mkdtempSync(join(tmpdir(), 'atrium-model-crash-'));
+    const dataDir = freshFolder();
     const postgres = await startPostgresServer();
     const mock = await startMockUpstream();
     const port = String(freePort());
@@ -61,7 +59,6 @@ for (const processes of ['1', '2']) {
       await service.child.exited;
       await mock.stop();
       await postgres.stop();
-      rmSync(dataDir, { recursive: true, force: true });
     }
   });
 }

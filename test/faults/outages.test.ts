@@ -1,6 +1,6 @@
 // What the service stands on hangs, goes away and comes back, for real; and clients behave as clients do.
 
-import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
+import { afterAll, beforeAll, describe } from 'bun:test';
 import { missingStore } from '../support/object-stores.ts';
 import { describeClients } from './outages/clients.ts';
 import { describeDatabaseOutages } from './outages/database.ts';
@@ -8,8 +8,6 @@ import { describeEmbeddedPostgres } from './outages/embedded-postgres.ts';
 import { describeShutdown } from './outages/shutdown.ts';
 import { describeStoreOutages } from './outages/store.ts';
 import { type Setting, startSetting } from './support/setting.ts';
-
-setDefaultTimeout(60_000);
 
 const missing = missingStore('minio');
 describe.skipIf(missing !== undefined)(missing ?? 'outages', () => {

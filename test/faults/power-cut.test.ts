@@ -1,7 +1,7 @@
 // The power goes while people work with the service and all that it embeds. What a machine finds on its disk afterwards
 // is started again: everything that was acknowledged is there, once, and the bucket holds what the records say.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLibrary, md5 } from '../acceptance/support/library.ts';
@@ -14,8 +14,6 @@ import { embeddedBucket, listKeys } from './support/bucket.ts';
 import { createPlainCaller } from './support/caller.ts';
 import { accountedRequests, allDocuments, createWork, type Promised } from './support/power-work.ts';
 import { createRandom, seedOfRun } from './support/random.ts';
-
-setDefaultTimeout(120_000);
 
 const MOMENTS = 3;
 const MOMENT_MS = { from: 100, to: 1500 };

@@ -1,7 +1,7 @@
 // The service's own events are there exactly when their cause is: the event buffer has no part in it, nor has the disk of the
 // data folder, nor what becomes of the process after the answer.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectStatus } from '../acceptance/support/caller.ts';
@@ -13,8 +13,6 @@ import { type PostgresUnderTest, startPostgresServer } from '../support/postgres
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { mountDisk } from '../support/small-disk.ts';
 import { createPlainCaller } from './support/caller.ts';
-
-setDefaultTimeout(120_000);
 
 const key = BOOTSTRAP_KEY;
 

@@ -2,12 +2,10 @@
 // what was acknowledged is there in the end, once, and counted.
 
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { bodyOf, type Caller } from '../acceptance/support/caller.ts';
 import { createMetrics, eventOf, type MetricRecord } from '../acceptance/support/metrics.ts';
 import { eventually, freePort } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 import { missingNats, type NatsServer, startNats } from '../support/nats-server.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
@@ -47,7 +45,7 @@ for (const { name, nats, skip } of BUFFERS) {
     test(`${CRASHES} crashes lose no acknowledged event and double none`, async () => {
       const seed = seedOfRun();
       const random = createRandom(seed);
-      const dataDir = mkdtempSync(join(tmpdir(), 'atrium-usage-crash-'));
+      const dataDir = freshFolder();
       const postgres = await startPostgresServer();
       const server = nats ? await startNats() : undefined;
       const site = await open({ postgres, nats: server, dataDir, random });
@@ -61,7 +59,6 @@ for (const { name, nats, skip } of BUFFERS) {
         await site.service.child.exited;
         await server?.stop();
         await postgres.stop();
-        rmSync(dataDir, { recursive: true, force: true });
       }
     });
   });

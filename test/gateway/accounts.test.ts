@@ -1,12 +1,11 @@
 // What is accounted of a request, however it ended, and the limits that are drawn from it.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
-import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
+import { type ModelsFile, startGateway } from '../support/gateway.ts';
 import { WORKSPACE } from '../support/service.ts';
+import { shared } from '../support/shared.ts';
 import { send } from './faults/ask.ts';
-
-setDefaultTimeout(60_000);
 
 const PRICE = { input_per_million: 1_000_000, output_per_million: 2_000_000 };
 const ENDS = { answered: 'ok', streamed: 'ok', refused: 'status-400', broken: 'status-500', cut: 'die-mid' };
@@ -22,11 +21,7 @@ const modelsFile = (mockUrl: string): ModelsFile => ({
   ),
 });
 
-let gateway: RunningGateway;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
 
 const administer = (path: string, json?: object): Promise<Response> =>
   fetch(`${gateway.url}/admin/api/workspaces/${WORKSPACE}${path}`, {

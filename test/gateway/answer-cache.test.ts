@@ -1,10 +1,9 @@
 // Kept answers: when one is given again, to whom, and that nobody waits for somebody who has left.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
-import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
-
-setDefaultTimeout(60_000);
+import { type ModelsFile, startGateway } from '../support/gateway.ts';
+import { shared } from '../support/shared.ts';
 
 const modelsFile = (mockUrl: string): ModelsFile => ({
   upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
@@ -15,11 +14,7 @@ const modelsFile = (mockUrl: string): ModelsFile => ({
   },
 });
 
-let gateway: RunningGateway;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
 
 type Question = { key?: string; model?: string; mock: object; signal?: AbortSignal } & Record<
   string,

@@ -1,6 +1,6 @@
 // Attempts that failed are told in the log: one line each, no more than can be read, and no secret.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AttemptFailure } from '../../src/gateway/answer.ts';
 import { createAttemptLog } from '../../src/gateway/attempt-log.ts';
 import type { CatalogueSpec } from '../../src/gateway/catalogue/model.ts';
@@ -12,8 +12,6 @@ import { createClient } from '../acceptance/gateway/client.ts';
 import { eventually } from '../support/child.ts';
 import { type ModelsFile, type RunningGateway, startGateway, UPSTREAM_KEY } from '../support/gateway.ts';
 import { SECRET } from '../support/mock-upstream/play.ts';
-
-setDefaultTimeout(60_000);
 
 type Line = {
   level: string;

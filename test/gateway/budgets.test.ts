@@ -1,7 +1,7 @@
 // Budgets hold across processes, whatever becomes of their answers, of the processes and of clocks: several instances, each
 // with connections of its own, on one Postgres.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../src/core/errors.ts';
 import { createAllowances, NOTHING_USED, type Reservation } from '../../src/gateway/allowances.ts';
@@ -11,8 +11,6 @@ import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
-
-setDefaultTimeout(120_000);
 
 const BUDGET = 10;
 const PROCESSES = 3;

@@ -1,12 +1,10 @@
 // Models files that the documentation shows: they load as they stand, and an upstream that is dead is told as such.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import { startGateway } from '../support/gateway.ts';
-
-setDefaultTimeout(60_000);
 
 const ROOT = join(import.meta.dir, '../..');
 

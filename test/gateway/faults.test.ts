@@ -1,13 +1,11 @@
 // Every fault of an upstream, and what its caller sees: `faults/expected.ts` says, the page in docs/ shows.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
 import { type RunningGateway, startGateway } from '../support/gateway.ts';
 import { machineNow } from '../support/machine-time.ts';
 import { AFTERMATH_MS, now, outcomeOf, send } from './faults/ask.ts';
 import { CELLS, type Cell, modelsFile, rescueOf } from './faults/cells.ts';
-
-setDefaultTimeout(120_000);
 
 /** How soon after its caller a request is gone. */
 const CANCELLED_MS_MAX = 100;

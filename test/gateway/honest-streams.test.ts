@@ -1,21 +1,16 @@
 // Whatever an upstream sends as its stream: each event arrives as it was, in order, and the end is told as it was.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
-
-setDefaultTimeout(150_000);
+import { type ModelsFile, startGateway } from '../support/gateway.ts';
+import { shared } from '../support/shared.ts';
 
 const modelsFile = (mockUrl: string): ModelsFile => ({
   upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
   models: { raw: { targets: [{ upstream: 'mock', model: 'raw' }] } },
 });
 
-let gateway: RunningGateway;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
 
 /** What stands in the stream: an event with data, or something that no client sees. */
 type Part = { text: string; data?: string; ends?: 'done' | 'error'; finishes?: boolean };

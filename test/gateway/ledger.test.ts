@@ -1,8 +1,7 @@
 // Accounts of answered requests: they outlive the process, and are handed on once.
 
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceEvent } from '../../src/core/event.ts';
 import type { Account, Measures } from '../../src/gateway/accounting/account.ts';
@@ -10,6 +9,7 @@ import { createLedger } from '../../src/gateway/accounting/ledger.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
+import { freshFolder } from '../support/folders.ts';
 
 const ACCOUNT: Account = {
   ...{ workspaceId: 'w', subject: 'a@example.com', keyId: 'k', endpoint: 'chat', model: 'm' },
@@ -22,9 +22,8 @@ const MEASURES: Measures = {
 
 let directory: string;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'atrium-ledger-'));
+  directory = freshFolder();
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A process's ledger; `events` may be shared by several, as the database does it: the same one counts once. */
 function ledger(events = new Map<string, ServiceEvent>()) {

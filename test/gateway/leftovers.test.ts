@@ -1,6 +1,6 @@
 // However a request ends, nothing of it stays: no deadline, no place, no listener, no request that runs, nothing reserved.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createDeadlines } from '../../src/core/deadlines.ts';
 import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
@@ -16,9 +16,8 @@ import { createStreamChat } from '../../src/gateway/stream-chat.ts';
 import { createTargets } from '../../src/gateway/targets.ts';
 import { eventually } from '../support/child.ts';
 import { machineNow } from '../support/machine-time.ts';
-import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
-
-setDefaultTimeout(60_000);
+import { startMockUpstream } from '../support/mock-upstream.ts';
+import { shared } from '../support/shared.ts';
 
 const FAULTS = [
   ...['ok', 'die', 'die-mid', 'hang', 'hang-mid', 'status-400', 'status-401', 'status-429', 'status-500'],
@@ -37,11 +36,7 @@ const FAULTS = [
   ...['crlf', 'unstreamed', 'big+mb=1', 'trickle+ms=20+words=100', 'slow+ms=100'],
 ];
 
-let mock: MockUpstream;
-beforeAll(async () => {
-  mock = await startMockUpstream();
-});
-afterAll(() => mock.stop());
+const mock = await shared(startMockUpstream());
 
 /** Counts who listens. */
 function listened(): { controller: AbortController; signal: AbortSignal; listeners: () => number } {

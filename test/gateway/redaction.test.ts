@@ -1,14 +1,12 @@
 // Errors of upstreams show nothing of the upstream's key, headers and host, however a text writes them.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ERROR_BYTES_MAX } from '../../src/gateway/limits.ts';
 import { redactValue } from '../../src/gateway/redaction.ts';
 import { createClient } from '../acceptance/gateway/client.ts';
 import { type RunningGateway, startGateway, UPSTREAM_KEY } from '../support/gateway.ts';
 import { leastProcessorMs } from '../support/processor-time.ts';
-
-setDefaultTimeout(60_000);
 
 const secrets = {
   apiKey: 'sk-Ab/c+d\\é😀',

@@ -1,13 +1,12 @@
 // Streams: a thousand at once, silent ones, and those that are under way when the models file changes.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { eventually } from '../support/child.ts';
-import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
+import { type ModelsFile, startGateway } from '../support/gateway.ts';
 import { machineNow } from '../support/machine-time.ts';
+import { shared } from '../support/shared.ts';
 import { send } from './faults/ask.ts';
-
-setDefaultTimeout(90_000);
 
 const LONG = 'trickle+ms=100+words=30';
 
@@ -19,11 +18,7 @@ const modelsFile = (mockUrl: string): ModelsFile => ({
   },
 });
 
-let gateway: RunningGateway;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
 
 /** The whole answer over a socket of its own: this process, too, has a limit of fetches at once. */
 function streamOverSocket(model: string): Promise<string> {

@@ -1,11 +1,10 @@
 // What an upstream takes at once: requests, and texts of a batch.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
+import { describe, expect, test } from 'bun:test';
+import { type ModelsFile, startGateway } from '../support/gateway.ts';
 import { vectorOf } from '../support/mock-upstream/openai-others.ts';
+import { shared } from '../support/shared.ts';
 import { send } from './faults/ask.ts';
-
-setDefaultTimeout(60_000);
 
 const BATCH_MAX = 4;
 
@@ -24,11 +23,7 @@ const modelsFile = (mockUrl: string): ModelsFile => ({
   },
 });
 
-let gateway: RunningGateway;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
 
 test('more requests than an upstream may have wait, and more than may wait are refused at once', async () => {
   const { url, key, mock } = gateway;

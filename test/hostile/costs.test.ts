@@ -1,17 +1,16 @@
 // A choice of the cells of `bun run bench hostile`, held against a harmless body of the same size on the same machine: no
 // absolute times.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { type Flood, flood, SERVICE_FLOODS, storeFloods } from '../../bench/hostile/connections.ts';
 import { BODIES, type BodyFamily, HARMLESS } from '../../bench/hostile/families.ts';
 import { serviceMeter } from '../../bench/hostile/index.ts';
-import type { Cost, Meter } from '../../bench/hostile/meter.ts';
+import type { Cost } from '../../bench/hostile/meter.ts';
 import { membersOf, place } from '../../bench/hostile/place.ts';
 import type { Target } from '../../bench/hostile/routes.ts';
-import { type Setting, startSetting } from '../../bench/hostile/setting.ts';
+import { startSetting } from '../../bench/hostile/setting.ts';
 import { send } from '../../bench/hostile/wire.ts';
-
-setDefaultTimeout(120_000);
+import { shared } from '../support/shared.ts';
 
 /** Generous: what is linear takes some times as long as a body that is one text; what is not takes hundreds of times. */
 const TIMES_HARMLESS = 20;
@@ -28,16 +27,8 @@ const CHOSEN = [
   'POST /chatapp/{workspace_id}/{bot_id}',
 ];
 
-let setting: Setting;
-let meter: Meter;
-beforeAll(async () => {
-  setting = await startSetting();
-  meter = await serviceMeter(setting);
-});
-afterAll(async () => {
-  await meter?.[Symbol.asyncDispose]();
-  await setting?.[Symbol.asyncDispose]();
-});
+const setting = await shared(startSetting());
+const meter = await shared(serviceMeter(setting));
 
 type Bounds = { stallMs: number; memoryMiB: number };
 const NO_BOUNDS: Bounds = { stallMs: 0, memoryMiB: 0 };

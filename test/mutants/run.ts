@@ -13,7 +13,7 @@ import type { Planted } from './mistake.ts';
 import { planted } from './planted.ts';
 
 const ROOT = resolve(import.meta.dir, '../..');
-const TEST_TIMEOUT_MS = 30_000;
+const TEST_TIMEOUT_MS = '60000';
 const RUN_TIMEOUT_MS = 300_000;
 /** What is shown of a test that fails without any mistake. */
 const END_CHARACTERS = 2_000;
@@ -46,24 +46,12 @@ async function runTest(test: string, names: readonly string[], file = ''): Promi
   const output = Bun.file(join(run.folder, `output-${++runs}`));
   // The databases of the server have all migrations as they should be.
   const shared = file.includes('/migrations/') ? {} : sharedBy(server);
-  const tests = Bun.spawn(
-    [
-      process.execPath,
-      'test',
-      '--no-orphans',
-      '--bail=1',
-      `./${test}`,
-      '--timeout',
-      `${TEST_TIMEOUT_MS}`,
-      ...filter,
-    ],
-    {
-      cwd: copy,
-      stdio: ['ignore', 'ignore', output],
-      timeout: RUN_TIMEOUT_MS,
-      env: { ...process.env, ...shared },
-    },
-  );
+  const tests = Bun.spawn([process.execPath, 'test', '--no-orphans', '--bail=1', `./${test}`, ...filter], {
+    cwd: copy,
+    stdio: ['ignore', 'ignore', output],
+    timeout: RUN_TIMEOUT_MS,
+    env: { ...process.env, ...shared, TEST_TIMEOUT_MS },
+  });
   const code = await tests.exited;
   const text = await output.text();
   return {

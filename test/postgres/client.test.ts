@@ -1,20 +1,14 @@
 // What goes into the database comes out again; failures are told apart.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
+import { expect, test } from 'bun:test';
+import { connectPostgres, isUnavailable } from '../../src/infra/postgres/client.ts';
 import { eventually } from '../support/child.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { silentLog, testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let sql: Sql;
-beforeAll(async () => {
-  database = await testDatabase();
-  sql = database.sql;
-  await sql`create table items (id bigint primary key, note text)`;
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
+const sql = database.sql;
+await sql`create table items (id bigint primary key, note text)`;
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

@@ -1,17 +1,7 @@
 // The embedded Postgres starts from whatever it finds, and leaves nothing running.
 
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { cpSync, existsSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseAccount, takeOwnership } from '../../src/embedded/postgres/account.ts';
 import { findBinaries } from '../../src/embedded/postgres/binaries.ts';
@@ -21,12 +11,10 @@ import { isAlive } from '../../src/embedded/postgres/processes.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
-
-setDefaultTimeout(60_000);
+import { freshFolder } from '../support/folders.ts';
 
 const MODULE = join(import.meta.dir, '../../src/embedded/postgres/index.ts');
-const root = mkdtempSync(join(tmpdir(), 'atrium-embedded-'));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = freshFolder();
 
 let prepared: Promise<string> | undefined;
 let copies = 0;

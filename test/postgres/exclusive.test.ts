@@ -1,21 +1,16 @@
 // What one process at a time may do: not longer than the process demonstrably lives.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { exclusively } from '../../src/infra/postgres/exclusive.ts';
 import { eventually, startChild } from '../support/child.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
-
-setDefaultTimeout(60_000);
+import { testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
 const HOLDER = join(import.meta.dir, '../support/lock-holder.ts');
 const LEASE_MS = 2000;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 /** Whether the lock was free. */
 async function taken(name: string, work: () => Promise<void> = async () => undefined): Promise<boolean> {

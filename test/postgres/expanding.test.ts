@@ -1,21 +1,16 @@
 // Processes of the version before go on running while a migration is applied: what they call and what they write stays
 // possible, unless the migration says from which version on it is compatible. docs/decisions/015 has the two steps.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MIGRATIONS, type TestDatabase, testDatabase } from '../support/database.ts';
-
-setDefaultTimeout(60_000);
+import { MIGRATIONS, testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
 /** From before the rule: what these take away, no process of a version before them could do without. */
 const BEFORE_THE_RULE = 12;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 type Schema = { tables: Set<string>; offers: Set<string>; demands: Map<string, string> };
 

@@ -1,13 +1,11 @@
 // Whoever caches rows hears of their change, or learns that it hears nothing.
 
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { createCachedLookup } from '../../src/core/cached-lookup.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { createInvalidation, type Invalidation } from '../../src/infra/postgres/invalidation.ts';
 import { eventually, freeze } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
-
-setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 let sql: Sql;

@@ -1,14 +1,12 @@
 // Every job that was committed is done, whoever dies meanwhile, and never by two at a time.
 
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { connectPostgres, type Sql, type Transaction } from '../../src/infra/postgres/client.ts';
 import { createJobQueue, createJobWorker, enqueue, type Job } from '../../src/infra/postgres/job-queue.ts';
 import type { JobOutcome, JobWorkerOptions } from '../../src/infra/postgres/job-worker.ts';
 import { eventually, startChild } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
-
-setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 let sql: Sql;

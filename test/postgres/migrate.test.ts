@@ -1,14 +1,12 @@
 // The schema is brought up to date once, by whoever comes first, or refused with the reason.
 
-import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
 import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
-
-setDefaultTimeout(60_000);
 
 const root = mkdtempSync(join(tmpdir(), 'atrium-migrations-'));
 const databases: TestDatabase[] = [];

@@ -1,18 +1,15 @@
 // While the database is away nobody waits for long, and when it is back everything goes on by itself.
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
 import { readServerState } from '../../src/embedded/postgres/leftover.ts';
 import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
 import { eventually, freePort, freeze } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
 
-setDefaultTimeout(60_000);
-
-const directory = mkdtempSync(join(tmpdir(), 'atrium-outage-'));
+const directory = freshFolder();
 const port = freePort();
 const settings = { fsync: 'off' };
 let postgres: EmbeddedPostgres;
@@ -56,7 +53,6 @@ beforeEach(async () => {
 afterAll(async () => {
   await sql.end({ timeout: 1 });
   await postgres.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 test('a server that is shut down and started again', async () => {

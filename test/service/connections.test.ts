@@ -1,10 +1,8 @@
 // As many processes as are asked for find a connection to the embedded database, all at once.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { freePort } from '../support/child.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
-
-setDefaultTimeout(90_000);
 
 test('the embedded database has room for every process', async () => {
   await using service = await startService({

@@ -1,22 +1,12 @@
 // The end of the service, asked for or not: what runs is finished, and nothing is left that the next start trips over.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, freeze, startChild } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
-
-setDefaultTimeout(60_000);
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 const KEY = { APIKeyHeader: BOOTSTRAP_KEY };
@@ -153,7 +143,7 @@ test('an answer that is being read when the end begins is read to its end', asyn
 });
 
 test('a start that waits for its database ends when it is told to', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+  const dataDir = freshFolder();
   const environment = {
     ...{ PORT: '0', DATA_DIR: dataDir, LOG_FORMAT: 'json' },
     DATABASE_URL: `postgres://nobody@127.0.0.1:${freePort()}/none`,
@@ -163,11 +153,10 @@ test('a start that waits for its database ends when it is told to', async () => 
   child.kill('SIGTERM');
   expect(await child.exited).toBe(0);
   expect(child.output()).toContain('ending before the start was complete');
-  rmSync(dataDir, { recursive: true });
 });
 
 test('several processes end when their owner is killed, and the next start has the port to itself', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+  const dataDir = freshFolder();
   const options = { dataDir, environment: { PROCESSES: '2', PORT: String(freePort()) } };
   {
     await using service = await startService(options);
@@ -183,11 +172,10 @@ test('several processes end when their owner is killed, and the next start has t
     const answers = await Promise.all(Array.from({ length: 24 }, call));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   }
-  rmSync(dataDir, { recursive: true });
 });
 
 test('a start ends what the one before has left at once, hung or at work, and serves', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+  const dataDir = freshFolder();
   const options = { dataDir, environment: { PROCESSES: '2', PORT: String(freePort()) } };
   {
     await using service = await startService(options);
@@ -204,11 +192,10 @@ test('a start ends what the one before has left at once, hung or at work, and se
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     for (const { socket } of requests) socket.destroy();
   }
-  rmSync(dataDir, { recursive: true });
 });
 
 test('of what is on record as left behind, only what is what it was is ended', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+  const dataDir = freshFolder();
   await using bystander = startBystander();
   const [here, gone] = [{ pid: bystander.pid }, { pid: 2 ** 22 + 1, startedAt: 'long ago' }];
   const records = {
@@ -227,7 +214,6 @@ test('of what is on record as left behind, only what is what it was is ended', a
   expect(isRunning(bystander.pid)).toBeTrue();
   expect(readdirSync(join(dataDir, 'processes'))).toEqual([]);
   await service.child.stop();
-  rmSync(dataDir, { recursive: true });
 });
 
 for (const hosts of [
@@ -235,7 +221,7 @@ for (const hosts of [
   ['0.0.0.0', '127.0.0.1'],
 ]) {
   test(`of two that start at once with several processes, on ${hosts.join(' and ')}, one has the port`, async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'atrium-ending-'));
+    const dataDir = freshFolder();
     const port = String(freePort());
     const services = hosts.map((HOST, index) => {
       const own = { HOST, PORT: port, PROCESSES: '2', DATA_DIR: join(dataDir, `${index}`) };
@@ -252,7 +238,6 @@ for (const hosts of [
     const told = refused?.output().match(/^atrium: .*/gm);
     expect(told).toEqual([expect.stringContaining(`PORT: ${port} is in use`)]);
     await Promise.all(services.map((child) => child.stop()));
-    rmSync(dataDir, { recursive: true });
   });
 }
 

@@ -1,7 +1,7 @@
 // The first key is in the data folder before it opens anything: no crash makes a workspace whose key nobody has. And
 // nothing is ready before it is there.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +9,6 @@ import { createBootstrap } from '../../src/access/bootstrap.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
-
-setDefaultTimeout(60_000);
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 

@@ -1,13 +1,11 @@
 // A start that cannot succeed says so in one line that names the setting, before anything is started.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFolders, startInVain } from '../acceptance/support/starts.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-
-setDefaultTimeout(60_000);
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 const freshFolder = createFolders();

@@ -1,14 +1,12 @@
 // A service that starts from damaged leftovers, and answers what no ordinary client sends.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { testDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
 import { BOOTSTRAP_KEY, refusalOf, startService, WORKSPACE } from '../support/service.ts';
-
-setDefaultTimeout(60_000);
 
 /** The status of the answer to a head that is sent as it stands. */
 function statusOf(url: string, head: string[]): Promise<number> {
@@ -49,55 +47,46 @@ test('a request whose Host header is malformed or absent is answered as any othe
 test.each(['', '{"secretAccessKey":"abc","po', 'null'])(
   'an object-store.json that holds %j is replaced, and said to be damaged',
   async (content) => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'atrium-start-'));
+    const dataDir = freshFolder();
+    await using database = await testDatabase();
+    const options = { dataDir, environment: { DATABASE_URL: database.url } };
     writeFileSync(join(dataDir, 'object-store.json'), content);
     {
-      await using service = await startService({ dataDir });
+      await using service = await startService(options);
       expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
       expect(service.child.output()).toContain('the file is damaged');
     }
-    await using service = await startService({ dataDir });
+    await using service = await startService(options);
     expect(service.child.output()).not.toContain('the file is damaged');
-    await service.child.stop();
-    rmSync(dataDir, { recursive: true });
   },
 );
 
 test('a data folder of another PostgreSQL is refused before anything is touched', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-start-'));
+  const dataDir = freshFolder();
   const file = join(dataDir, 'postgres/cluster/PG_VERSION');
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, '17\n');
   const files = () => readdirSync(dataDir, { recursive: true }).toSorted();
   const before = files();
-  try {
-    expect(await refusalOf({ dataDir })).toMatch(/^atrium: The data in .* is of PostgreSQL 17, /);
-    expect(files()).toEqual(before);
-  } finally {
-    rmSync(dataDir, { recursive: true });
-  }
+  expect(await refusalOf({ dataDir })).toMatch(/^atrium: The data in .* is of PostgreSQL 17, /);
+  expect(files()).toEqual(before);
 });
 
 test('a server that is older than what is needed is refused before anything is touched', async () => {
-  const database = await testDatabase();
-  const dataDir = mkdtempSync(join(tmpdir(), 'atrium-start-'));
-  try {
-    const { sql, url } = database;
-    const name = new URL(url).pathname.slice(1);
-    await sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE SCHEMA older');
-    // A real one of that age is hard to come by; this one says of itself that it is one.
-    await sql.unsafe(
-      `CREATE FUNCTION older.current_setting(text) RETURNS text LANGUAGE sql
-       AS $$ SELECT CASE $1 WHEN 'server_version_num' THEN '140022' ELSE pg_catalog.current_setting($1) END $$`,
-    );
-    await sql.unsafe(`ALTER DATABASE ${name} SET search_path = older, pg_catalog, public`);
-    expect(await refusalOf({ dataDir, environment: { DATABASE_URL: url } })).toBe(
-      'atrium: DATABASE_URL: the server is PostgreSQL 14, and 15 or newer is needed',
-    );
-    const [tables] = await sql`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'public'`;
-    expect(tables?.['n']).toBe(0);
-  } finally {
-    rmSync(dataDir, { recursive: true });
-    await database.drop();
-  }
+  await using database = await testDatabase();
+  const dataDir = freshFolder();
+  const { sql, url } = database;
+  const name = new URL(url).pathname.slice(1);
+  await sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE SCHEMA older');
+  // A real one of that age is hard to come by; this one says of itself that it is one.
+  await sql.unsafe(
+    `CREATE FUNCTION older.current_setting(text) RETURNS text LANGUAGE sql
+     AS $$ SELECT CASE $1 WHEN 'server_version_num' THEN '140022' ELSE pg_catalog.current_setting($1) END $$`,
+  );
+  await sql.unsafe(`ALTER DATABASE ${name} SET search_path = older, pg_catalog, public`);
+  expect(await refusalOf({ dataDir, environment: { DATABASE_URL: url } })).toBe(
+    'atrium: DATABASE_URL: the server is PostgreSQL 14, and 15 or newer is needed',
+  );
+  const [tables] = await sql`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'public'`;
+  expect(tables?.['n']).toBe(0);
 });

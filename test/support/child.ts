@@ -121,6 +121,8 @@ function awaitStandstill(pid: number): void {
   while (existsSync(tasks) && !readdirSync(tasks).every(standsStill)) Bun.sleepSync(1);
 }
 
+const POLL_MS = 20;
+
 /**
  * Waits until `condition` gives something other than undefined or false; fails with `what` after the time, which passes
  * more slowly on a crowded machine.
@@ -132,10 +134,12 @@ export async function eventually<Value>(
 ): Promise<Value> {
   const deadline = machineNow() + timeoutMs;
   for (;;) {
+    const askedAt = performance.now();
     const value = await condition();
     if (value !== undefined && value !== false) return value;
     if (machineNow() > deadline) throw new Error(`in vain waited for: ${what}`);
-    await Bun.sleep(20);
+    // A condition that is costly to ask for is asked for less often, and leaves the processor to what it waits for.
+    await Bun.sleep(Math.max(POLL_MS, performance.now() - askedAt));
   }
 }
 

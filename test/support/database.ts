@@ -13,7 +13,7 @@ export const silentLog = { debug() {}, info() {}, warn() {}, error() {} };
 
 export const MIGRATIONS = join(import.meta.dir, '../../src/infra/postgres/migrations');
 
-export type TestDatabase = { url: string; sql: Sql; drop: () => Promise<void> };
+export type TestDatabase = AsyncDisposable & { url: string; sql: Sql; drop: () => Promise<void> };
 
 /** What the processes of one run share: a server, and the database that all others are copies of. */
 type Shared = { url: string; template: string };
@@ -37,14 +37,11 @@ export async function testDatabase(): Promise<TestDatabase> {
   await admin.unsafe(`create database ${name} template ${template}`);
   const own = withDatabase(url, name);
   const sql = connectPostgres({ url: own, applicationName: 'test', connectionsMax: 5, log: silentLog });
-  return {
-    url: own,
-    sql,
-    async drop() {
-      await sql.end({ timeout: 1 });
-      await dropDatabase(admin, name);
-    },
+  const drop = async (): Promise<void> => {
+    await sql.end({ timeout: 1 });
+    await dropDatabase(admin, name);
   };
+  return { url: own, sql, drop, [Symbol.asyncDispose]: drop };
 }
 
 /** An autovacuum worker in the database is not ours to end; it leaves by itself. */

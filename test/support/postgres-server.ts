@@ -7,7 +7,7 @@ import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgre
 import { freePort, freeze } from './child.ts';
 import { silentLog } from './database.ts';
 
-export type PostgresUnderTest = {
+export type PostgresUnderTest = AsyncDisposable & {
   url: string;
   /** Every process of it hangs until `resume`: connections stay open, nobody answers. */
   pause(): void;
@@ -34,8 +34,14 @@ export async function startPostgresServer(
   let server = await launch();
   const { url } = server;
   const signal = (name: NodeJS.Signals): void => signalPostgres(directory, name);
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
   return {
     url,
+    stop,
+    [Symbol.asyncDispose]: stop,
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     async kill() {
@@ -44,10 +50,6 @@ export async function startPostgresServer(
     },
     async start() {
       server = await launch();
-    },
-    async stop() {
-      await server.stop();
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

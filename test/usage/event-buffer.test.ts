@@ -1,13 +1,12 @@
 // What every event buffer promises, held against each of them.
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../src/core/errors.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { eventually } from '../support/child.ts';
 import { BUFFERS, endCluster } from './event-buffers.ts';
 
-setDefaultTimeout(60_000);
 afterAll(endCluster);
 
 const packOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -1,15 +1,13 @@
 // JetStream as a cluster of three servers with three copies: what was acknowledged is delivered, once and in order,
 // whatever happens to one server after the other, to the leaders, or to the network between them.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect, type NatsConnection } from 'nats';
 import type { Delivery, EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { createJetStreamBuffer } from '../../src/usage/buffer/jetstream/index.ts';
 import { eventually } from '../support/child.ts';
 import { missingNats, type PartableCluster, startPartableCluster } from '../support/nats-server.ts';
 import { collectingLog } from './event-buffers.ts';
-
-setDefaultTimeout(180_000);
 
 const WRITERS = 8;
 /** Appends that must have been acknowledged between two faults. */

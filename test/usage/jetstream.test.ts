@@ -1,6 +1,6 @@
 // The JetStream buffer and its server: what it refuses, what it says, and what happens when the server goes away.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { connect, DiscardPolicy, nanos } from 'nats';
 import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
@@ -9,8 +9,6 @@ import { eventually, freePort } from '../support/child.ts';
 import { machineNow } from '../support/machine-time.ts';
 import { findOldNats, missingNats, type NatsServer, startNats } from '../support/nats-server.ts';
 import { collectingLog } from './event-buffers.ts';
-
-setDefaultTimeout(60_000);
 
 const BYTES_MAX = 2 ** 30;
 

@@ -2,11 +2,11 @@
 
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JournalFile, openJournalFile } from '../../src/usage/buffer/journal/journal-file.ts';
 import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
+import { freshFolder } from '../support/folders.ts';
 
 /** SQLite syncs the write-ahead log with every commit (https://sqlite.org/pragma.html#pragma_synchronous). */
 const FULL = 2;
@@ -15,7 +15,7 @@ let directory: string;
 let database: Database;
 let journal: JournalFile;
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'journal-'));
+  directory = freshFolder();
   journal = openJournalFile(directory, 1_000_000, (path) => {
     database = new Database(path, { create: true });
     return database;
@@ -23,7 +23,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   journal.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const missing = missingFaultyDisk();

@@ -1,8 +1,6 @@
 // From the buffer to the tables: once each, counted right, with a bad event taken out and a bad database waited for.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { unavailable } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
@@ -21,9 +19,8 @@ import { createRetention } from '../../src/usage/store/retention.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
 import { eventually, startChild } from '../support/child.ts';
 import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
-
-setDefaultTimeout(120_000);
 
 const SINK = join(import.meta.dir, '../support/sink-process.ts');
 
@@ -32,11 +29,10 @@ let folder: string;
 let journals = 0;
 beforeAll(async () => {
   database = await testDatabase();
-  folder = mkdtempSync(join(tmpdir(), 'atrium-sink-'));
+  folder = freshFolder();
 });
 afterAll(async () => {
   await database.drop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const eventIn = (workspaceId: string, fields: Partial<UsageEvent> = {}): UsageEvent => ({

@@ -1,8 +1,7 @@
 // The service's own events: on disk when recorded, handed on whatever happens, and never in anybody's way.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Appender } from '../../src/usage/appender.ts';
 import { createRecord } from '../../src/usage/record.ts';
@@ -11,16 +10,14 @@ import { createSpool } from '../../src/usage/spool.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
+import { freshFolder } from '../support/folders.ts';
 import { mountDisk } from '../support/small-disk.ts';
-
-setDefaultTimeout(60_000);
 
 let root: string;
 let folders = 0;
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'atrium-spool-'));
+  root = freshFolder();
 });
-afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 /** As if the clock had been set since the files were written, forwards or back. */
 function setClock(directory: string, byMs: number): void {

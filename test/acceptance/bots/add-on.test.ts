@@ -1,64 +1,46 @@
 // Chat apps that are Google Workspace add-ons: the same bots by events of another format, answered in that format.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { shared } from '../../support/shared.ts';
 import {
   addOnEvent,
   addOnMessage,
   addOnTextOf,
-  type BotClient,
   createBotClient,
   createSigner,
   DIRECT,
   identityFor,
   isReplay,
-  type KeyServer,
   messageEvent,
   registerBot,
   replyOf,
-  type Signer,
   serveKeys,
   USER,
 } from '../support/bots.ts';
 import { bodyOf, expectRefusal, expectStatus } from '../support/caller.ts';
 import * as entry from '../support/entries.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
-
-setDefaultTimeout(60_000);
+import { startSetting } from '../support/setting.ts';
 
 const WELCOME = 'Hello. Ask me about our documents.';
 const HELP = 'Ask me anything about our documents.';
 const URL_OF_WEBHOOK = 'https://bots.example/chatapp/acme/bot';
 const ACCOUNT = 'service-123456789012@gcp-sa-gsuiteaddons.iam.gserviceaccount.com';
 
-let setting: Setting;
-let signer: Signer;
-let keys: KeyServer;
-let bot: BotClient;
-beforeAll(async () => {
-  setting = await startSetting();
-  signer = await createSigner();
-  keys = serveKeys(signer);
-  bot = createBotClient(setting);
-  const registration = {
-    verification: verificationBy(ACCOUNT),
-    welcome_text: WELCOME,
-    commands: [
-      { id: 1, name: '/help', reply: HELP },
-      { id: 2, name: 'approve', reply: 'Approved.' },
-    ],
-  };
-  expectStatus(await bot.put(registration), 200);
-});
-afterAll(async () => {
-  keys[Symbol.dispose]();
-  await setting.service[Symbol.asyncDispose]();
-});
-
+const setting = await shared(startSetting());
+const signer = await createSigner();
+const keys = await shared(serveKeys(signer));
 const verificationBy = (account: string | null) => ({
   ...{ mode: 'endpoint_url', audience: URL_OF_WEBHOOK, jwks: keys.url },
   service_account_email: account,
 });
+const bot = createBotClient(setting);
+const commands = [
+  { id: 1, name: '/help', reply: HELP },
+  { id: 2, name: 'approve', reply: 'Approved.' },
+];
+expectStatus(await bot.put({ verification: verificationBy(ACCOUNT), welcome_text: WELCOME, commands }), 200);
+
 const tokenOf = (email: string, claims: object = {}) =>
   signer.token({ ...identityFor(URL_OF_WEBHOOK), email, ...claims });
 const send = async (event: object) => bot.send(event, `Bearer ${await tokenOf(ACCOUNT)}`);

@@ -1,49 +1,35 @@
 // A recorded conversation: added → welcome → messages → slash command → card → removed, as the platform sends it.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { shared } from '../../support/shared.ts';
 import {
-  type BotClient,
   createSigner,
   DIRECT,
   isReplay,
-  type KeyServer,
   messageEvent,
   registerBot,
   replyOf,
-  type Signer,
   serveKeys,
   spaceEvent,
   USER,
 } from '../support/bots.ts';
 import { expectStatus } from '../support/caller.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
-
-setDefaultTimeout(60_000);
+import { startSetting } from '../support/setting.ts';
 
 const WELCOME = 'Hello. Ask me about our documents.';
 const HELP = 'Ask me anything about our documents.';
 const APPROVED = 'Approved.';
 
-let setting: Setting;
-let signer: Signer;
-let keys: KeyServer;
-let bot: BotClient;
-beforeAll(async () => {
-  setting = await startSetting();
-  signer = await createSigner();
-  keys = serveKeys(signer);
-  bot = await registerBot(setting, keys.url, {
-    welcome_text: WELCOME,
-    commands: [
-      { id: 1, name: '/help', reply: HELP },
-      { id: 2, name: 'approve', reply: APPROVED },
-      { id: 3, name: '/ask', agent_id: 'expert' },
-    ],
-  });
-});
-afterAll(async () => {
-  keys[Symbol.dispose]();
-  await setting.service[Symbol.asyncDispose]();
+const setting = await shared(startSetting());
+const signer = await createSigner();
+const keys = await shared(serveKeys(signer));
+const bot = await registerBot(setting, keys.url, {
+  welcome_text: WELCOME,
+  commands: [
+    { id: 1, name: '/help', reply: HELP },
+    { id: 2, name: 'approve', reply: APPROVED },
+    { id: 3, name: '/ask', agent_id: 'expert' },
+  ],
 });
 
 const send = async (event: object) => bot.send(event, `Bearer ${await signer.token()}`);

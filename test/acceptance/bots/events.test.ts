@@ -1,21 +1,15 @@
 // What an event may look like: all that real platforms send, and an exact 422 for what is wrong.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type BotClient, messageEvent, registerBot, replyOf, spaceEvent, USER } from '../support/bots.ts';
+import { shared } from '../../support/shared.ts';
+import { messageEvent, registerBot, replyOf, spaceEvent, USER } from '../support/bots.ts';
 import { bodyOf, type CallOptions, expectRefusal, expectStatus } from '../support/caller.ts';
 import * as entry from '../support/entries.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-let bot: BotClient;
-beforeAll(async () => {
-  setting = await startSetting();
-  bot = await registerBot(setting, null, { welcome_text: 'Hello.' });
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const bot = await registerBot(setting, null, { welcome_text: 'Hello.' });
 
 const send = (event: object) => bot.send(event, setting.adminKey);
 const post = (options: CallOptions) =>

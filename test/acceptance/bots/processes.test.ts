@@ -1,38 +1,24 @@
 // Several processes behind one port: an event that reaches more than one is answered once, and all know the same bots.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { eventually, freePort } from '../../support/child.ts';
+import { shared } from '../../support/shared.ts';
 import {
-  type BotClient,
   createSigner,
   isReplay,
-  type KeyServer,
   messageEvent,
   registerBot,
   replyOf,
-  type Signer,
   serveKeys,
   spaceEvent,
 } from '../support/bots.ts';
 import { expectStatus } from '../support/caller.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(90_000);
-
-let setting: Setting;
-let signer: Signer;
-let keys: KeyServer;
-let bot: BotClient;
-beforeAll(async () => {
-  setting = await startSetting({ PROCESSES: '2', PORT: String(freePort()) });
-  signer = await createSigner();
-  keys = serveKeys(signer);
-  bot = await registerBot(setting, keys.url, { welcome_text: 'one' });
-});
-afterAll(async () => {
-  keys[Symbol.dispose]();
-  await setting.service[Symbol.asyncDispose]();
-});
+const setting = await shared(startSetting({ PROCESSES: '2', PORT: String(freePort()) }));
+const signer = await createSigner();
+const keys = await shared(serveKeys(signer));
+const bot = await registerBot(setting, keys.url, { welcome_text: 'one' });
 
 /** Each on a connection of its own, so that the kernel deals them out to all processes. */
 const sendOften = async (event: object, times: number) => {

@@ -1,19 +1,14 @@
 // Bots as an administrator keeps them.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { exportJWK } from 'jose';
+import { shared } from '../../support/shared.ts';
 import { createSigner, PROJECT } from '../support/bots.ts';
 import { bodyOf, expectRefusal, expectStatus } from '../support/caller.ts';
 import * as entry from '../support/entries.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
 
 type Bot = { id: string; created_at: string; updated_at: string } & Record<string, unknown>;
 type Page = { items: Bot[]; next_cursor: string | null };

@@ -1,6 +1,6 @@
 // Who may send events: the platform by its tokens, in each mode, and keys with the scope `bots`.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { eventually } from '../../support/child.ts';
@@ -22,8 +22,6 @@ import { type Answer, expectRefusal, expectStatus } from '../support/caller.ts';
 import * as entry from '../support/entries.ts';
 import { sendRaw } from '../support/raw-request.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
-
-setDefaultTimeout(60_000);
 
 let setting: Setting;
 let signer: Signer;

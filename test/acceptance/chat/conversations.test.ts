@@ -1,6 +1,6 @@
 // Area C over HTTP: sessions, messages, transcripts, and who may do what.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   type AnswerBody,
   type ChatClient,
@@ -9,21 +9,14 @@ import {
   freshId,
   type SessionRow,
 } from '../../support/chat-client.ts';
+import { shared } from '../../support/shared.ts';
 import { bodyOf, expectRefusal, expectStatus } from '../support/caller.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-let chat: ChatClient;
-let email: string;
-beforeAll(async () => {
-  setting = await startSetting();
-  const created = await setting.people.newKey({ scopes: ['chat', 'admin'] });
-  email = created.user_email;
-  chat = createChatClient(setting.call, { workspace: setting.workspace, key: created.key });
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const created = await setting.people.newKey({ scopes: ['chat', 'admin'] });
+const email = created.user_email;
+const chat = createChatClient(setting.call, { workspace: setting.workspace, key: created.key });
 
 type Page<Row> = { items: Row[]; next_cursor: string | null };
 

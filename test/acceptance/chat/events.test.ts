@@ -1,30 +1,23 @@
 // Every event type of the interface's table is caused by a call, and read back through Area E with exactly its fields;
 // the description says which call causes which, and no call causes anything else.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createChatClient } from '../../support/chat-client.ts';
+import { shared } from '../../support/shared.ts';
 import { messageEvent, USER } from '../support/bots.ts';
 import { bodyOf } from '../support/caller.ts';
 import type { OpenApiDocument } from '../support/contract.ts';
-import { createFreshMetrics, type FreshMetrics } from '../support/metrics.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { createFreshMetrics } from '../support/metrics.ts';
+import { startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(120_000);
-
-let setting: Setting;
-let metrics: FreshMetrics;
-let documented: Map<string, readonly string[]>;
-beforeAll(async () => {
-  setting = await startSetting();
-  metrics = await createFreshMetrics(setting)();
-  const document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
-  documented = new Map(
-    Object.values(document.paths)
-      .flatMap((operations) => Object.values(operations))
-      .map((operation) => [operation.operationId, operation['x-events'] ?? []]),
-  );
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const metrics = await createFreshMetrics(setting)();
+const document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
+const documented = new Map(
+  Object.values(document.paths)
+    .flatMap((operations) => Object.values(operations))
+    .map((operation) => [operation.operationId, operation['x-events'] ?? []]),
+);
 
 type Caused = { operationId: string; subject: string; types: Record<string, Record<string, unknown>> };
 

@@ -1,6 +1,6 @@
 // Whose a conversation is, and who is shown what it cites.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   type AnswerBody,
   type ChatClient,
@@ -9,24 +9,18 @@ import {
   freshId,
   type SessionRow,
 } from '../../support/chat-client.ts';
+import { shared } from '../../support/shared.ts';
 import { messageEvent, USER } from '../support/bots.ts';
 import { bodyOf, expectRefusal, expectStatus } from '../support/caller.ts';
 import { freshEmail } from '../support/people.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { startSetting } from '../support/setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: Setting;
-let admin: ChatClient;
-beforeAll(async () => {
-  setting = await startSetting();
-  admin = clientOf(setting.adminKey);
-  bodyOf(await admin.putAgent('reader', { name: 'Reader', kind: 'persona', knowledge: 'documents' }), 200);
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
-
+const setting = await shared(startSetting());
 const clientOf = (key: string): ChatClient =>
   createChatClient(setting.call, { workspace: setting.workspace, key });
+const admin = clientOf(setting.adminKey);
+bodyOf(await admin.putAgent('reader', { name: 'Reader', kind: 'persona', knowledge: 'documents' }), 200);
+
 const newClient = async (email: string, ...scopes: string[]): Promise<ChatClient> =>
   clientOf((await setting.people.newKey({ email, scopes: ['chat', ...scopes] })).key);
 const listed = async (client: ChatClient): Promise<number[]> =>

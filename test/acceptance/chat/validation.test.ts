@@ -1,14 +1,12 @@
 // Input of conversations that nobody should send: each with its exact refusal.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type ChatClient, createChatClient } from '../../support/chat-client.ts';
 import { type Answer, bodyOf, type CallOptions, expectRefusal, expectStatus } from '../support/caller.ts';
 import type { Entry } from '../support/entries.ts';
 import * as entry from '../support/entries.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
 import { titleOf } from '../support/title.ts';
-
-setDefaultTimeout(60_000);
 
 let setting: Setting;
 let chat: ChatClient;

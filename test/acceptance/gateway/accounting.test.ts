@@ -1,13 +1,12 @@
 // What models were used for: every request once, with the tokens that the upstream told, however it ended.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually } from '../../support/child.ts';
-import { type RunningGateway, startGateway } from '../../support/gateway.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { WORKSPACE } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { bodyOf, expectRefusal, expectStatus } from '../support/caller.ts';
-import { type Client, createClient } from './client.ts';
-
-setDefaultTimeout(60_000);
+import { createClient } from './client.ts';
 
 const PRICE = { input_per_million: 2_000_000, output_per_million: 3_000_000 };
 const FAULTS = {
@@ -22,10 +21,8 @@ const FAULTS = {
   unstreamed: 'unstreamed',
 };
 
-let gateway: RunningGateway;
-let client: Client;
-beforeAll(async () => {
-  gateway = await startGateway((mockUrl) => ({
+const gateway = await shared(
+  startGateway((mockUrl) => ({
     upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
     models: {
       ...Object.fromEntries(
@@ -51,10 +48,9 @@ beforeAll(async () => {
         price: PRICE,
       },
     },
-  }));
-  client = createClient(gateway);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+  })),
+);
+const client = createClient(gateway);
 
 type Told = { prompt_tokens: number; completion_tokens: number };
 const usageOf = async (response: Response): Promise<Told> =>

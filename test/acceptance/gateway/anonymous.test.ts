@@ -1,13 +1,12 @@
 // Models without a key: for programs of this machine alone, never for what a proxy or a browser's page hands on.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { freePort } from '../../support/child.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { bodyOf, createCaller } from '../support/caller.ts';
 import { sendRaw } from '../support/raw-request.ts';
-
-setDefaultTimeout(60_000);
 
 const CHAT = { model: 'local-echo', messages: [{ role: 'user', content: 'Good morning' }] };
 const EMBEDDING = { model: 'local-multilingual-e1', input: ['Good morning'] };
@@ -26,16 +25,10 @@ const CALLS: Call[] = [
 ];
 const JSON_TYPE = 'content-type: application/json';
 
-let service: RunningService;
-let port: string;
-
-beforeAll(async () => {
-  service = await startService();
-  port = new URL(service.url).port;
-  const call = createCaller(service.url);
-  bodyOf(await call('POST', '/admin/api/workspaces', { key: BOOTSTRAP_KEY, json: { id: 'other' } }), 201);
-});
-afterAll(() => service[Symbol.asyncDispose]());
+const service = await shared(startService());
+const port = new URL(service.url).port;
+const call = createCaller(service.url);
+bodyOf(await call('POST', '/admin/api/workspaces', { key: BOOTSTRAP_KEY, json: { id: 'other' } }), 201);
 
 type Asked = { host?: string; headers?: string[]; url?: string };
 

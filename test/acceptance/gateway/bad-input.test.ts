@@ -1,17 +1,12 @@
 // Requests to models that are wrong in themselves: refused in OpenAI's shape, and never sent to any upstream.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { shared } from '../../support/shared.ts';
 import { expectStatus } from '../support/caller.ts';
 import { sendRaw } from '../support/raw-request.ts';
-import { CHAT, expectOpenAiError, type GatewaySetting, startGatewaySetting } from './setting.ts';
+import { CHAT, expectOpenAiError, startGatewaySetting } from './setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: GatewaySetting;
-beforeAll(async () => {
-  setting = await startGatewaySetting();
-});
-afterAll(() => setting.stop());
+const setting = await shared(startGatewaySetting());
 
 const MESSAGES = '"messages":[{"role":"user","content":"hello"}]';
 const PATHS = [

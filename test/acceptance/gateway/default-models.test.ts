@@ -1,11 +1,9 @@
 // A request that names no model is answered by the default of its endpoint, where the models file states one.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type ModelsFile, startGateway } from '../../support/gateway.ts';
 import { bodyOf, createCaller } from '../support/caller.ts';
 import { expectOpenAiError } from './setting.ts';
-
-setDefaultTimeout(60_000);
 
 const BODIES: [endpoint: string, path: string, body: object][] = [
   ['chat', '/chat/completions', { messages: [{ role: 'user', content: 'hello' }] }],

@@ -1,18 +1,13 @@
 // `local-echo` under texts that are as long as a body may be: answers are bounded, streams are made while they are read.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { eventually } from '../../support/child.ts';
-import { BOOTSTRAP_KEY, type RunningService, startService } from '../../support/service.ts';
+import { BOOTSTRAP_KEY, startService } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { createClient } from './client.ts';
 
-setDefaultTimeout(170_000);
-
-let service: RunningService;
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service[Symbol.asyncDispose]());
+const service = await shared(startService());
 
 const TEXT_BYTES = 15 * 1024 * 1024;
 const ONE_WORD = 'x'.repeat(TEXT_BYTES);

@@ -1,17 +1,15 @@
 // What is wrong with a request for embeddings: on the workspace's route a 422 of the interface, whoever finds it; on those
 // of OpenAI's API an error in its shape.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { startGateway } from '../../support/gateway.ts';
 import { WORKSPACE } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { type Answer, bodyOf, createCaller } from '../support/caller.ts';
 import { expectOpenAiError } from './setting.ts';
 
-setDefaultTimeout(60_000);
-
-let gateway: Awaited<ReturnType<typeof startGateway>>;
-beforeAll(async () => {
-  gateway = await startGateway((url) => {
+const gateway = await shared(
+  startGateway((url) => {
     const behind = (model: string) => ({ endpoints: ['embeddings'], targets: [{ upstream: 'mock', model }] });
     return {
       upstreams: { mock: { base_url: `${url}/v1`, retries: 0 } },
@@ -22,9 +20,8 @@ beforeAll(async () => {
         busy: behind('status-429'),
       },
     };
-  });
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+  }),
+);
 
 const post = (path: string, body: string): Promise<Answer> =>
   createCaller(gateway.url)('POST', path, {

@@ -1,17 +1,12 @@
 // The workspace's embeddings, as the interface has them: its own validation errors, and OpenAI's wire.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { WORKSPACE } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { type Answer, bodyOf } from '../support/caller.ts';
-import { type GatewaySetting, startGatewaySetting } from './setting.ts';
+import { startGatewaySetting } from './setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: GatewaySetting;
-beforeAll(async () => {
-  setting = await startGatewaySetting();
-});
-afterAll(() => setting.stop());
+const setting = await shared(startGatewaySetting());
 
 const PATH = `/${WORKSPACE}/v1/embeddings`;
 const embed = (body: unknown): Promise<Answer> => setting.post(PATH, JSON.stringify(body));

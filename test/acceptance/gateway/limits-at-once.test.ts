@@ -1,12 +1,11 @@
 // Limits of keys hold for requests that run at the same time: what they may use is reserved before they are asked for.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually, freePort } from '../../support/child.ts';
-import { type ModelsFile, type RunningGateway, startGateway } from '../../support/gateway.ts';
+import { type ModelsFile, startGateway } from '../../support/gateway.ts';
 import { WORKSPACE } from '../../support/service.ts';
-import { type Client, createClient, errorOf } from './client.ts';
-
-setDefaultTimeout(60_000);
+import { shared } from '../../support/shared.ts';
+import { createClient, errorOf } from './client.ts';
 
 /** With its prompt of three words, an answer of this model has a thousand tokens: so it costs 1. */
 const THOUSAND = 'slow+ms=700+words=997';
@@ -37,13 +36,8 @@ const modelsFile = (mockUrl: string): ModelsFile => {
   };
 };
 
-let gateway: RunningGateway;
-let client: Client;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-  client = createClient(gateway);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
+const client = createClient(gateway);
 
 const fortyAtOnce = (ask: () => Promise<Response>): Promise<Response[]> =>
   Promise.all(Array.from({ length: 40 }, ask));

@@ -1,12 +1,11 @@
 // Keys of the gateway: who may ask, how often, for how much.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually, freePort } from '../../support/child.ts';
-import { type ModelsFile, type RunningGateway, startGateway } from '../../support/gateway.ts';
+import { type ModelsFile, startGateway } from '../../support/gateway.ts';
 import { startService, WORKSPACE } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 import { type Client, createClient, errorOf } from './client.ts';
-
-setDefaultTimeout(60_000);
 
 const modelsFile = (mockUrl: string): ModelsFile => ({
   upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
@@ -23,13 +22,8 @@ const modelsFile = (mockUrl: string): ModelsFile => ({
   },
 });
 
-let gateway: RunningGateway;
-let client: Client;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-  client = createClient(gateway);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
+const client = createClient(gateway);
 
 /** The answers to so many questions, one after the other. */
 async function askTimes(times: number, key: string, asking: Client = client): Promise<Response[]> {

@@ -1,12 +1,10 @@
 // Many requests, and many streams that nobody hears to their end, leave nothing behind.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { eventually } from '../../support/child.ts';
 import { startGateway } from '../../support/gateway.ts';
 import { type Client, createClient } from './client.ts';
-
-setDefaultTimeout(170_000);
 
 const REQUESTS = 20_000;
 const STREAMS = 500;

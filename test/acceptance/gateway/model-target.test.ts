@@ -1,11 +1,10 @@
 // Every answer of the gateway names who has answered it.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { type ModelsFile, type RunningGateway, startGateway } from '../../support/gateway.ts';
+import { expect, test } from 'bun:test';
+import { type ModelsFile, startGateway } from '../../support/gateway.ts';
 import { WORKSPACE } from '../../support/service.ts';
-import { type Client, createClient } from './client.ts';
-
-setDefaultTimeout(60_000);
+import { shared } from '../../support/shared.ts';
+import { createClient } from './client.ts';
 
 const modelsFile = (mockUrl: string): ModelsFile => {
   const to = (model: string, upstream = 'main') => ({ targets: [{ upstream, model }] });
@@ -32,13 +31,8 @@ const modelsFile = (mockUrl: string): ModelsFile => {
   };
 };
 
-let gateway: RunningGateway;
-let client: Client;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-  client = createClient(gateway);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
+const client = createClient(gateway);
 
 async function targetOf(answer: Response): Promise<[status: number, target: string | null]> {
   await answer.text();

@@ -1,11 +1,9 @@
 // Upstreams that speak the wire in ways of their own.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { eventually } from '../../support/child.ts';
 import { type RunningGateway, startGateway } from '../../support/gateway.ts';
 import { type Client, createClient, errorOf } from './client.ts';
-
-setDefaultTimeout(60_000);
 
 const PICTURE = 'A'.repeat(400_000);
 

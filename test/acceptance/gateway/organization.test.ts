@@ -1,10 +1,9 @@
 // Whose account at an upstream is used: the operator says, or lets callers say.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { type ModelsFile, type RunningGateway, startGateway } from '../../support/gateway.ts';
+import { expect, test } from 'bun:test';
+import { type ModelsFile, startGateway } from '../../support/gateway.ts';
+import { shared } from '../../support/shared.ts';
 import { createClient } from './client.ts';
-
-setDefaultTimeout(60_000);
 
 const modelsFile = (mockUrl: string): ModelsFile => {
   const to = (upstream: string) => ({ targets: [{ upstream, model: `ok+key=${upstream}` }] });
@@ -20,11 +19,7 @@ const modelsFile = (mockUrl: string): ModelsFile => {
   };
 };
 
-let gateway: RunningGateway;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
 
 const CHOSEN = { 'OpenAI-Organization': 'org-theirs', 'OpenAI-Project': 'proj-theirs' };
 

@@ -1,14 +1,12 @@
 // Models that change while the service runs: the file is read again on SIGHUP, and no stream notices.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { eventually, freePort, startChild } from '../../support/child.ts';
 import { type ModelsFile, type RunningGateway, startGateway } from '../../support/gateway.ts';
 import { startMockUpstream } from '../../support/mock-upstream.ts';
 import { BOOTSTRAP_KEY, startService } from '../../support/service.ts';
 import { createClient, errorOf } from './client.ts';
-
-setDefaultTimeout(60_000);
 
 const modelsFile =
   (...names: string[]) =>

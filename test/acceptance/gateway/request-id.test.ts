@@ -1,16 +1,11 @@
 // The id that a caller is told is the one by which operators find the request.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { eventually } from '../../support/child.ts';
-import { type GatewaySetting, startGatewaySetting } from './setting.ts';
+import { shared } from '../../support/shared.ts';
+import { startGatewaySetting } from './setting.ts';
 
-setDefaultTimeout(60_000);
-
-let setting: GatewaySetting;
-beforeAll(async () => {
-  setting = await startGatewaySetting();
-});
-afterAll(() => setting.stop());
+const setting = await shared(startGatewaySetting());
 
 test("an upstream's request id is told, and stands in the access log", async () => {
   const body = '{"model":"right","messages":[{"role":"user","content":"hi"}]}';

@@ -1,16 +1,15 @@
 // Which upstream is asked, how often and how long: balance, retries, circuits, queues, time-outs.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createConnection } from 'node:net';
 import { eventually, startChild } from '../../support/child.ts';
-import { type RunningGateway, startGateway } from '../../support/gateway.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { machineNow } from '../../support/machine-time.ts';
-import { type Client, createClient, errorOf } from './client.ts';
-
-setDefaultTimeout(60_000);
+import { shared } from '../../support/shared.ts';
+import { createClient, errorOf } from './client.ts';
 
 /** A listener whose backlog is full: connections to it are never made. */
-async function startFullListener(): Promise<{ port: number; stop(): Promise<void> }> {
+async function startFullListener(): Promise<AsyncDisposable & { port: number }> {
   const script = [
     'import socket, time',
     's = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(0)',
@@ -21,15 +20,12 @@ async function startFullListener(): Promise<{ port: number; stop(): Promise<void
   ].join('\n');
   const child = startChild(['python3', '-c', script]);
   const port = await eventually('the listener', () => /listens on (\d+)/.exec(child.output())?.[1]);
-  return { port: Number(port), stop: () => child.stop() };
+  return { port: Number(port), [Symbol.asyncDispose]: () => child.stop() };
 }
 
-let gateway: RunningGateway;
-let client: Client;
-let full: Awaited<ReturnType<typeof startFullListener>>;
-beforeAll(async () => {
-  full = await startFullListener();
-  gateway = await startGateway((mockUrl) => {
+const full = await shared(startFullListener());
+const gateway = await shared(
+  startGateway((mockUrl) => {
     const base_url = `${mockUrl}/v1`;
     const target = (upstream: string, model: string, weight = 1): object => ({ upstream, model, weight });
     return {
@@ -92,13 +88,9 @@ beforeAll(async () => {
         },
       },
     };
-  });
-  client = createClient(gateway);
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await full.stop();
-});
+  }),
+);
+const client = createClient(gateway);
 
 const requestsOf = async (key: string): Promise<number> => (await gateway.mock.state(key)).requests;
 

@@ -1,23 +1,12 @@
 // Whatever else a body holds, it goes to the model that it names, and with nothing changed but that name.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { shared } from '../../support/shared.ts';
 import { expectStatus } from '../support/caller.ts';
-import {
-  CHAT,
-  expectOpenAiError,
-  type GatewaySetting,
-  startGatewaySetting,
-  upstreamName,
-} from './setting.ts';
+import { CHAT, expectOpenAiError, startGatewaySetting, upstreamName } from './setting.ts';
 
-setDefaultTimeout(120_000);
-
-let setting: GatewaySetting;
-beforeAll(async () => {
-  setting = await startGatewaySetting();
-});
-afterAll(() => setting.stop());
+const setting = await shared(startGatewaySetting());
 
 const MESSAGES = '"messages":[{"role":"user","content":"hello"}]';
 

@@ -5,7 +5,7 @@ import { type Answer, bodyOf, type Caller, createCaller, expectStatus } from '..
 
 export type OpenAiError = { message: string; type: string; param: string | null; code: string | null };
 
-export type GatewaySetting = {
+export type GatewaySetting = AsyncDisposable & {
   gateway: RunningGateway;
   call: Caller;
   /** Sends a body as it stands, with the key, as JSON. */
@@ -16,7 +16,6 @@ export type GatewaySetting = {
   ): Promise<Answer>;
   /** How often the upstream was asked for what stands behind a model. */
   asked(model: ModelName): Promise<number>;
-  stop(): Promise<void>;
 };
 
 export const CHAT = '/v1/chat/completions';
@@ -49,7 +48,7 @@ export async function startGatewaySetting(): Promise<GatewaySetting> {
         body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
       }),
     asked: async (model) => (await gateway.mock.state(MODELS[model].split('=')[1] ?? '')).requests,
-    stop: async () => gateway[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: gateway[Symbol.asyncDispose],
   };
 }
 

@@ -1,13 +1,11 @@
 // What the gateway does not have, asked as SDKs ask for it: OpenAI's error, which tells a wrong URL from a wrong model.
 // The documents' paths, which begin with /v1 as well, keep their own.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import OpenAI, { NotFoundError } from 'openai';
 import { startGateway } from '../../support/gateway.ts';
 import { type Caller, createCaller } from '../support/caller.ts';
 import { expectOpenAiError } from './setting.ts';
-
-setDefaultTimeout(60_000);
 
 type Gateway = Awaited<ReturnType<typeof startGateway>>;
 let gateway: Gateway;

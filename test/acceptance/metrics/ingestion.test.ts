@@ -1,9 +1,10 @@
 // Taking usage events: what is accepted is kept, once, with every field; what is wrong is told exactly.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import { CloudEvent, emitterFor, HTTP, httpTransport, Mode } from 'cloudevents';
 import { eventually } from '../../support/child.ts';
+import { shared } from '../../support/shared.ts';
 import { bodyOf, expectStatus } from '../support/caller.ts';
 import {
   BATCH,
@@ -11,13 +12,10 @@ import {
   createFreshMetrics,
   type Entry,
   eventOf,
-  type FreshMetrics,
   freshSource,
   STRUCTURED,
 } from '../support/metrics.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
-
-setDefaultTimeout(120_000);
+import { startSetting } from '../support/setting.ts';
 
 type FieldKind = 'integer' | 'string' | 'boolean';
 
@@ -58,13 +56,8 @@ type Ingested = {
   results: { index: number; id: string; status: string; error?: string }[];
 };
 
-let setting: Setting;
-let freshMetrics: () => Promise<FreshMetrics>;
-beforeAll(async () => {
-  setting = await startSetting();
-  freshMetrics = createFreshMetrics(setting);
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const freshMetrics = createFreshMetrics(setting);
 
 describe('ingestion', () => {
   test('takes an event in structured mode, and gives it back with every field', async () => {

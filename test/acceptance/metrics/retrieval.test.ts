@@ -1,6 +1,6 @@
 // Reading usage events in pages: complete, in order, and counted right, in both directions and while others write.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { bodyOf, expectStatus } from '../support/caller.ts';
 import {
   createFreshMetrics,
@@ -11,8 +11,6 @@ import {
   type MetricPage,
 } from '../support/metrics.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
-
-setDefaultTimeout(120_000);
 
 type Summary = { total: { events: number; value: number } };
 

@@ -1,15 +1,13 @@
 // The official CloudEvents SDKs of Python and Go, unmodified, each in the modes that it knows. (That of npm stands in
 // ingestion.test.ts.)
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startChild } from '../../support/child.ts';
 import { findGoProgram, missingGoProgram } from '../../support/go-programs.ts';
 import { findPython, missingPython } from '../../support/python-sdk.ts';
 import { createFreshMetrics, freshSource } from '../support/metrics.ts';
 import { type Setting, startSetting } from '../support/setting.ts';
-
-setDefaultTimeout(60_000);
 
 let setting: Setting;
 beforeAll(async () => {

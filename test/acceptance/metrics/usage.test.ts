@@ -1,12 +1,11 @@
 // Around the events: who may send and read them, their sums, and what the service reports of itself.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually } from '../../support/child.ts';
+import { shared } from '../../support/shared.ts';
 import { bodyOf, expectStatus } from '../support/caller.ts';
-import { createFreshMetrics, eventOf, type FreshMetrics } from '../support/metrics.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
-
-setDefaultTimeout(120_000);
+import { createFreshMetrics, eventOf } from '../support/metrics.ts';
+import { startSetting } from '../support/setting.ts';
 
 type Summary = {
   items: { key: string; events: number; value: number }[];
@@ -14,13 +13,8 @@ type Summary = {
   next_page: string | null;
 };
 
-let setting: Setting;
-let freshMetrics: () => Promise<FreshMetrics>;
-beforeAll(async () => {
-  setting = await startSetting();
-  freshMetrics = createFreshMetrics(setting);
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const freshMetrics = createFreshMetrics(setting);
 
 describe('who may', () => {
   test('needs a key with the scope metrics, of the workspace, as parameter or header', async () => {

@@ -5,7 +5,7 @@ import { bodyOf, type Caller, createCaller } from './caller.ts';
 import { createLibrary, type Library } from './library.ts';
 import { createPeople, type People } from './people.ts';
 
-export type Setting = {
+export type Setting = AsyncDisposable & {
   service: RunningService;
   url: string;
   workspace: string;
@@ -43,5 +43,6 @@ export async function startSetting(environment: Record<string, string> = {}): Pr
     adminKey: BOOTSTRAP_KEY,
     libraryOf: (key) => createLibrary(call, { workspace: WORKSPACE, key }),
     elsewhere: () => (other ??= makeElsewhere()),
+    [Symbol.asyncDispose]: service[Symbol.asyncDispose],
   };
 }

@@ -1,10 +1,7 @@
 // Writers and readers at once: whoever searches after a write was answered sees it, whichever engine and process
 // answers, also while the search server is killed and comes back.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { expect, test } from 'bun:test';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
 import { createSearchPlanner, type SearchPlanner } from '../../../src/documents/search/planner.ts';
@@ -15,9 +12,8 @@ import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
 import { type Child, freePort, startChild } from '../../support/child.ts';
 import { silentLog, testDatabase } from '../../support/database.ts';
+import { freshFolder } from '../../support/folders.ts';
 import { createLibrary, mirrorSetting, type SearchServer, VIEWER } from './mirror-setting.ts';
-
-setDefaultTimeout(180_000);
 
 const { MEILI_URL: url, MEILI_API_KEY: apiKey, MEILI_BINARY: binary } = process.env;
 
@@ -62,55 +58,47 @@ async function writeAndLook(sql: Sql, planners: readonly SearchPlanner[], until:
 }
 
 test('in Postgres no search is stale, while counts are folded by two processes', async () => {
-  const database = await testDatabase();
-  try {
-    const sides = [plannerOn(database.sql), plannerOn(database.sql)];
-    let done = false;
-    const folding = sides.map(async ({ fold }) => {
-      for (; !done; await Bun.sleep(20)) await fold(new AbortController().signal);
-    });
-    let rounds = 0;
-    const planners = sides.map(({ planner }) => planner);
-    const until = () => rounds++ >= 2000;
-    const engines = await Promise.all(
-      Array.from({ length: 8 }, () => writeAndLook(database.sql, planners, until)),
-    );
-    done = true;
-    await Promise.all(folding);
-    expect(engines.flat().length).toBeGreaterThanOrEqual(2000);
-  } finally {
-    await database.drop();
-  }
+  await using database = await testDatabase();
+  const sides = [plannerOn(database.sql), plannerOn(database.sql)];
+  let done = false;
+  const folding = sides.map(async ({ fold }) => {
+    for (; !done; await Bun.sleep(20)) await fold(new AbortController().signal);
+  });
+  let rounds = 0;
+  const planners = sides.map(({ planner }) => planner);
+  const until = () => rounds++ >= 2000;
+  const engines = await Promise.all(
+    Array.from({ length: 8 }, () => writeAndLook(database.sql, planners, until)),
+  );
+  done = true;
+  await Promise.all(folding);
+  expect(engines.flat().length).toBeGreaterThanOrEqual(2000);
 });
 
 test('in Postgres what was written a moment ago is counted, folded or not', async () => {
-  const database = await testDatabase();
-  try {
-    const { planner, fold } = plannerOn(database.sql);
-    const library = createLibrary(database.sql);
-    const count = async (): Promise<number> => {
-      const order = [{ attribute: 'id', descending: false }] as const;
-      const query = {
-        viewer: VIEWER,
-        predicates: [],
-        archived: 'without',
-        order,
-        offset: 0,
-        limit: 1,
-      } as const;
-      return (await planner.search(query)).total;
-    };
-    const first = await library.insert();
-    expect(await count()).toBe(1);
-    await fold(new AbortController().signal);
-    expect(await count()).toBe(1);
-    await library.insert();
-    expect(await count()).toBe(2);
-    await library.purge(first);
-    expect(await count()).toBe(1);
-  } finally {
-    await database.drop();
-  }
+  await using database = await testDatabase();
+  const { planner, fold } = plannerOn(database.sql);
+  const library = createLibrary(database.sql);
+  const count = async (): Promise<number> => {
+    const order = [{ attribute: 'id', descending: false }] as const;
+    const query = {
+      viewer: VIEWER,
+      predicates: [],
+      archived: 'without',
+      order,
+      offset: 0,
+      limit: 1,
+    } as const;
+    return (await planner.search(query)).total;
+  };
+  const first = await library.insert();
+  expect(await count()).toBe(1);
+  await fold(new AbortController().signal);
+  expect(await count()).toBe(1);
+  await library.insert();
+  expect(await count()).toBe(2);
+  await library.purge(first);
+  expect(await count()).toBe(1);
 });
 
 test.skipIf(!url)('with Meilisearch no search is stale (needs MEILI_URL)', async () => {
@@ -131,7 +119,7 @@ test.skipIf(!url)('with Meilisearch no search is stale (needs MEILI_URL)', async
 });
 
 test.skipIf(!binary)('nor while it is killed and comes back (needs MEILI_BINARY)', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'atrium-search-server-'));
+  const folder = freshFolder();
   const port = freePort();
   const own: SearchServer = { url: `http://127.0.0.1:${port}`, apiKey: 'a-key-of-this-test-alone' };
   const boot = (): Child =>
@@ -171,6 +159,5 @@ test.skipIf(!binary)('nor while it is killed and comes back (needs MEILI_BINARY)
   } finally {
     child.kill('SIGKILL');
     await child.exited;
-    rmSync(folder, { recursive: true, force: true });
   }
 });

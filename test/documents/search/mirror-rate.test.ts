@@ -19,46 +19,42 @@ const insertMany = (sql: Sql) => sql`
     ARRAY['tag' || n % 100, 'all'], repeat('some words of a summary ', 8), '{"colour": "green", "size": 12}', 'public'
   FROM generate_series(1, ${DOCUMENTS}) AS n`;
 
-test.skipIf(!url)(
-  `${CHANGES_PER_SECOND} changes a second are kept up with (needs MEILI_URL)`,
-  async () => {
-    await using setting = await mirrorSetting({ url: url ?? '', apiKey });
-    const { sql } = setting;
-    await insertMany(sql);
-    const ids = (await sql<{ id: string }[]>`SELECT id FROM documents`).map(({ id }) => id);
-    const mirror = setting.open();
-    const began = performance.now();
-    await setting.start(mirror);
-    await setting.settle(mirror);
-    const fillSeconds = (performance.now() - began) / 1000;
+test.skipIf(!url)(`${CHANGES_PER_SECOND} changes a second are kept up with (needs MEILI_URL)`, async () => {
+  await using setting = await mirrorSetting({ url: url ?? '', apiKey });
+  const { sql } = setting;
+  await insertMany(sql);
+  const ids = (await sql<{ id: string }[]>`SELECT id FROM documents`).map(({ id }) => id);
+  const mirror = setting.open();
+  const began = performance.now();
+  await setting.start(mirror);
+  await setting.settle(mirror);
+  const fillSeconds = (performance.now() - began) / 1000;
 
-    const outbox = createOutbox(sql);
-    const lags: number[] = [];
-    const until = performance.now() + SECONDS * 1000;
-    let changes = 0;
-    for (let tick = performance.now(); tick < until; tick += TICK_MS) {
-      const chosen = new Set<string>();
-      while (chosen.size < (CHANGES_PER_SECOND * TICK_MS) / 1000) {
-        chosen.add(ids[Math.floor(Math.random() * ids.length)] ?? '');
-      }
-      await sql`
+  const outbox = createOutbox(sql);
+  const lags: number[] = [];
+  const until = performance.now() + SECONDS * 1000;
+  let changes = 0;
+  for (let tick = performance.now(); tick < until; tick += TICK_MS) {
+    const chosen = new Set<string>();
+    while (chosen.size < (CHANGES_PER_SECOND * TICK_MS) / 1000) {
+      chosen.add(ids[Math.floor(Math.random() * ids.length)] ?? '');
+    }
+    await sql`
         WITH changed AS (
           UPDATE documents SET summary = summary || 'x' WHERE id = ANY (${[...chosen]}::uuid[]) RETURNING id, workspace_id)
         SELECT search_outbox_add(array_agg(id), array_agg(workspace_id)) FROM changed`;
-      changes += chosen.size;
-      lags.push((await outbox.backlog()).lagSeconds);
-      await Bun.sleep(Math.max(0, tick + TICK_MS - performance.now()));
-    }
-    const changingSeconds = SECONDS + (performance.now() - until) / 1000;
-    await setting.settle(mirror);
-    lags.sort((a, b) => a - b);
-    const p99 = lags[Math.floor(lags.length * 0.99)] ?? Number.NaN;
-    process.stdout.write(
-      `mirror: ${Math.round(DOCUMENTS / fillSeconds)} documents/s filled, ${Math.round(changes / changingSeconds)} changes/s, ` +
-        `lag p50 ${lags[lags.length >> 1]?.toFixed(2)} s, p99 ${p99.toFixed(2)} s\n`,
-    );
-    expect(await mirror.verify(false)).toMatchObject({ missing: 0, extra: 0, different: 0 });
-    expect(p99).toBeLessThan(LAG_SECONDS_MAX);
-  },
-  120_000,
-);
+    changes += chosen.size;
+    lags.push((await outbox.backlog()).lagSeconds);
+    await Bun.sleep(Math.max(0, tick + TICK_MS - performance.now()));
+  }
+  const changingSeconds = SECONDS + (performance.now() - until) / 1000;
+  await setting.settle(mirror);
+  lags.sort((a, b) => a - b);
+  const p99 = lags[Math.floor(lags.length * 0.99)] ?? Number.NaN;
+  process.stdout.write(
+    `mirror: ${Math.round(DOCUMENTS / fillSeconds)} documents/s filled, ${Math.round(changes / changingSeconds)} changes/s, ` +
+      `lag p50 ${lags[lags.length >> 1]?.toFixed(2)} s, p99 ${p99.toFixed(2)} s\n`,
+  );
+  expect(await mirror.verify(false)).toMatchObject({ missing: 0, extra: 0, different: 0 });
+  expect(p99).toBeLessThan(LAG_SECONDS_MAX);
+});

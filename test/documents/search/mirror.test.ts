@@ -1,16 +1,14 @@
 // On a real search server: whatever changes, in whatever order, the mirror ends up equal to the documents.
 
 import { expect, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, startChild } from '../../support/child.ts';
+import { freshFolder } from '../../support/folders.ts';
 import { type MirrorSetting, mirrorSetting, type SearchServer } from './mirror-setting.ts';
 
 const { MEILI_URL: url, MEILI_API_KEY: apiKey, MEILI_BINARY: binary } = process.env;
 const server: SearchServer = { url: url ?? '', apiKey };
 const ADMIN = join(import.meta.dir, '../../../src/admin.ts');
-const TIMEOUT_MS = 120_000;
 
 const changeFor = async ({ library }: MirrorSetting, milliseconds: number, writers = 4): Promise<number> => {
   const until = performance.now() + milliseconds;
@@ -49,7 +47,6 @@ test.skipIf(!url)(
     await setting.settle(second);
     await expectEqual(setting);
   },
-  TIMEOUT_MS,
 );
 
 test.skipIf(!url)(
@@ -76,7 +73,6 @@ test.skipIf(!url)(
       return answer.status === 404;
     });
   },
-  TIMEOUT_MS,
 );
 
 test.skipIf(!url)(
@@ -119,7 +115,6 @@ test.skipIf(!url)(
     await setting.settle(mirror);
     await expectEqual(setting);
   },
-  TIMEOUT_MS,
 );
 
 test.skipIf(!url)(
@@ -158,13 +153,12 @@ test.skipIf(!url)(
     await setting.settle(mirror);
     expect(await admin('search verify')).toStartWith('0 ');
   },
-  TIMEOUT_MS,
 );
 
 test.skipIf(!binary)(
   'a search server that is killed again and again loses nothing (needs MEILI_BINARY)',
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'atrium-search-server-'));
+    const folder = freshFolder();
     const port = freePort();
     const own: SearchServer = { url: `http://127.0.0.1:${port}`, apiKey: 'a-key-of-this-test-alone' };
     const boot = (): Child =>
@@ -195,8 +189,6 @@ test.skipIf(!binary)(
     } finally {
       child.kill('SIGKILL');
       await child.exited;
-      rmSync(folder, { recursive: true, force: true });
     }
   },
-  TIMEOUT_MS,
 );

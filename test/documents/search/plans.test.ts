@@ -1,7 +1,7 @@
 // Every operator is served by an index: the plans of counts and pages over 100,000 documents, of which no table is
 // read from end to end. What no index can serve is named here too.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { connectForSearch } from '../../../src/database.ts';
 import type { Attribute } from '../../../src/documents/filter/attributes.ts';
 import { parseFilter } from '../../../src/documents/filter/grammar.ts';
@@ -17,8 +17,6 @@ import { createTerms } from '../../../src/documents/search/terms.ts';
 import { wordPrefix } from '../../../src/documents/search/words.ts';
 import { connectPostgres } from '../../../src/infra/postgres/client.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../../support/database.ts';
-
-setDefaultTimeout(120_000);
 
 const DOCUMENTS = 100_000;
 const OWNER = '00000000-0000-4000-8000-000000000001';
@@ -59,7 +57,7 @@ beforeAll(async () => {
   for (const table of ['document_search', 'document_texts', 'document_words', 'document_counts'])
     await sql.unsafe(`VACUUM ANALYZE ${table}`);
   await sql.end({ timeout: 1 });
-}, 120_000);
+});
 afterAll(async () => {
   await searchSql.end({ timeout: 1 });
   await database.drop();

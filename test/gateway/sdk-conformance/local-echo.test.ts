@@ -1,18 +1,12 @@
 // `local-echo` through the official SDK: what a client of a real model asks for is honoured, or refused by its name.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import OpenAI, { BadRequestError } from 'openai';
-import { BOOTSTRAP_KEY, type RunningService, startService } from '../../support/service.ts';
+import { BOOTSTRAP_KEY, startService } from '../../support/service.ts';
+import { shared } from '../../support/shared.ts';
 
-setDefaultTimeout(60_000);
-
-let service: RunningService;
-let client: OpenAI;
-beforeAll(async () => {
-  service = await startService();
-  client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: BOOTSTRAP_KEY, maxRetries: 0 });
-});
-afterAll(() => service[Symbol.asyncDispose]());
+const service = await shared(startService());
+const client = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: BOOTSTRAP_KEY, maxRetries: 0 });
 
 type ChatOptions = Partial<OpenAI.ChatCompletionCreateParamsNonStreaming>;
 type CompletionOptions = Partial<OpenAI.CompletionCreateParamsNonStreaming>;

@@ -1,13 +1,11 @@
 // The official SDK of npm, unmodified, with a base URL and a key.
 
-import { afterAll, beforeAll, describe, setDefaultTimeout } from 'bun:test';
+import { afterAll, beforeAll, describe } from 'bun:test';
 import { chatSuite } from './chat.ts';
 import { errorSuite } from './errors.ts';
 import { keySuite } from './keys.ts';
 import { modelsSuite, otherSuites } from './others.ts';
 import { endPlaces, enterPlace, kindOf, PLACES, type Place } from './place.ts';
-
-setDefaultTimeout(60_000);
 
 afterAll(endPlaces);
 

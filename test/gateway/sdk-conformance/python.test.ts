@@ -1,13 +1,11 @@
 // The official SDK of PyPI, unmodified, with a base URL and a key. What is tested stands in python/conformance.py.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild } from '../../support/child.ts';
 import { findPython, missingPython } from '../../support/python-sdk.ts';
 import { endPlaces, enterPlace, kindOf, PLACES, type PlaceName } from './place.ts';
-
-setDefaultTimeout(120_000);
 
 const SCRIPT = join(import.meta.dir, 'python/conformance.py');
 const source = readFileSync(SCRIPT, 'utf8');

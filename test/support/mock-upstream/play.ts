@@ -1,6 +1,7 @@
 // One answer, with the fault that was asked for.
 
 import { constants, createGzip, gzipSync } from 'node:zlib';
+import { machineNow } from '../machine-time.ts';
 import type { Entry } from './ledger.ts';
 import type { Scenario } from './scenario.ts';
 import type { Reply, Wire } from './wire.ts';
@@ -32,8 +33,15 @@ type Pace = {
   entry: Entry;
 };
 
-/** Longer than whoever reads needs to take what came before. */
+/** Longer than a reader needs to take what came before, on an idle machine. */
 const PAUSE_MS = 30;
+
+/** Lasts longer on a busy machine: a connection that breaks off may take with it what was not read yet. */
+async function pause(): Promise<void> {
+  const until = machineNow() + PAUSE_MS;
+  do await Bun.sleep(PAUSE_MS);
+  while (machineNow() < until);
+}
 
 /** The pieces, each after its wait; then the ending. */
 function pump(pieces: readonly Piece[], { ms, pauseAt, ending, entry }: Pace) {
@@ -41,13 +49,13 @@ function pump(pieces: readonly Piece[], { ms, pauseAt, ending, entry }: Pace) {
   return new ReadableStream<Uint8Array>({
     async start(controller) {
       for (const [index, piece] of pieces.entries()) {
-        const waitMs = index === pauseAt ? PAUSE_MS : ms;
-        if (waitMs > 0 && index > 0) await Bun.sleep(waitMs);
+        if (index > 0 && index === pauseAt) await pause();
+        else if (index > 0 && ms > 0) await Bun.sleep(ms);
         if (gone) return;
         controller.enqueue(typeof piece === 'string' ? UTF8.encode(piece) : piece);
       }
       if (ending === 'hang') return never();
-      if (pieces.length === pauseAt) await Bun.sleep(PAUSE_MS);
+      if (pieces.length === pauseAt) await pause();
       entry.end();
       if (ending === 'die') controller.error(new Error('destroyed, as asked'));
       else if (!gone) controller.close();
