@@ -57,9 +57,10 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
     const batch: Batch = { deliveries: [], rows: [], bytes: 0 };
     let lingered = false;
     for (let waitMs = WAIT_MS; ; waitMs = 0) {
+      if (stopping.signal.aborted) return batch;
       const fetched = await fetchInto(batch, waitMs);
       if (batch.rows.length >= eventsMax || batch.bytes >= SINK_BATCH_BYTES) return batch;
-      if (batch.rows.length === 0 || stopping.signal.aborted) return batch;
+      if (batch.rows.length === 0) return batch;
       const bytes = fetched.reduce((sum, { pack }) => sum + pack.length, 0);
       if (bytes >= SINK_FETCH_BYTES || fetched.length >= SINK_FETCH_PACKS) continue;
       if (lingered) return batch;

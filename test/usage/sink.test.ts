@@ -132,6 +132,23 @@ test('two sinks at once on the same events neither wait for each other for ever 
   for (const workspace of workspaces) await expectCountedRight(database.sql, workspace, 1000);
 });
 
+test('a sink that is stopped asks the buffer for nothing more', async () => {
+  const journal = await openJournal();
+  let fetches = 0;
+  const fetch: EventBuffer['fetch'] = (limits) => {
+    fetches += 1;
+    return journal.fetch(limits);
+  };
+  const { job } = sinkOf(database.sql, { ...journal, fetch });
+  await job.start();
+  await eventually('it to ask', () => fetches > 0);
+  const stopped = job.stop();
+  const before = fetches;
+  await stopped;
+  expect(fetches).toBe(before);
+  await journal.close();
+});
+
 test('times of storage ascend from commit to commit', async () => {
   const writers = [createEventWriter(database.sql), createEventWriter(database.sql)];
   const last = async (): Promise<string> => {
