@@ -1,7 +1,7 @@
 // Waits end with their time, their condition, their promise, a wake or a signal, whichever comes first.
 
 import { expect, test } from 'bun:test';
-import { createPause, endsWithin, sleep, until, within } from '../../src/core/wait.ts';
+import { abortable, createPause, endsWithin, sleep, until, within } from '../../src/core/wait.ts';
 
 const LONG_MS = 60_000;
 const never = new Promise<never>(() => undefined);
@@ -24,6 +24,29 @@ test('within gives the outcome, the rejection, or what comes of being late', asy
       throw new Error('late');
     }),
   ).rejects.toThrow('late');
+});
+
+test('abortable gives the outcome, or the reason of its signal at once, and leaves no listener behind', async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const listeners = new Set<unknown>();
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...given: unknown[]) => {
+    listeners.add(given[1]);
+    return Reflect.apply(addEventListener, signal, given);
+  };
+  signal.removeEventListener = (...given: unknown[]) => {
+    listeners.delete(given[1]);
+    return Reflect.apply(removeEventListener, signal, given);
+  };
+  expect(await abortable(Promise.resolve('done'), signal)).toBe('done');
+  await expect(abortable(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed');
+  const waiting = abortable(never, signal);
+  expect(listeners.size).toBe(1);
+  controller.abort(new Error('left'));
+  await expect(waiting).rejects.toThrow('left');
+  await expect(abortable(never, signal)).rejects.toThrow('left');
+  expect(listeners.size).toBe(0);
 });
 
 test('endsWithin says whether the promise settled in time', async () => {
