@@ -1,7 +1,7 @@
 // How the models do: for /readyz and /metrics.
 
 import type { ReadinessCheck } from '../http/health.ts';
-import type { Metric } from '../http/metrics.ts';
+import { counter, gauge, type Metric } from '../http/metrics.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { AnswerCache } from './cache.ts';
 import type { CatalogueKeeper } from './catalogue/reload.ts';
@@ -43,55 +43,40 @@ export function createGatewayHealth(parts: {
       },
     },
     metrics: [
-      {
-        name: 'atrium_model_attempts_total',
-        help: 'Calls of upstreams, by target and outcome.',
-        type: 'counter',
-        values: () =>
-          [...attempts].flatMap(([target, outcomes]) =>
-            [...outcomes].map(([outcome, value]) => ({ labels: { target, outcome }, value })),
-          ),
-      },
-      {
-        name: 'atrium_model_circuit_open',
-        help: 'Whether a target is left alone because it fails.',
-        type: 'gauge',
-        values: () =>
-          [...targets()].map(({ name, circuit }) => ({
-            labels: { target: name },
-            value: circuit.state() === 'closed' ? 0 : 1,
-          })),
-      },
-      {
-        name: 'atrium_model_requests_running',
-        help: 'Calls that an upstream is answering, and those that wait for their turn.',
-        type: 'gauge',
-        values: () =>
+      counter('atrium_model_attempts_total', 'Calls of upstreams, by target and outcome.', () =>
+        [...attempts].flatMap(([target, outcomes]) =>
+          [...outcomes].map(([outcome, value]) => ({ labels: { target, outcome }, value })),
+        ),
+      ),
+      gauge('atrium_model_circuit_open', 'Whether a target is left alone because it fails.', () =>
+        [...targets()].map(({ name, circuit }) => ({
+          labels: { target: name },
+          value: circuit.state() === 'closed' ? 0 : 1,
+        })),
+      ),
+      gauge(
+        'atrium_model_requests_running',
+        'Calls that an upstream is answering, and those that wait for their turn.',
+        () =>
           [...upstreams()].flatMap(({ spec, permits }) =>
             Object.entries(permits.metrics()).map(([state, value]) => ({
               labels: { upstream: spec.name, state },
               value,
             })),
           ),
-      },
-      {
-        name: 'atrium_model_cache_bytes',
-        help: 'Answers that are kept.',
-        type: 'gauge',
-        values: () => [{ value: cache.metrics().bytes }],
-      },
-      {
-        name: 'atrium_model_cache_requests_total',
-        help: 'Requests that could be answered from what is kept, by whether they were.',
-        type: 'counter',
-        values: () => {
+      ),
+      gauge('atrium_model_cache_bytes', 'Answers that are kept.', () => cache.metrics().bytes),
+      counter(
+        'atrium_model_cache_requests_total',
+        'Requests that could be answered from what is kept, by whether they were.',
+        () => {
           const { hits, misses } = cache.metrics();
           return [
             { labels: { outcome: 'hit' }, value: hits },
             { labels: { outcome: 'miss' }, value: misses },
           ];
         },
-      },
+      ),
     ],
   };
 }

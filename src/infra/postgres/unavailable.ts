@@ -1,9 +1,9 @@
-// Tells "the database is down, slow or going away" from a mistake of ours.
+// Distinguishes an outage of the database from an error of a statement.
 
 import { codeOf, type ServiceError, unavailable } from '../../core/errors.ts';
 import { within } from '../../core/wait.ts';
 
-/** What postgres.js calls it, and the server's farewell at a shutdown or after a crash. */
+/** Codes of postgres.js, and those of the server at a shutdown or after a crash. */
 const CONNECTION_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -13,7 +13,7 @@ const CONNECTION_CODES = new Set([
   '57P02',
 ]);
 
-/** What the system calls it; other clients' errors have these codes, too. */
+/** Codes of the system, which errors of other clients also have. */
 const SOCKET_CODES = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -42,7 +42,7 @@ const SERVER_CLASSES = new Set([
   '58', // system error
 ]);
 
-/** The database did not answer in time. What it was asked to do may still happen. */
+/** The database did not answer in time. The statement may still take effect. */
 export class DatabaseTimeout extends Error {
   readonly code = 'DATABASE_TIMEOUT';
 
@@ -52,7 +52,7 @@ export class DatabaseTimeout extends Error {
   }
 }
 
-/** The statement was for a connection that was lost before. */
+/** The connection of the statement was lost before. */
 export class ConnectionLost extends Error {
   readonly code = 'CONNECTION_CLOSED';
 
@@ -67,7 +67,7 @@ export function markDatabaseError(error: unknown): void {
   if (error instanceof Error) databaseErrors.add(error);
 }
 
-/** Whether the failure is the database's state and not the statement: the same call may succeed later. */
+/** Whether the cause is the state of the database and not the statement, so that the same call may succeed later. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   return (
@@ -79,17 +79,17 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** A database that is down, slow or going away is the caller's 503, not our 500. Undefined for other errors. */
+/** The 503 of an outage of the database; undefined for other errors. */
 export const explainOutage = (error: unknown): ServiceError | undefined =>
   isUnavailable(error) ? unavailable('The database cannot be reached', { cause: error }) : undefined;
 
-/** What the system does not let the server do with its files has the code of a role that lacks a privilege. */
+/** An error of the server's file system has the same code as a missing privilege of a role. */
 const isRefusedByDisk = (error: unknown): boolean =>
   codeOf(error) === '42501' &&
   error instanceof Error &&
   /: (Read-only file system|Permission denied)$/.test(error.message);
 
-/** Whether the connection that the error came over is gone, or none could be had. */
+/** Whether the connection of the error was lost, or none could be opened. */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error);
   const fromSocket = SOCKET_CODES.has(code) && error instanceof Error && databaseErrors.has(error);
@@ -97,8 +97,8 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Waits at most `timeoutMs`, then rejects (by default with `DatabaseTimeout`). The work itself goes on: what it asks
- * of the database ends by the client's own limit.
+ * Waits at most `timeoutMs`, then rejects (by default with `DatabaseTimeout`). The work is not cancelled; its statements end
+ * by the client's own time-out.
  */
 export function withDeadline<T>(
   work: PromiseLike<T>,
