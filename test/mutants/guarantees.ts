@@ -309,7 +309,7 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'The same suite passes on the embedded store, MinIO and Versity',
-    tests: ['test/acceptance/documents.test.ts'],
+    tests: ['test/acceptance/documents.test.ts', 'test/documents/reused-form.test.ts'],
     mistakes: ['a copy does not look whether its source is still the same'],
   },
   {
