@@ -129,8 +129,8 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'what is not folded in yet is not counted',
     file: 'src/documents/search/postgres/statements.ts',
-    text: 'SELECT day, documents FROM document_count_changes\n    WHERE ',
-    replacement: 'SELECT day, documents FROM document_count_changes\n    WHERE false AND ',
+    text: 'SELECT documents FROM document_count_changes\n    WHERE ',
+    replacement: 'SELECT documents FROM document_count_changes\n    WHERE false AND ',
     test: 'test/documents/search/freshness.test.ts',
     name: 'is counted, folded or not',
   },

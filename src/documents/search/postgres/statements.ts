@@ -84,36 +84,41 @@ export function countRows(sql: Transaction, selection: Selection): Fragment {
   return sql`(SELECT count(*) FROM ${from} WHERE ${where})`;
 }
 
-/** Rows `(day, documents)` of the maintained counts of a class, or of one owner's part of it; `kept` chooses among those of all days and of each. */
-function countsOf(
+/** Rows `(day, documents)` of the maintained counts of a class, or of one owner's part of it. */
+export function dailyCounts(
   sql: Transaction,
   workspaceId: string,
-  { class: number, owner }: Branch,
-  { kept, span = ALWAYS }: { kept: Fragment; span?: Span },
+  branch: Branch,
+  span: Span = ALWAYS,
 ): Fragment {
+  const { class: number, owner } = branch;
+  const ofOwner = owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`;
   return sql`
     SELECT day, documents FROM document_counts
     WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND subject = ${owner ?? EVERYBODY}::uuid
-      AND ${kept} AND ${onDays(sql, span)}
+      AND day > '-infinity' AND ${onDays(sql, span)}
     UNION ALL
     SELECT day, documents FROM document_count_changes
-    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint
-      AND ${owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`} AND ${onDays(sql, span)}`;
+    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND ${ofOwner} AND ${onDays(sql, span)}`;
 }
 
 const ALWAYS: Span = { from: undefined, until: undefined };
 
-/** The same by day. */
-export const dailyCounts = (sql: Transaction, workspaceId: string, branch: Branch, span?: Span): Fragment =>
-  countsOf(sql, workspaceId, branch, { kept: sql`day > '-infinity'`, ...(span && { span }) });
-
 /** Everything in a class, or one owner's part of it, created within whole days: a scalar. */
 export function countDays(sql: Transaction, workspaceId: string, branch: Branch, span: Span): Fragment {
-  const always = span.from === undefined && span.until === undefined;
-  const counts = always
-    ? countsOf(sql, workspaceId, branch, { kept: sql`day = '-infinity'` })
-    : dailyCounts(sql, workspaceId, branch, span);
-  return sql`(SELECT coalesce(sum(documents), 0) FROM (${counts}) counted)`;
+  if (span.from !== undefined || span.until !== undefined) {
+    const days = dailyCounts(sql, workspaceId, branch, span);
+    return sql`(SELECT coalesce(sum(documents), 0) FROM (${days}) counted)`;
+  }
+  const { class: number, owner } = branch;
+  const ofOwner = owner === undefined ? sql`true` : sql`owner_id = ${owner}::uuid`;
+  return sql`(SELECT coalesce(sum(documents), 0) FROM (
+    SELECT documents FROM document_counts
+    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND subject = ${owner ?? EVERYBODY}::uuid
+      AND day = '-infinity'
+    UNION ALL
+    SELECT documents FROM document_count_changes
+    WHERE workspace_id = ${workspaceId} AND class = ${number}::smallint AND ${ofOwner}) counted)`;
 }
 
 /** Documents of a class that have the terms and were created within whole days, from the bitmaps: a scalar. */
