@@ -1,5 +1,6 @@
 // The parts that all areas use: the database, the object store, the notices of changes, and the queue of jobs.
 
+import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';
 import { createDiskProbe } from './core/disk-fault.ts';
@@ -30,8 +31,9 @@ export type InfrastructureDeps = {
 
 export function createInfrastructure(deps: InfrastructureDeps): Area {
   const { config, sql, objects, invalidation, clock, log } = deps;
-  // Only an embedded database has this folder; without the folder the probe finds no fault.
+  // Only an embedded database or store has its folder; without the folder the probe finds no fault.
   const probeDatabaseDisk = createDiskProbe(postgresFolder(config));
+  const probeObjectsDisk = createDiskProbe(join(config.dataDir, 'object-store'));
 
   const checkPostgres = async (): Promise<ServiceState> => {
     const [row] = await sql<{ now: Date }[]>`SELECT clock_timestamp() AS now`.catch(() => []);
@@ -48,7 +50,11 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
     return { state: 'degraded', detail: "its clock and this machine's differ", clock_skew_ms: clockSkewMs };
   };
   const checkObjectStore = async (): Promise<ServiceState> => {
-    const fault = await objects.check();
+    const fault = await objects.check().catch(async (error: unknown) => {
+      const found = await probeObjectsDisk();
+      if (found === undefined) throw error;
+      return found;
+    });
     if (fault === undefined) return { state: 'ready' };
     return { state: 'degraded', detail: `it takes no uploads: the disk of DATA_DIR/object-store ${fault}` };
   };

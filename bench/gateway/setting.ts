@@ -25,7 +25,11 @@ export type Setting = AsyncDisposable & { sides: Record<SideName, Side>; folder:
 const ROOT = join(import.meta.dir, '../..');
 
 /** As `bun run start` starts it: without the limit of concurrent fetches, its log written to nowhere. */
-const ENVIRONMENT = { NODE_ENV: 'production', BUN_CONFIG_MAX_HTTP_REQUESTS: '16384' };
+const ENVIRONMENT = {
+  NODE_ENV: 'production',
+  UV_THREADPOOL_SIZE: '64',
+  BUN_CONFIG_MAX_HTTP_REQUESTS: '16384',
+};
 
 export async function startSetting(): Promise<Setting> {
   const folder = mkdtempSync(join(tmpdir(), 'atrium-gateway-'));

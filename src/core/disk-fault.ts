@@ -3,8 +3,19 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from './errors.ts';
+import { within } from './wait.ts';
 
-export type DiskFault = 'is full' | 'is read-only' | 'may not be written to by this user' | 'fails';
+export type DiskFault = 'is full' | 'is read-only' | 'may not be written to by this user' | 'fails' | 'hangs';
+
+/** A call of the disk has not returned in time. It may still succeed. */
+export class DiskHangs extends Error {
+  readonly code = 'DISK_HANGS';
+
+  constructor() {
+    super('the disk hangs');
+    this.name = 'DiskHangs';
+  }
+}
 
 /** The header of the embedded store's answer to HeadBucket that says why it refuses uploads. */
 export const DISK_FAULT_HEADER = 'x-atrium-disk-fault';
@@ -27,6 +38,9 @@ const FAULTS: Readonly<Record<string, DiskFault>> = {
   // PostgreSQL's disk_full and io_error.
   '53100': 'is full',
   '58030': 'fails',
+  DISK_HANGS: 'hangs',
+  // Of a thread that works with files.
+  THREAD_OVERDUE: 'hangs',
 };
 
 /** The predicate of "The disk …"; undefined for other errors. SQLite's extended codes begin with the code. */
@@ -35,6 +49,9 @@ export function diskFaultOf(error: unknown): DiskFault | undefined {
   const primary = /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? code;
   return FAULTS[primary];
 }
+
+/** A small write that takes longer has met a disk that hangs. */
+const PROBE_MS_MAX = 500;
 
 /**
  * Probes a disk by a small durable write in a folder; undefined after success, and where the folder is absent. One probe runs
@@ -56,6 +73,6 @@ export function createDiskProbe(folder: string): () => Promise<DiskFault | undef
     running ??= probe().finally(() => {
       running = undefined;
     });
-    return running;
+    return within(running, PROBE_MS_MAX, () => 'hangs');
   };
 }

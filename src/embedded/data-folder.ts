@@ -72,6 +72,7 @@ const REASONS: Words = {
     return `${path} belongs to user ${uid}, and this is ${ourselves()}`;
   },
   fails: () => 'its disk fails',
+  hangs: () => 'its disk hangs',
 };
 
 const REMEDIES: Words = {
@@ -79,6 +80,7 @@ const REMEDIES: Words = {
   'is read-only': () => 'Mount it for writing',
   'may not be written to by this user': (folder) => `Give ${folder} to ${ourselves()} (chown -R)`,
   fails: () => "See what the system's log says of it",
+  hangs: () => 'See whether its server answers',
 };
 
 /** The folder, or the one that it would be made in. */

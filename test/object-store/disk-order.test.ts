@@ -8,6 +8,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Blob, type Blobs, openBlobs } from '../../src/embedded/object-store/blobs.ts';
 import { openCatalogue } from '../../src/embedded/object-store/catalogue.ts';
+import { createDiskCalls } from '../../src/embedded/object-store/disk-calls.ts';
 import { limits } from '../../src/embedded/object-store/limits.ts';
 import { createObjects, type Objects } from '../../src/embedded/object-store/objects.ts';
 import { eventually } from '../support/child.ts';
@@ -52,15 +53,17 @@ beforeEach(async () => {
   folderFailures = 0;
 });
 
+const disk = createDiskCalls({ msMax: limits.diskCallMsMax, runningMax: 16 });
+
 const unannounced = (blobs: Blobs) => ({
   receive: (options: Receive) => blobs.receive(options, () => undefined),
 });
 
 /** Without what is done beside the requests. */
 async function openObjects(): Promise<Objects> {
-  const catalogue = await openCatalogue(join(directory, 'catalogue.sqlite'));
+  const catalogue = await openCatalogue(join(directory, 'catalogue.sqlite'), disk);
   catalogue.begin();
-  return createObjects(catalogue, await openBlobs(directory));
+  return createObjects({ catalogue, blobs: await openBlobs(directory, disk), disk });
 }
 
 type Receive = Parameters<Objects['receive']>[0];
@@ -78,7 +81,7 @@ const receive = (blobs: { receive(options: Receive): Promise<Blob> }, ...buffers
   });
 
 test('a body is written, flushed, moved to the whole ones, and their folder is flushed', async () => {
-  const blobs = await openBlobs(directory);
+  const blobs = await openBlobs(directory, disk);
   calls.length = 0;
   await receive(unannounced(blobs), Buffer.from('content'));
   expect(calls).toEqual(['write file, 0 kept', 'sync file, 0 kept', 'sync folder, 1 kept']);
@@ -87,7 +90,7 @@ test('a body is written, flushed, moved to the whole ones, and their folder is f
 });
 
 test('a large body is flushed on the way, too, and at its end', async () => {
-  const blobs = await openBlobs(directory);
+  const blobs = await openBlobs(directory, disk);
   calls.length = 0;
   const part = Buffer.alloc(limits.unsyncedBytesMax / 4);
   await receive(unannounced(blobs), ...Array.from({ length: 6 }, () => part));
@@ -103,7 +106,7 @@ test('a large body is flushed on the way, too, and at its end', async () => {
 
 // The file system of the other tests does not let a file move into a folder whose flush is under way; others do.
 test('a flush of the folder that fails refuses what was moved into it meanwhile, too, and nothing that comes later', async () => {
-  const blobs = await openBlobs(directory);
+  const blobs = await openBlobs(directory, disk);
   const held = Promise.withResolvers<void>();
   const take = () =>
     receive(unannounced(blobs), Buffer.from('content')).then(

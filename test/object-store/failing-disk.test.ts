@@ -4,13 +4,16 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  CopyObjectCommand,
   CreateBucketCommand,
+  DeleteObjectCommand,
   GetObjectCommand,
   PutObjectCommand,
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
+import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { BUCKET, createClient, storeOptions } from './fixture.ts';
@@ -28,8 +31,8 @@ const codeOf = (answer: Promise<unknown>): Promise<string | undefined> =>
       return `${error.$metadata.httpStatusCode} ${error.name}`;
     },
   );
-const put = (client: S3Client, key: string): Promise<string | undefined> =>
-  codeOf(client.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: `content of ${key}` })));
+const put = (client: S3Client, key: string, content = `content of ${key}`): Promise<string | undefined> =>
+  codeOf(client.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: content })));
 const get = async (client: S3Client, key: string): Promise<string | undefined> => {
   const { Body } = await client.send(new GetObjectCommand({ Bucket: BUCKET, Key: key }));
   return Body?.transformToString();
@@ -102,6 +105,50 @@ describe.skipIf(missing !== undefined)(
         for (const key of ['kept', 'later']) expect(await get(found.client, key)).toBe(`content of ${key}`);
       },
     );
+
+    test('one that hangs answers every change with 503 in time, gives what it has, and is used again', async () => {
+      await using disk = await mountFaultyDisk();
+      await using store = await startStored(disk);
+      const { client } = store;
+      await disk.hang({
+        calls: ['create', 'open-for-writing', 'write', 'rename', 'unlink', 'setattr', 'fsync'],
+        path: 'store/**',
+      });
+      const Bucket = BUCKET;
+      const changes = [
+        // More at once than there are threads for calls of the disk.
+        ...Array.from({ length: 80 }, (_, index) => put(client, `refused ${index}`)),
+        put(client, 'large', 'x'.repeat(20_000_000)),
+        codeOf(client.send(new DeleteObjectCommand({ Bucket, Key: 'kept' }))),
+        codeOf(
+          client.send(
+            new CopyObjectCommand({
+              Bucket,
+              Key: 'copy',
+              CopySource: `${BUCKET}/kept`,
+              MetadataDirective: 'REPLACE',
+              ContentType: 'text/plain',
+            }),
+          ),
+        ),
+        codeOf(client.send(new CreateBucketCommand({ Bucket: 'another' }))),
+      ];
+      expect(await get(client, 'kept')).toBe('content of kept');
+      expect(new Set(await Promise.all(changes))).toEqual(new Set(['503 ServiceUnavailable']));
+      // It is known now.
+      const refused = client.send(new PutObjectCommand({ Bucket, Key: 'refused', Body: '' }));
+      const error: S3ServiceException = await refused.then(
+        () => expect.unreachable(),
+        (reason) => reason,
+      );
+      expect([error.name, error.$response?.headers['retry-after']]).toEqual(['ServiceUnavailable', '2']);
+      expect(await get(client, 'kept')).toBe('content of kept');
+
+      await disk.clear();
+      await eventually('it to be over', async () => (await put(client, 'later')) === undefined);
+      await using found = await startOn(join(await disk.survivor(), 'store'));
+      expect(await get(found.client, 'later')).toBe('content of later');
+    });
 
     test('one that is full for the catalogue alone refuses uploads as full', async () => {
       await using disk = await mountFaultyDisk();

@@ -7,13 +7,14 @@
 // as soon as it is named again, and is removed later otherwise.
 
 import { openSync } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { syncFolder } from '../../core/durable.ts';
 import { createDigest, type DigestAlgorithm } from './checksums.ts';
+import type { DiskCalls } from './disk-calls.ts';
 import { S3Error } from './errors.ts';
-import { createFlushedMoves } from './group-flush.ts';
+import { createFlush, createFlushedMoves } from './group-flush.ts';
 import { limits } from './limits.ts';
 import { writeAll } from './snapshot.ts';
 
@@ -50,6 +51,8 @@ export interface Blobs {
   /** Removes files that have been set aside for longer. */
   expire(retentionMs: number): Promise<void>;
   isEmpty(): Promise<boolean>;
+  /** Resolves when the disk has taken a byte. */
+  tryWrite(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -73,33 +76,36 @@ export class TooManyUnnamed extends Error {
   }
 }
 
-export async function openBlobs(directory: string): Promise<Blobs> {
+export async function openBlobs(directory: string, disk: DiskCalls): Promise<Blobs> {
   const staging = join(directory, 'staging');
   const kept = join(directory, 'blobs');
   const aside = join(directory, 'aside');
   for (const folder of [staging, kept, aside]) await mkdir(folder, { recursive: true, mode: 0o700 });
   const keptFolder = await open(kept, 'r');
   const collectGarbage = createCollector();
-  const moveIn = createFlushedMoves(() => keptFolder.sync());
+  const moveIn = createFlushedMoves(() => disk.call(() => keptFolder.sync()));
   const remove = (id: string): Promise<boolean> =>
-    rm(join(kept, id), { force: true }).then(
-      () => true,
-      () => false,
-    );
+    disk
+      .call(() => rm(join(kept, id), { force: true }))
+      .then(
+        () => true,
+        () => false,
+      );
 
   async function receive(options: ReceiveOptions, announce: (id: string) => void): Promise<Blob> {
     const id = crypto.randomUUID();
     const path = join(staging, id);
-    const file = await open(path, 'wx', 0o600);
-    const writer = createWriter(file, options, collectGarbage);
+    const file = await disk.call(() => open(path, 'wx', 0o600));
+    const writer = createWriter(file, options, { disk, onReceived: collectGarbage });
     try {
       await options.fill(writer.sink);
       const content = writer.content();
       options.check(content);
       announce(id);
-      await moveIn(() => rename(path, join(kept, id)));
+      await moveIn(() => disk.call(() => rename(path, join(kept, id))));
       return { id, ...content };
     } catch (error) {
+      await writer.settled();
       await remove(id);
       await rm(path, { force: true });
       throw error;
@@ -143,6 +149,7 @@ export async function openBlobs(directory: string): Promise<Blobs> {
       }
     },
     isEmpty: async () => (await readdir(kept)).length === 0,
+    tryWrite: () => disk.call(() => writeFile(join(directory, '.probe'), '.', { mode: 0o600 })),
     close: () => keptFolder.close(),
   };
 }
@@ -161,10 +168,10 @@ interface Writer {
 function createWriter(
   file: FileHandle,
   options: ReceiveOptions,
-  onReceived: (sizeBytes: number) => void,
+  { disk, onReceived }: { disk: DiskCalls; onReceived: (sizeBytes: number) => void },
 ): Writer {
   const digests = new Map(options.digests.map((name) => [name, createDigest(name)] as const));
-  const flush = createFlush(file);
+  const flush = createFlush(file, disk);
   let sizeBytes = 0;
   let writing: Promise<void> = Promise.resolve();
 
@@ -174,9 +181,10 @@ function createWriter(
     if (sizeBytes > options.sizeBytesMax) {
       throw new S3Error('EntityTooLarge', { details: { MaxSizeAllowed: String(options.sizeBytesMax) } });
     }
-    const written = writeAll(file, data, position);
+    const written = disk.call(() => writeAll(file, data, position));
+    writing = written;
     for (const digest of digests.values()) digest.update(data);
-    await written;
+    await disk.unlessHung(written);
     flush.advance(data.length);
     onReceived(data.length);
   }
@@ -185,11 +193,14 @@ function createWriter(
     highWaterMark: limits.writeBufferBytes,
     writev(chunks, done) {
       const buffers = chunks.map(({ chunk }): Buffer => chunk);
-      writing = take(buffers.length === 1 && buffers[0] !== undefined ? buffers[0] : Buffer.concat(buffers));
-      writing.then(() => done(), done);
+      const [only] = buffers;
+      take(buffers.length === 1 && only !== undefined ? only : Buffer.concat(buffers)).then(
+        () => done(),
+        done,
+      );
     },
     final(done) {
-      flush.finish().then(() => done(), done);
+      disk.unlessHung(flush.finish()).then(() => done(), done);
     },
   });
   return {
@@ -199,32 +210,6 @@ function createWriter(
       digests: new Map([...digests].map(([name, digest]) => [name, digest.finish()])),
     }),
     settled: () => Promise.allSettled([writing, flush.running()]),
-  };
-}
-
-/** At most one flush at a time. A failed one is reported once by the kernel, so it is kept for the end. */
-function createFlush(file: FileHandle) {
-  let unsyncedBytes = 0;
-  let isRunning = false;
-  let running: Promise<void> = Promise.resolve();
-  return {
-    advance(sizeBytes: number): void {
-      unsyncedBytes += sizeBytes;
-      if (isRunning || unsyncedBytes < limits.unsyncedBytesMax) return;
-      unsyncedBytes = 0;
-      isRunning = true;
-      running = running
-        .then(() => file.datasync())
-        .finally(() => {
-          isRunning = false;
-        });
-      running.catch(() => undefined);
-    },
-    running: () => running,
-    finish(): Promise<void> {
-      running = running.then(() => file.sync());
-      return running;
-    },
   };
 }
 

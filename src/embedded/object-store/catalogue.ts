@@ -12,6 +12,7 @@
 import type { Database } from 'bun:sqlite';
 import { type FileHandle, open } from 'node:fs/promises';
 import { openDatabase, VERSION } from './database.ts';
+import type { DiskCalls } from './disk-calls.ts';
 import { createGroupFlush } from './group-flush.ts';
 import { copyAsSnapshot, isSnapshot, readVersion } from './snapshot.ts';
 
@@ -65,7 +66,7 @@ export interface Catalogue {
 }
 
 /** Opens or creates the database file. Throws when another process holds it, and for a damaged one. */
-export async function openCatalogue(path: string): Promise<Catalogue> {
+export async function openCatalogue(path: string, disk: DiskCalls): Promise<Catalogue> {
   const wasSnapshot = isSnapshot(path);
   const database = openDatabase(path, wasSnapshot);
   // Open for as long as the database is: closing any descriptor of the file would give SQLite's locks on it away.
@@ -80,7 +81,7 @@ export async function openCatalogue(path: string): Promise<Catalogue> {
   const durable = createGroupFlush(async () => {
     try {
       if (isSuspect) await snapshots.checkpoint();
-      await log.datasync();
+      await disk.call(() => log.datasync());
       isSuspect = false;
     } catch (error) {
       isSuspect = true;

@@ -1,24 +1,43 @@
 // Whether the disk takes uploads: known from those that failed, and tried again until one does not.
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { type DiskFault, diskFaultOf } from '../../core/disk-fault.ts';
+import type { Blobs } from './blobs.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { DiskCalls } from './disk-calls.ts';
+import { limits } from './limits.ts';
 
 export interface DiskWatch {
-  /** What the work gives; where it fails for the disk, that is remembered. */
+  /** The outcome of the work, or `DiskHangs`; a failure of the disk is remembered. */
   noting<Result>(work: Promise<Result>): Promise<Result>;
   /** Why no upload can be taken at the moment; once one has failed for it, each call tries whether that is over. */
   fault(): Promise<DiskFault | undefined>;
 }
 
-/** `tryUpload` does what an upload does, and leaves nothing. */
-export function createDiskWatch(tryUpload: () => Promise<void>): DiskWatch {
+export function createDiskWatch(parts: { catalogue: Catalogue; blobs: Blobs; disk: DiskCalls }): DiskWatch {
+  const { catalogue, blobs, disk } = parts;
   let fault: DiskFault | undefined;
   let trying: Promise<void> | undefined;
   async function noting<Result>(work: Promise<Result>): Promise<Result> {
     try {
-      return await work;
+      return await disk.unlessHung(work);
     } catch (error) {
       fault = diskFaultOf(error) ?? fault;
       throw error;
     }
+  }
+  /** Does what an upload does, and leaves nothing. */
+  async function tryUpload(): Promise<void> {
+    const content = Buffer.alloc(limits.writeBufferBytes);
+    const { id } = await blobs.receive(
+      {
+        ...{ sizeBytesMax: content.length, digests: [], check: () => undefined },
+        fill: (sink) => pipeline(Readable.from([content]), sink),
+      },
+      catalogue.pass,
+    );
+    if (await blobs.remove(id)) catalogue.settle(id);
+    await catalogue.durable();
   }
   async function tryAgain(): Promise<void> {
     try {
@@ -35,7 +54,7 @@ export function createDiskWatch(tryUpload: () => Promise<void>): DiskWatch {
       trying ??= tryAgain().finally(() => {
         trying = undefined;
       });
-      await trying;
+      await disk.unlessHung(trying).catch(() => undefined);
       return fault;
     },
   };

@@ -83,5 +83,6 @@ export function toS3Error(error: unknown): S3Error {
   if (error instanceof S3Error) return error;
   const fault = diskFaultOf(error);
   if (fault === undefined) return new S3Error('InternalError');
-  return new S3Error(fault === 'is full' ? 'StorageFull' : 'ServiceUnavailable');
+  if (fault === 'is full') return new S3Error('StorageFull');
+  return new S3Error('ServiceUnavailable', { headers: { 'retry-after': '2' } });
 }

@@ -1,3 +1,7 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { DiskCalls } from './disk-calls.ts';
+import { limits } from './limits.ts';
+
 /** At most one flush runs and one waits; the waiting one serves all who call meanwhile. */
 export function createGroupFlush(flush: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
@@ -38,5 +42,31 @@ export function createFlushedMoves(flush: () => Promise<void>): (move: () => Pro
     await move();
     await flushed();
     if (lastFailure !== undefined && lastFailure !== failureBefore) throw lastFailure.error;
+  };
+}
+
+/** Flushes a file while it is written: at most one flush at a time. A failed one is reported once by the kernel, so it is kept for the end. */
+export function createFlush(file: FileHandle, disk: DiskCalls) {
+  let unsyncedBytes = 0;
+  let isRunning = false;
+  let running: Promise<void> = Promise.resolve();
+  return {
+    advance(sizeBytes: number): void {
+      unsyncedBytes += sizeBytes;
+      if (isRunning || unsyncedBytes < limits.unsyncedBytesMax) return;
+      unsyncedBytes = 0;
+      isRunning = true;
+      running = running
+        .then(() => disk.call(() => file.datasync()))
+        .finally(() => {
+          isRunning = false;
+        });
+      running.catch(() => undefined);
+    },
+    running: () => running,
+    finish(): Promise<void> {
+      running = running.then(() => disk.call(() => file.sync()));
+      return running;
+    },
   };
 }

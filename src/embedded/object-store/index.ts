@@ -2,9 +2,10 @@
 // the official SDK, browsers' upload forms and pre-signed URLs use it, so that nothing else in the
 // service knows which store it talks to.
 import { toOrigin } from '../../core/origin.ts';
+import { createThread } from '../../core/thread.ts';
 import { limits } from './limits.ts';
 import { openStore } from './store.ts';
-import type { ObjectStoreOptions, StoreMessage, ThreadMessage } from './thread-messages.ts';
+import type { ObjectStoreOptions, StoreCalls, StoreNotice } from './thread-messages.ts';
 
 /** Called with failures of the store itself, of which clients see InternalError at most. */
 interface Log {
@@ -25,32 +26,37 @@ interface ObjectStore {
  * the directory or the port. The thread dies with the process; nothing that was answered is lost by that.
  */
 export async function startObjectStore(options: ObjectStoreOptions, log: Log): Promise<ObjectStore> {
-  const worker = new Worker(new URL('./worker.ts', import.meta.url).href);
-  worker.addEventListener('message', ({ data }: MessageEvent<StoreMessage>) => {
-    if (data.type === 'notice') log.warn({}, `the embedded object store: ${data.sentence}`);
-    if (data.type === 'fault') log.error({ reason: data.reason }, 'the embedded object store failed');
+  const thread = createThread<StoreCalls, number>({
+    entry: new URL('./worker.ts', import.meta.url),
+    settings: options,
+    openMsMax: limits.startMsMax,
+    onNotice: (notice: StoreNotice) => {
+      if (notice.type === 'notice') log.warn({}, `the embedded object store: ${notice.sentence}`);
+      else log.error({ reason: notice.reason }, 'the embedded object store failed');
+    },
+    onError: (reason) => log.error({ reason }, 'the embedded object store failed'),
+    onEnd: () => log.error({}, 'the thread of the embedded object store has ended by itself'),
   });
-  worker.addEventListener('error', (event) =>
-    log.error({ reason: event.message }, 'the embedded object store failed'),
-  );
-  const answer = await ask(worker, { type: 'start', options }, limits.startMsMax);
-  if (answer.type !== 'listening') {
-    worker.terminate();
-    throw new Error(`The embedded object store did not start: ${toReason(answer)}`);
-  }
+  const port = await thread.open().catch((error: unknown) => {
+    thread.end();
+    throw new Error(`The embedded object store did not start: ${describe(error)}`, { cause: error });
+  });
   let closing: Promise<void> | undefined;
   async function close(): Promise<void> {
-    await ask(worker, { type: 'close' }, limits.drainMsMax + limits.endMsMax);
-    worker.terminate();
+    await thread.ask('close', limits.drainMsMax + limits.endMsMax).catch(() => undefined);
+    thread.end();
   }
   return {
-    endpoint: toOrigin(options.host, answer.port),
+    endpoint: toOrigin(options.host, port),
     close: () => {
       closing ??= close();
       return closing;
     },
   };
 }
+
+const describe = (error: unknown): string =>
+  error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 
 /**
  * For a store that does not run: sets aside every file that its catalogue does not name, however many. Returns how
@@ -64,31 +70,4 @@ export async function setAsideUnnamed(directory: string, retentionSeconds: numbe
   const { objects, recovery } = await openStore(directory, options);
   await objects.close();
   return recovery.setAside;
-}
-
-/** Never rejects: a thread that dies or says nothing in time has `failed`. */
-function ask(worker: Worker, message: ThreadMessage, timeoutMs: number): Promise<StoreMessage> {
-  const { promise, resolve } = Promise.withResolvers<StoreMessage>();
-  const listening = new AbortController();
-  const { signal } = listening;
-  const fail = (reason: string) => resolve({ type: 'failed', reason });
-  const timer = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs);
-  worker.addEventListener('error', (event) => fail(event.message), { signal });
-  worker.addEventListener('close', () => fail('its thread ended'), { signal });
-  worker.addEventListener(
-    'message',
-    ({ data }: MessageEvent<StoreMessage>) => {
-      if (data.type !== 'fault' && data.type !== 'notice') resolve(data);
-    },
-    { signal },
-  );
-  worker.postMessage(message);
-  return promise.finally(() => {
-    clearTimeout(timer);
-    listening.abort();
-  });
-}
-
-function toReason(answer: StoreMessage): string {
-  return answer.type === 'failed' ? answer.reason : `it answered '${answer.type}'`;
 }

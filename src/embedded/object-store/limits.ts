@@ -1,4 +1,5 @@
 // Every limit of the embedded object store. Where S3 has one, it is S3's.
+import { availableParallelism } from 'node:os';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -58,6 +59,15 @@ export const limits = {
 
   /** For another process, which is just ending, to let go of the directory. */
   directoryLockMsMax: 3_000,
+
+  /** A call of the disk that takes longer is overdue: a slow disk writes unsyncedBytesMax meanwhile. */
+  diskCallMsMax: 15_000,
+  /** Of at most half the threads for such calls, which Bun counts like this (`bun run start` sets the variable). */
+  diskCallsMax: Math.max(
+    1,
+    Math.min(16, Math.floor((Number(process.env['UV_THREADPOOL_SIZE']) || availableParallelism()) / 2)),
+  ),
+
   startMsMax: 60_000,
   /** For running requests at the end. */
   drainMsMax: 10_000,

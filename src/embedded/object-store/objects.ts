@@ -1,10 +1,9 @@
 // The objects of the store: blobs and catalogue as one. A change is visible as a whole or not at all,
 // and every promise here resolves only when the change would survive a loss of power.
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import type { DiskFault } from '../../core/disk-fault.ts';
+import { type DiskFault, DiskHangs } from '../../core/disk-fault.ts';
 import type { Blob, Blobs } from './blobs.ts';
 import type { Catalogue, ObjectRow } from './catalogue.ts';
+import type { DiskCalls } from './disk-calls.ts';
 import { createDiskWatch } from './disk-watch.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
@@ -63,8 +62,13 @@ export interface Objects {
   close(): Promise<void>;
 }
 
-/** The store over the checked parts from opening (store.ts). */
-export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
+/**
+ * The store over the checked parts from opening (store.ts). On a disk that hangs each change rejects with `DiskHangs` in time;
+ * it may be made nevertheless. The catalogue is written on this thread, so nothing is written there before the disk has taken
+ * a write beside it.
+ */
+export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk: DiskCalls }): Objects {
+  const { catalogue, blobs, disk } = parts;
   function find({ bucket, key }: ObjectName): StoredObject | undefined {
     const row = catalogue.find(bucket, key);
     return row === undefined ? undefined : toStoredObject(row);
@@ -107,28 +111,36 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
     await release([replaced]);
   }
 
-  const disk = createDiskWatch(async () => {
-    const content = Buffer.alloc(limits.writeBufferBytes);
-    const { id } = await blobs.receive(
-      {
-        ...{ sizeBytesMax: content.length, digests: [], check: () => undefined },
-        fill: (sink) => pipeline(Readable.from([content]), sink),
-      },
-      catalogue.pass,
-    );
-    if (await blobs.remove(id)) catalogue.settle(id);
-    await catalogue.durable();
-  });
+  const watch = createDiskWatch({ catalogue, blobs, disk });
+
+  /** A blob without a name: where it cannot be removed, the next start does it. */
+  async function discard({ id }: Blob): Promise<void> {
+    if (!catalogue.isNamed(id) && (await blobs.remove(id))) catalogue.settle(id);
+  }
+
+  /** Makes a change once the disk has taken a write. */
+  const change = <Result>(make: () => Promise<Result>): Promise<Result> =>
+    disk.unlessHung(blobs.tryWrite().then(make));
 
   return {
-    createBucket: async (bucket) => {
-      catalogue.createBucket(bucket, Date.now());
-      await catalogue.durable();
-    },
+    createBucket: (bucket) =>
+      change(async () => {
+        catalogue.createBucket(bucket, Date.now());
+        await catalogue.durable();
+      }),
     assertBucket,
     get,
     openContent: (object) => blobs.open(object.blob),
-    receive: (options) => disk.noting(blobs.receive(options, catalogue.pass)),
+    receive: async (options) => {
+      disk.assertAnswers();
+      const receiving = blobs.receive(options, catalogue.pass);
+      try {
+        return await watch.noting(receiving);
+      } catch (error) {
+        if (error instanceof DiskHangs) void receiving.then(discard, () => undefined);
+        throw error;
+      }
+    },
     put: async (name, blob, contentType) => {
       const object = {
         blob: blob.id,
@@ -138,41 +150,49 @@ export function createObjects(catalogue: Catalogue, blobs: Blobs): Objects {
         version: newVersion(),
         contentType,
       };
-      try {
-        await disk.noting(write(name, object));
-      } catch (error) {
-        if (!catalogue.isNamed(blob.id) && (await blobs.remove(blob.id))) catalogue.settle(blob.id);
-        throw error;
-      }
+      const store = async (): Promise<void> => {
+        try {
+          disk.assertAnswers();
+          await write(name, object);
+        } catch (error) {
+          await discard(blob);
+          throw error;
+        }
+      };
+      await watch.noting(store());
       return object;
     },
-    copy: async (source, target, contentType) => {
-      const written = { modifiedMs: wholeSecond(Date.now()), version: newVersion(), contentType };
-      const object = { ...source, ...written };
-      await write(target, object);
-      return object;
-    },
-    remove: async (bucket, removals) => {
-      assertBucket(bucket);
-      const named = removals.map((removal) => ({ ...removal, object: find({ bucket, key: removal.key }) }));
-      const meant = named.filter(
-        ({ object, version }) =>
-          object !== undefined && (version === undefined || version === object.version),
-      );
-      const refused = meant.filter(({ object, etag }) => etag !== undefined && etag !== object?.etag);
-      const removed = meant.filter((each) => !refused.includes(each));
-      catalogue.atomically(() => {
-        for (const { key } of removed) catalogue.delete(bucket, key);
-        pass(removed.map(({ object }) => object));
-      });
-      await release(removed.map(({ object }) => object));
-      return refused.map(({ key }) => key);
-    },
+    copy: (source, target, contentType) =>
+      change(async () => {
+        // It may have been replaced or removed since it was read, and its bytes be removed.
+        if (!catalogue.isNamed(source.blob)) throw new S3Error('PreconditionFailed');
+        const written = { modifiedMs: wholeSecond(Date.now()), version: newVersion(), contentType };
+        const object = { ...source, ...written };
+        await write(target, object);
+        return object;
+      }),
+    remove: (bucket, removals) =>
+      change(async () => {
+        assertBucket(bucket);
+        const named = removals.map((removal) => ({ ...removal, object: find({ bucket, key: removal.key }) }));
+        const meant = named.filter(
+          ({ object, version }) =>
+            object !== undefined && (version === undefined || version === object.version),
+        );
+        const refused = meant.filter(({ object, etag }) => etag !== undefined && etag !== object?.etag);
+        const removed = meant.filter((each) => !refused.includes(each));
+        catalogue.atomically(() => {
+          for (const { key } of removed) catalogue.delete(bucket, key);
+          pass(removed.map(({ object }) => object));
+        });
+        await release(removed.map(({ object }) => object));
+        return refused.map(({ key }) => key);
+      }),
     list: (bucket, query) => {
       assertBucket(bucket);
       return readPage((range) => catalogue.range({ bucket, ...range }), query, limits.listKeysMax);
     },
-    diskFault: disk.fault,
+    diskFault: watch.fault,
     close: async () => {
       await catalogue.close();
       await blobs.close();

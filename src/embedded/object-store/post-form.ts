@@ -1,6 +1,7 @@
 // Reads an upload form (multipart/form-data): fields into memory within a bound, the file as a stream.
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { diskFaultOf } from '../../core/disk-fault.ts';
 import { ClientGone, S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import type { StoreRequest } from './request.ts';
@@ -124,9 +125,8 @@ function collectFields(parser: BusboyInstance) {
 
 /** Errors with an S3 answer of their own, and errors of the disk; all others come from the parser. */
 function isOurs(error: unknown): boolean {
-  return (
-    error instanceof S3Error || error instanceof ClientGone || (error instanceof Error && 'syscall' in error)
-  );
+  const isOfDisk = diskFaultOf(error) !== undefined || (error instanceof Error && 'syscall' in error);
+  return isOfDisk || error instanceof S3Error || error instanceof ClientGone;
 }
 
 function toError(error: unknown): Error {

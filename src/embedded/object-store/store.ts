@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { makeFolder, syncFolder } from '../../core/durable.ts';
 import { type Blobs, openBlobs, type Recovery, TooManyUnnamed } from './blobs.ts';
 import { type Catalogue, openCatalogue } from './catalogue.ts';
+import { createDiskCalls } from './disk-calls.ts';
 import { limits } from './limits.ts';
 import { createObjects, type Objects } from './objects.ts';
 import { isSnapshot } from './snapshot.ts';
@@ -30,7 +31,8 @@ export async function openStore(directory: string, options: OpenOptions): Promis
   await chmod(directory, 0o700);
   const path = join(directory, 'catalogue.sqlite');
   const snapshot = join(directory, 'catalogue.snapshot.sqlite');
-  const blobs = await openBlobs(directory);
+  const disk = createDiskCalls({ msMax: limits.diskCallMsMax, runningMax: limits.diskCallsMax });
+  const blobs = await openBlobs(directory, disk);
   if (!existsSync(path) && !(await blobs.isEmpty())) {
     // Going on would take them all for leftovers, as nothing names them.
     throw new Error(
@@ -39,7 +41,7 @@ export async function openStore(directory: string, options: OpenOptions): Promis
   }
   // All that was written after a snapshot has no name in it.
   const takesUnnamed = options.takesUnnamed === true || isSnapshot(path);
-  const catalogue = await openCatalogue(path).catch((error: unknown) => {
+  const catalogue = await openCatalogue(path, disk).catch((error: unknown) => {
     throw new Error(`${describe(error)}${hintOf(snapshot)}`, { cause: error });
   });
   let recovery: Recovery;
@@ -60,7 +62,7 @@ export async function openStore(directory: string, options: OpenOptions): Promis
   await catalogue.durable();
   await syncFolder(directory);
   const upkeep = startUpkeep({ catalogue, blobs, snapshot, ...options });
-  const objects = createObjects(catalogue, blobs);
+  const objects = createObjects({ catalogue, blobs, disk });
   const close = (): Promise<void> => {
     upkeep.stop();
     return objects.close();
@@ -88,7 +90,11 @@ function startUpkeep(parts: {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const snap = async (): Promise<void> => {
     const startedAt = performance.now();
-    await catalogue.snapshot(snapshot).catch(onFault);
+    // A snapshot begins with a write on this thread, which a disk that hangs would stop.
+    await blobs
+      .tryWrite()
+      .then(() => catalogue.snapshot(snapshot))
+      .catch(onFault);
     const pauseMs = (performance.now() - startedAt) * limits.snapshotPauseFactor;
     if (stopped) return;
     timer = setTimeout(() => void snap(), Math.max(limits.snapshotEveryMs, pauseMs));

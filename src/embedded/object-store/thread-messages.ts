@@ -1,4 +1,4 @@
-// The messages between the store's thread and the thread that started it.
+// The calls of the store's thread, and its settings.
 
 export interface ObjectStoreOptions {
   /** Everything the store keeps lives here (mode 0700); created when absent. One store at a time. */
@@ -15,16 +15,13 @@ export interface ObjectStoreOptions {
   readonly retentionSeconds: number;
 }
 
-export type ThreadMessage =
-  | { readonly type: 'start'; readonly options: ObjectStoreOptions }
-  | { readonly type: 'close' };
+export type StoreCalls = {
+  /** Lets running requests finish for a bounded time. */
+  close(): void;
+};
 
-export type StoreMessage =
-  | { readonly type: 'listening'; readonly port: number }
-  /** Could not start, or could not close in order. */
-  | { readonly type: 'failed'; readonly reason: string }
+export type StoreNotice =
   /** A request failed for a reason of the store's own. */
   | { readonly type: 'fault'; readonly reason: string }
   /** A harmless event that concerns an operator. */
-  | { readonly type: 'notice'; readonly sentence: string }
-  | { readonly type: 'closed' };
+  | { readonly type: 'notice'; readonly sentence: string };

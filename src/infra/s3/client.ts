@@ -19,6 +19,7 @@ import { encodeUriPath } from './signature-v4.ts';
 
 /** Most calls answer in milliseconds; a copy of gigabytes on a real store does not, so its size is added. */
 const CALL_TIMEOUT_MS = 10_000;
+const CHECK_TIMEOUT_MS = 1500;
 /** For a deletion that a caller waits for: what it does not delete is swept. */
 const REMOVAL_TIMEOUT_MS = 3000;
 const COPY_BYTES_PER_SECOND_MIN = 10_000_000;
@@ -121,7 +122,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
     },
 
     async check() {
-      return (await headersOfBucket(client, bucket, within(2000)).catch(fail))[DISK_FAULT_HEADER];
+      return (await headersOfBucket(client, bucket, within(CHECK_TIMEOUT_MS)).catch(fail))[DISK_FAULT_HEADER];
     },
 
     async now() {

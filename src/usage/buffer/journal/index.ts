@@ -2,116 +2,79 @@
 
 import { unavailable } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../event-buffer.ts';
-import type { Entry, JournalMetrics } from './journal-file.ts';
-import type { Answer, Opened, Question, ThreadSettings } from './messages.ts';
-
-type Asked = Question extends infer Each ? (Each extends Question ? Omit<Each, 'id'> : never) : never;
-type Pending = PromiseWithResolvers<Extract<Answer, { ok: true }>['value']>;
+import { createThread, ThreadOverdue } from '../../../core/thread.ts';
+import { APPEND_TIMEOUT_MS, type BufferMetrics, type Delivery, type EventBuffer } from '../event-buffer.ts';
+import { JOURNAL_FULL } from './journal-file.ts';
+import type { JournalCalls, JournalSettings } from './messages.ts';
 
 const TIMEOUT_MS = 5000;
+/** Less than a check of /readyz has. */
+const METRICS_TIMEOUT_MS = 2000;
 const OPEN_TIMEOUT_MS = 10_000;
 
-/** A thread that has died is replaced by the next question. */
-export function createJournal(settings: ThreadSettings & { log: Logger }): EventBuffer {
+/** A thread that has died is replaced by the next call; one that is overdue gets no events until it has answered. */
+export function createJournal(settings: JournalSettings & { log: Logger }): EventBuffer {
   const { directory, bytesMax, log } = settings;
-  const pending = new Map<number, Pending>();
-  let thread: { worker: Worker; id: string } | undefined;
-  let opening: Promise<Worker> | undefined;
-  let ids = 0;
+  const thread = createThread<JournalCalls, string>({
+    entry: new URL('./thread.ts', import.meta.url),
+    settings: { directory, bytesMax } satisfies JournalSettings,
+    openMsMax: OPEN_TIMEOUT_MS,
+    onEnd: () => {
+      id = undefined;
+      log.error({}, 'the thread of the event journal has ended by itself; it is started again');
+    },
+  });
+  /** Of the journal that the thread has open. */
+  let id: string | undefined;
+  let latest: BufferMetrics = { packs: 0, bytes: 0, bytesMax };
   let position = 0;
-  let closed = false;
 
-  const open = async (): Promise<Worker> => {
-    const worker = new Worker(new URL('./thread.ts', import.meta.url).href);
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const timer = setTimeout(() => reject(new Error('it does not open')), OPEN_TIMEOUT_MS);
-    worker.onmessage = ({ data }: MessageEvent<Answer | Opened>) => {
-      if ('opened' in data) resolve(data.opened);
-      else if ('failed' in data) reject(new Error(data.failed));
-      else settle(data);
-    };
-    worker.addEventListener('close', () => {
-      reject(new Error('its thread has ended'));
-      if (thread?.worker !== worker) return;
-      thread = undefined;
-      if (!closed) log.error({}, 'the thread of the event journal has ended by itself; it is started again');
-      for (const each of pending.values()) each.reject(away());
-      pending.clear();
-    });
-    worker.postMessage({ directory, bytesMax } satisfies ThreadSettings);
+  const ask: typeof thread.ask = async (...request) => {
     try {
-      thread = { worker, id: await promise };
-      return worker;
+      id ??= await thread.open();
+      return await thread.ask(...request);
     } catch (error) {
-      worker.terminate();
-      throw error;
-    } finally {
-      clearTimeout(timer);
+      throw error instanceof Error && 'code' in error && error.code === JOURNAL_FULL ? full() : away(error);
     }
-  };
-  const settle = (answer: Answer): void => {
-    for (const id of answer.ids) {
-      const waiting = pending.get(id);
-      pending.delete(id);
-      if (answer.ok) waiting?.resolve(answer.value);
-      else waiting?.reject(answer.full ? full() : away(new Error(answer.reason)));
-    }
-  };
-  const ask = async (question: Asked, timeoutMs = TIMEOUT_MS): Promise<Awaited<Pending['promise']>> => {
-    if (closed) throw away();
-    const worker = thread?.worker ?? (await reopened());
-    const id = ++ids;
-    const waiting: Pending = Promise.withResolvers();
-    pending.set(id, waiting);
-    const timer = setTimeout(() => {
-      pending.delete(id);
-      waiting.reject(away(new Error('no answer in time')));
-    }, timeoutMs);
-    worker.postMessage({ ...question, id } as Question);
-    return waiting.promise.finally(() => clearTimeout(timer));
-  };
-  const reopened = (): Promise<Worker> => {
-    opening ??= open().finally(() => {
-      opening = undefined;
-    });
-    return opening.catch((error: unknown) => Promise.reject(away(error)));
   };
 
   return {
     async start() {
-      await open().catch((error: unknown) => {
+      id = await thread.open().catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
         throw new Error(`The event journal in ${directory} cannot be opened: ${reason}`, { cause: error });
       });
     },
     async append(pack) {
-      await ask({ kind: 'append', pack }, APPEND_TIMEOUT_MS);
+      await ask('append', pack, APPEND_TIMEOUT_MS);
     },
     async fetch(limits) {
-      const question = { kind: 'read', after: position, ...limits } as const;
-      const entries = (await ask(question, limits.waitMs + TIMEOUT_MS)) as Entry[];
+      const entries = await ask('read', { after: position, ...limits }, limits.waitMs + TIMEOUT_MS);
       position = entries.at(-1)?.seq ?? position;
       return entries.map(({ seq, pack }) => ({ pack, receipt: seq }));
     },
     async acknowledge(deliveries) {
-      await ask({ kind: 'remove', seqs: deliveries.map(seqOf) });
+      await ask('remove', deliveries.map(seqOf), TIMEOUT_MS);
     },
     async release(deliveries) {
       // Some behind it may be delivered twice: nothing is stored twice.
       position = Math.min(position, ...deliveries.map((delivery) => seqOf(delivery) - 1));
     },
     async metrics() {
-      return { ...((await ask({ kind: 'metrics' })) as JournalMetrics), bytesMax };
+      try {
+        latest = { ...(await thread.ask('metrics', METRICS_TIMEOUT_MS)), bytesMax };
+      } catch (error) {
+        if (!(error instanceof ThreadOverdue)) throw away(error);
+        return { ...latest, fault: 'hangs' };
+      }
+      return latest;
     },
     durability: () => ({ synced: true }),
     // Other journals, of other machines, have sinks of their own.
-    sinkLock: () => (thread === undefined ? undefined : `usage.sink ${thread.id}`),
+    sinkLock: () => (id === undefined ? undefined : `usage.sink ${id}`),
     async close() {
-      if (thread === undefined) return;
-      await ask({ kind: 'close' }).catch(() => undefined);
-      closed = true;
-      thread.worker.terminate();
+      if (id !== undefined) await thread.ask('close', TIMEOUT_MS).catch(() => undefined);
+      thread.end();
     },
   };
 }

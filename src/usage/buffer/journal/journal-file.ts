@@ -23,7 +23,12 @@ export type JournalFile = {
   close(): void;
 };
 
-export class JournalFull extends Error {}
+/** The code of an append that the journal has no room for. */
+export const JOURNAL_FULL = 'JOURNAL_FULL';
+
+class JournalFull extends Error {
+  readonly code = JOURNAL_FULL;
+}
 
 /** SQLite's `user_version`, which files of all versions have had so far. */
 const VERSION = 0;

@@ -1,19 +1,14 @@
-// The messages to and from the journal's thread.
+// The calls of the journal's thread.
 
 import type { Entry, JournalMetrics } from './journal-file.ts';
 
-export type Question =
-  | { id: number; kind: 'append'; pack: Uint8Array }
-  | { id: number; kind: 'read'; after: number; bytesMax: number; packsMax: number; waitMs: number }
-  | { id: number; kind: 'remove'; seqs: readonly number[] }
-  | { id: number; kind: 'metrics' }
-  | { id: number; kind: 'close' };
+export type JournalCalls = {
+  append(pack: Uint8Array): void;
+  /** Waits for entries for at most `waitMs`. One reader at a time. */
+  read(wanted: { after: number; bytesMax: number; packsMax: number; waitMs: number }): Entry[];
+  remove(seqs: readonly number[]): void;
+  metrics(): JournalMetrics;
+  close(): void;
+};
 
-export type Answer =
-  | { ids: readonly number[]; ok: true; value?: Entry[] | JournalMetrics }
-  | { ids: readonly number[]; ok: false; full: boolean; reason: string };
-
-/** Told once, first. */
-export type Opened = { opened: string } | { failed: string };
-
-export type ThreadSettings = { directory: string; bytesMax: number };
+export type JournalSettings = { directory: string; bytesMax: number };

@@ -1,0 +1,92 @@
+// Requests to a worker thread: each is answered once, in time or not at all, whatever happens to the thread.
+
+import { afterEach, expect, test } from 'bun:test';
+import { createThread, type Thread, ThreadOverdue } from '../../src/core/thread.ts';
+import { eventually } from '../support/child.ts';
+import type { Asked } from './support/thread.ts';
+
+const ENOUGH_MS = 20_000;
+const threads: Thread<Asked, string>[] = [];
+afterEach(() => {
+  for (const thread of threads.splice(0)) thread.end();
+});
+
+function start({ opensAfterMs = 0, openMsMax = ENOUGH_MS } = {}) {
+  const seen = { notices: [] as unknown[], ends: 0 };
+  const thread = createThread<Asked, string>({
+    entry: new URL('./support/thread.ts', import.meta.url),
+    settings: { opensAfterMs },
+    openMsMax,
+    onNotice: (notice) => void seen.notices.push(notice),
+    onEnd: () => {
+      seen.ends += 1;
+    },
+  });
+  threads.push(thread);
+  return { thread, seen };
+}
+
+test('requests are answered each with its own result, in any order', async () => {
+  const { thread, seen } = start();
+  expect(await thread.open()).toBe('open');
+  const slow = thread.ask('sleep', 50, ENOUGH_MS);
+  expect(await Promise.all([1, 2, 3].map((value) => thread.ask('double', value, ENOUGH_MS)))).toEqual([
+    2, 4, 6,
+  ]);
+  await thread.ask('notify', 'something', ENOUGH_MS);
+  expect(await slow).toBe('slept 50');
+  expect(seen).toEqual({ notices: [{ text: 'something' }], ends: 0 });
+});
+
+test('an error of a call comes with its message and its code', async () => {
+  const { thread } = start();
+  await expect(thread.ask('fail', 'EIO', ENOUGH_MS)).rejects.toMatchObject({
+    message: 'refused',
+    code: 'EIO',
+  });
+  expect(await thread.ask('double', 2, ENOUGH_MS)).toBe(4);
+});
+
+test('a thread that does not answer in time is sent nothing more until it does', async () => {
+  const { thread, seen } = start();
+  await thread.open();
+  const late = thread.ask('hang', 1500, 100).catch((error: unknown) => error);
+  expect(await late).toMatchObject({ isUnderWay: true, code: 'THREAD_OVERDUE' });
+  expect(thread.isOverdue()).toBeTrue();
+  const refused: unknown = await thread
+    .ask('notify', 'never sent', ENOUGH_MS)
+    .catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(ThreadOverdue);
+  expect(refused).toMatchObject({ isUnderWay: false });
+  await eventually('the late answer', () => !thread.isOverdue());
+  expect(await thread.ask('double', 4, ENOUGH_MS)).toBe(8);
+  expect(seen).toEqual({ notices: [], ends: 0 });
+});
+
+test('a thread that ends by itself fails what is under way, and the next request starts another one', async () => {
+  const { thread, seen } = start();
+  await thread.open();
+  const underWay = thread.ask('sleep', 60_000, ENOUGH_MS);
+  const died = thread.ask('die', ENOUGH_MS);
+  const [first, second] = await Promise.allSettled([underWay, died]);
+  expect([first?.status, second?.status]).toEqual(['rejected', 'rejected']);
+  expect(seen.ends).toBe(1);
+  expect(await thread.ask('double', 5, ENOUGH_MS)).toBe(10);
+});
+
+test('one that opens too late is replaced by the next request after that', async () => {
+  const { thread } = start({ opensAfterMs: 500, openMsMax: 50 });
+  await expect(thread.open()).rejects.toBeInstanceOf(ThreadOverdue);
+  await expect(thread.ask('double', 1, ENOUGH_MS)).rejects.toBeInstanceOf(ThreadOverdue);
+  await eventually('it to be given up', () => !thread.isOverdue());
+});
+
+test('one that was ended answers nothing, and stays ended', async () => {
+  const { thread, seen } = start();
+  await thread.open();
+  const underWay = thread.ask('sleep', 60_000, ENOUGH_MS);
+  thread.end();
+  await expect(underWay).rejects.toThrow('has ended');
+  await expect(thread.ask('double', 1, ENOUGH_MS)).rejects.toThrow('has been ended');
+  expect(seen.ends).toBe(0);
+});
