@@ -88,7 +88,8 @@ export function nonsense(error?: unknown): AttemptFailure {
 /** A stream that begins with an error has not begun: throws it as an AttemptFailure. */
 export function refuseError(block: Uint8Array, spec: UpstreamSpec): void {
   const found = findError(block, spec);
-  if (found === undefined || found.before !== '') return;
+  // Comments before it are no part of an answer.
+  if (found === undefined || parseEvents(found.before).length > 0) return;
   const answer: WholeAnswer = {
     ...{ kind: 'whole', status: 502, headers: {}, usage: undefined },
     bytes: Buffer.from(JSON.stringify({ error: found.error })),

@@ -89,14 +89,13 @@ describe('under an outage', () => {
 
 describe('of the running service', () => {
   const modelsFile = (mockUrl: string): ModelsFile => {
-    const to = (model: string) => ({ targets: [{ upstream: 'main', model }] });
+    const to = (model: string, upstream = 'main') => ({ targets: [{ upstream, model }] });
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the service puts the variable in.
+    const main = { base_url: `${mockUrl}/v1`, api_key: '${UPSTREAM_KEY}', retries: 1 };
     return {
       upstreams: {
-        main: {
-          // biome-ignore lint/suspicious/noTemplateCurlyInString: the service puts the variable in.
-          ...{ base_url: `${mockUrl}/v1`, api_key: '${UPSTREAM_KEY}', retries: 1 },
-          timeout_ms: { first_byte: 300, idle: 300 },
-        },
+        main,
+        impatient: { ...main, timeout_ms: { first_byte: 300, idle: 300 } },
         dead: { base_url: 'http://127.0.0.1:1/v1', retries: 0 },
       },
       models: {
@@ -104,10 +103,10 @@ describe('of the running service', () => {
         unavailable: { ...to('status-503'), fallbacks: ['ok'] },
         misconfigured: to('status-401'),
         refusing: to('status-400'),
-        silent: to('hang'),
+        silent: to('hang', 'impatient'),
         html: to('html'),
         'broken-off': to('die-mid'),
-        'silent-later': to('hang-mid'),
+        'silent-later': to('hang-mid', 'impatient'),
         'error-later': to('error-mid'),
         dead: { targets: [{ upstream: 'dead', model: 'x' }] },
       },

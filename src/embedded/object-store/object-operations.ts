@@ -56,13 +56,14 @@ export function createObjectOperations({ objects, signer }: ObjectOperationsOpti
       if (request.setting('x-amz-metadata-directive') !== 'REPLACE') {
         throw notImplemented('x-amz-metadata-directive other than REPLACE');
       }
-      const contentType = contentTypeOf(request);
-      const source = objects.get(name);
       const ifMatch = request.setting('x-amz-copy-source-if-match');
-      if (ifMatch !== undefined && !matches(ifMatch, source.etag)) {
-        throw preconditionFailed('x-amz-copy-source-if-match');
-      }
-      const copy = await objects.copy(source, request, contentType);
+      const copy = await objects.copy(name, request, {
+        contentType: contentTypeOf(request),
+        assertMeant: (source) => {
+          if (ifMatch !== undefined && !matches(ifMatch, source.etag))
+            throw preconditionFailed('x-amz-copy-source-if-match');
+        },
+      });
       const document = renderDocument(
         'CopyObjectResult',
         [element('LastModified', new Date(copy.modifiedMs).toISOString()), element('ETag', `"${copy.etag}"`)],

@@ -46,11 +46,12 @@ export interface Objects {
   receive(options: Parameters<Blobs['receive']>[0]): Promise<Blob>;
   /** Gives the blob a name; where that fails, the blob is removed. */
   put(name: ObjectName, blob: Blob, contentType: string): Promise<StoredObject>;
-  /**
-   * Copies no bytes: both names share the blob. To be called in the same turn of the event loop as get, before a
-   * replacement can remove them.
-   */
-  copy(source: StoredObject, target: ObjectName, contentType: string): Promise<StoredObject>;
+  /** Copies no bytes: both names share the blob. `assertMeant` sees the source as it is when the copy is made, and may throw. */
+  copy(
+    source: ObjectName,
+    target: ObjectName,
+    options: { contentType: string; assertMeant: (source: StoredObject) => void },
+  ): Promise<StoredObject>;
   /**
    * Names that hold nothing, or another version, are no error. Returns the keys that hold something with another ETag, which stay.
    */
@@ -162,12 +163,12 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
       await watch.noting(store());
       return object;
     },
-    copy: (source, target, contentType) =>
+    copy: (source, target, { contentType, assertMeant }) =>
       change(async () => {
-        // It may have been replaced or removed since it was read, and its bytes be removed.
-        if (!catalogue.isNamed(source.blob)) throw new S3Error('PreconditionFailed');
+        const found = get(source);
+        assertMeant(found);
         const written = { modifiedMs: wholeSecond(Date.now()), version: newVersion(), contentType };
-        const object = { ...source, ...written };
+        const object = { ...found, ...written };
         await write(target, object);
         return object;
       }),

@@ -11,6 +11,7 @@ const PICTURE = 'A'.repeat(400_000);
 const ANSWERS: Record<string, () => Response> = {
   'comments-then-error': () =>
     stream(': PROCESSING\n\n', ': PROCESSING\n\n', 'data: {"error":{"message":"none left"}}\n\n'),
+  'comments-with-an-error': () => stream(': PROCESSING\n\ndata: {"error":{"message":"none left"}}\n\n'),
   'comments-then-nothing': () => stream(': PROCESSING\n\n', ': PROCESSING\n\n'),
   'no-message': () => Response.json({ object: 'chat.completion', choices: [{ index: 0 }, null] }),
   'large-nonsense': () => new Response(`{"x":"${'a'.repeat(300_000)}" nonsense }`, { headers: JSON_TYPE }),
@@ -88,7 +89,7 @@ afterAll(async () => {
   await upstream.stop(true);
 });
 
-for (const model of ['comments-then-error', 'comments-then-nothing']) {
+for (const model of ['comments-then-error', 'comments-with-an-error', 'comments-then-nothing']) {
   test(`one that only made comments before it failed is replaced: ${model}`, async () => {
     const response = await client.ask(model, { body: { stream: true } });
     const text = await response.text();
