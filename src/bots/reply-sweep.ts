@@ -14,7 +14,7 @@ export const createReplySweep = ({ sql, replies, clock, log }: Deps): Job =>
     sql,
     name: 'bots.replies',
     intervalMs: REPLY_SWEEP_INTERVAL_MS,
-    deleteSome: () =>
-      replies.deleteSome(new Date(clock.now().getTime() - REPLY_RETENTION_MS), REPLY_SWEEP_STEP),
+    horizon: () => new Date(clock.now().getTime() - REPLY_RETENTION_MS),
+    deleteSome: (before) => replies.deleteSome(before, REPLY_SWEEP_STEP),
     log,
   });

@@ -52,8 +52,10 @@ async function* readParts(stream: EventStream, asked: string): AsyncGenerator<Ch
     usage: { promptTokens: 0, completionTokens: 0, totalTokens: 0 },
   };
   let complete = false;
+  // It drops a byte order mark at the beginning.
+  const decoder = new TextDecoder();
   for await (const block of iterate(stream)) {
-    for (const { data } of parseEvents(Buffer.from(block).toString())) {
+    for (const { data } of parseEvents(decoder.decode(block, { stream: true }))) {
       if (data === '[DONE]') {
         complete = true;
         continue;

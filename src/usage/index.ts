@@ -89,7 +89,8 @@ export function createUsage(deps: UsageDeps): Area & {
     sql,
     name: 'usage.retention',
     intervalMs: RETENTION_INTERVAL_MS,
-    deleteSome: () => store.deleteSome(new Date(horizon()), RETENTION_STEP_EVENTS),
+    horizon: () => new Date(horizon()),
+    deleteSome: (before) => store.deleteSome(before, RETENTION_STEP_EVENTS),
     log,
   });
 

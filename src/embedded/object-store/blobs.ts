@@ -107,7 +107,8 @@ export async function openBlobs(directory: string, disk: DiskCalls): Promise<Blo
     } catch (error) {
       await writer.settled();
       await remove(id);
-      await rm(path, { force: true });
+      // The next start removes one that stays.
+      await disk.call(() => rm(path, { force: true })).catch(() => undefined);
       throw error;
     } finally {
       writer.sink.destroy();

@@ -11,6 +11,7 @@
 // gives the same guarantee but would stop the whole thread for each flush.
 import type { Database } from 'bun:sqlite';
 import { type FileHandle, open } from 'node:fs/promises';
+import { DiskHangs } from '../../core/disk-fault.ts';
 import { openDatabase, VERSION } from './database.ts';
 import type { DiskCalls } from './disk-calls.ts';
 import { createGroupFlush } from './group-flush.ts';
@@ -79,12 +80,14 @@ export async function openCatalogue(path: string, disk: DiskCalls): Promise<Cata
    * entries of the log would be lost at a power failure. So the whole log is written into the file before anything more is written.
    */
   const durable = createGroupFlush(async () => {
+    disk.assertAnswers();
     try {
       if (isSuspect) await snapshots.checkpoint();
       await disk.call(() => log.datasync());
       isSuspect = false;
     } catch (error) {
-      isSuspect = true;
+      // Where other calls hang this one has not begun, and nothing is lost.
+      isSuspect ||= !(error instanceof DiskHangs);
       throw error;
     }
   });

@@ -50,6 +50,8 @@ export function createDiskWatch(parts: { catalogue: Catalogue; blobs: Blobs; dis
   return {
     noting,
     fault: async () => {
+      // A hang may be known from other work than an upload.
+      await noting(Promise.resolve()).catch(() => undefined);
       if (fault === undefined) return undefined;
       trying ??= tryAgain().finally(() => {
         trying = undefined;

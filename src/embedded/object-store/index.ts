@@ -26,6 +26,7 @@ interface ObjectStore {
  * the directory or the port. The thread dies with the process; nothing that was answered is lost by that.
  */
 export async function startObjectStore(options: ObjectStoreOptions, log: Log): Promise<ObjectStore> {
+  let hasEnded = false;
   const thread = createThread<StoreCalls, number>({
     entry: new URL('./worker.ts', import.meta.url),
     settings: options,
@@ -35,7 +36,10 @@ export async function startObjectStore(options: ObjectStoreOptions, log: Log): P
       else log.error({ reason: notice.reason }, 'the embedded object store failed');
     },
     onError: (reason) => log.error({ reason }, 'the embedded object store failed'),
-    onEnd: () => log.error({}, 'the thread of the embedded object store has ended by itself'),
+    onEnd: () => {
+      hasEnded = true;
+      log.error({}, 'the thread of the embedded object store has ended by itself');
+    },
   });
   const port = await thread.open().catch((error: unknown) => {
     thread.end();
@@ -43,7 +47,8 @@ export async function startObjectStore(options: ObjectStoreOptions, log: Log): P
   });
   let closing: Promise<void> | undefined;
   async function close(): Promise<void> {
-    await thread.ask('close', limits.drainMsMax + limits.endMsMax).catch(() => undefined);
+    // A request would start it again.
+    if (!hasEnded) await thread.ask('close', limits.drainMsMax + limits.endMsMax).catch(() => undefined);
     thread.end();
   }
   return {

@@ -74,10 +74,14 @@ export function createObjectOperations({ objects, signer }: ObjectOperationsOpti
 
     remove: async (request: StoreRequest): Promise<Reply> => {
       const ifMatch = request.headers.get('if-match');
-      if (ifMatch !== undefined && !matches(ifMatch, objects.get(request).etag)) {
+      const etag = ifMatch === undefined ? undefined : objects.get(request).etag;
+      if (ifMatch !== undefined && etag !== undefined && !matches(ifMatch, etag))
         throw preconditionFailed('If-Match');
-      }
-      await objects.remove(request.bucket, [{ key: request.key }]);
+      // With the ETag that was seen: it may be replaced before it is removed.
+      const kept = await objects.remove(request.bucket, [
+        { key: request.key, ...(etag === undefined ? {} : { etag }) },
+      ]);
+      if (kept.length > 0) throw preconditionFailed('If-Match');
       return { status: 204 };
     },
   };

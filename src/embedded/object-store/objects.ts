@@ -119,9 +119,14 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
     if (!catalogue.isNamed(id) && (await blobs.remove(id))) catalogue.settle(id);
   }
 
-  /** Makes a change once the disk has taken a write. */
+  /** Makes a change once the disk has taken a write, unless another call hangs since. */
   const change = <Result>(make: () => Promise<Result>): Promise<Result> =>
-    disk.unlessHung(blobs.tryWrite().then(make));
+    watch.noting(
+      blobs.tryWrite().then(() => {
+        disk.assertAnswers();
+        return make();
+      }),
+    );
 
   return {
     createBucket: (bucket) =>
@@ -133,12 +138,11 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
     get,
     openContent: (object) => blobs.open(object.blob),
     receive: async (options) => {
-      disk.assertAnswers();
       const receiving = blobs.receive(options, catalogue.pass);
       try {
         return await watch.noting(receiving);
       } catch (error) {
-        if (error instanceof DiskHangs) void receiving.then(discard, () => undefined);
+        if (error instanceof DiskHangs) receiving.then(discard).catch(() => undefined);
         throw error;
       }
     },

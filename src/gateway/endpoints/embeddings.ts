@@ -79,7 +79,11 @@ async function serveParts(
     const request = requestOf({ ...body, input: texts });
     const part = { ...call, request, signal, continues: call.continues || start > 0 };
     const served = await serve({ ...part, reservation: addingTo(used, reservation) });
-    if (served.kind !== 'whole' || served.status !== 200) throw new Refused(served);
+    if (served.kind === 'stream') {
+      served.body({ send: () => undefined, close: () => undefined }).cancel();
+      throw nonsense(new Error('a stream of embeddings')).refusal;
+    }
+    if (served.status !== 200) throw new Refused(served);
     return { headers: served.headers, ...(await readPart(served.bytes, { start, count: texts.length })) };
   };
   const parts = starts.map((start) => limit.run(() => servePart(start)));

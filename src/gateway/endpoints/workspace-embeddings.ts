@@ -11,7 +11,7 @@ import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { createValidator } from '../../http/validation.ts';
 import { REQUEST_BYTES_MAX, REQUEST_LIMITS } from '../limits.ts';
 import type { Served } from '../model-call.ts';
-import { requestOf, splice } from '../request.ts';
+import { type GatewayRequest, requestOf, splice } from '../request.ts';
 import { scanObject } from '../scan.ts';
 import { embeddingIn } from '../schema.ts';
 import type { Serve } from '../serve.ts';
@@ -40,12 +40,14 @@ export function createWorkspaceEmbeddings(deps: {
     };
     const { onInterrupt } = deps;
     return respond(request, async () => {
-      const served = await callInterruptibly(deps.embeddings, {
-        ...input,
-        endpoint: 'embeddings',
-        body: requestOf(body),
-        onInterrupt,
-      }).catch((error: unknown) => {
+      const served = await Promise.try(() =>
+        callInterruptibly(deps.embeddings, {
+          ...input,
+          endpoint: 'embeddings',
+          body: checked(requestOf(body)),
+          onInterrupt,
+        }),
+      ).catch((error: unknown) => {
         if (!(error instanceof OpenAiRefusal) || error.kind !== 'malformed') throw error;
         throw toFailure({ message: error.message, param: error.details.param }, body);
       });
@@ -53,6 +55,12 @@ export function createWorkspaceEmbeddings(deps: {
       return named(served, body.model);
     });
   };
+}
+
+/** Callers may add members of their own: the bounds of every model call are checked before it costs anything. */
+function checked(request: GatewayRequest): GatewayRequest {
+  void request.members;
+  return request;
 }
 
 /** Throws ValidationFailure where the upstream has found a mistake of the caller. */

@@ -9,13 +9,16 @@ export function createSweep(options: {
   sql: Sql;
   name: string;
   intervalMs: number;
-  deleteSome(): Promise<number>;
+  /** What is older is outdated; read once a run, so that a run ends although rows go on growing old. */
+  horizon(): Date;
+  deleteSome(before: Date): Promise<number>;
   log: Logger;
 }): Job {
-  const { sql, name, intervalMs, deleteSome, log } = options;
+  const { sql, name, intervalMs, horizon, deleteSome, log } = options;
   const run = (signal: AbortSignal): Promise<void> =>
     exclusively(sql, name, async (lock) => {
-      while (!signal.aborted && !lock.signal.aborted && (await deleteSome()) > 0);
+      const before = horizon();
+      while (!signal.aborted && !lock.signal.aborted && (await deleteSome(before)) > 0);
     });
   return createPeriodic({ name, intervalMs, run, log });
 }

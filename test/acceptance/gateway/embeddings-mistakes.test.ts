@@ -60,6 +60,10 @@ describe('on the workspace’s route every mistake is a 422', () => {
       { type: 'enum', loc: ['body', 'encoding_format'], input: 5 },
     ],
     [
+      { input: ['a'], stream: 5 },
+      { type: 'value_error', loc: ['body', 'stream'] },
+    ],
+    [
       { input: ['a'], dimensions: 'many' },
       { type: 'int_parsing', loc: ['body', 'dimensions'] },
     ],

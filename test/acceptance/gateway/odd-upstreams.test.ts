@@ -18,6 +18,7 @@ const ANSWERS: Record<string, () => Response> = {
   picture: () => Response.json({ created: 1, data: [{ b64_json: PICTURE }] }),
   'no-vectors': () => Response.json({ object: 'list' }),
   'too-few-vectors': () => Response.json({ object: 'list', data: [{ index: 0, embedding: [1] }] }),
+  'vectors-streamed': () => stream('data: {"object":"list"}\n\n', 'data: [DONE]\n\n'),
   'vectors-elsewhere': () =>
     Response.json({
       object: 'list',
@@ -116,6 +117,12 @@ for (const model of ['no-vectors', 'too-few-vectors', 'vectors-elsewhere']) {
     expect(await errorOf(response)).toMatchObject({ status: 502, code: 'upstream_failed' });
   });
 }
+
+test('parts of a batch that are streams are the upstream’s fault', async () => {
+  const body = { input: ['a', 'b', 'c', 'd', 'e'], messages: undefined, stream: true };
+  const response = await client.ask('vectors-streamed', { path: '/v1/embeddings', body });
+  expect(await errorOf(response)).toMatchObject({ status: 502 });
+});
 
 test('the bytes of a picture are no tokens', async () => {
   const { id, key } = await client.newKey({});
