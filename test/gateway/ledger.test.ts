@@ -268,6 +268,25 @@ describe.skipIf(missing !== undefined)(
         await failing.job.stop();
       },
     );
+
+    test('that is full when a file is handed on has room for the requests that were let in before', async () => {
+      await using disk = await mountFaultyDisk();
+      directory = join(disk.path, 'models');
+      const events = new Map<string, ServiceEvent>();
+      const killed = ledger(events);
+      killed.requireRoom();
+      killed.add(ACCOUNT, MEASURES);
+      killed.requireRoom();
+      await disk.fail({ calls: ['create', 'mkdir'], error: 'ENOSPC' });
+      await killed.handOn();
+      killed.add(ACCOUNT, MEASURES);
+      await disk.clear();
+      die();
+      const next = ledger(events);
+      await next.job.start();
+      expect(sumOf(events, 'requests')).toBe(2);
+      for (const each of [killed, next]) await each.job.stop();
+    });
   },
 );
 

@@ -47,6 +47,8 @@ export function createLedger(deps: {
   /** No more is added to them; their events are not recorded yet. */
   const closed: LedgerFile[] = [];
   const removals = new Set<Promise<void>>();
+  /** Requests that are under way, or more: those that end without an account stay counted. */
+  let letIn = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   let adoptTimer: ReturnType<typeof setInterval> | undefined;
   /** Why no file could be made, and until when that is taken for granted. */
@@ -117,7 +119,11 @@ export function createLedger(deps: {
     // Each hour has sums of its own.
     const isOfThisHour = hourOf(open.openedAt) === hourOf(clock.now());
     if (isOfThisHour && (isEmpty(open) || (!isTaken && open.onDisk))) return;
+    // Requests were let in because there is room on disk: the file goes when there is a next one.
+    const next = open.onDisk && letIn > 0 ? beginOnDisk() : undefined;
+    if (open.onDisk && letIn > 0 && next === undefined) return;
     close();
+    open = next;
     handOn();
   };
   const safely = (what: string, work: () => void): void => {
@@ -138,7 +144,7 @@ export function createLedger(deps: {
     }
   };
   const requireRoom = (): void => {
-    if (open?.onDisk === true) return;
+    if (open?.onDisk === true && !open.isFull()) return;
     const file = beginOnDisk();
     if (file === undefined)
       throw unavailable('The use of models cannot be accounted for at the moment', {
@@ -150,7 +156,10 @@ export function createLedger(deps: {
   const rotateSafely = (): void => safely('the use of models cannot be handed on', rotate);
 
   return {
-    requireRoom,
+    requireRoom() {
+      requireRoom();
+      letIn += 1;
+    },
     fault() {
       if (failure === undefined) return undefined;
       try {
@@ -161,6 +170,7 @@ export function createLedger(deps: {
       }
     },
     add(account, measures) {
+      if (measures.requests > 0) letIn = Math.max(0, letIn - 1);
       if (open?.isFull() === true) close();
       open ??= beginOnDisk() ?? begin('in memory');
       try {
