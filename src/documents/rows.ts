@@ -1,4 +1,4 @@
-// How rows of the documents table are read: under which names, by whom, and page by page.
+// How rows of the documents table are read: the names of their columns, the rows that a viewer may see, and pages of lists.
 
 import type { PageRequest } from '../http/paging.ts';
 import type { Fragment, Sql, Transaction } from '../infra/postgres/client.ts';

@@ -41,7 +41,7 @@ test('usage events are taken with known keys for as long as the database is away
   await eventually('the loss to be seen', () => !cutOff.invalidation.connected());
   const { key: authenticate } = cutOff.access.authenticators;
   await authenticate(known.key);
-  // Whether it is back is asked meanwhile, in nobody's way.
+  // A check beside the requests finds out when it is back; they do not wait for it.
   for (let round = 0; round < 30; round++) {
     expect(authenticate(known.key, true)).toMatchObject({ keyId: known.id });
     await Bun.sleep(100);

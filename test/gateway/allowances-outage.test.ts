@@ -31,7 +31,7 @@ const isRefusedBySentence = async (
 test('while the database is away no limited key is answered, which is said once; what ran meanwhile is told then', async () => {
   const { clock, store: real, keyId } = two();
   let away = true;
-  /** A fake that fails as the driver does when nobody answers. */
+  /** A fake that fails as the driver does when the server does not answer. */
   const gone: AllowanceStore = {
     share: (told) => (away ? Promise.reject(new Error('away')) : real.share(told)),
     recover: (keyIds) => (away ? Promise.reject(new Error('away')) : real.recover(keyIds)),
@@ -39,7 +39,7 @@ test('while the database is away no limited key is answered, which is said once;
   };
   const limits = { requests_per_minute: 60, budget_per_month: 100 };
   const one = limitedProcess(clock, gone);
-  // Not even the first time: nobody knows what was used.
+  // Not even the first time: the use is unknown.
   expect(await isRefusedBySentence(one, limits, keyId)).toBe(true);
   expect(one.warnings).toHaveLength(1);
   away = false;

@@ -31,7 +31,7 @@ test('processes know of each other’s reservations, and what was given back is 
   });
   running.settle(NOTHING_USED);
   await one.sync();
-  // The other one asks what has become of it, though nobody has asked it anything.
+  // The other process asks for the state of the reservation, although it has had no request.
   await other.sync();
   expect(await other.begin(limits, { tokens: 10, cost: 1 }, keyId)).not.toBeInstanceOf(OpenAiRefusal);
   admitted.settle(NOTHING_USED);

@@ -42,7 +42,7 @@ export function createCommonTerms(sql: Sql, documentsMin = DOCUMENTS_MIN) {
       return others.length === 0;
     },
 
-    /** Learns what others have made common, and makes common what is asked for and is. */
+    /** Reads the terms that other processes have marked as common, and marks the requested terms that are. */
     async update(): Promise<void> {
       await learn();
       const common: string[] = [];

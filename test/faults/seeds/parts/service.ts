@@ -72,7 +72,7 @@ export function createService(environment: () => Record<string, string>): Servic
     if (running === undefined) return undefined;
     how(running);
     const code = await running.exited;
-    // The next start ends what is left of the group.
+    // The next start ends the processes of the group that still run.
     return code;
   };
   const killOwner = (running: Child): void => signalProcess(running.pid, 'SIGKILL');
