@@ -6,7 +6,7 @@ import { cacheKey, hashOf, OPERATOR_KEY, startAdministration, WORKSPACE } from '
 const KEYS = `/admin/api/workspaces/${WORKSPACE}/keys`;
 const USERS = `/admin/api/workspaces/${WORKSPACE}/users`;
 /** Far below the time for which a principal may be cached. */
-const AT_ONCE_MS = 3_000;
+const AT_ONCE_MS = 15_000;
 const key = OPERATOR_KEY;
 const administration = await shared(startAdministration());
 const other = await administration.start();

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { normaliseText } from '../../src/compute/normalise.ts';
 import { loadModule } from '../../src/infra/wasm/module.ts';
-import { machineNow } from '../support/machine-time.ts';
 import { KERNELS } from './support/pool.ts';
 import { embedPlainly } from './support/reference.ts';
 
@@ -59,12 +58,11 @@ describe('fibonacci', () => {
     }
   });
 
-  test('comes to a checkpoint a few thousand times a second', () => {
+  test('comes to a checkpoint every few ten thousand steps', () => {
     checkpoints = 0;
-    const startedAt = machineNow();
-    kernels.fibonacci(38);
-    const seconds = (machineNow() - startedAt) / 1000;
-    expect(checkpoints / seconds).toBeGreaterThan(1000);
+    // Each step adds 0 or 1, so that there are at least as many as the number.
+    const steps = Number(kernels.fibonacci(38));
+    expect(steps / checkpoints).toBeLessThan(100_000);
   });
 });
 

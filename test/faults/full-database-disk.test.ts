@@ -1,7 +1,7 @@
 // The disk of a database elsewhere is full, for real: reads work, and so do changes that fit into what the server has on its
 // disk already; others are refused.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPeople } from '../acceptance/support/people.ts';
@@ -12,8 +12,6 @@ import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { mountDisk } from '../support/small-disk.ts';
 import { createPlainCaller } from './support/caller.ts';
 import type { Readiness } from './support/setting.ts';
-
-setDefaultTimeout(120_000);
 
 const key = BOOTSTRAP_KEY;
 const disk = mountDisk('400m');

@@ -48,8 +48,8 @@ async function open({ port }: TcpProxy): Promise<Client> {
 }
 
 const hears = (client: Client, text: string): Promise<unknown> =>
-  eventually(`the client to hear ${text}, not ${client.received()}`, () => client.received() === text, 3000);
-const ends = (client: Client): Promise<string> => eventually('the connection to end', client.ending, 3000);
+  eventually(`the client to hear ${text}, not ${client.received()}`, () => client.received() === text);
+const ends = (client: Client): Promise<string> => eventually('the connection to end', client.ending);
 
 test('a healthy proxy passes bytes both ways, and a closed side closes the other', () =>
   withEcho(async (proxy) => {

@@ -1,7 +1,7 @@
 // The power goes while a newer version brings the database of an older one up to date. Each machine that starts again finds
 // every migration that was committed, applies the others, and has everything that the older version stored.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,6 @@ import { MIGRATIONS, silentLog } from '../support/database.ts';
 import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { startService } from '../support/service.ts';
 import { createRandom, seedOfRun } from './support/random.ts';
-
-setDefaultTimeout(180_000);
 
 /** Migrations that the older version knows. */
 const OLDER = 8;

@@ -8,7 +8,6 @@ import { ALLOWANCE_FRESH_MS } from '../../src/gateway/limits.ts';
 import type { AllowanceStore } from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { machineNow } from '../support/machine-time.ts';
 import { Clock, type LimitedProcess, limitedProcess, read, twoProcesses } from './limited-process.ts';
 
 let database: TestDatabase;
@@ -58,14 +57,12 @@ test('while the database is away no limited key is answered, which is said once;
   expect(known.spent).toBe(7);
   expect(known.requestsMs).toBeCloseTo(2000 - ALLOWANCE_FRESH_MS, 1);
   expect(await one.ask(limits, keyId)).not.toBeInstanceOf(OpenAiRefusal);
-}, 20_000);
+});
 
 test('a database that does not answer keeps a request of a limited key for some seconds at most, and none without', async () => {
   const never = () => new Promise<never>(() => {});
   const silent: AllowanceStore = { recover: never, share: never, sweep: never };
   const one = limitedProcess(new Clock(), silent);
-  const startedAt = machineNow();
   expect(await isRefusedBySentence(one, { requests_per_minute: 5 }, 'key')).toBe(true);
-  expect(machineNow() - startedAt).toBeLessThan(10_000);
   expect(await one.ask({})).toEqual({});
-}, 20_000);
+});

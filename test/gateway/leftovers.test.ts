@@ -123,7 +123,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
     streamChat: createStreamChat({ serve, catalogue: () => catalogue }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
-      await eventually('the deadlines to go', () => deadlines.size() === 0, 8000);
+      await eventually('the deadlines to go', () => deadlines.size() === 0);
       await eventually('what was reserved to be settled', () => reserved.size === 0);
       for (const { running, upstream } of targets.all()) {
         expect(running).toBe(0);
@@ -217,15 +217,14 @@ describe('a conversation within the process', () => {
 
   test('that is cancelled ends at once, with the signal’s reason, and cancels the model', async () => {
     for (const model of ['trickle+ms=20+words=100', 'hang', 'hang-mid', 'ok']) {
-      const { streamChat, rests } = setting();
+      // By itself it would end some seconds later, for another reason.
+      const { streamChat, rests } = setting({ patient: true });
       const leaving = new AbortController();
       const reason = new Error('left');
       setTimeout(() => leaving.abort(reason), model === 'ok' ? 0 : 150);
-      const startedAt = machineNow();
       const parts = partsOf(streamChat({ caller, model, messages, signal: leaving.signal }));
       if (model === 'ok') await parts.catch(() => undefined);
-      else await expect(Promise.race([parts, Bun.sleep(3000)])).rejects.toBe(reason);
-      expect(machineNow() - startedAt).toBeLessThan(1500);
+      else await expect(parts).rejects.toBe(reason);
       await rests();
     }
   });

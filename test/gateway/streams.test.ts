@@ -66,7 +66,8 @@ test('a silent upstream is covered by comments between the events', async () => 
   }
   controller.abort();
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(12_000);
-  expect(machineNow() - begunAt).toBeLessThan(19_000);
+  // One that is left out would come after thirty.
+  expect(machineNow() - begunAt).toBeLessThan(28_000);
   // Whoever reads it as events sees nothing of it.
   const events = text.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
   expect(events.length).toBeGreaterThan(0);

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await copyFile(snapshot, join(torn, 'catalogue.snapshot.sqlite'));
   await cp(join(original, 'blobs'), join(torn, 'blobs'), { recursive: true });
   await second.close();
-}, 60_000);
+});
 afterAll(async () => {
   for (const folder of [original, torn]) await rm(folder, { recursive: true, force: true });
 });
@@ -99,7 +99,7 @@ test('a copy of a running store does not start on its torn catalogue, names what
   expect(await countIn(copy, 'aside')).toBe(0);
   expect(await keysIn(copy)).toBe(ALL);
   await rm(copy, { recursive: true });
-}, 60_000);
+});
 
 test('what was written onto a snapshot is there after a crash', async () => {
   const copy = await copyOf(torn);
@@ -109,7 +109,7 @@ test('what was written onto a snapshot is there after a crash', async () => {
   await child.kill();
   expect(await keysIn(copy)).toBe(KNOWN + 10);
   await rm(copy, { recursive: true });
-}, 60_000);
+});
 
 test('a catalogue of a newer version is refused, and left as it is', async () => {
   const copy = await copyOf(original);
@@ -147,7 +147,7 @@ test('an operator may set aside whatever has no name; it is removed once its tim
   await waitFor('the old one to go', async () => (await countIn(copy, 'aside')) === limits.unexplainedMax);
   await store.close();
   await rm(copy, { recursive: true });
-}, 60_000);
+});
 
 test('a crash amid deletions leaves nothing that stops the start, however many', async () => {
   const copy = await copyOf(original);
@@ -164,7 +164,7 @@ test('a crash amid deletions leaves nothing that stops the start, however many',
   expect(await keysIn(copy)).toBe(0);
   expect(await countIn(copy, 'aside')).toBe(left);
   await rm(copy, { recursive: true });
-}, 60_000);
+});
 
 test('a snapshot is whole at any moment, and the catalogue stays locked while it is made', async () => {
   const own = await createDirectory();
@@ -185,4 +185,4 @@ test('a snapshot is whole at any moment, and the catalogue stays locked while it
   expect(snapshot.query('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
   snapshot.close();
   await rm(own, { recursive: true });
-}, 60_000);
+});

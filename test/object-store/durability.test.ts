@@ -88,7 +88,7 @@ test('killed in the middle of uploads, it keeps every one it answered, no half o
     expect(count).toBeGreaterThan(KEYS);
     connection.destroy();
   }
-}, 60_000);
+});
 
 test('at its start it removes half uploads, and sets aside what no object names', async () => {
   const own = await createDirectory();

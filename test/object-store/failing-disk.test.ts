@@ -1,6 +1,6 @@
 // The disk of the store fails, call by call: no answer says more than what is on it, none is a 500, and nothing needs a restart.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -17,8 +17,6 @@ import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { BUCKET, createClient, storeOptions } from './fixture.ts';
-
-setDefaultTimeout(60_000);
 
 const missing = missingFaultyDisk();
 

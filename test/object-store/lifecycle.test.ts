@@ -58,7 +58,7 @@ test('a port that is taken, or a directory that is in use, is said', async () =>
   const free = await startStore({ ...elsewhere, port: 0 });
   await free.close();
   expect(await startStore(storeOptions(store.directory)).catch(String)).toContain('in use');
-}, 60_000);
+});
 
 test('closing refuses new connections, lets an upload finish, and may be asked twice', async () => {
   const directory = await freshDirectory();

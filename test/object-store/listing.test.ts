@@ -50,7 +50,7 @@ describe('through the SDK', () => {
     for (let at = 0; at < others.length; at += 100) {
       await Promise.all(others.slice(at, at + 100).map((key) => store.copy(first, key)));
     }
-  }, 60_000);
+  });
   afterAll(() => store[Symbol.asyncDispose]());
 
   test('pages follow each other by their tokens', async () => {

@@ -1,5 +1,5 @@
 // Connections on which nothing is authorised: however many there are, uploads and the service itself go on.
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import {
   BUCKET,
@@ -11,8 +11,6 @@ import {
   waitFor,
 } from './fixture.ts';
 import { post, renderForm, supersetForm } from './form.ts';
-
-setDefaultTimeout(60_000);
 
 let store: TestStore;
 beforeAll(async () => {

@@ -53,4 +53,4 @@ test('a store that says nothing does not hold the start up', async () => {
   waiting.resolve(new Response());
   await job.stop();
   objects.close();
-}, 60_000);
+});

@@ -1,12 +1,10 @@
 // A pull reads what the server sends for it, in whatever order. The server is real; the consumer is one of ours, since
 // no cluster can be made to let its closing status overtake its messages.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect, headers, type Msg, type MsgHdrs, type NatsConnection } from 'nats';
 import { pull } from '../../src/usage/buffer/jetstream/pull.ts';
 import { missingNats, type NatsServer, startNats } from '../support/nats-server.ts';
-
-setDefaultTimeout(30_000);
 
 const missing = missingNats();
 describe.skipIf(missing !== undefined)(`a pull${missing === undefined ? '' : ` (${missing})`}`, () => {

@@ -55,7 +55,7 @@ test('a changed registration holds in every process within moments', async () =>
         const said = (await sendOften(event, 12)).map((answer) => replyOf(answer).text);
         return said.every((each) => each === text);
       },
-      3_000,
+      15_000,
     );
   }
   const path = `/admin/api/workspaces/${setting.workspace}/bots/${bot.id}`;
@@ -63,6 +63,6 @@ test('a changed registration holds in every process within moments', async () =>
   await eventually(
     'no process to know the bot',
     async () => (await sendOften(spaceEvent('ADDED_TO_SPACE'), 12)).every(({ status }) => status === 404),
-    3_000,
+    15_000,
   );
 });

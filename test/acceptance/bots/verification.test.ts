@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { eventually } from '../../support/child.ts';
-import { machineNow } from '../../support/machine-time.ts';
 import {
   type BotClient,
   createBotClient,
@@ -361,11 +360,9 @@ describe('the key set', () => {
     using server = serveKeys(own);
     server.behave(behaviour);
     const client = await registerBot(setting, server.url);
-    const startedAt = machineNow();
     const answer = await client.send(hello(), await own.token());
     expectRefusal(answer, 503);
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect(machineNow() - startedAt).toBeLessThan(10_000);
   });
 
   test('is there when its URL is back', async () => {

@@ -63,7 +63,7 @@ test(`${REQUESTS} requests and ${STREAMS} abandoned streams`, async () => {
   await abandonMany(client, STREAMS);
   const second = residentMb(gateway.service.child.pid);
 
-  await eventually('the upstream to rest', async () => (await gateway.mock.totals()).running === 0, 3000);
+  await eventually('the upstream to rest', async () => (await gateway.mock.totals()).running === 0);
   expect((await gateway.mock.totals()).cancelled).toBe(2 * STREAMS);
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
   const running = metrics.match(/^atrium_model_requests_running\{.*$/gm) ?? [];

@@ -32,7 +32,7 @@ const listedEverywhere = async (url: string): Promise<string[]> => {
 };
 
 const eventuallyListed = (url: string, names: string[]) =>
-  eventually(`the models ${names}`, async () => String(await listedEverywhere(url)) === names.join(), 10_000);
+  eventually(`the models ${names}`, async () => String(await listedEverywhere(url)) === names.join());
 
 for (const processes of ['1', '2']) {
   describe(`${processes} process(es)`, () => {

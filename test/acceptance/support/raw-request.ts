@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net';
 
-const ANSWER_TIMEOUT_MS = 5000;
+const ANSWER_TIMEOUT_MS = 60_000;
 
 export type RawRequest = {
   head: string[];
