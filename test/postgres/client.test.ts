@@ -88,6 +88,36 @@ test("a statement's own mistake is not taken for an outage, a statement time-out
   await impatient.end({ timeout: 1 });
 });
 
+test('a statement that fails after its first rows leaves the rows of the next one alone', async () => {
+  const narrow = connectPostgres({
+    ...{ url: database.url, applicationName: 'test', log: silentLog },
+    ...{ connectionsMax: 1, statementTimeoutMs: 500 },
+  });
+  const reserved = narrow.reserve();
+  for (const connection of [narrow, reserved]) {
+    const failing = {
+      mistake: () => connection`select 1 / (3 - n) from generate_series(1, 9) as n`,
+      // Rows are sent once they fill the server's buffer.
+      timeout: () => connection`select pg_sleep(case n when 9 then 60 else 0 end), repeat('x', 9000)
+        from generate_series(1, 9) as n`,
+    };
+    for (const fail of Object.values(failing)) {
+      const statements = [fail(), connection`select 1 as one`, connection`select 2 as two`];
+      const [failed, ...next] = await Promise.allSettled(statements);
+      expect(failed?.status).toBe('rejected');
+      expect(next).toEqual([
+        { status: 'fulfilled', value: [{ one: 1 }] as never },
+        { status: 'fulfilled', value: [{ two: 2 }] as never },
+      ]);
+      await failureOf(fail());
+      const [row] = await connection`select 3 as three`;
+      expect(row).toEqual({ three: 3 });
+    }
+  }
+  reserved.release();
+  await narrow.end({ timeout: 1 });
+});
+
 test('nobody waits for a free connection for longer than for an answer', async () => {
   const narrow = connectPostgres({
     ...{

@@ -9,6 +9,13 @@ export const infra: readonly Planted[] = [
     test: 'test/faults/upgrade-power-cut.test.ts',
   },
   {
+    mistake: 'rows are placed at the index that a failed statement has left',
+    file: 'src/infra/postgres/sql-with-timeout.ts',
+    text: 'withStatementTimeout(collectRows(value), statementTimeout)',
+    replacement: 'withStatementTimeout(value, statementTimeout)',
+    test: 'test/postgres/client.test.ts',
+  },
+  {
     mistake: 'a database whose disk is full is ready as long as reads work',
     file: 'src/infra/postgres/disk-watch.ts',
     text: 'known = faultOf(error) ?? known;',
