@@ -152,7 +152,7 @@ export const SETTINGS = {
   COMPUTE_THREADS: {
     kind: integer(1, 256),
     otherwise: 'cores, shared among PROCESSES',
-    meaning: 'threads of each process for /compute and embeddings',
+    meaning: 'threads of each process for long computations, and as many for short ones and embeddings',
   },
   COMPUTE_QUEUE_MAX: {
     kind: integer(1, 1_000_000),

@@ -7,13 +7,26 @@
 /** The calls that a thread answers, by name; on its side a call may also return a promise. */
 type Calls = Readonly<Record<string, (input: never) => unknown>>;
 type Served<C extends Calls> = {
-  [Name in keyof C]: (...input: Parameters<C[Name]>) => ReturnType<C[Name]> | Promise<ReturnType<C[Name]>>;
+  [Name in keyof C]: (
+    ...input: Parameters<C[Name]>
+  ) => ReturnType<C[Name]> | Promise<ReturnType<C[Name]>> | Transfer<ReturnType<C[Name]>>;
 };
+
+/** A result of a call, of which these buffers are transferred, not copied. */
+export class Transfer<Result> {
+  readonly result: Result;
+  readonly buffers: ArrayBuffer[];
+
+  constructor(result: Result, buffers: ArrayBuffer[]) {
+    this.result = result;
+    this.buffers = buffers;
+  }
+}
 
 type Request = { id: number; name: string; input: unknown };
 type Failure = { name: string; message: string; code: unknown };
 type Answer = { id: number } & ({ result: unknown } | { failure: Failure });
-/** Said without a request. */
+/** A message of the thread that answers no request. */
 type Notice = { notice: unknown };
 
 /** The first request, whose input are the settings. */
@@ -23,13 +36,17 @@ const OPEN = 'open';
 export class ThreadOverdue extends Error {
   readonly code = 'THREAD_OVERDUE';
 
-  /** The thread has this request, and may still do it. */
-  readonly isUnderWay: boolean;
-
-  constructor(entry: string, { isUnderWay }: { isUnderWay: boolean }) {
+  constructor(entry: string) {
     super(`the thread of ${entry} does not answer`);
-    this.isUnderWay = isUnderWay;
     this.name = 'ThreadOverdue';
+  }
+}
+
+/** The thread has ended while it had this request. */
+export class ThreadEnded extends Error {
+  constructor(entry: string) {
+    super(`the thread of ${entry} has ended`);
+    this.name = 'ThreadEnded';
   }
 }
 
@@ -38,13 +55,14 @@ export type Thread<C extends Calls, Opened> = {
   open(): Promise<Opened>;
   /**
    * The answer to a request. Rejects with the error of the call (its name, message and code); with `ThreadOverdue` after `timeoutMs`, or
-   * at once while the thread is overdue; and where the thread ends, or has been ended.
+   * at once while the thread is overdue; with `ThreadEnded` where the thread ends; and after `end()`.
    */
   ask<Name extends keyof C & string>(
     name: Name,
     ...given: [...input: Parameters<C[Name]>, timeoutMs: number]
   ): Promise<ReturnType<C[Name]>>;
-  isOverdue(): boolean;
+  /** Ends a thread that is not to be waited for, as if it had ended by itself. */
+  replace(): void;
   /** Ends it; what is under way is rejected. It is not started again. */
   end(): void;
 };
@@ -55,7 +73,7 @@ type Pending = PromiseWithResolvers<unknown> & {
   isOverdue: boolean;
 };
 
-/** `onEnd` is called when a thread that had opened has ended by itself. */
+/** `onEnd` is called when a thread that had opened has ended by itself, or was replaced. */
 export function createThread<C extends Calls, Opened>(options: {
   entry: URL;
   settings: unknown;
@@ -79,9 +97,14 @@ export function createThread<C extends Calls, Opened>(options: {
     worker.terminate();
     for (const { reject, timer } of pending.values()) {
       clearTimeout(timer);
-      reject(new Error(`the thread of ${name} has ended`));
+      reject(new ThreadEnded(name));
     }
     pending.clear();
+  };
+  const lose = (worker: Worker): void => {
+    const hadOpened = running?.worker === worker && running.hasOpened;
+    drop(worker);
+    if (hadOpened) options.onEnd?.();
   };
   const settle = (worker: Worker, answer: Answer): void => {
     const request = pending.get(answer.id);
@@ -94,12 +117,12 @@ export function createThread<C extends Calls, Opened>(options: {
     else request.reject(Object.assign(new Error(answer.failure.message), answer.failure));
   };
   const send = (worker: Worker, request: Omit<Request, 'id'>, timeoutMs: number): Promise<unknown> => {
-    if (isOverdue()) return Promise.reject(new ThreadOverdue(name, { isUnderWay: false }));
+    if (isOverdue()) return Promise.reject(new ThreadOverdue(name));
     const id = ++ids;
     const waiting = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => {
       entered.isOverdue = true;
-      waiting.reject(new ThreadOverdue(name, { isUnderWay: true }));
+      waiting.reject(new ThreadOverdue(name));
     }, timeoutMs);
     const entered: Pending = { ...waiting, timer, isOverdue: false };
     pending.set(id, entered);
@@ -114,11 +137,7 @@ export function createThread<C extends Calls, Opened>(options: {
     };
     // An uncaught error ends a thread; without a listener it would end the process.
     worker.addEventListener('error', ({ message }) => options.onError?.(message));
-    worker.addEventListener('close', () => {
-      const hadOpened = running?.worker === worker && running.hasOpened;
-      drop(worker);
-      if (hadOpened) options.onEnd?.();
-    });
+    worker.addEventListener('close', () => lose(worker));
     const opened = send(worker, { name: OPEN, input: settings }, openMsMax).then(
       (result) => {
         started.hasOpened = true;
@@ -144,11 +163,13 @@ export function createThread<C extends Calls, Opened>(options: {
       const timeoutMs = given.pop() as number;
       const { worker, opened } = run();
       await opened;
-      if (running?.worker !== worker) throw new Error(`the thread of ${name} has ended`);
+      if (running?.worker !== worker) throw new ThreadEnded(name);
       const result = await send(worker, { name: call, input: given[0] }, timeoutMs);
       return result as ReturnType<C[typeof call]>;
     },
-    isOverdue,
+    replace() {
+      if (running !== undefined) lose(running.worker);
+    },
     end() {
       ended = true;
       if (running !== undefined) drop(running.worker);
@@ -168,7 +189,8 @@ export function serveThread<Settings, C extends Calls, Opened = undefined>(
   ) => { calls: Served<C>; opened: Opened } | Promise<{ calls: Served<C>; opened: Opened }>,
 ): void {
   let calls: Readonly<Record<string, (input: unknown) => unknown>> = {};
-  const post = (message: Answer | Notice): void => self.postMessage(message);
+  const post = (message: Answer | Notice, buffers: ArrayBuffer[] = []): void =>
+    self.postMessage(message, buffers);
   const answer = async ({ id, name, input }: Request): Promise<void> => {
     try {
       if (name === OPEN) {
@@ -180,7 +202,8 @@ export function serveThread<Settings, C extends Calls, Opened = undefined>(
       if (call === undefined) throw new Error(`there is no call ${name}`);
       const result = call(input);
       // A call that is done is answered at once, in its turn.
-      post({ id, result: result instanceof Promise ? await result : result });
+      if (result instanceof Transfer) post({ id, result: result.result }, result.buffers);
+      else post({ id, result: result instanceof Promise ? await result : result });
     } catch (error) {
       post({ id, failure: toFailure(error) });
     }

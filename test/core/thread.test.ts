@@ -1,7 +1,7 @@
 // Requests to a worker thread: each is answered once, in time or not at all, whatever happens to the thread.
 
 import { afterEach, expect, test } from 'bun:test';
-import { createThread, type Thread, ThreadOverdue } from '../../src/core/thread.ts';
+import { createThread, type Thread, ThreadEnded, ThreadOverdue } from '../../src/core/thread.ts';
 import { eventually } from '../support/child.ts';
 import type { Asked } from './support/thread.ts';
 
@@ -11,11 +11,16 @@ afterEach(() => {
   for (const thread of threads.splice(0)) thread.end();
 });
 
+/** The answer to `double` as soon as the thread gives one. */
+const answerOf = (thread: Thread<Asked, string>, value: number): Promise<number> =>
+  eventually('an answer', () => thread.ask('double', value, ENOUGH_MS).catch(() => undefined));
+
+/** Only the first of its threads opens late. */
 function start({ opensAfterMs = 0, openMsMax = ENOUGH_MS } = {}) {
   const seen = { notices: [] as unknown[], ends: 0 };
   const thread = createThread<Asked, string>({
     entry: new URL('./support/thread.ts', import.meta.url),
-    settings: { opensAfterMs },
+    settings: { opensAfterMs, starts: new SharedArrayBuffer(4) },
     openMsMax,
     onNotice: (notice) => void seen.notices.push(notice),
     onEnd: () => {
@@ -51,15 +56,12 @@ test('a thread that does not answer in time is sent nothing more until it does',
   const { thread, seen } = start();
   await thread.open();
   const late = thread.ask('hang', 1500, 100).catch((error: unknown) => error);
-  expect(await late).toMatchObject({ isUnderWay: true, code: 'THREAD_OVERDUE' });
-  expect(thread.isOverdue()).toBeTrue();
+  expect(await late).toMatchObject({ code: 'THREAD_OVERDUE' });
   const refused: unknown = await thread
     .ask('notify', 'never sent', ENOUGH_MS)
     .catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ThreadOverdue);
-  expect(refused).toMatchObject({ isUnderWay: false });
-  await eventually('the late answer', () => !thread.isOverdue());
-  expect(await thread.ask('double', 4, ENOUGH_MS)).toBe(8);
+  expect(await answerOf(thread, 4)).toBe(8);
   expect(seen).toEqual({ notices: [], ends: 0 });
 });
 
@@ -75,10 +77,21 @@ test('a thread that ends by itself fails what is under way, and the next request
 });
 
 test('one that opens too late is replaced by the next request after that', async () => {
-  const { thread } = start({ opensAfterMs: 500, openMsMax: 50 });
+  const { thread } = start({ opensAfterMs: 1500, openMsMax: 500 });
   await expect(thread.open()).rejects.toBeInstanceOf(ThreadOverdue);
   await expect(thread.ask('double', 1, ENOUGH_MS)).rejects.toBeInstanceOf(ThreadOverdue);
-  await eventually('it to be given up', () => !thread.isOverdue());
+  expect(await answerOf(thread, 2)).toBe(4);
+});
+
+test('a thread that is replaced fails what is under way, and the next request starts another one', async () => {
+  const { thread, seen } = start();
+  await thread.open();
+  const underWay = thread.ask('hang', 2000, ENOUGH_MS);
+  thread.replace();
+  await expect(underWay).rejects.toBeInstanceOf(ThreadEnded);
+  expect(seen.ends).toBe(1);
+  expect(await thread.ask('double', 5, ENOUGH_MS)).toBe(10);
+  expect(seen.ends).toBe(1);
 });
 
 test('one that was ended answers nothing, and stays ended', async () => {

@@ -10,19 +10,3 @@ export type PoolMetrics = {
 };
 
 export type KindMetrics = Record<Ending, number> & { waitMs: number; runMs: number };
-
-/** Counts by the kind of work. */
-export function createKindMetrics() {
-  const kinds = new Map<string, KindMetrics>();
-  return {
-    kinds,
-    of(kind: string): KindMetrics {
-      let metrics = kinds.get(kind);
-      if (metrics === undefined) {
-        metrics = { done: 0, cancelled: 0, late: 0, failed: 0, refused: 0, waitMs: 0, runMs: 0 };
-        kinds.set(kind, metrics);
-      }
-      return metrics;
-    },
-  };
-}

@@ -1,20 +1,17 @@
-// What a pool is asked to do, and where it stands.
+// The work that a pool is given, and its state between arrival and end.
 
 import { unavailable } from '../../core/errors.ts';
 
-/**
- * Short work takes milliseconds and has no checkpoints; it never waits for long work, in whose checkpoints it is done
- * when every thread has some.
- */
+/** Short work takes milliseconds; it never waits for long work, which has threads of its own. */
 export type Lane = 'short' | 'long';
 
 export type Work = {
   /** The handler that does it. */
   kind: string;
   lane: Lane;
-  /** Each goes to whichever thread is free. */
+  /** Each is done by the next free thread of the lane. */
   parts: readonly unknown[];
-  /** What a refusal calls it, in a sentence that callers see. */
+  /** Its name in the sentence of a refusal, which callers see. */
   name: string;
   /** Before its first part begins; from then until its last one has ended. */
   waitMsMax: number;
@@ -22,7 +19,7 @@ export type Work = {
   signal: AbortSignal;
 };
 
-/** In the order of the parts: what the handler gave, and how long it took. */
+/** The output of a handler, and how long it took. */
 export type PartResult = { output: unknown; ms: number };
 
 /** How work ended. */
@@ -36,7 +33,7 @@ export type Task = {
   settled: boolean;
   /** Positions of the parts that no thread has. */
   readonly pending: number[];
-  /** How often a thread died that was probably at one of them. */
+  /** How many threads died at one of its parts. */
   deaths: number;
   readonly results: (PartResult | undefined)[];
   left: number;

@@ -5,6 +5,10 @@ import { type Handler, serveKernels } from '../../../src/infra/wasm/worker.ts';
 type Kernels = { fibonacci(n: number): bigint };
 
 const die: Handler = () => process.exit(1);
+const dieOnce: Handler = (_kernels, input) => {
+  if (Atomics.exchange(input as Int32Array, 0, 1) === 0) process.exit(1);
+  return { output: 'alive' };
+};
 const fail: Handler = (_kernels, input) => {
   throw new Error(`refused: ${String(input)}`);
 };
@@ -23,4 +27,4 @@ const fibonacci: Handler = (kernels, input) => ({
   output: (kernels as Kernels).fibonacci(input as number).toString(),
 });
 
-serveKernels({ die, fail, echo, vectors, spin, fibonacci });
+serveKernels({ die, dieOnce, fail, echo, vectors, spin, fibonacci });

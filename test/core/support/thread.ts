@@ -12,8 +12,10 @@ export type Asked = {
   notify(text: string): void;
 };
 
-serveThread<{ opensAfterMs: number }, Asked, string>(async ({ opensAfterMs }, notify) => {
-  await Bun.sleep(opensAfterMs);
+type Settings = { opensAfterMs: number; starts: SharedArrayBuffer };
+
+serveThread<Settings, Asked, string>(async ({ opensAfterMs, starts }, notify) => {
+  if (Atomics.add(new Int32Array(starts), 0, 1) === 0) await Bun.sleep(opensAfterMs);
   return {
     opened: 'open',
     calls: {
