@@ -8,7 +8,7 @@ import { type Agent, type FindAgent, replyTo } from './agents.ts';
 import type { Knowledge, Passage } from './knowledge.ts';
 import { ANSWER_LENGTH_MAX, TURN_TIMEOUT_MS } from './limits.ts';
 import type { Memory } from './memory.ts';
-import { bytesOfTokens, toPrompt } from './prompt.ts';
+import { toPrompt } from './prompt.ts';
 import type { Answer, Turn } from './turn.ts';
 
 export type GenerateDeps = {
@@ -54,12 +54,10 @@ export function createGenerate({
   return async (turn, { onText, signal }) => {
     const agent = await findAgent(turn);
     if (agent.kind === 'bot') return cannedAnswer(agent, turn, onText);
-    const window = { messagesMax: agent.historyMessages, bytesMax: bytesOfTokens(agent.historyTokens) };
+    const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
     const [earlier, passages] = await Promise.all([memory.before(turn, window), findPassages(agent, turn)]);
-    const messages = toPrompt({
-      ...{ instructions: agent.instructions, tokensMax: agent.historyTokens },
-      ...{ passages, earlier, question: turn.message },
-    });
+    const { instructions } = agent;
+    const messages = toPrompt({ instructions, passages, earlier, question: turn.message });
     const { keyId, limits, email } = turn.caller;
     signal.throwIfAborted();
     // Ends the call of the model where the answer is not waited for any more.

@@ -1,13 +1,12 @@
 // What was said before a question: read from the database once, and remembered by the process that goes on with it.
 
 import { LRUCache } from 'lru-cache';
-import { MEMORY_BYTES_MAX } from './limits.ts';
+import { BYTES_PER_TOKEN, MEMORY_BYTES_MAX, TOKENS_PER_MESSAGE } from './limits.ts';
 import type { TurnStore } from './store/turns.ts';
-import type { Turn } from './turn.ts';
+import type { Said, Turn } from './turn.ts';
 
-export type Said = { role: 'user' | 'assistant' | 'agent'; message: string };
-/** The end of a branch: so many messages, so many UTF-8 bytes of them. */
-export type Window = { messagesMax: number; bytesMax: number };
+/** The end of a branch that a model receives: so many messages, so many tokens, about. */
+export type Window = { messagesMax: number; tokensMax: number };
 
 export type Memory = {
   before(turn: Turn, window: Window): Promise<readonly Said[]>;
@@ -42,15 +41,16 @@ export function createMemory(store: Pick<TurnStore, 'history'>, bytesMax = MEMOR
       const fits =
         entry?.version === historyVersion &&
         entry.messagesMax === window.messagesMax &&
-        entry.bytesMax === window.bytesMax;
-      return fits ? entry.said : store.history(parentId, window);
+        entry.tokensMax === window.tokensMax;
+      if (fits) return entry.said;
+      const bytesMax = window.tokensMax * BYTES_PER_TOKEN;
+      return endOf(await store.history(parentId, { messagesMax: window.messagesMax, bytesMax }), window);
     },
 
     remember({ answerId, message, historyVersion }, { window, earlier, answer }) {
       const all: Said[] = [...earlier, { role: 'user', message }];
       if (answer !== '') all.push({ role: 'assistant', message: answer });
-      const last = all.slice(Math.max(0, all.length - window.messagesMax));
-      const said = lastWithin(last, window.bytesMax, sizeOf);
+      const said = endOf(all, window);
       if (said.length > 0) entries.set(answerId, { ...window, version: historyVersion, said });
     },
 
@@ -58,18 +58,15 @@ export function createMemory(store: Pick<TurnStore, 'history'>, bytesMax = MEMOR
   };
 }
 
-const sizeOf = ({ message }: Said): number => Buffer.byteLength(message);
+const tokensOf = ({ message }: Said): number =>
+  TOKENS_PER_MESSAGE + Math.ceil(Buffer.byteLength(message) / BYTES_PER_TOKEN);
 
-/** The last of the messages whose sizes together are within the limit. */
-export function lastWithin(
-  messages: readonly Said[],
-  sizeMax: number,
-  size: (message: Said) => number,
-): readonly Said[] {
-  let sum = 0;
-  const beyond = messages.findLastIndex((each) => {
-    sum += size(each);
-    return sum > sizeMax;
+/** The last messages that are within the window together. */
+function endOf(messages: readonly Said[], { messagesMax, tokensMax }: Window): readonly Said[] {
+  let tokens = 0;
+  const beyond = messages.findLastIndex((each, index) => {
+    tokens += tokensOf(each);
+    return tokens > tokensMax || messages.length - index > messagesMax;
   });
   return messages.slice(beyond + 1);
 }

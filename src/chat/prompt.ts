@@ -2,11 +2,7 @@
 
 import type { ChatMessage } from '../gateway/chat-call.ts';
 import type { Passage } from './knowledge.ts';
-import { BYTES_PER_TOKEN, TOKENS_PER_MESSAGE } from './limits.ts';
-import { lastWithin, type Said } from './memory.ts';
-
-/** UTF-8 bytes of as many tokens, about. */
-export const bytesOfTokens = (tokens: number): number => tokens * BYTES_PER_TOKEN;
+import type { Said } from './turn.ts';
 
 /**
  * Passages are in a user's message of their own before the question, because they are data of third parties: they are
@@ -16,25 +12,20 @@ export function toPrompt(parts: {
   instructions: string;
   passages: readonly Passage[];
   earlier: readonly Said[];
-  tokensMax: number;
   question: string;
 }): ChatMessage[] {
-  const { instructions, passages, earlier, tokensMax, question } = parts;
+  const { instructions, passages, earlier, question } = parts;
   const found = passages.length === 0 ? undefined : renderPassages(passages);
   const system = [instructions, found?.notice ?? ''].filter((text) => text !== '').join('\n\n');
-  const shown = lastWithin(earlier, tokensMax, tokensOf).map(
-    ({ role, message }): ChatMessage => ({ role: role === 'user' ? 'user' : 'assistant', content: message }),
-  );
   return [
-    ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
-    ...shown,
-    ...(found === undefined ? [] : [{ role: 'user', content: found.block } as const]),
-    { role: 'user', content: question },
+    ...(system === '' ? [] : [toChatMessage('system', system)]),
+    ...earlier.map(({ role, message }) => toChatMessage(role === 'user' ? 'user' : 'assistant', message)),
+    ...(found === undefined ? [] : [toChatMessage('user', found.block)]),
+    toChatMessage('user', question),
   ];
 }
 
-const tokensOf = ({ message }: Said): number =>
-  TOKENS_PER_MESSAGE + Math.ceil(Buffer.byteLength(message) / BYTES_PER_TOKEN);
+const toChatMessage = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });
 
 /**
  * A block of passages, and its description for the model. The block is named after a digest of its contents, which no

@@ -34,6 +34,9 @@ export const toReach = (principal: Pick<Principal, 'userId' | 'scopes'>): Reach 
 /** Reaches the conversations of bots, which have no owner: no key reaches them but an administrator's. */
 export const BOTS: Reach = { userId: '', admin: false };
 
+/** A message of the conversation before a question. */
+export type Said = { role: 'user' | 'assistant' | 'agent'; message: string };
+
 /** A question that was taken and has no answer yet. */
 export type Turn = {
   workspaceId: string;

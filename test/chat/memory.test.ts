@@ -1,10 +1,10 @@
 // What was said is remembered as it would be read, within its bounds.
 
 import { expect, test } from 'bun:test';
-import { createMemory, type Said, type Window } from '../../src/chat/memory.ts';
-import type { Turn } from '../../src/chat/turn.ts';
+import { createMemory, type Window } from '../../src/chat/memory.ts';
+import type { Said, Turn } from '../../src/chat/turn.ts';
 
-const WINDOW: Window = { messagesMax: 4, bytesMax: 100 };
+const WINDOW: Window = { messagesMax: 4, tokensMax: 25 };
 const turnOf = (fields: Partial<Turn>): Turn => ({
   ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
   ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
@@ -90,7 +90,7 @@ test('what is short counts too: as many are kept as fit, and empty windows not a
   expect(store.reads).toEqual([]);
   await memory.before(turnOf({ parentId: 1 }), WINDOW);
   expect(store.reads).toEqual([1]);
-  remember(2000, { messagesMax: 0, bytesMax: 100 });
+  remember(2000, { messagesMax: 0, tokensMax: 25 });
   await memory.before(turnOf({ parentId: 2000 }), WINDOW);
   expect(store.reads).toEqual([1, 2000]);
 });

@@ -13,7 +13,6 @@ const promptOf = (...passages: { document_id: string; name: string; score: numbe
       { role: 'user', message: 'Hello' },
       { role: 'assistant', message: 'Good morning' },
     ],
-    tokensMax: 1000,
     question: 'How is the pump reset?',
   });
 

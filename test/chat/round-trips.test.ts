@@ -7,7 +7,7 @@ import { startSetting } from './setting.ts';
 const KINDS = {
   accept: 'chat_accept',
   agent: 'FROM chat_agent(',
-  history: 'RECURSIVE',
+  history: 'bytes_after',
   finish: 'chat_finish',
 };
 

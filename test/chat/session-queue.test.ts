@@ -8,7 +8,7 @@ import type { Finished } from '../../src/chat/store/turns.ts';
 import type { Turn } from '../../src/chat/turn.ts';
 import { silentLog } from '../support/database.ts';
 
-const WINDOW = { messagesMax: 10, bytesMax: 1000 };
+const WINDOW = { messagesMax: 10, tokensMax: 1000 };
 const TURN: Turn = {
   ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
   ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },

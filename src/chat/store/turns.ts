@@ -1,6 +1,6 @@
 import type { Transaction } from '../../infra/postgres/client.ts';
 import { PENDING_MAX } from '../limits.ts';
-import type { Answer, AnsweredTurn, Failure, Reach, Turn, TurnCaller } from '../turn.ts';
+import type { Answer, AnsweredTurn, Failure, Reach, Said, Turn, TurnCaller } from '../turn.ts';
 
 /** A question as it comes: into the session with the key, or in place of another one. */
 export type Question = {
@@ -128,23 +128,36 @@ export function createTurnStore(sql: Transaction, owner: string) {
     },
 
     /**
-     * The earlier messages in order: the end of the branch, limited by messages and bytes. The branch is read from its
-     * end, so that the cost does not depend on its length.
+     * The earlier messages in order: the end of the branch, limited by messages and bytes. It is read by the order of the
+     * session, which is that of its branch but where a question was replaced: there the read goes on at the parent.
      */
-    history(
+    async history(
       parentId: number,
       { messagesMax, bytesMax }: { messagesMax: number; bytesMax: number },
-    ): Promise<{ role: 'user' | 'assistant' | 'agent'; message: string }[]> {
-      return sql`
-        WITH RECURSIVE branch AS (
-          SELECT id, parent_id, role, message, 1 AS depth, octet_length(message) AS bytes
-          FROM chat_messages WHERE id = ${parentId}
-          UNION ALL
-          SELECT m.id, m.parent_id, m.role, m.message, b.depth + 1, b.bytes + octet_length(m.message)
-          FROM branch b JOIN chat_messages m ON m.id = b.parent_id
-          WHERE b.depth < ${messagesMax} AND b.bytes < ${bytesMax}
-        )
-        SELECT role, message FROM branch WHERE message <> '' AND bytes <= ${bytesMax} ORDER BY depth DESC`;
+    ): Promise<Said[]> {
+      const branch: Said[] = [];
+      let next: number | null = parentId;
+      let messagesLeft = messagesMax;
+      let bytesLeft = bytesMax;
+      while (next !== null && messagesLeft > 0 && bytesLeft > 0) {
+        const rows: (Said & { id: number; parentId: number | null; bytes: number })[] = await sql`
+          SELECT id, parent_id AS "parentId", role, message, bytes FROM (
+            SELECT *, sum(bytes) OVER (ORDER BY id DESC) - bytes AS bytes_after FROM (
+              SELECT id, parent_id, role, message, octet_length(message) AS bytes FROM chat_messages
+              WHERE session_id = (SELECT session_id FROM chat_messages WHERE id = ${next}) AND id <= ${next}
+              ORDER BY id DESC LIMIT ${messagesLeft}) recent) sized
+          WHERE bytes_after < ${bytesLeft} ORDER BY id DESC`;
+        if (rows[0]?.id !== next) break;
+        for (const { id, role, message, bytes, ...row } of rows) {
+          if (id !== next) continue;
+          messagesLeft -= 1;
+          bytesLeft -= bytes;
+          if (bytesLeft < 0) break;
+          if (message !== '') branch.push({ role, message });
+          next = row.parentId;
+        }
+      }
+      return branch.reverse();
     },
   };
 }
