@@ -79,7 +79,7 @@ export function assertMessageSize(message: string): void {
 }
 
 /** The answer, within the time that a request may take. */
-export const answerInTime = ({ outcome }: AnswerStream): Promise<AnsweredTurn> =>
+export const answerInTime = (outcome: AnswerStream['outcome']): Promise<AnsweredTurn> =>
   withDeadline(outcome, WAIT_TIMEOUT_MS, () =>
     upstreamTimeout('The answer is not there yet; the same message again waits for it'),
   );

@@ -1,8 +1,8 @@
 // Who answers in a workspace's conversations.
 
 import type { CachedLookup } from '../core/cached-lookup.ts';
-import { parseJson } from '../core/json.ts';
 import { HISTORY_MESSAGES_DEFAULT, HISTORY_TOKENS_DEFAULT } from './limits.ts';
+import type { Turn } from './turn.ts';
 
 /** A model with instructions (a persona, or an autonomous agent), or a bot that answers from a list. */
 export type Agent = {
@@ -32,29 +32,20 @@ const NOBODY: Agent = {
   replies: [],
 };
 
-/** The identifiers of an agent, in the order in which they are tried. */
-export type AgentNames = {
-  workspaceId: string;
-  agentId: string | null;
-  agiId: string;
-  personaId: number;
-};
+/** The ids of an agent in the order in which they are tried. */
+export type AgentNames = { workspaceId: string; ids: readonly string[] };
 
-export type FindAgent = (names: AgentNames) => Promise<Agent>;
+export type FindAgent = (
+  asked: Pick<Turn, 'workspaceId' | 'agentId' | 'agiId' | 'personaId'>,
+) => Promise<Agent>;
 
-/** The agent that one of the names is the id of, else the workspace's default. */
+/** The agent that one of the ids names, else the workspace's default, from a cache with `AgentNames` as JSON for its keys. */
 export const createFindAgent =
   (agents: Pick<CachedLookup<Agent>, 'get'>): FindAgent =>
   async ({ workspaceId, agentId, agiId, personaId }) => {
     const ids = [...(agentId === null ? [] : [agentId]), agiId, `${personaId}`];
-    return (await agents.get(JSON.stringify([workspaceId, ...ids]))) ?? NOBODY;
+    return (await agents.get(JSON.stringify({ workspaceId, ids } satisfies AgentNames))) ?? NOBODY;
   };
-
-/** The workspace and the ids that a key of the lookup stands for. */
-export function parseAgentKey(key: string): { workspaceId: string; ids: string[] } {
-  const [workspaceId = '', ...ids] = parseJson(key) as string[];
-  return { workspaceId, ids };
-}
 
 /** A bot's answer: the first reply whose match is part of the text, in any case; `*` matches all; else nothing. */
 export function replyTo(agent: Agent, text: string): string {

@@ -1,14 +1,15 @@
 // The interface of the chat area for bots: turns of a conversation, stored and counted like those of any channel.
 
+import type { WakeEventMover } from '../core/event.ts';
 import type { Principal } from '../core/principal.ts';
+import { abortable } from '../core/wait.ts';
+import { type AcceptQuestion, answerInTime, assertMessageSize } from './accept.ts';
+import type { MessageStore } from './store/messages.ts';
+import type { SessionStore } from './store/sessions.ts';
+import { BOTS, requestKeyOf, type SessionKeys, sessionKeyOf, type TurnCaller, toCaller } from './turn.ts';
 
-export type Turn = {
-  workspaceId: string;
-  /** The five keys of its session but the workspace; the session is made when it is absent. */
-  channel: string;
-  channelPlugin: string;
-  channelId: string;
-  channelSessionId: string;
+/** The session is made when it is absent. */
+export type BotTurn = SessionKeys & {
   /** The person's e-mail, lower-cased; `''` where it is unknown. */
   user: string;
   /** The key of the request, if there is one: its limits count, and documents of its owner can be cited. */
@@ -22,10 +23,84 @@ export type Converse = {
    * The agent's answer to a message. Aborting the wait (`signal`) does not abort the answer: it is stored, and a
    * repeated request of the same turn returns it. Throws the errors of `StreamChat`; then a repeated request makes a new attempt.
    */
-  ask(turn: Turn & { message: string; agentId?: string; signal: AbortSignal }): Promise<{ answer: string }>;
+  ask(
+    turn: BotTurn & { message: string; agentId?: string; signal: AbortSignal },
+  ): Promise<{ answer: string }>;
   /**
    * A turn whose answer stands before: a slash command's reply, a welcome (then there is no message). Stored with the
    * event `messages.rag.bot.new`, and, where there is a message, `messages.user.new`.
    */
-  reply(turn: Turn & { message: string | null; reply: string }): Promise<{ answer: string }>;
+  reply(turn: BotTurn & { message: string | null; reply: string }): Promise<{ answer: string }>;
 };
+
+export function createConverse({
+  accept,
+  sessions,
+  messages,
+  wakeMover,
+}: {
+  accept: AcceptQuestion;
+  sessions: Pick<SessionStore, 'open'>;
+  messages: Pick<MessageStore, 'addReply'>;
+  wakeMover: WakeEventMover;
+}): Converse {
+  /** Runs it; makes the session and runs it again where that is absent. */
+  const inSession = async <T>(
+    turn: BotTurn,
+    run: () => Promise<T | 'no session' | undefined>,
+  ): Promise<T> => {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const result = await run();
+      if (result !== 'no session' && result !== undefined) return result;
+      // Each question says who answers it: the first one's agent is not the conversation's.
+      const session = { ...turn, personaId: 0, agiId: '', person: personOf(turn) };
+      await sessions.open(session, { reach: BOTS, rebinds: false });
+    }
+    throw new Error('a session is deleted whenever it is made');
+  };
+
+  return {
+    async ask({ message, agentId, signal, ...turn }) {
+      const { answerStream } = await inSession(turn, () =>
+        accept({
+          workspaceId: turn.workspaceId,
+          place: { sessionKey: sessionKeyOf(turn) },
+          reach: BOTS,
+          requestKey: requestKeyOf(turn.channelMessageId),
+          message,
+          channelMessageId: turn.channelMessageId,
+          channelAnswerId: null,
+          agentId: agentId ?? null,
+          caller: callerOf(turn),
+        }),
+      );
+      const { message: answer } = await abortable(answerInTime(answerStream.outcome), signal);
+      return { answer };
+    },
+
+    async reply({ message, reply, ...turn }) {
+      if (message !== null) assertMessageSize(message);
+      const { answer } = await inSession(turn, () =>
+        messages.addReply({
+          workspaceId: turn.workspaceId,
+          sessionKey: sessionKeyOf(turn),
+          requestKey: requestKeyOf(turn.channelMessageId),
+          channelMessageId: turn.channelMessageId,
+          ...{ message, reply, subject: personOf(turn) },
+        }),
+      );
+      wakeMover();
+      return { answer };
+    },
+  };
+}
+
+/** Whom events name: the person, else the key's owner. */
+const personOf = ({ user, key }: Pick<BotTurn, 'user' | 'key'>): string =>
+  user === '' ? (key?.email ?? '') : user;
+
+/** A key authenticates its owner, not the person that an event names. */
+const callerOf = (turn: Pick<BotTurn, 'user' | 'key'>): TurnCaller =>
+  turn.key === undefined
+    ? { email: turn.user, readsAs: turn.user }
+    : { ...toCaller(turn.key), email: personOf(turn) };

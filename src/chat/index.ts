@@ -4,6 +4,7 @@ import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { newRandomId } from '../core/ids.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
+import { parseJson } from '../core/json.ts';
 import type { Logger } from '../core/logger.ts';
 import type { StreamChat } from '../gateway/chat-call.ts';
 import type { Area } from '../http/area.ts';
@@ -11,23 +12,17 @@ import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createAcceptQuestion } from './accept.ts';
-import { type Agent, createFindAgent, parseAgentKey } from './agents.ts';
-import { createConverse } from './bot-turns.ts';
-import { createShowCitations, type VisibleDocuments } from './citations.ts';
-import type { Converse } from './converse.ts';
+import { type Agent, type AgentNames, createFindAgent } from './agents.ts';
+import { type Converse, createConverse } from './converse.ts';
 import { createGenerate } from './generate.ts';
 import { createDocumentKnowledge, type SearchDocuments } from './knowledge.ts';
 import { createLease } from './lease.ts';
 import { AGENT_TTL_MS, CACHED_AGENTS_MAX } from './limits.ts';
 import { createMemory } from './memory.ts';
 import { chatMetrics, createCounts } from './metrics.ts';
-import { createAgents } from './operations/agents.ts';
-import { createCreateSession } from './operations/create-session.ts';
-import { createMessages } from './operations/messages.ts';
-import { createSendMessage } from './operations/send-message.ts';
-import { createSessions } from './operations/sessions.ts';
 import { createRecovery } from './recovery.ts';
 import { agentRoutes } from './routes/agents.ts';
+import { createShowCitations, type VisibleDocuments } from './routes/answers.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { sessionRoutes } from './routes/sessions.ts';
@@ -62,7 +57,7 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
     turns: createTurnStore(sql, owner),
   };
   const agents = createCachedLookup<Agent>({
-    load: (key) => stores.agents.select(parseAgentKey(key)),
+    load: (key) => stores.agents.select(parseJson(key) as AgentNames),
     ttlMs: AGENT_TTL_MS,
     entriesMax: CACHED_AGENTS_MAX,
     usable: invalidation.connected,
@@ -92,29 +87,29 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
   invalidation.subscribe('chat-deleted', (answerId) => line.drop(Number(answerId)), ignore);
   invalidation.subscribe('chat-over', (answerId) => line.isOver(Number(answerId)), ignore);
   deps.onInterrupt(line.interrupt);
-  const take = createAcceptQuestion({ store: stores.turns, line, wakeMover });
+  const accept = createAcceptQuestion({ store: stores.turns, line, wakeMover });
   const show = createShowCitations(deps.visibleDocuments);
-  const messages = createMessages({ store: stores.messages, sessions: stores.sessions, show, wakeMover });
 
   return {
     routes: [
-      ...conversationRoutes({
-        createSession: createCreateSession({ store: stores.sessions, wakeMover }),
-        messages: createSendMessage({ take, show }),
-      }),
-      ...sessionRoutes({ sessions: createSessions({ store: stores.sessions, wakeMover }), messages }),
-      ...messageRoutes(messages),
-      ...agentRoutes(createAgents({ store: stores.agents, requireWorkspace, changed: agents.reset })),
+      ...conversationRoutes({ sessions: stores.sessions, accept, show, wakeMover }),
+      ...sessionRoutes({ ...stores, show, wakeMover }),
+      ...messageRoutes(stores.messages, wakeMover),
+      ...agentRoutes({ store: stores.agents, requireWorkspace, changed: agents.reset }),
     ],
     jobs: [
       createRecovery({
         store: createRecoveryStore(sql, owner),
-        ...{ turns: stores.turns, lease, line, counts, log },
+        turns: stores.turns,
+        lease,
+        line,
+        counts,
+        log,
       }),
     ],
     checks: [],
     metrics: chatMetrics(counts, line.length),
-    converse: createConverse({ take, sessions: stores.sessions, messages: stores.messages, wakeMover }),
+    converse: createConverse({ ...stores, accept, wakeMover }),
   };
 }
 
@@ -122,5 +117,4 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
 export const createAgentAdministration = (
   sql: Sql,
   requireWorkspace: (id: string) => Promise<void>,
-): Route[] =>
-  agentRoutes(createAgents({ store: createAgentStore(sql), requireWorkspace, changed: () => undefined }));
+): Route[] => agentRoutes({ store: createAgentStore(sql), requireWorkspace, changed: () => undefined });

@@ -1,4 +1,4 @@
-// A question and its answer, from being taken to being stored.
+// A question and its answer, from being taken to being stored: where it belongs, for whom it is answered, what came of it.
 
 import type { ErrorKind } from '../core/errors.ts';
 import { isAdmin, type KeyLimits, type Principal } from '../core/principal.ts';
@@ -36,6 +36,31 @@ export const BOTS: Reach = { userId: '', admin: false };
 
 /** A message of the conversation before a question. */
 export type Said = { role: 'user' | 'assistant' | 'agent'; message: string };
+
+/** The five keys of a session. */
+export type SessionKeys = {
+  workspaceId: string;
+  channel: string;
+  channelPlugin: string;
+  channelId: string;
+  channelSessionId: string;
+};
+
+/** Stands for the five keys of a session. */
+export const sessionKeyOf = (keys: SessionKeys): string =>
+  digest([keys.workspaceId, keys.channel, keys.channelPlugin, keys.channelId, keys.channelSessionId]);
+
+/** Stands for a message of the channel, within its session. */
+export const requestKeyOf = (channelMessageId: string): string => digest(['message', channelMessageId]);
+
+/** Stands for the change of a message to a text: the same change again is the same message. */
+export const editKeyOf = (messageId: number, text: string): string => digest(['edit', `${messageId}`, text]);
+
+/** The texts may be too long for an index: this is 128 bits of their SHA-256, as a uuid. */
+function digest(parts: readonly string[]): string {
+  const hex = new Bun.CryptoHasher('sha256').update(JSON.stringify(parts)).digest('hex');
+  return hex.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
 
 /** A question that was taken and has no answer yet. */
 export type Turn = {

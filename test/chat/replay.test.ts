@@ -26,7 +26,7 @@ test.each(['is over', 'is left by its reader'])('that %s', async (end) => {
         unfollow();
       };
     };
-    const stream = streamAnswer(open.answerStream);
+    const stream = streamAnswer(open.answerStream, async (answered) => answered);
     if (end === 'is over') {
       open.end({ error: new Error('over') });
       expect(await new Response(stream).text()).toContain('"type":"error"');

@@ -1,10 +1,10 @@
 // The chat area with its routes, on a database of the test's own. Several on one database stand for several processes.
 
 import { createApp } from '../../src/app.ts';
-import type { VisibleDocuments } from '../../src/chat/citations.ts';
 import type { Converse } from '../../src/chat/converse.ts';
 import { createChat } from '../../src/chat/index.ts';
 import type { SearchDocuments } from '../../src/chat/knowledge.ts';
+import type { VisibleDocuments } from '../../src/chat/routes/answers.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts';
 import { createBoundary } from '../../src/http/boundary.ts';

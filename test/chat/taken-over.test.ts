@@ -5,12 +5,11 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import type { AnswerStream } from '../../src/chat/answer-stream.ts';
 import { createMemory } from '../../src/chat/memory.ts';
 import { createCounts } from '../../src/chat/metrics.ts';
-import { requestKeyOf, sessionKeyOf } from '../../src/chat/session-key.ts';
 import { createSessionQueue } from '../../src/chat/session-queue.ts';
 import { createRecoveryStore } from '../../src/chat/store/recovery.ts';
 import { createSessionStore } from '../../src/chat/store/sessions.ts';
 import { createTurnStore } from '../../src/chat/store/turns.ts';
-import type { Turn } from '../../src/chat/turn.ts';
+import { requestKeyOf, sessionKeyOf, type Turn } from '../../src/chat/turn.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 

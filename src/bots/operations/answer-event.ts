@@ -1,6 +1,6 @@
 // An event of the chat app → the message of the bot.
 
-import type { Converse, Turn } from '../../chat/converse.ts';
+import type { BotTurn, Converse } from '../../chat/converse.ts';
 import type { Clock } from '../../core/clock.ts';
 import { ServiceError, ValidationFailure } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -38,7 +38,7 @@ export type Answered = { message: Message; replayed: boolean };
  * notice that the answer takes longer, are not stored, so that a repeated event makes another attempt.
  */
 export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }: AnswerEventDeps) {
-  return async (bot: Bot, event: ChatappEvent, key?: Turn['key']): Promise<Answered> => {
+  return async (bot: Bot, event: ChatappEvent, key?: BotTurn['key']): Promise<Answered> => {
     const fresh = (text: string): Answered => ({ message: renderMessage(event, text), replayed: false });
     // 1. Most events of a space need no answer.
     const plan = planAnswer(bot, event);
@@ -62,7 +62,7 @@ export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, l
   };
 }
 
-function toTurn(bot: Bot, event: ChatappEvent): Omit<Turn, 'channelMessageId'> {
+function toTurn(bot: Bot, event: ChatappEvent): Omit<BotTurn, 'channelMessageId'> {
   const email = event.user.email ?? event.message?.sender?.email ?? '';
   return {
     workspaceId: bot.workspaceId,
@@ -78,7 +78,7 @@ function toTurn(bot: Bot, event: ChatappEvent): Omit<Turn, 'channelMessageId'> {
 type Outcome = { answers: readonly string[]; complete: boolean; error?: unknown };
 
 type Conversation = {
-  turn: Omit<Turn, 'channelMessageId'>;
+  turn: Omit<BotTurn, 'channelMessageId'>;
   turns: readonly PlannedTurn[];
   eventKey: string;
 };
@@ -117,7 +117,7 @@ async function takeTurns(
 
 function takeTurn(
   converse: Converse,
-  { turn, planned, signal }: { turn: Turn; planned: PlannedTurn; signal: AbortSignal },
+  { turn, planned, signal }: { turn: BotTurn; planned: PlannedTurn; signal: AbortSignal },
 ): Promise<{ answer: string }> {
   if (planned.kind === 'reply')
     return converse.reply({ ...turn, message: planned.message, reply: planned.reply });

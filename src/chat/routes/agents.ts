@@ -1,13 +1,15 @@
+import { notFound, valueError } from '../../core/errors.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { AgentPage, AgentPath, AgentRead, AgentWrite } from '../agent-schema.ts';
 import { AGENT_EXAMPLE, AGENT_WRITE_EXAMPLE } from '../examples.ts';
-import type { createAgents } from '../operations/agents.ts';
+import { HISTORY_MESSAGES_DEFAULT, HISTORY_TOKENS_DEFAULT } from '../limits.ts';
+import type { AgentStore, StoredAgent } from '../store/agents.ts';
 
 const ADMINISTRATION = { area: 'chat', credential: 'administration', scope: 'admin' } as const;
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/agents';
-const ITEM = `${COLLECTION}/{agent_id}`;
+const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{agent_id}`, parameters: AgentPath } as const;
 const AGENT = { schema: AgentRead, example: AGENT_EXAMPLE };
 
 const toReference = (path: { workspace_id: string; agent_id: string }) => ({
@@ -15,7 +17,33 @@ const toReference = (path: { workspace_id: string; agent_id: string }) => ({
   agentId: path.agent_id,
 });
 
-export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
+const agentNotFound = () => notFound('Agent not found');
+
+const renderAgent = (agent: StoredAgent): AgentRead => ({
+  id: agent.id,
+  name: agent.name,
+  kind: agent.kind,
+  model: agent.model,
+  instructions: agent.instructions,
+  temperature: agent.temperature,
+  history_messages: agent.historyMessages,
+  history_tokens: agent.historyTokens,
+  knowledge: agent.knowledge,
+  replies: [...agent.replies],
+  default: agent.isDefault,
+  created_at: agent.createdAt.toISOString(),
+  updated_at: agent.updatedAt.toISOString(),
+});
+
+export type AgentRoutesDeps = {
+  store: AgentStore;
+  /** Throws 404. */
+  requireWorkspace(id: string): Promise<void>;
+  /** Clears this process's cache of agents. */
+  changed(): void;
+};
+
+export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDeps): Route[] {
   return [
     route(
       {
@@ -29,54 +57,76 @@ export function agentRoutes(agents: ReturnType<typeof createAgents>): Route[] {
         responses: pageAnswer('A page of agents.', AgentPage, AGENT_EXAMPLE),
         refusals: [404],
       },
-      ({ path, query }) =>
-        agents.list(
-          path.workspace_id,
-          toPageRequest(query, (id) => id !== ''),
-        ),
+      async ({ path, query }) => {
+        const page = toPageRequest(query, (id) => id !== '');
+        await requireWorkspace(path.workspace_id);
+        return toPage(await store.list(path.workspace_id, page), page.limit, renderAgent);
+      },
     ),
     route(
       {
-        ...ADMINISTRATION,
+        ...ITEM,
         id: 'chat.read-agent',
         method: 'GET',
-        path: ITEM,
         summary: 'An agent',
-        parameters: AgentPath,
         responses: { 200: { description: 'The agent.', ...AGENT } },
         refusals: [404],
       },
-      ({ path }) => agents.read(toReference(path)),
+      async ({ path }) => {
+        const agent = await store.find(toReference(path));
+        if (agent === undefined) throw agentNotFound();
+        return renderAgent(agent);
+      },
     ),
     route(
       {
-        ...ADMINISTRATION,
+        ...ITEM,
         id: 'chat.put-agent',
         method: 'PUT',
-        path: ITEM,
         summary: 'Create or replace an agent',
         description: 'A session whose `agi_id` is its id, else one whose `persona_id` is, is answered by it.',
-        parameters: AgentPath,
         body: AgentWrite,
         bodyExample: AGENT_WRITE_EXAMPLE,
         responses: { 200: { description: 'The agent.', ...AGENT } },
         refusals: [404],
       },
-      ({ path, body }) => agents.put(toReference(path), body),
+      async ({ path, body }) => {
+        const replies = body.replies ?? [];
+        if (body.kind === 'bot' && replies.length === 0)
+          throw valueError(['body', 'replies'], 'a bot needs at least one reply', body.replies ?? null);
+        const agent = await store.put(path.workspace_id, {
+          id: path.agent_id,
+          name: body.name,
+          kind: body.kind,
+          isDefault: body.default ?? false,
+          model: body.model ?? null,
+          instructions: body.instructions ?? '',
+          temperature: body.temperature ?? null,
+          historyMessages: body.history_messages ?? HISTORY_MESSAGES_DEFAULT,
+          historyTokens: body.history_tokens ?? HISTORY_TOKENS_DEFAULT,
+          knowledge: body.knowledge ?? 'none',
+          replies,
+        });
+        changed();
+        if (agent === undefined) throw notFound('Workspace not found');
+        return renderAgent(agent);
+      },
     ),
     route(
       {
-        ...ADMINISTRATION,
+        ...ITEM,
         id: 'chat.delete-agent',
         method: 'DELETE',
-        path: ITEM,
         summary: 'Delete an agent',
         description: "Its sessions go on with the workspace's default.",
-        parameters: AgentPath,
         responses: { 204: { description: 'Deleted; no content.' } },
         refusals: [404],
       },
-      ({ path }) => agents.delete(toReference(path)),
+      async ({ path }) => {
+        const deleted = await store.delete(toReference(path));
+        changed();
+        if (!deleted) throw agentNotFound();
+      },
     ),
   ];
 }

@@ -1,6 +1,8 @@
-// An answer as its caller gets it: whole, or as a stream of events; the first time and every other alike.
+// An answer as its caller gets it, the first time and every other alike: whole, or as a stream of events, with those of
+// its citations that the caller may see now.
 
-import { ServiceError } from '../../core/errors.ts';
+import { notFound, ServiceError } from '../../core/errors.ts';
+import type { Principal } from '../../core/principal.ts';
 import { reply } from '../../http/operation.ts';
 import type { ResponseSpec } from '../../http/schemas.ts';
 import { STATUS } from '../../http/statuses.ts';
@@ -10,10 +12,12 @@ import type { AnswerStream } from '../answer-stream.ts';
 import { ANSWER_EXAMPLE, ANSWER_STREAM_EXAMPLE } from '../examples.ts';
 import { PING_MS } from '../limits.ts';
 import { ChatAnswer } from '../schema.ts';
-import type { AnsweredTurn } from '../turn.ts';
+import type { AnsweredTurn, Citation } from '../turn.ts';
 
 /** The parts that all operations of conversations share. */
 export const CHAT = { area: 'chat', credential: 'svc-key', scope: 'chat' } as const;
+
+export const sessionNotFound = () => notFound('Chat session not found');
 
 /** By the kind of the agent that answers. */
 export const ANSWER_EVENTS = [
@@ -33,15 +37,41 @@ export const ANSWERED: ResponseSpec = {
   stream: ANSWER_STREAM_EXAMPLE,
 };
 
+/** Which of the documents (by id, of the caller's workspace) the caller may see; those that are gone are not among them. */
+export type VisibleDocuments = (principal: Principal, ids: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/** Rows with those of their citations that the caller may see: one round trip for all of them, none where nothing is cited. */
+export type ShowCitations = <Row extends { citations: Citation[] }>(
+  principal: Principal,
+  rows: readonly Row[],
+) => Promise<Row[]>;
+
+export const createShowCitations =
+  (visibleDocuments: VisibleDocuments): ShowCitations =>
+  async (principal, rows) => {
+    const ids = rows.flatMap(({ citations }) => citations.map(({ document_id }) => document_id));
+    const visible =
+      ids.length > 0 && principal.scopes.has('documents:read')
+        ? await visibleDocuments(principal, [...new Set(ids)])
+        : new Set<string>();
+    return rows.map((row) => ({
+      ...row,
+      citations: row.citations.filter(({ document_id }) => visible.has(document_id)),
+    }));
+  };
+
+/** Renders the answer as its caller is shown it. */
+export type ShowAnswer = (answered: AnsweredTurn) => Promise<AnsweredTurn>;
+
 /** The whole answer, or a stream if one is requested. Throws the reason why the answer could not be made. */
 export async function replyWithAnswer(
   request: Request,
   { answerStream, replayed }: Accepted,
+  show: ShowAnswer,
 ): Promise<Response> {
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
-  if (!accepts(request, EVENT_STREAM))
-    return reply(200, renderAnswer(await answerInTime(answerStream)), headers);
-  return new Response(streamAnswer(answerStream), {
+  if (!accepts(request, EVENT_STREAM)) return reply(200, await bodyOf(answerStream, show), headers);
+  return new Response(streamAnswer(answerStream, show), {
     headers: {
       'content-type': EVENT_STREAM,
       'cache-control': 'no-store',
@@ -50,6 +80,9 @@ export async function replyWithAnswer(
     },
   });
 }
+
+const bodyOf = async ({ outcome }: AnswerStream, show: ShowAnswer): Promise<ChatAnswer> =>
+  renderAnswer(await answerInTime(outcome.then(show)));
 
 const accepts = (request: Request, mediaType: string): boolean =>
   (request.headers.get('accept') ?? '').toLowerCase().includes(mediaType);
@@ -86,7 +119,7 @@ const PING = encoder.encode(': ping\n\n');
 const encode = (event: StreamEvent): Uint8Array => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
 
 /** Text that is already there is sent at once; a reader that disconnects ends only its own stream. */
-export function streamAnswer(answerStream: AnswerStream): ReadableStream {
+export function streamAnswer(answerStream: AnswerStream, show: ShowAnswer): ReadableStream {
   let leave: () => void = () => undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
@@ -121,8 +154,8 @@ export function streamAnswer(answerStream: AnswerStream): ReadableStream {
         leave();
         controller.close();
       };
-      answerInTime(answerStream).then(
-        (answered) => end(lastEvents(answered, said)),
+      bodyOf(answerStream, show).then(
+        (body) => end(lastEvents(body, said)),
         (error: unknown) => end([failed(error)]),
       );
     },
@@ -130,14 +163,11 @@ export function streamAnswer(answerStream: AnswerStream): ReadableStream {
   });
 }
 
-function lastEvents(answered: AnsweredTurn, said: boolean): StreamEvent[] {
-  const body = renderAnswer(answered);
-  return [
-    ...(said || body.answer === '' ? [] : [{ type: 'delta', text: body.answer } as const]),
-    { type: 'citations', citations: body.citations },
-    { type: 'end', ...body },
-  ];
-}
+const lastEvents = (body: ChatAnswer, said: boolean): StreamEvent[] => [
+  ...(said || body.answer === '' ? [] : [{ type: 'delta', text: body.answer } as const]),
+  { type: 'citations', citations: body.citations },
+  { type: 'end', ...body },
+];
 
 function failed(error: unknown): StreamEvent {
   if (error instanceof ServiceError)

@@ -1,7 +1,9 @@
+import { valueError } from '../../core/errors.ts';
+import type { WakeEventMover } from '../../core/event.ts';
+import type { Principal } from '../../core/principal.ts';
 import { type Route, route } from '../../http/operation.ts';
+import type { AcceptQuestion } from '../accept.ts';
 import { SEND_EXAMPLE, SESSION_CREATE_EXAMPLE, SESSION_CREATED_EXAMPLE } from '../examples.ts';
-import type { createCreateSession } from '../operations/create-session.ts';
-import type { createSendMessage } from '../operations/send-message.ts';
 import {
   ChannelPath,
   ChannelSessionPath,
@@ -11,27 +13,72 @@ import {
   MessagePut,
   SendMessageRequest,
 } from '../schema.ts';
-import { ANSWER_EVENTS, ANSWERED, CHAT, replyWithAnswer } from './answers.ts';
+import type { Session, SessionStore } from '../store/sessions.ts';
+import type { Question } from '../store/turns.ts';
+import { editKeyOf, requestKeyOf, type SessionKeys, sessionKeyOf, toCaller, toReach } from '../turn.ts';
+import {
+  ANSWER_EVENTS,
+  ANSWERED,
+  CHAT,
+  replyWithAnswer,
+  type ShowCitations,
+  sessionNotFound,
+} from './answers.ts';
 
 export type ConversationRoutesDeps = {
-  createSession: ReturnType<typeof createCreateSession>;
-  messages: ReturnType<typeof createSendMessage>;
+  sessions: Pick<SessionStore, 'open'>;
+  accept: AcceptQuestion;
+  show: ShowCitations;
+  wakeMover: WakeEventMover;
 };
 
 const CHANNEL = '{workspace_id}/{channel}/{channel_plugin}/{channel_id}';
 
 type ChannelKeys = { workspace_id: string; channel: string; channel_plugin: string; channel_id: string };
 
-const toKeys = (path: ChannelKeys, channelSessionId: string) => ({
-  workspaceId: path.workspace_id,
-  channel: path.channel,
-  channelPlugin: path.channel_plugin,
-  channelId: path.channel_id,
-  channelSessionId,
+/** The conversations of bots: only their own events lead there, as only these name the person truly. */
+const RESERVED = { channel: 'google_chat', plugin: 'chatapp' };
+
+/** Throws ValidationFailure for keys that are not for channels to use. */
+function toKeys(path: ChannelKeys, channelSessionId: string): SessionKeys {
+  const { workspace_id: workspaceId, channel, channel_plugin: channelPlugin, channel_id: channelId } = path;
+  if (channel === RESERVED.channel && channelPlugin === RESERVED.plugin)
+    throw valueError(
+      ['path', 'channel'],
+      `${channel} with the plugin ${channelPlugin} is reserved for bots`,
+      channel,
+    );
+  return { workspaceId, channel, channelPlugin, channelId, channelSessionId };
+}
+
+const renderCreated = (session: Session, created: boolean): ChatSessionCreated => ({
+  chat_session_id: session.id,
+  channel_session_id: session.channelSessionId,
+  persona_id: session.personaId,
+  agi_id: session.agiId,
+  workspace_id: session.workspaceId,
+  channel: session.channel,
+  channel_plugin: session.channelPlugin,
+  channel_id: session.channelId,
+  created,
+  created_at: session.createdAt.toISOString(),
 });
 
-export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
-  const { createSession, messages } = deps;
+type Caller = { principal: Principal; request: Request };
+
+export function conversationRoutes({ sessions, accept, show, wakeMover }: ConversationRoutesDeps): Route[] {
+  const answer = async (
+    { principal, request }: Caller,
+    asked: Omit<Question, 'agentId' | 'reach' | 'caller'>,
+  ): Promise<Response> => {
+    const by = { agentId: null, reach: toReach(principal), caller: toCaller(principal) };
+    const accepted = await accept({ ...asked, ...by });
+    if (accepted === 'no session') throw sessionNotFound();
+    return replyWithAnswer(request, accepted, async (answered) => {
+      const [shown = answered] = await show(principal, [answered]);
+      return shown;
+    });
+  };
   return [
     route(
       {
@@ -55,12 +102,20 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
           },
         },
       },
-      ({ path, body, principal }) =>
-        createSession(principal, {
-          keys: toKeys(path, body.channel_session_id),
-          personaId: body.persona_id ?? 0,
-          agiId: body.agi_id,
-        }),
+      async ({ path, body, principal }) => {
+        const { channel_session_id: name, agi_id: agiId, persona_id: personaId = 0 } = body;
+        const keys = toKeys(path, name);
+        // A URL cannot contain these as a segment, so such a session could not be used.
+        if (name === '.' || name === '..')
+          throw valueError(['body', 'channel_session_id'], `a session can't be named '${name}'`, name);
+        const wanted = { ...keys, personaId, agiId, person: principal.email };
+        const { session, created, told } = await sessions.open(wanted, {
+          reach: toReach(principal),
+          rebinds: true,
+        });
+        if (told) wakeMover();
+        return renderCreated(session, created);
+      },
     ),
     route(
       {
@@ -83,15 +138,15 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
         responses: { 200: ANSWERED },
         refusals: [404, 429, 502, 504],
       },
-      async ({ path, body, principal, request }) =>
-        replyWithAnswer(
-          request,
-          await messages.send(principal, toKeys(path, path.channel_session_id), {
-            message: body.message,
-            channelMessageId: body.channel_user_message_id,
-            channelAnswerId: body.channel_assistant_message_id,
-          }),
-        ),
+      ({ path, body, ...caller }) =>
+        answer(caller, {
+          workspaceId: path.workspace_id,
+          place: { sessionKey: sessionKeyOf(toKeys(path, path.channel_session_id)) },
+          requestKey: requestKeyOf(body.channel_user_message_id),
+          message: body.message,
+          channelMessageId: body.channel_user_message_id,
+          channelAnswerId: body.channel_assistant_message_id,
+        }),
     ),
     route(
       {
@@ -109,15 +164,15 @@ export function conversationRoutes(deps: ConversationRoutesDeps): Route[] {
         responses: { 200: ANSWERED },
         refusals: [404, 429, 502, 504],
       },
-      async ({ path, body, principal, request }) =>
-        replyWithAnswer(
-          request,
-          await messages.edit(
-            principal,
-            { workspaceId: path.workspace_id, messageId: path.message_id },
-            body.message,
-          ),
-        ),
+      ({ path, body, ...caller }) =>
+        answer(caller, {
+          workspaceId: path.workspace_id,
+          place: { replaces: path.message_id },
+          requestKey: editKeyOf(path.message_id, body.message),
+          message: body.message,
+          channelMessageId: null,
+          channelAnswerId: null,
+        }),
     ),
   ];
 }

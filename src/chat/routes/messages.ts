@@ -1,8 +1,10 @@
+import { notFound } from '../../core/errors.ts';
+import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
 import { type Route, route } from '../../http/operation.ts';
 import { FEEDBACK_EXAMPLE, MESSAGE_EXAMPLE } from '../examples.ts';
-import type { createMessages } from '../operations/messages.ts';
 import { FeedbackCreate, FeedbackRead, MessagePath } from '../schema.ts';
+import type { MessageStore } from '../store/messages.ts';
 import { toReach } from '../turn.ts';
 import { CHAT } from './answers.ts';
 
@@ -16,7 +18,7 @@ const toReference = ({ path, principal }: MessageInput) => ({
   reach: toReach(principal),
 });
 
-export function messageRoutes(messages: ReturnType<typeof createMessages>): Route[] {
+export function messageRoutes(store: MessageStore, wakeMover: WakeEventMover): Route[] {
   return [
     route(
       {
@@ -41,7 +43,10 @@ export function messageRoutes(messages: ReturnType<typeof createMessages>): Rout
       },
       async ({ path, body, principal }) => {
         const feedback = { is_positive: body.is_positive, feedback_text: body.feedback_text ?? '' };
-        await messages.giveFeedback(toReference({ path, principal }), { feedback, subject: principal.email });
+        const given = { feedback, subject: principal.email };
+        if (!(await store.giveFeedback(toReference({ path, principal }), given)))
+          throw notFound('There is no answer of this id');
+        wakeMover();
         return { message_id: path.message_id, ...feedback };
       },
     ),
@@ -58,8 +63,11 @@ export function messageRoutes(messages: ReturnType<typeof createMessages>): Rout
         responses: { 204: { description: 'Deleted; no content.' } },
         refusals: [404],
       },
-      ({ path, principal }) =>
-        messages.delete(toReference({ path, principal }), { subject: principal.email }),
+      async ({ path, principal }) => {
+        if (!(await store.delete(toReference({ path, principal }), { subject: principal.email })))
+          throw notFound('There is no user message of this id');
+        wakeMover();
+      },
     ),
   ];
 }

@@ -1,9 +1,9 @@
+import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { PageQuery, pageAnswer, renderCursor, toPage, toPageRequest } from '../../http/paging.ts';
+import { assertMessageSize } from '../accept.ts';
 import { MESSAGE_EXAMPLE, PERSON_MESSAGE_EXAMPLE, SESSION_EXAMPLE } from '../examples.ts';
-import type { createMessages } from '../operations/messages.ts';
-import type { createSessions } from '../operations/sessions.ts';
 import {
   AgentMessageCreate,
   ChatMessage,
@@ -14,12 +14,16 @@ import {
   SessionPath,
   TitlePatch,
 } from '../schema.ts';
+import type { Message, MessageStore } from '../store/messages.ts';
+import type { Session, SessionStore } from '../store/sessions.ts';
 import { toReach } from '../turn.ts';
-import { CHAT } from './answers.ts';
+import { CHAT, type ShowCitations, sessionNotFound } from './answers.ts';
 
 export type SessionRoutesDeps = {
-  sessions: ReturnType<typeof createSessions>;
-  messages: ReturnType<typeof createMessages>;
+  sessions: SessionStore;
+  messages: MessageStore;
+  show: ShowCitations;
+  wakeMover: WakeEventMover;
 };
 
 const COLLECTION = '/api/v1/chat/sessions/{workspace_id}';
@@ -36,7 +40,35 @@ const toReference = ({ path, principal }: SessionInput) => ({
   reach: toReach(principal),
 });
 
-export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[] {
+const renderSession = (session: Session): ChatSession => ({
+  chat_session_id: session.id,
+  channel_session_id: session.channelSessionId,
+  channel: session.channel,
+  channel_plugin: session.channelPlugin,
+  channel_id: session.channelId,
+  persona_id: session.personaId,
+  agi_id: session.agiId,
+  title: session.title,
+  user: session.person,
+  message_count: session.messageCount,
+  created_at: session.createdAt.toISOString(),
+  updated_at: session.updatedAt.toISOString(),
+});
+
+const renderMessage = (message: Message): ChatMessage => ({
+  message_id: message.id,
+  parent_message_id: message.parentId,
+  role: message.role,
+  message: message.message,
+  channel_message_id: message.channelMessageId,
+  agent_id: message.agentId,
+  citations: message.citations,
+  feedback: message.feedback,
+  error_msg: message.error,
+  created_at: message.createdAt.toISOString(),
+});
+
+export function sessionRoutes({ sessions, messages, show, wakeMover }: SessionRoutesDeps): Route[] {
   return [
     route(
       {
@@ -51,8 +83,9 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         responses: pageAnswer('A page of sessions.', ChatSessionPage, SESSION_EXAMPLE),
       },
       async ({ path, query, principal }) => {
+        const page = toPageRequest(query, isId);
         const of = { workspaceId: path.workspace_id, reach: toReach(principal) };
-        return sessions.list(of, toPageRequest(query, isId));
+        return toPage(await sessions.list(of, page), page.limit, renderSession);
       },
     ),
     route(
@@ -69,11 +102,13 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         responses: { 200: { description: 'The session.', schema: ChatSession, example: SESSION_EXAMPLE } },
         refusals: [404],
       },
-      ({ path, body, principal }) =>
-        sessions.rename(toReference({ path, principal }), {
-          title: body.title,
-          subject: principal.email,
-        }),
+      async ({ path, body, principal }) => {
+        const change = { title: body.title, subject: principal.email };
+        const renamed = await sessions.rename(toReference({ path, principal }), change);
+        if (renamed === undefined) throw sessionNotFound();
+        wakeMover();
+        return renderSession(renamed);
+      },
     ),
     route(
       {
@@ -88,8 +123,11 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         responses: { 204: { description: 'Deleted; no content.' } },
         refusals: [404],
       },
-      ({ path, principal }) =>
-        sessions.delete(toReference({ path, principal }), { subject: principal.email }),
+      async ({ path, principal }) => {
+        if (!(await sessions.delete(toReference({ path, principal }), { subject: principal.email })))
+          throw sessionNotFound();
+        wakeMover();
+      },
     ),
     route(
       {
@@ -105,8 +143,15 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         responses: pageAnswer('A page of messages.', ChatMessagePage, MESSAGE_EXAMPLE),
         refusals: [404],
       },
-      ({ path, query, principal }) =>
-        messages.list(principal, toReference({ path, principal }), toPageRequest(query, isId)),
+      async ({ path, query, principal }) => {
+        const { limit, after } = toPageRequest(query, isId);
+        const reference = toReference({ path, principal });
+        const { rows, more } = await messages.list(reference, { limit, afterId: Number(after?.id ?? 0) });
+        const last = rows.at(-1);
+        if (last === undefined && !(await sessions.exists(reference))) throw sessionNotFound();
+        const items = (await show(principal, rows)).map(renderMessage);
+        return { items, next_cursor: more && last !== undefined ? renderCursor(last) : null };
+      },
     ),
     route(
       {
@@ -125,8 +170,12 @@ export function sessionRoutes({ sessions, messages }: SessionRoutesDeps): Route[
         refusals: [404],
       },
       async ({ path, body, principal }) => {
+        assertMessageSize(body.message);
         const words = { message: body.message, agentId: body.agent_id, subject: principal.email };
-        return messages.addOfPerson(toReference({ path, principal }), words);
+        const added = await messages.addOfPerson(toReference({ path, principal }), words);
+        if (added === undefined) throw sessionNotFound();
+        wakeMover();
+        return renderMessage(added);
       },
     ),
   ];

@@ -1,6 +1,7 @@
+import { codeOf } from '../../core/errors.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
-import type { Agent } from '../agents.ts';
+import type { Agent, AgentNames } from '../agents.ts';
 
 /** An agent as its administrators see it. */
 export type StoredAgent = Agent & {
@@ -39,21 +40,15 @@ export function createAgentStore(sql: Sql) {
     },
 
     /** The first of the ids that is an agent's, else the workspace's default. */
-    async select({
-      workspaceId,
-      ids,
-    }: {
-      workspaceId: string;
-      ids: readonly string[];
-    }): Promise<Agent | undefined> {
+    async select({ workspaceId, ids }: AgentNames): Promise<Agent | undefined> {
       const [row] = await sql<Row[]>`
-        SELECT ${columns} FROM chat_agent(${workspaceId}, ${ids as string[]}::text[])`;
+        SELECT ${columns} FROM chat_agent(${workspaceId}, ${[...ids]}::text[])`;
       return row && toAgent(row);
     },
 
     /** Undefined where there is no such workspace. */
     async put(
-      { workspaceId }: { workspaceId: string },
+      workspaceId: string,
       { id, name, kind, isDefault, ...settings }: AgentFields,
     ): Promise<StoredAgent | undefined> {
       try {
@@ -88,5 +83,4 @@ export function createAgentStore(sql: Sql) {
 const toAgent = ({ settings, ...row }: Row): StoredAgent => ({ ...row, ...settings });
 
 /** PostgreSQL's error 23503 (manual, appendix A). */
-const isForeignKeyViolation = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '23503';
+const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';

@@ -1,7 +1,6 @@
 import type { PageRequest } from '../../http/paging.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
-import { type SessionKeys, sessionKeyOf } from '../session-key.ts';
-import type { Reach } from '../turn.ts';
+import { type Reach, type SessionKeys, sessionKeyOf } from '../turn.ts';
 
 export type Session = SessionKeys & {
   id: number;

@@ -141,7 +141,7 @@ export const chat: readonly Planted[] = [
   },
   {
     mistake: 'a message that is sent again is a new one',
-    file: 'src/chat/session-key.ts',
+    file: 'src/chat/turn.ts',
     text: "digest(['message', channelMessageId])",
     replacement: "digest(['message', channelMessageId, crypto.randomUUID()])",
     test: 'test/chat/sending.test.ts',
