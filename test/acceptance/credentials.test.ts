@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { shared } from '../support/shared.ts';
-import type { OpenApiDocument } from './support/contract.ts';
+import { operationsOf, readDocument } from './support/contract.ts';
 import { sendRaw } from './support/raw-request.ts';
 import { startSetting } from './support/setting.ts';
 
@@ -19,17 +19,16 @@ type Described = {
 };
 
 const setting = await shared(startSetting({ GATEWAY_ANONYMOUS: 'false' }));
-const document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, { parameters = [], security = [], requestBody }]) => ({
-    name: `${method.toUpperCase()} ${path}`,
-    method: method.toUpperCase(),
+const operations = operationsOf(await readDocument(setting.url)).map(({ name, method, path, operation }) => {
+  const { parameters = [], security = [], requestBody } = operation;
+  return {
+    ...{ name, method },
     path: path.replaceAll('{workspace_id}', setting.workspace).replaceAll(/\{\w+\}/g, crypto.randomUUID()),
     schemes: security.flatMap((each) => Object.keys(each)),
     header: parameters.find((each) => each.in === 'header' && each.required)?.name,
     takesBody: requestBody !== undefined,
-  })),
-);
+  };
+});
 
 type Head = { status: number; challenge: string | undefined };
 

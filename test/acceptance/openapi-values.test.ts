@@ -8,12 +8,12 @@ import { eventually } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
 import { startService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
-import type { OpenApiDocument } from './support/contract.ts';
+import { readDocument } from './support/contract.ts';
 import { createExampleCheck } from './support/examples.ts';
 import { startSetting } from './support/setting.ts';
 
 const setting = await shared(startSetting());
-const document: OpenApiDocument = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
+const document = await readDocument(setting.url);
 
 type Node = Record<string, unknown>;
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
@@ -125,7 +125,7 @@ describe('the models in the OpenAPI document', () => {
     writeFileSync(file, catalogue('ours-1'));
     await using service = await startService({ environment: { MODELS_CONFIG: file } });
     const embeddingModels = async () => {
-      const present = (await (await fetch(`${service.url}/docs/json`)).json()) as OpenApiDocument;
+      const present = await readDocument(service.url);
       const { requestBody } = present.paths['/{workspace_id}/v1/embeddings']?.['post'] ?? {};
       const example = requestBody?.content['application/json']?.example as { model: string };
       return {

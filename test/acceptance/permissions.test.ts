@@ -25,13 +25,8 @@ beforeAll(async () => {
   const disabled = await people.newKey({ email: owner.email });
   const path = `/admin/api/workspaces/${setting.workspace}/keys/${disabled.id}`;
   expectStatus(await call('PATCH', path, { key: adminKey, json: { disabled: true } }), 200);
-  const soon = new Date(Date.now() + 1500).toISOString();
+  const soon = new Date(Date.now() + 5000).toISOString();
   const expired = await people.newKey({ email: owner.email, expiresAt: soon });
-  await eventually(
-    'the key to expire',
-    async () => (await call('GET', '/admin/api/status', { key: expired.key })).status === 401,
-  );
-
   const callers: Record<string, string | undefined> = {
     none: undefined,
     empty: '',
@@ -52,6 +47,10 @@ beforeAll(async () => {
     'foreign-admin': (await elsewhere.people.newKey({ scopes: [...DOCUMENT_SCOPES, 'admin'] })).key,
   };
   for (const [name, key] of Object.entries(callers)) keys.set(name, key);
+  await eventually(
+    'the key to expire',
+    async () => (await call('GET', '/admin/api/status', { key: expired.key })).status === 401,
+  );
 });
 afterAll(() => setting.service[Symbol.asyncDispose]());
 

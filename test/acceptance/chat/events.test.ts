@@ -6,17 +6,17 @@ import { createChatClient } from '../../support/chat-client.ts';
 import { shared } from '../../support/shared.ts';
 import { messageEvent, USER } from '../support/bots.ts';
 import { bodyOf } from '../support/caller.ts';
-import type { OpenApiDocument } from '../support/contract.ts';
+import { operationsOf, readDocument } from '../support/contract.ts';
 import { createFreshMetrics } from '../support/metrics.ts';
 import { startSetting } from '../support/setting.ts';
 
 const setting = await shared(startSetting());
 const metrics = await createFreshMetrics(setting)();
-const document = (await (await fetch(`${setting.url}/docs/json`)).json()) as OpenApiDocument;
 const documented = new Map(
-  Object.values(document.paths)
-    .flatMap((operations) => Object.values(operations))
-    .map((operation) => [operation.operationId, operation['x-events'] ?? []]),
+  operationsOf(await readDocument(setting.url)).map(({ operation }) => [
+    operation.operationId,
+    operation['x-events'] ?? [],
+  ]),
 );
 
 type Caused = { operationId: string; subject: string; types: Record<string, Record<string, unknown>> };

@@ -1,7 +1,7 @@
 // Requests as any client sends them; each answer is held against the interface's own description.
 
 import { expect } from 'bun:test';
-import { type Contract, createContract, type OpenApiDocument } from './contract.ts';
+import { type Contract, createContract, readDocument } from './contract.ts';
 
 export type Answer = {
   status: number;
@@ -26,14 +26,9 @@ const contracts = new Map<string, Promise<Contract>>();
 
 /** The description that the service at `url` gives of itself, fetched once. */
 function contractOf(url: string): Promise<Contract> {
-  const known = contracts.get(url) ?? fetchContract(url);
+  const known = contracts.get(url) ?? readDocument(url).then(createContract);
   contracts.set(url, known);
   return known;
-}
-
-async function fetchContract(url: string): Promise<Contract> {
-  const response = await fetch(`${url}/docs/json`);
-  return createContract((await response.json()) as OpenApiDocument);
 }
 
 /** A caller of the service at `url`. It throws when an answer is not as the OpenAPI document says. */

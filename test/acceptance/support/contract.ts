@@ -36,6 +36,30 @@ export type OpenApiDocument = {
   components: { securitySchemes: Record<string, unknown>; schemas: Record<string, unknown> };
 };
 
+/** The document of the service at `url`. */
+export const readDocument = async (url: string): Promise<OpenApiDocument> =>
+  (await fetch(`${url}/docs/json`)).json() as Promise<OpenApiDocument>;
+
+export type NamedOperation = {
+  /** Method and path, as the interface's tables write them. */
+  name: string;
+  method: string;
+  path: string;
+  operation: DescribedOperation;
+};
+
+export const operationsOf = ({ paths }: OpenApiDocument): NamedOperation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([verb, operation]) => {
+      const method = verb.toUpperCase();
+      return { name: `${method} ${path}`, method, path, operation };
+    }),
+  );
+
+/** Whether a request without this header is invalid. */
+export const requiresHeader = ({ parameters = [] }: DescribedOperation, header: string): boolean =>
+  parameters.some((each) => each.in === 'header' && each.name === header && each.required === true);
+
 const ROOT_ID = 'https://service.test/openapi';
 
 export function createContract(document: OpenApiDocument): Contract {

@@ -1,6 +1,6 @@
 // Every operation that the service describes, asked once, all at the same time.
 
-import { type Contract, createContract, type OpenApiDocument } from '../../acceptance/support/contract.ts';
+import { createContract, operationsOf, readDocument } from '../../acceptance/support/contract.ts';
 import { createPlainCaller } from './caller.ts';
 import type { Refusable } from './refusals.ts';
 
@@ -25,15 +25,14 @@ const NUMBERED = /^(chat_session|message)_id$/;
 
 /** Reads the description while all is well. */
 export async function readEndpoints(url: string): Promise<Endpoints> {
-  const document = (await (await fetch(`${url}/docs/json`)).json()) as OpenApiDocument;
-  const contract: Contract = createContract(document);
-  const requests = Object.entries(document.paths).flatMap(([template, operations]) =>
-    Object.entries(operations).map(([method, { operationId, parameters = [], requestBody }]): Request => {
-      const json = requestBody?.content['application/json']?.example;
-      const headers = parameters.filter((each) => each.in === 'header').map(({ name }) => name);
-      return { method: method.toUpperCase(), template, operationId, headers, json };
-    }),
-  );
+  const document = await readDocument(url);
+  const contract = createContract(document);
+  const requests = operationsOf(document).map(({ method, path, operation }): Request => {
+    const { operationId, parameters = [], requestBody } = operation;
+    const json = requestBody?.content['application/json']?.example;
+    const headers = parameters.filter((each) => each.in === 'header').map(({ name }) => name);
+    return { method, template: path, operationId, headers, json };
+  });
   return {
     visitAll({ key, parameters, withinMs }) {
       const call = createPlainCaller(url, withinMs);
