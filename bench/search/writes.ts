@@ -54,7 +54,7 @@ export async function insertFor(databaseUrl: string, workspace: Workspace, secon
       const objectKey = `${workspace.id}/${id}.${like.fileType}`;
       const stored = { uploadObject: '', contentType: 'application/octet-stream', objectKey };
       const document = { ...like, id, uploadId: newRandomId(), ...stored, status };
-      await store.insert(document, new Date(Date.now() + 60_000));
+      await store.insert(document);
       inserted += 1;
     }
   };

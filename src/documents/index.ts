@@ -17,7 +17,7 @@ import { type Document, renderDocument } from './document.ts';
 import { createBucketCustody } from './jobs/custody.ts';
 import { createCustodyStore } from './jobs/custody-store.ts';
 import { createSweep } from './jobs/sweep.ts';
-import { CACHE_TTL_MS, CACHED_DOCUMENTS_MAX, CONFIRM_WITHIN_MS_MAX, DELETION_LEASE_MS } from './limits.ts';
+import { CACHE_TTL_MS, CACHED_DOCUMENTS_MAX, DELETION_LEASE_MS } from './limits.ts';
 import { createBin } from './operations/bin.ts';
 import { createConfirm } from './operations/confirm.ts';
 import { createDownload } from './operations/download.ts';
@@ -123,9 +123,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
         recorded: custody.recorded,
         discard: discarded.add,
         findUser: deps.findUser,
-        clock,
         uploadBytesMax: settings.uploadBytesMax,
-        withinMs: Math.min(CONFIRM_WITHIN_MS_MAX, settings.uploadRetentionSeconds * 500),
       }),
       download: createDownload({ documents, presigner: objects, clock }),
       render,

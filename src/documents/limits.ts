@@ -24,8 +24,8 @@ export const LIST_BYTES_MAX = 4_194_304;
 /** Binned documents that one statement purges: far fewer than the limit on a statement's time allows. */
 export const PURGE_BATCH = 5000;
 
-/** A confirm gives up after this long (or half the retention of uploads, where that is shorter). */
-export const CONFIRM_WITHIN_MS_MAX = 600_000;
+/** How long a sweep waits for confirms that write their record; confirms that come meanwhile wait with it. */
+export const BAR_WAIT_MS = 1000;
 
 /** How soon after a confirm the bucket is told that the database has come further; a backup is older than this, or unnoticed. */
 export const CUSTODY_INTERVAL_MS = 60_000;

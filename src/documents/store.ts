@@ -5,6 +5,7 @@ import type { PageRequest } from '../http/paging.ts';
 import type { Fragment, Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
 import { curatorsOf, type Document, type DocumentChanges, given, type Located } from './document.ts';
+import { BAR_WAIT_MS } from './limits.ts';
 import type { Viewer } from './policy.ts';
 import {
   createConditions,
@@ -52,10 +53,10 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
 
   return {
     /**
-     * Inserts the document of an uploaded object, unless `deadline` has passed on the database's clock (then
-     * undefined). An object that has its document already keeps it: that one is returned.
+     * Inserts the document of an uploaded object, unless its id is barred (then undefined). An object that has its
+     * document already keeps it: that one is returned.
      */
-    async insert(document: NewDocument, deadline: Date): Promise<Document | undefined> {
+    async insert(document: NewDocument): Promise<Document | undefined> {
       const { tags, categories, access, slots } = document;
       const curators = curatorsOf(access);
       const search = entries.addition(sql, { ...document, curators });
@@ -66,7 +67,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
           ${document.ownerId}::uuid, ${document.name}, ${document.objectKey}, ${document.contentType}, ${document.fileSize}::bigint, ${document.fileType},
           ${document.fileHash}, ${tags}::text[], ${categories}::text[], ${document.summary},
           ${json(access)}::jsonb, ${json(slots)}::jsonb, ${curators}::text[], ${document.status}
-        WHERE clock_timestamp() < ${deadline}::timestamptz
+        WHERE NOT EXISTS (SELECT FROM documents_swept WHERE id = ${document.id}::uuid FOR KEY SHARE)
         ON CONFLICT (workspace_id, upload_id, upload_object) DO UPDATE SET upload_id = excluded.upload_id
         RETURNING *, (xmax = 0) AS fresh),
         ${search.ctes}
@@ -74,6 +75,17 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
       search.written();
       return row;
     },
+
+    /**
+     * Bars ids: once this resolves, no document with one of them will be inserted, and each that was inserted is visible. The
+     * lock waits for inserts that have begun, since theirs of a row shares the table. Rejects where one takes too long.
+     */
+    bar: (ids: readonly string[]): Promise<unknown> =>
+      sql.begin(async (tx) => {
+        await tx`SELECT set_config('lock_timeout', ${`${BAR_WAIT_MS}`}, true)`;
+        await tx`LOCK TABLE documents_swept IN EXCLUSIVE MODE`;
+        await tx`INSERT INTO documents_swept SELECT unnest(${ids as string[]}::uuid[]) ON CONFLICT DO NOTHING`;
+      }),
 
     /** The document that was made of the object; without one, the latest of the upload. */
     async findByUpload(upload: {

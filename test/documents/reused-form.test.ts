@@ -97,9 +97,7 @@ function createSite(
     discard: (removal) => void discarded.push(removal),
     recorded: () => undefined,
     findUser: async () => undefined,
-    clock: systemClock,
     uploadBytesMax: 1000,
-    withinMs: 60_000,
   });
   return {
     confirm: (key: string, name: string) => confirm(person, { temp_key: key, document_metadata: { name } }),

@@ -2,7 +2,6 @@
 // store has versions.
 
 import { expect, test } from 'bun:test';
-import { systemClock } from '../../src/core/clock.ts';
 import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Principal } from '../../src/core/principal.ts';
 import { createConfirm } from '../../src/documents/operations/confirm.ts';
@@ -69,9 +68,7 @@ test.each([
       discard: (removal) => void discarded.push(removal),
       recorded: () => undefined,
       findUser: async () => undefined,
-      clock: systemClock,
       uploadBytesMax: 100,
-      withinMs: 60_000,
     });
     const principal: Principal = {
       keyId: newId(),

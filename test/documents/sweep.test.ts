@@ -1,17 +1,21 @@
 // The sweeper removes what nobody confirmed and what has no record, and never what belongs to somebody else.
 
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test';
-import { newId } from '../../src/core/ids.ts';
+import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Logger } from '../../src/core/logger.ts';
+import type { Principal } from '../../src/core/principal.ts';
 import { createBucketMaintenance, readIdentity } from '../../src/documents/index.ts';
 import { createBucketCustody } from '../../src/documents/jobs/custody.ts';
 import { createCustodyStore } from '../../src/documents/jobs/custody-store.ts';
 import { createSweep } from '../../src/documents/jobs/sweep.ts';
+import { createConfirm } from '../../src/documents/operations/confirm.ts';
 import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
-import { createDocumentStore } from '../../src/documents/store.ts';
+import { createDocumentStore, type NewDocument } from '../../src/documents/store.ts';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
+import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.ts';
 import { upload } from '../acceptance/support/uploads.ts';
+import { eventually } from '../support/child.ts';
 import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 
@@ -186,6 +190,130 @@ describe('a sweep', () => {
       expect(complaints).toEqual(['the bucket belongs to another database: nothing is swept from it']);
     }
     expect(await keysIn(objects)).toEqual([`acme/${id}.txt`]);
+  });
+});
+
+/** A confirm of an upload under the key, which does something before it writes its record. */
+function confirmOf(
+  { sql }: TestDatabase,
+  objects: ObjectStore,
+  beforeInsert: (document: NewDocument) => Promise<void> = async () => undefined,
+) {
+  const store = createDocumentStore(sql, createSearchEntries());
+  const confirm = createConfirm({
+    store: {
+      ...store,
+      async insert(document) {
+        await beforeInsert(document);
+        return store.insert(document);
+      },
+    },
+    objects,
+    discard: (removal) => void objects.remove([removal]),
+    recorded: () => undefined,
+    findUser: async () => undefined,
+    uploadBytesMax: 1000,
+  });
+  const person: Principal = {
+    ...{ keyId: newId(), workspaceId: 'acme', userId: newId(), email: 'ada@example.com' },
+    ...{ scopes: new Set(['documents:write' as const]), limits: {} },
+  };
+  return (key: string) => confirm(person, { temp_key: key, document_metadata: { name: 'a.txt' } });
+}
+
+describe('a confirm that takes so long that a sweep overtakes it', () => {
+  const recordsOf = (uploadId: string) => database.sql`
+    SELECT FROM documents WHERE upload_id = ${uploadId}::uuid`;
+
+  const waitsForLock = (statement: string) =>
+    eventually('the statement to wait for a lock', async () => {
+      const waiting = await database.sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND datname = current_database() AND query LIKE ${`%${statement}%`}`;
+      return waiting.length > 0;
+    });
+
+  test('makes no record once its copy is swept, and can be repeated', async () => {
+    const objects = await openBucket('sweep-late');
+    const uploadId = newRandomId();
+    const key = `temp/acme/${uploadId}`;
+    await objects.putEmpty(key);
+    const late = confirmOf(database, objects, sweepOf(database, objects))(key);
+    await expect(late).rejects.toThrow('could not be confirmed in time');
+    expect(await recordsOf(uploadId)).toHaveLength(0);
+    // The sweep took the upload as well.
+    await objects.putEmpty(key);
+    const document = await confirmOf(database, objects)(key);
+    expect(await objects.head(document.objectKey)).toBeDefined();
+  });
+
+  test('makes no record if it waits for the sweep that decides about its copy', async () => {
+    const narrow = connectPostgres({
+      ...{ url: database.url, applicationName: 'narrow', log: silentLog, connectionsMax: 1 },
+    });
+    const store = createDocumentStore(narrow, createSearchEntries());
+    const insert = (id: string) =>
+      store.insert({
+        ...{ id, workspaceId: 'acme', uploadId: newRandomId(), uploadObject: '', ownerId: newId() },
+        ...{
+          name: 'a.txt',
+          objectKey: `acme/${id}`,
+          contentType: 'text/plain',
+          fileSize: 1,
+          fileType: 'txt',
+        },
+        ...{ fileHash: null, tags: null, categories: null, summary: null, access: null, slots: null },
+        status: 'private',
+      });
+    // The server has not yet seen the statement of the first one, and has prepared that of the second.
+    for (let round = 0; round < 2; round++) {
+      const id = newId();
+      let late: Promise<unknown> | undefined;
+      await database.sql.begin(async (tx) => {
+        await tx`LOCK TABLE documents_swept IN EXCLUSIVE MODE`;
+        late = insert(id);
+        await waitsForLock('INSERT INTO documents ');
+        await tx`INSERT INTO documents_swept VALUES (${id})`;
+      });
+      expect(await late).toBeUndefined();
+    }
+    expect(await insert(newId())).toBeDefined();
+    await narrow.end();
+  });
+
+  test('keeps its object if its record is being written', async () => {
+    const objects = await openBucket('sweep-writing');
+    const key = `temp/acme/${newRandomId()}`;
+    await objects.putEmpty(key);
+    const { sql } = database;
+    const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    let holder: Promise<unknown> | undefined;
+    const confirmed = confirmOf(database, objects, async ({ uploadId, uploadObject }) => {
+      // The confirm waits for the end of a transaction that has written a record of the same upload.
+      holder = sql
+        .begin(async (tx) => {
+          await tx`INSERT INTO documents (id, workspace_id, upload_id, upload_object, owner_id, name, object_key, status)
+            VALUES (${newId()}, 'acme', ${uploadId}, ${uploadObject}, gen_random_uuid(), 'a.txt', '', 'private')`;
+          hold();
+          await mayEnd;
+          throw new Error('undone');
+        })
+        .catch(() => undefined);
+      await isHeld;
+    })(key);
+    await waitsForLock('INSERT INTO documents ');
+    let swept = false;
+    const sweep = sweepOf(database, objects)().then(() => {
+      swept = true;
+    });
+    await Promise.race([sweep, waitsForLock('LOCK TABLE documents_swept')]);
+    expect(swept).toBeFalse();
+    end();
+    await holder;
+    const document = await confirmed;
+    // It gives up where the wait is long, and is repeated.
+    await sweep.catch(() => sweepOf(database, objects)());
+    expect(await objects.head(document.objectKey)).toBeDefined();
   });
 });
 

@@ -8,11 +8,11 @@ import type { DocumentStore } from '../store.ts';
 import type { BucketCustody } from './custody.ts';
 
 export type SweepDeps = {
-  store: Pick<DocumentStore, 'objectKeysOf'>;
+  store: Pick<DocumentStore, 'objectKeysOf' | 'bar'>;
   objects: Pick<ObjectStore, 'list' | 'remove' | 'now'>;
   custody: Pick<BucketCustody, 'advance'>;
   log: Logger;
-  /** Younger objects are left alone: an upload may still be confirmed, a confirm may still write its record. */
+  /** Younger objects are left alone: an upload may still be confirmed, and a confirm write its record. */
   retentionSeconds: number;
 };
 
@@ -44,9 +44,17 @@ export function createSweep({ store, objects, custody, log, retentionSeconds }: 
       const kind = classifyKey(key);
       if (kind.kind === 'document') keysById.set(kind.id, key);
     }
-    if (keysById.size === 0) return [];
+    const orphans = await withoutRecord(keysById);
+    if (orphans.size === 0) return [];
+    // A confirm may be about to write its record, however old its copy is: it writes none, or has written it by then.
+    await store.bar([...orphans.keys()]);
+    return [...(await withoutRecord(orphans)).values()].map((key) => ({ key }));
+  }
+
+  async function withoutRecord(keysById: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+    if (keysById.size === 0) return new Map();
     const recorded = await store.objectKeysOf([...keysById.keys()]);
-    return [...keysById].filter(([id, key]) => recorded.get(id) !== key).map(([, key]) => ({ key }));
+    return new Map([...keysById].filter(([id, key]) => recorded.get(id) !== key));
   }
 }
 

@@ -2,7 +2,6 @@
 // the outcome is one record with one object, or neither once the sweeper has passed. What is confirmed is the object
 // that was posted, not its key: one posted later with the same form makes another document.
 
-import type { Clock } from '../../core/clock.ts';
 import { conflict, forbidden, notFound, tooLarge, unavailable, valueError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Principal } from '../../core/principal.ts';
@@ -24,16 +23,13 @@ export type ConfirmDeps = {
   /** Is told of every record. */
   recorded(): void;
   findUser: FindUser;
-  clock: Clock;
   uploadBytesMax: number;
-  /** Below the age at which the sweeper takes a copy without a record for an orphan. */
-  withinMs: number;
 };
 
 type Upload = { workspaceId: string; uploadId: string; key: string };
 
 export function createConfirm(deps: ConfirmDeps) {
-  const { store, objects, discard, clock } = deps;
+  const { store, objects, discard } = deps;
 
   return async (principal: Principal, request: DocumentMetadataConfirm): Promise<Document> => {
     // 1. Everything that can be refused without asking anyone is refused before anything is touched.
@@ -50,7 +46,6 @@ export function createConfirm(deps: ConfirmDeps) {
 
     for (let attempt = 0; attempt < CONFIRM_ATTEMPTS_MAX; attempt++) {
       // 2. Size and hash are the store's own. No object: the upload may have been confirmed before.
-      const deadline = new Date(clock.now().getTime() + deps.withinMs);
       const stored = await objects.head(upload.key);
       if (stored === undefined) return confirmedBefore(principal, upload);
       if (stored.size > deps.uploadBytesMax) {
@@ -75,8 +70,9 @@ export function createConfirm(deps: ConfirmDeps) {
       }
 
       // 4. The record makes it a document. Of two at once one inserts, the other gets the first one's record.
-      //    When the answer is lost the copy stays: it may be the document's; the sweeper can tell.
-      const kept = await store.insert(document, deadline);
+      //    When the answer is lost the copy stays: it may be the document's; the sweeper can tell. If the copy is old by
+      //    now, the sweeper may have decided to delete it: then there is no record.
+      const kept = await store.insert(document);
       if (kept === undefined) {
         discard({ key: objectKey });
         throw unavailable('The upload could not be confirmed in time');

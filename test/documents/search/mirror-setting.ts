@@ -19,7 +19,6 @@ export const VIEWER = {
   email: 'ada@example.com',
   admin: true,
 };
-const FAR = new Date('9999-01-01');
 
 export type MirrorSetting = AsyncDisposable & {
   sql: Sql;
@@ -120,7 +119,7 @@ export function createLibrary(sql: Sql) {
       ...{ status: 'public' as const, uploadObject: '', contentType: 'text/plain' },
       ...fields,
     };
-    await store.insert(document, FAR);
+    await store.insert(document);
     return id;
   };
   const purge = async (id: string): Promise<void> => {

@@ -106,6 +106,20 @@ export const documents: readonly Planted[] = [
     name: 'a killed process group',
   },
   {
+    mistake: 'a record is written although its copy was swept',
+    file: 'src/documents/store.ts',
+    text: 'WHERE NOT EXISTS (SELECT FROM documents_swept WHERE',
+    replacement: 'WHERE NOT EXISTS (SELECT FROM documents_swept WHERE false AND',
+    test: 'test/documents/sweep.test.ts',
+  },
+  {
+    mistake: 'a sweep does not wait for records that are being written',
+    file: 'src/documents/store.ts',
+    text: 'LOCK TABLE documents_swept IN EXCLUSIVE MODE',
+    replacement: 'LOCK TABLE documents_swept IN ACCESS SHARE MODE',
+    test: 'test/documents/sweep.test.ts',
+  },
+  {
     mistake: 'names are stored in another form of Unicode than they came in',
     file: 'src/documents/operations/confirm.ts',
     text: '    name: metadata.name,',

@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The path of the library; undefined where it is not installed. */
-export const FAKETIME = [...new Bun.Glob('/usr/lib/*/faketime/libfaketimeMT.so.1').scanSync('/')][0];
+const FAKETIME = [...new Bun.Glob('/usr/lib/*/faketime/libfaketimeMT.so.1').scanSync('/')][0];
+
+/** Why no clock can be stepped here; undefined where one can. CI requires it. */
+export function missingClock(): string | undefined {
+  if (FAKETIME !== undefined) return undefined;
+  if (process.env['REQUIRE_SERVERS'] === '1')
+    throw new Error('libfaketime is required, but not installed: apt-get install libfaketime');
+  return 'needs libfaketime';
+}
 
 export type SteppedClock = Disposable & {
   /** With which a process has this clock. */
