@@ -2,6 +2,7 @@
 
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
+import { notFound } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
@@ -24,9 +25,7 @@ import { createKeyStore, type KeyDescription } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createUserStore, type UserReference } from './store/users.ts';
 import { createWorkspaceStore } from './store/workspaces.ts';
-import { createUsers } from './users.ts';
 import { administratorOf } from './workspace-names.ts';
-import { createWorkspaces } from './workspaces.ts';
 
 export { createBootstrap } from './bootstrap.ts';
 export { explainWorkspaceName, WORKSPACE_NAME_FORM } from './workspace-names.ts';
@@ -73,16 +72,18 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log }: Acces
 
   // The database notifies the other processes; this one drops its entries before it answers.
   const forget = (keyHashes: readonly string[]): void => keyHashes.forEach(authentication.drop);
-  const workspaces = createWorkspaces({ store: stores.workspaces, clock });
-  const requireWorkspace = workspaces.requireExisting;
+  const requireWorkspace = async (id: string): Promise<void> => {
+    if (!(await stores.workspaces.exists(id))) throw notFound('Workspace not found');
+  };
+  const administration = { requireWorkspace, forget, wakeMover, clock };
   const { sessions: store } = stores;
   const sessions = createSessions({ store, sessions: openSessions, authentication, wakeMover, clock });
 
   return {
     routes: [
-      ...workspaceRoutes(workspaces),
-      ...userRoutes(createUsers({ store: stores.users, requireWorkspace, forget, wakeMover, clock })),
-      ...keyRoutes(createKeys({ store: stores.keys, requireWorkspace, forget, wakeMover, clock })),
+      ...workspaceRoutes(stores.workspaces, clock),
+      ...userRoutes({ store: stores.users, ...administration }),
+      ...keyRoutes(createKeys({ store: stores.keys, ...administration })),
       ...sessionRoutes(sessions),
     ],
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },

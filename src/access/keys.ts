@@ -10,8 +10,8 @@ import { refuseUnlessOperator } from './operators.ts';
 import type { KeyCreate, KeyCreated, KeyPatch, KeyRead, KeyRotate } from './schema.ts';
 import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
 
-export type KeysDeps = {
-  store: KeyStore;
+/** The parts that the administration of users and that of keys need beside their stores. */
+export type Administration = {
   /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
   /** Drops the cached principals of the keys with these hashes. */
@@ -23,7 +23,13 @@ export type KeysDeps = {
 export type Keys = ReturnType<typeof createKeys>;
 
 /** The keys of a workspace. The text of a key stands only in the answer that creates it. */
-export function createKeys({ store, requireWorkspace, forget, wakeMover, clock }: KeysDeps) {
+export function createKeys({
+  store,
+  requireWorkspace,
+  forget,
+  wakeMover,
+  clock,
+}: Administration & { store: KeyStore }) {
   /** Throws 404; 403 when others than operators ask for a key with the scope `operator`. */
   const findWithinReach = async (principal: Principal, reference: KeyReference): Promise<FoundKey> => {
     const key = await store.find(reference);

@@ -47,7 +47,6 @@ export const WorkspaceCreate = Type.Object(
   },
   { $id: 'WorkspaceCreate', description: 'A new workspace.' },
 );
-export type WorkspaceCreate = Static<typeof WorkspaceCreate>;
 
 export const UserRead = Type.Object(
   {
@@ -65,13 +64,11 @@ export const UserCreate = Type.Object(
   { email: Email, name: optional(Name, 'The name.') },
   { $id: 'UserCreate', description: 'A new person.' },
 );
-export type UserCreate = Static<typeof UserCreate>;
 
 export const UserPatch = Type.Object(
   { email: Type.Optional(Email), name: optional(Name, 'The name.') },
   { $id: 'UserPatch', description: 'Changes to a person.' },
 );
-export type UserPatch = Static<typeof UserPatch>;
 
 const ScopeEnum = Type.Union(SCOPES.map((scope) => Type.Literal(scope)));
 

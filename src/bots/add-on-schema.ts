@@ -2,28 +2,21 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { described, optional } from '../http/schemas.ts';
-import { ChatappMessage, ChatappSpace, ChatappUser, Text } from './event-schema.ts';
+import { ChatappMessage, ChatappSpace, ChatappUser, platformObject, Text } from './event-schema.ts';
 import { ADD_ON_EVENT_EXAMPLE } from './examples.ts';
 
 const Fields = Type.Record(Type.String(), Type.Unknown());
 
-const Payload = Type.Object(
-  {
-    message: optional(ChatappMessage, 'The message that it is about.'),
-    space: optional(ChatappSpace, 'Where it happened.'),
-    configCompleteRedirectUri: described(Text, 'Where a person is sent on after a configuration.'),
-    appCommandMetadata: optional(Fields, 'The command that was called.'),
-  },
-  { $id: 'ChatappAddOnPayload', description: 'What has happened.', additionalProperties: true },
-);
-const MessagePayload = Type.Object(
-  { ...Payload.properties, message: ChatappMessage },
-  {
-    $id: 'ChatappAddOnMessagePayload',
-    description: 'A message that was written.',
-    additionalProperties: true,
-  },
-);
+const Payload = platformObject('ChatappAddOnPayload', 'What has happened.', {
+  message: optional(ChatappMessage, 'The message that it is about.'),
+  space: optional(ChatappSpace, 'Where it happened.'),
+  configCompleteRedirectUri: described(Text, 'Where a person is sent on after a configuration.'),
+  appCommandMetadata: optional(Fields, 'The command that was called.'),
+});
+const MessagePayload = platformObject('ChatappAddOnMessagePayload', 'A message that was written.', {
+  ...Payload.properties,
+  message: ChatappMessage,
+});
 
 /** Types of events, by the payload that makes them. */
 export const TYPES = {

@@ -1,6 +1,6 @@
 // What the platform sends: the events of chat apps.
 
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { described, optional } from '../http/schemas.ts';
 
 /** Nested fields may all be absent: real events leave out most of them. */
@@ -8,64 +8,57 @@ export const Text = optional(Type.String());
 /** Its inner structure is not laid down. */
 const Anything = Type.Optional(Type.Unknown());
 
-export const ChatappUser = Type.Object(
-  {
-    name: described(Text, 'The resource name of the user.'),
-    displayName: described(Text, 'The name that is shown.'),
-    avatarUrl: described(Text, 'Where the picture is.'),
-    email: described(Text, 'The e-mail address.'),
-    type: described(Text, '`HUMAN` or `BOT`.'),
-    domainId: described(Text, 'The organisation of the user.'),
-  },
-  { $id: 'ChatappUser', description: 'A user of the chat platform.', additionalProperties: true },
-);
+/** An object of the platform as the component `id`: it may have more members than ours know. */
+export const platformObject = <Fields extends TProperties>(id: string, description: string, fields: Fields) =>
+  Type.Object(fields, { $id: id, description, additionalProperties: true });
 
-export const ChatappSpace = Type.Object(
-  {
-    name: described(Text, 'The resource name of the space.'),
-    type: described(Text, '`DM` or `ROOM`.'),
-    singleUserBotDm: optional(Type.Boolean(), 'Whether one person speaks with the bot alone.'),
-    spaceThreadingState: described(Text, 'Whether messages have threads.'),
-    spaceType: described(Text, 'What kind of space it is.'),
-    spaceHistoryState: described(Text, 'Whether the space keeps its messages.'),
-    spaceUri: described(Text, 'Where people open it.'),
-  },
-  { $id: 'ChatappSpace', description: 'A conversation of the chat platform.', additionalProperties: true },
-);
+export const ChatappUser = platformObject('ChatappUser', 'A user of the chat platform.', {
+  name: described(Text, 'The resource name of the user.'),
+  displayName: described(Text, 'The name that is shown.'),
+  avatarUrl: described(Text, 'Where the picture is.'),
+  email: described(Text, 'The e-mail address.'),
+  type: described(Text, '`HUMAN` or `BOT`.'),
+  domainId: described(Text, 'The organisation of the user.'),
+});
 
-const ChatappThread = Type.Object(
-  {
-    name: described(Text, 'The resource name of the thread.'),
-    retentionSettings: described(Anything, 'How long its messages are kept.'),
-  },
-  { $id: 'ChatappThread', description: 'A thread of a space.', additionalProperties: true },
-);
+export const ChatappSpace = platformObject('ChatappSpace', 'A conversation of the chat platform.', {
+  name: described(Text, 'The resource name of the space.'),
+  type: described(Text, '`DM` or `ROOM`.'),
+  singleUserBotDm: optional(Type.Boolean(), 'Whether one person speaks with the bot alone.'),
+  spaceThreadingState: described(Text, 'Whether messages have threads.'),
+  spaceType: described(Text, 'What kind of space it is.'),
+  spaceHistoryState: described(Text, 'Whether the space keeps its messages.'),
+  spaceUri: described(Text, 'Where people open it.'),
+});
 
-const ChatappSlashCommand = Type.Object(
-  { commandId: described(Text, 'The number that the command has with the chat app.') },
-  { $id: 'ChatappSlashCommand', description: 'A command that a message is.', additionalProperties: true },
-);
+const ChatappThread = platformObject('ChatappThread', 'A thread of a space.', {
+  name: described(Text, 'The resource name of the thread.'),
+  retentionSettings: described(Anything, 'How long its messages are kept.'),
+});
 
-export const ChatappMessage = Type.Object(
-  {
-    name: described(Text, 'The resource name of the message.'),
-    createTime: described(Text, 'When it was written.'),
-    text: described(Text, 'The text as it was written, mentions included.'),
-    formattedText: described(Text, 'The text with its formatting.'),
-    messageHistoryState: described(Text, 'Whether it is kept.'),
-    sender: optional(ChatappUser, 'Who wrote it.'),
-    space: optional(ChatappSpace, 'Where it was written.'),
-    thread: optional(ChatappThread, 'The thread that it is part of.'),
-    annotations: described(Anything, 'Mentions, commands and links in the text.'),
-    argumentText: described(Anything, 'The text without the mention of the bot.'),
-    retentionSettings: described(Anything, 'How long it is kept.'),
-    slashCommand: optional(ChatappSlashCommand, 'The command that it is.'),
-  },
-  { $id: 'ChatappMessage', description: 'A message of the chat platform.', additionalProperties: true },
-);
+const ChatappSlashCommand = platformObject('ChatappSlashCommand', 'A command that a message is.', {
+  commandId: described(Text, 'The number that the command has with the chat app.'),
+});
+
+export const ChatappMessage = platformObject('ChatappMessage', 'A message of the chat platform.', {
+  name: described(Text, 'The resource name of the message.'),
+  createTime: described(Text, 'When it was written.'),
+  text: described(Text, 'The text as it was written, mentions included.'),
+  formattedText: described(Text, 'The text with its formatting.'),
+  messageHistoryState: described(Text, 'Whether it is kept.'),
+  sender: optional(ChatappUser, 'Who wrote it.'),
+  space: optional(ChatappSpace, 'Where it was written.'),
+  thread: optional(ChatappThread, 'The thread that it is part of.'),
+  annotations: described(Anything, 'Mentions, commands and links in the text.'),
+  argumentText: described(Anything, 'The text without the mention of the bot.'),
+  retentionSettings: described(Anything, 'How long it is kept.'),
+  slashCommand: optional(ChatappSlashCommand, 'The command that it is.'),
+});
 
 /** Of a message, and of event types that are not known. */
-export const ChatappMessageRequest = Type.Object(
+export const ChatappMessageRequest = platformObject(
+  'ChatappMessageRequest',
+  'An event of a chat app: a message.',
   {
     type: Type.String({ description: 'What has happened: `MESSAGE`, for instance.' }),
     eventTime: Type.String({ description: 'When it happened.' }),
@@ -77,32 +70,24 @@ export const ChatappMessageRequest = Type.Object(
     }),
     common: described(Type.Record(Type.String(), Type.Unknown()), 'Information about the client.'),
   },
-  {
-    $id: 'ChatappMessageRequest',
-    description: 'An event of a chat app: a message.',
-    additionalProperties: true,
-  },
 );
 
 const { type, eventTime, message, user, space, configCompleteRedirectUrl, common } =
   ChatappMessageRequest.properties;
 
 /** Of the other known types. */
-export const ChatappEvent = Type.Object(
-  {
-    type,
-    eventTime,
-    message: optional(message, 'The message that it is about.'),
-    user,
-    space,
-    configCompleteRedirectUrl: optional(
-      configCompleteRedirectUrl,
-      'Where a person is sent on after a configuration.',
-    ),
-    common: optional(common, 'Information about the client.'),
-  },
-  { $id: 'ChatappEvent', description: 'Another event of a chat app.', additionalProperties: true },
-);
+export const ChatappEvent = platformObject('ChatappEvent', 'Another event of a chat app.', {
+  type,
+  eventTime,
+  message: optional(message, 'The message that it is about.'),
+  user,
+  space,
+  configCompleteRedirectUrl: optional(
+    configCompleteRedirectUrl,
+    'Where a person is sent on after a configuration.',
+  ),
+  common: optional(common, 'Information about the client.'),
+});
 export type ChatappEvent = Static<typeof ChatappEvent>;
 export type ChatappMessage = Static<typeof ChatappMessage>;
 

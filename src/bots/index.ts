@@ -12,9 +12,8 @@ import type { Bot, BotReference } from './bot.ts';
 import { createKeySets } from './key-sets.ts';
 import { ANSWER_TIMEOUT_MS, CACHE_TTL_MS, CACHED_BOTS_MAX, WORKSPACE_LENGTH_MAX } from './limits.ts';
 import { createAnswerEvent } from './operations/answer-event.ts';
-import { botNotFound, createRegistration } from './operations/registration.ts';
 import { createReplySweep } from './reply-sweep.ts';
-import { registrationRoutes } from './routes/registration.ts';
+import { botNotFound, registrationRoutes } from './routes/registration.ts';
 import { webhookRoute } from './routes/webhook.ts';
 import { isBotId } from './schema.ts';
 import { createBotStore } from './store/bots.ts';
@@ -33,9 +32,7 @@ export type BotAdministrationDeps = {
 /** The operations of registration. */
 export function createBotAdministration(deps: BotAdministrationDeps): Route[] {
   const { sql, requireWorkspace, forget = () => undefined, clock } = deps;
-  return registrationRoutes(
-    createRegistration({ store: createBotStore(sql), requireWorkspace, forget, clock }),
-  );
+  return registrationRoutes({ store: createBotStore(sql), requireWorkspace, forget, clock });
 }
 
 export type BotsDeps = Omit<BotAdministrationDeps, 'forget'> & {

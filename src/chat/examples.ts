@@ -80,6 +80,7 @@ export const MESSAGE_EXAMPLE = {
 };
 
 export const PERSON_MESSAGE_EXAMPLE = {
+  ...MESSAGE_EXAMPLE,
   message_id: 43,
   parent_message_id: 42,
   role: 'agent',
@@ -88,7 +89,6 @@ export const PERSON_MESSAGE_EXAMPLE = {
   agent_id: 'grace@example.com',
   citations: [],
   feedback: null,
-  error_msg: null,
   created_at: '2026-11-20T23:40:12.789Z',
 };
 

@@ -6,6 +6,7 @@ import { described, Moment, nullable, optional } from '../http/schemas.ts';
 import { SESSION_KEYS_EXAMPLE } from './examples.ts';
 import { FEEDBACK_LENGTH_MAX, ID_LENGTH_MAX, TITLE_LENGTH_MAX } from './limits.ts';
 
+const Text = Type.String();
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 /** An identifier of the channel; `example` as in the examples of the bodies, so that they fit together. */
 const opaque = (description: string, example?: string) =>
@@ -17,7 +18,7 @@ const opaque = (description: string, example?: string) =>
   });
 
 export const InWorkspace = Type.Object({
-  workspace_id: Type.String({ description: 'The workspace of the key.' }),
+  workspace_id: described(Text, 'The workspace of the key.'),
 });
 export const ChannelPath = Type.Object({
   ...InWorkspace.properties,
@@ -65,20 +66,18 @@ export const CreateChatSessionRequest = Type.Object(
 
 const sessionKeys = {
   chat_session_id: Type.Integer({ description: 'The identifier of the session.' }),
-  channel_session_id: Type.String({ description: 'The identifier that the channel has given the session.' }),
+  channel_session_id: described(Text, 'The identifier that the channel has given the session.'),
   persona_id: Type.Integer({ description: 'The persona that was asked for.' }),
-  agi_id: Type.String({ description: 'The agent that was asked for.' }),
-  channel: Type.String({ description: 'The communication channel.' }),
-  channel_plugin: Type.String({ description: 'The plugin of the channel.' }),
-  channel_id: Type.String({
-    description: "The identifier of the configuration in the channel's own system.",
-  }),
+  agi_id: described(Text, 'The agent that was asked for.'),
+  channel: described(Text, 'The communication channel.'),
+  channel_plugin: described(Text, 'The plugin of the channel.'),
+  channel_id: described(Text, "The identifier of the configuration in the channel's own system."),
 };
 
 export const ChatSessionCreated = Type.Object(
   {
     ...sessionKeys,
-    workspace_id: Type.String({ description: 'The workspace of the session.' }),
+    workspace_id: described(Text, 'The workspace of the session.'),
     created: Type.Boolean({ description: 'False: it was there.' }),
     created_at: described(Moment, 'When it was made.'),
   },
@@ -89,8 +88,8 @@ export type ChatSessionCreated = Static<typeof ChatSessionCreated>;
 export const ChatSession = Type.Object(
   {
     ...sessionKeys,
-    title: nullable(Type.String(), 'The title that somebody gave it.'),
-    user: Type.String({ description: "The person's e-mail, else that of the key's owner." }),
+    title: nullable(Text, 'The title that somebody gave it.'),
+    user: described(Text, "The person's e-mail, else that of the key's owner."),
     message_count: Type.Integer({ minimum: 0, description: 'How many messages it has.' }),
     created_at: described(Moment, 'When it was made.'),
     updated_at: described(Moment, 'When something was last said or changed in it.'),
@@ -111,8 +110,8 @@ export const SendMessageRequest = Type.Object(
 
 const Citation = Type.Object(
   {
-    document_id: Type.String({ description: 'The document that the answer rests on.' }),
-    name: Type.String({ description: 'Its name.' }),
+    document_id: described(Text, 'The document that the answer rests on.'),
+    name: described(Text, 'Its name.'),
     score: Type.Number({ minimum: 0, maximum: 1, description: 'How well it fits the question.' }),
   },
   { $id: 'Citation', description: 'A document that an answer rests on.' },
@@ -121,23 +120,15 @@ const Citation = Type.Object(
 export const ChatAnswer = Type.Object(
   {
     chat_session_id: Type.Integer({ description: 'The identifier of the session.' }),
-    channel_session_id: Type.String({
-      description: 'The identifier that the channel has given the session.',
-    }),
+    channel_session_id: described(Text, 'The identifier that the channel has given the session.'),
     message_id: Type.Integer({ description: 'Of the answer.' }),
     user_message_id: Type.Integer({ description: 'The message that is answered.' }),
-    channel_user_message_id: nullable(
-      Type.String(),
-      'The identifier that the channel has given that message.',
-    ),
-    channel_assistant_message_id: nullable(
-      Type.String(),
-      'The identifier that the channel has given the answer.',
-    ),
-    answer: Type.String({ description: 'The text of the answer.' }),
+    channel_user_message_id: nullable(Text, 'The identifier that the channel has given that message.'),
+    channel_assistant_message_id: nullable(Text, 'The identifier that the channel has given the answer.'),
+    answer: described(Text, 'The text of the answer.'),
     citations: described(Type.Array(Citation), 'The documents that it rests on.'),
-    model: nullable(Type.String({ description: 'Null where no model was asked.' })),
-    finish_reason: Type.String({ description: 'Why the answer ends.' }),
+    model: nullable(described(Text, 'Null where no model was asked.')),
+    finish_reason: described(Text, 'Why the answer ends.'),
     usage: described(
       Type.Object({
         prompt_tokens: Type.Integer({ minimum: 0 }),
@@ -146,7 +137,7 @@ export const ChatAnswer = Type.Object(
       }),
       'The tokens that it has used.',
     ),
-    error_msg: nullable(Type.String(), 'Why there is no answer; null where there is one.'),
+    error_msg: nullable(Text, 'Why there is no answer; null where there is one.'),
     created_at: described(Moment, 'When the answer was made.'),
   },
   { $id: 'ChatAnswer', description: 'The answer to a message.' },
@@ -175,7 +166,7 @@ export const FeedbackCreate = Type.Object(
 );
 const feedbackFields = {
   is_positive: Type.Boolean({ description: 'Whether the answer was good.' }),
-  feedback_text: Type.String({ description: 'What was said about it.' }),
+  feedback_text: described(Text, 'What was said about it.'),
 };
 export const FeedbackRead = Type.Object(
   { message_id: Type.Integer({ description: 'The answer.' }), ...feedbackFields },
@@ -202,16 +193,12 @@ export const ChatMessage = Type.Object(
       Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('agent')]),
       'Who speaks: the user, the assistant, or a person of the company (`agent`).',
     ),
-    message: Type.String({ description: 'The text.' }),
-    channel_message_id: nullable(Type.String(), 'The identifier that the channel has given it.'),
-    agent_id: nullable(
-      Type.String({ description: 'The agent that answered, or the e-mail of the person who did.' }),
-    ),
+    message: described(Text, 'The text.'),
+    channel_message_id: nullable(Text, 'The identifier that the channel has given it.'),
+    agent_id: nullable(described(Text, 'The agent that answered, or the e-mail of the person who did.')),
     citations: described(Type.Array(Citation), 'The documents that it rests on.'),
     feedback: nullable(Type.Object(feedbackFields), 'What was said of it.'),
-    error_msg: nullable(
-      Type.String({ description: 'Why there is no answer; the same question again asks anew.' }),
-    ),
+    error_msg: nullable(described(Text, 'Why there is no answer; the same question again asks anew.')),
     created_at: described(Moment, 'When it was made.'),
   },
   { $id: 'ChatMessage', description: 'A message of a chat session.' },

@@ -9,7 +9,7 @@ import type { KeyReference } from '../store/keys.ts';
 
 const ADMINISTRATION = { area: 'access', credential: 'administration', scope: 'admin' } as const;
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/keys';
-const ITEM = `${COLLECTION}/{key_id}`;
+const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{key_id}`, parameters: KeyPath } as const;
 
 /** No cache, in the browser or on the way, keeps a secret. */
 const NOT_STORED = { 'cache-control': 'no-store' };
@@ -56,20 +56,12 @@ export function keyRoutes(keys: Keys): Route[] {
       async ({ principal, path, body }) =>
         reply(201, await keys.create(principal, path.workspace_id, body), NOT_STORED),
     ),
-    ...keyItemRoutes(keys),
-  ];
-}
-
-function keyItemRoutes(keys: Keys): Route[] {
-  return [
     route(
       {
-        ...ADMINISTRATION,
+        ...ITEM,
         id: 'access.update-key',
         method: 'PATCH',
-        path: ITEM,
         summary: 'Rename, disable or enable a key',
-        parameters: KeyPath,
         body: KeyPatch,
         bodyExample: { disabled: true },
         responses: { 200: { description: 'The changed key.', schema: KeyRead, example: KEY_EXAMPLE } },
@@ -79,15 +71,14 @@ function keyItemRoutes(keys: Keys): Route[] {
     ),
     route(
       {
-        ...ADMINISTRATION,
+        ...ITEM,
         id: 'access.rotate-key',
         method: 'POST',
-        path: `${ITEM}/rotate`,
+        path: `${ITEM.path}/rotate`,
         summary: 'Replace a key by a new one with the same name, owner, scopes and limits',
         description:
           'The old key ends at once, unless the body says `{"grace_seconds": n}`. With `expires_at` in the body ' +
           "the new key has that expiry, else the old one's. The body may be absent.",
-        parameters: KeyPath,
         body: KeyRotate,
         bodyExample: { grace_seconds: 3600 },
         bodyOptional: true,
@@ -99,13 +90,11 @@ function keyItemRoutes(keys: Keys): Route[] {
     ),
     route(
       {
-        ...ADMINISTRATION,
+        ...ITEM,
         id: 'access.revoke-key',
         method: 'DELETE',
-        path: ITEM,
         summary: 'Revoke a key',
         description: 'From this answer on no request with the key is accepted.',
-        parameters: KeyPath,
         responses: { 204: { description: 'Revoked; no content.' } },
         refusals: [404],
       },

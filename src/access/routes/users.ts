@@ -1,15 +1,17 @@
-import { isUuid } from '../../core/ids.ts';
+import { conflict, notFound } from '../../core/errors.ts';
+import { isUuid, newId } from '../../core/ids.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
 import { USER_EXAMPLE } from '../examples.ts';
+import type { Administration } from '../keys.ts';
+import { isOperator, operatorsOnly } from '../operators.ts';
 import { UserCreate, UserPage, UserPatch, UserPath, UserRead } from '../schema.ts';
-import type { UserReference } from '../store/users.ts';
-import type { Users } from '../users.ts';
+import type { User, UserReference, UserStore } from '../store/users.ts';
 
 const ADMINISTRATION = { area: 'access', credential: 'administration', scope: 'admin' } as const;
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/users';
-const ITEM = `${COLLECTION}/{user_id}`;
+const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{user_id}`, parameters: UserPath } as const;
 const OF_OPERATORS = 'Only operators change a person who has a key with the scope `operator`.';
 const USER = { schema: UserRead, example: USER_EXAMPLE };
 
@@ -18,7 +20,24 @@ const toReference = (path: { workspace_id: string; user_id: string }): UserRefer
   userId: path.user_id,
 });
 
-export function userRoutes(users: Users): Route[] {
+const emailTaken = () => conflict('The workspace has a user of this e-mail');
+const userNotFound = () => notFound('User not found');
+
+const render = ({ id, email, name, createdAt }: User): UserRead => ({
+  id,
+  email,
+  name,
+  created_at: createdAt.toISOString(),
+});
+
+/** The users of a workspace. E-mails compare in lower case. */
+export function userRoutes({
+  store,
+  requireWorkspace,
+  forget,
+  wakeMover,
+  clock,
+}: Administration & { store: UserStore }): Route[] {
   return [
     route(
       {
@@ -32,7 +51,11 @@ export function userRoutes(users: Users): Route[] {
         responses: pageAnswer('A page of users.', UserPage, USER_EXAMPLE),
         refusals: [404],
       },
-      ({ path, query }) => users.list(path.workspace_id, toPageRequest(query, isUuid)),
+      async ({ path, query }) => {
+        const page = toPageRequest(query, isUuid);
+        await requireWorkspace(path.workspace_id);
+        return toPage(await store.list(path.workspace_id, page), page.limit, render);
+      },
     ),
     route(
       {
@@ -48,39 +71,61 @@ export function userRoutes(users: Users): Route[] {
         responses: { 201: { description: 'The user.', ...USER } },
         refusals: [404, 409],
       },
-      ({ path, body }) => users.create(path.workspace_id, body),
+      async ({ path, body: { email, name = null } }) => {
+        await requireWorkspace(path.workspace_id);
+        const user = { id: newId(), email: email.toLowerCase(), name, createdAt: clock.now() };
+        const made = await store.insert(path.workspace_id, user);
+        if (made === undefined) throw emailTaken();
+        wakeMover();
+        return render(made);
+      },
     ),
     route(
       {
-        ...ADMINISTRATION,
+        ...ITEM,
         id: 'access.update-user',
         events: ['auth.user.update'],
         method: 'PATCH',
-        path: ITEM,
         summary: "Change a person's e-mail or name",
         description: `Fields that the body does not name stay as they are; a name of null clears it. ${OF_OPERATORS}`,
-        parameters: UserPath,
         body: UserPatch,
         bodyExample: { name: USER_EXAMPLE.name },
         responses: { 200: { description: 'The changed user.', ...USER } },
         refusals: [404, 409],
       },
-      ({ principal, path, body }) => users.update(principal, toReference(path), body),
+      async ({ principal, path, body: { email, name } }) => {
+        const changes = {
+          ...(email === undefined ? {} : { email: email.toLowerCase() }),
+          ...(name === undefined ? {} : { name }),
+        };
+        const spareOperators = !isOperator(principal);
+        const outcome = await store.update(toReference(path), changes, { spareOperators });
+        if (outcome === 'operator') throw operatorsOnly();
+        if (outcome === 'email taken') throw emailTaken();
+        if (outcome === undefined) throw userNotFound();
+        forget(outcome.keyHashes);
+        wakeMover();
+        return render(outcome.user);
+      },
     ),
     route(
       {
-        ...ADMINISTRATION,
+        ...ITEM,
         id: 'access.delete-user',
         events: ['auth.user.delete'],
         method: 'DELETE',
-        path: ITEM,
         summary: 'Delete a person and revoke their keys',
         description: OF_OPERATORS,
-        parameters: UserPath,
         responses: { 204: { description: 'Deleted; no content.' } },
         refusals: [404],
       },
-      ({ principal, path }) => users.delete(principal, toReference(path)),
+      async ({ principal, path }) => {
+        const deleted = await store.delete(toReference(path), { spareOperators: !isOperator(principal) });
+        if (deleted === 'operator') throw operatorsOnly();
+        if (deleted === undefined) throw userNotFound();
+        forget(deleted.keyHashes);
+        wakeMover();
+      },
     ),
   ];
 }

@@ -1,35 +1,45 @@
-import { Type } from '@sinclair/typebox';
+import type { Clock } from '../../core/clock.ts';
+import { conflict, valueError } from '../../core/errors.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WORKSPACE_EXAMPLE } from '../examples.ts';
+import { isOperator } from '../operators.ts';
 import { WorkspaceCreate, WorkspacePage, WorkspaceRead } from '../schema.ts';
-import { isWorkspaceName } from '../workspace-names.ts';
-import type { Workspaces } from '../workspaces.ts';
+import type { Workspace, WorkspaceStore } from '../store/workspaces.ts';
+import { isReservedWorkspaceName, isWorkspaceName } from '../workspace-names.ts';
 
-const ADMINISTRATION = { area: 'access', credential: 'administration', parameters: Type.Object({}) } as const;
+const WORKSPACES = { area: 'access', credential: 'administration', path: '/admin/api/workspaces' } as const;
 
-export function workspaceRoutes(workspaces: Workspaces): Route[] {
+const render = ({ id, name, createdAt }: Workspace): WorkspaceRead => ({
+  id,
+  name,
+  created_at: createdAt.toISOString(),
+});
+
+export function workspaceRoutes(store: WorkspaceStore, clock: Clock): Route[] {
   return [
     route(
       {
-        ...ADMINISTRATION,
+        ...WORKSPACES,
         id: 'access.list-workspaces',
         method: 'GET',
-        path: '/admin/api/workspaces',
         scope: 'admin',
         summary: 'List workspaces, newest first',
         description: 'Operators see all of them, other administrators their own.',
         query: PageQuery,
         responses: pageAnswer('A page of workspaces.', WorkspacePage, WORKSPACE_EXAMPLE),
       },
-      ({ principal, query }) => workspaces.list(principal, toPageRequest(query, isWorkspaceName)),
+      async ({ principal, query }) => {
+        const page = toPageRequest(query, isWorkspaceName);
+        const own = isOperator(principal) ? undefined : principal.workspaceId;
+        return toPage(await store.list(page, own), page.limit, render);
+      },
     ),
     route(
       {
-        ...ADMINISTRATION,
+        ...WORKSPACES,
         id: 'access.create-workspace',
         method: 'POST',
-        path: '/admin/api/workspaces',
         scope: 'operator',
         summary: 'Create a workspace',
         body: WorkspaceCreate,
@@ -39,7 +49,12 @@ export function workspaceRoutes(workspaces: Workspaces): Route[] {
         },
         refusals: [409],
       },
-      ({ body }) => workspaces.create(body),
+      async ({ body: { id, name } }) => {
+        if (isReservedWorkspaceName(id)) throw valueError(['body', 'id'], 'this name is reserved', id);
+        const made = await store.insert({ id, name: name ?? id, createdAt: clock.now() });
+        if (made === undefined) throw conflict('A workspace of this name exists');
+        return render(made);
+      },
     ),
   ];
 }

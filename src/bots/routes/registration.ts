@@ -1,17 +1,53 @@
+import type { Clock } from '../../core/clock.ts';
+import { notFound } from '../../core/errors.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { PageQuery, pageAnswer, toPageRequest } from '../../http/paging.ts';
+import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
 import { WorkspacePath } from '../../http/schemas.ts';
-import { toBotReference } from '../bot.ts';
+import { type Bot, type BotReference, toBotReference } from '../bot.ts';
+import { checkRegistration } from '../check-registration.ts';
 import { BOT_EXAMPLE, BOT_PUT_EXAMPLE } from '../examples.ts';
-import type { Registration } from '../operations/registration.ts';
 import { BotPage, BotPath, BotPut, BotRead, isBotId } from '../schema.ts';
+import type { BotStore } from '../store/bots.ts';
 
 const ADMINISTRATION = { area: 'bots', credential: 'administration', scope: 'admin' } as const;
 const COLLECTION = '/admin/api/workspaces/{workspace_id}/bots';
 const ITEM = { ...ADMINISTRATION, path: `${COLLECTION}/{bot_id}`, parameters: BotPath } as const;
 const BOT = { schema: BotRead, example: BOT_EXAMPLE };
 
-export function registrationRoutes(registration: Registration): Route[] {
+export type RegistrationDeps = {
+  store: BotStore;
+  /** Throws 404 for a workspace that does not exist. */
+  requireWorkspace(id: string): Promise<void>;
+  /** Drops the cached bot. */
+  forget(reference: BotReference): void;
+  clock: Clock;
+};
+
+export const botNotFound = () => notFound('Bot not found');
+
+/** Its verification is shown without the internal field. */
+function render({ verification: { jwks_anywhere: _, ...verification }, ...bot }: Bot): BotRead {
+  return {
+    id: bot.id,
+    verification,
+    agent_id: bot.agentId,
+    welcome_text: bot.welcomeText,
+    commands: [...bot.commands],
+    created_at: bot.createdAt.toISOString(),
+    updated_at: bot.updatedAt.toISOString(),
+  };
+}
+
+/**
+ * The bots of a workspace. A change applies from the next event on; in other processes after the notification of the
+ * database.
+ */
+export function registrationRoutes({ store, requireWorkspace, forget, clock }: RegistrationDeps): Route[] {
+  const keepsUrl = async (reference: BotReference, { verification: { jwks } }: BotPut): Promise<boolean> => {
+    if (typeof jwks !== 'string') return false;
+    const verification = (await store.find(reference))?.verification;
+    return verification?.jwks === jwks && verification.jwks_anywhere;
+  };
   return [
     route(
       {
@@ -25,7 +61,11 @@ export function registrationRoutes(registration: Registration): Route[] {
         responses: pageAnswer('A page of bots.', BotPage, BOT_EXAMPLE),
         refusals: [404],
       },
-      ({ path, query }) => registration.list(path.workspace_id, toPageRequest(query, isBotId)),
+      async ({ path, query }) => {
+        const page = toPageRequest(query, isBotId);
+        await requireWorkspace(path.workspace_id);
+        return toPage(await store.list(path.workspace_id, page), page.limit, render);
+      },
     ),
     route(
       {
@@ -36,7 +76,11 @@ export function registrationRoutes(registration: Registration): Route[] {
         responses: { 200: { description: 'The bot.', ...BOT } },
         refusals: [404],
       },
-      ({ path }) => registration.read(toBotReference(path)),
+      async ({ path }) => {
+        const bot = await store.find(toBotReference(path));
+        if (bot === undefined) throw botNotFound();
+        return render(bot);
+      },
     ),
     route(
       {
@@ -53,8 +97,17 @@ export function registrationRoutes(registration: Registration): Route[] {
         responses: { 200: { description: 'The bot.', ...BOT } },
         refusals: [404],
       },
-      ({ path, body, principal }) =>
-        registration.put(toBotReference(path), body, principal.scopes.has('operator')),
+      async ({ path, body, principal }) => {
+        const reference = toBotReference(path);
+        // Others may keep the URL that an operator has given.
+        const anywhere = principal.scopes.has('operator') || (await keepsUrl(reference, body));
+        const settings = await checkRegistration(body, anywhere);
+        await requireWorkspace(reference.workspaceId);
+        const at = clock.now();
+        const bot = await store.put({ ...reference, ...settings, createdAt: at, updatedAt: at });
+        forget(reference);
+        return render(bot);
+      },
     ),
     route(
       {
@@ -66,7 +119,12 @@ export function registrationRoutes(registration: Registration): Route[] {
         responses: { 204: { description: 'Removed; no content.' } },
         refusals: [404],
       },
-      ({ path }) => registration.delete(toBotReference(path)),
+      async ({ path }) => {
+        const reference = toBotReference(path);
+        const deleted = await store.delete(reference);
+        forget(reference);
+        if (!deleted) throw botNotFound();
+      },
     ),
   ];
 }

@@ -98,9 +98,9 @@ export const access: readonly Planted[] = [
   },
   {
     mistake: 'e-mails of people keep their case',
-    file: 'src/access/users.ts',
-    text: 'email: email.toLowerCase(), name: name ?? null',
-    replacement: 'email, name: name ?? null',
+    file: 'src/access/routes/users.ts',
+    text: 'email: email.toLowerCase(), name, createdAt',
+    replacement: 'email, name, createdAt',
     test: 'test/access/users.test.ts',
     name: 'a person is added with their e-mail in lower case',
   },
