@@ -3,9 +3,11 @@
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
+import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createMetrics, type MetricRecord } from '../acceptance/support/metrics.ts';
 import { type AnswerBody, createChatClient, type MessageRow } from '../support/chat-client.ts';
 import { type Child, eventually, freePort, startChild } from '../support/child.ts';
+import { silentLog } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
@@ -154,7 +156,7 @@ async function crashRepeatedly({
   // Every caller was told one answer.
   for (const [text, answers] of told) expect([text, answers.size]).toEqual([text, 1]);
   await verifyRows(sessions, { counts, told, transcript: first.transcript });
-  await verifyEvents(fleet, sessions.length, told.size);
+  await verifyEvents(fleet, { databaseUrl: postgres.url, sessions: sessions.length, messages: told.size });
 }
 
 async function verifyRows(
@@ -187,7 +189,10 @@ async function verifyRows(
 }
 
 /** Also those whose process was killed between the change and the recording. */
-async function verifyEvents(fleet: Fleet, sessions: number, messages: number): Promise<void> {
+async function verifyEvents(
+  fleet: Fleet,
+  { databaseUrl, sessions, messages }: { databaseUrl: string; sessions: number; messages: number },
+): Promise<void> {
   const call = createPlainCaller(`http://127.0.0.1:${fleet.ports[0]}`, 20_000);
   const metrics = createMetrics(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   const count = sessions + 2 * messages;
@@ -202,8 +207,13 @@ async function verifyEvents(fleet: Fleet, sessions: number, messages: number): P
   ).catch((error: Error) => {
     throw new Error(`${error.message}: ${found.length} are there`);
   });
-  // What is recorded again after all has the time to come.
-  await Bun.sleep(12_000);
+  // An event leaves the outbox in the statement that stores it: then nothing is left that could come, or come again.
+  const sql = connectPostgres({ url: databaseUrl, applicationName: 'test', log: silentLog });
+  await eventually('no event to be on its way', async () => {
+    const [{ waiting } = { waiting: 1 }] = await sql<{ waiting: number }[]>`
+      SELECT (SELECT count(*) FROM usage_outbox) + (SELECT count(*) FROM chat_messages WHERE state = 'pending') AS waiting`;
+    return Number(waiting) === 0;
+  }).finally(() => sql.end({ timeout: 1 }));
   found = (await metrics.all()).filter(({ type }) => !type.startsWith('auth.'));
   const keys = found.map(({ type, data }) => `${type} ${data['message_id'] ?? data['chat_session_id']}`);
   expect(keys.length).toBe(new Set(keys).size);
