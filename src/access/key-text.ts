@@ -20,7 +20,7 @@ export function createKeyText(): string {
 }
 
 /** CRC-32 of the text before it. It detects errors; it is no protection against forgery. */
-const checksum = (body: string): string => toBase62(BigInt(Bun.hash.crc32(body)), CHECKSUM_LENGTH);
+const checksum = (body: string): string => toBase62(Bun.hash.crc32(body), CHECKSUM_LENGTH);
 
 /** Whether a text can be a key: with the prefix its checksum must hold, without it its length must be in bounds. */
 export function isKeyText(text: string): boolean {

@@ -20,12 +20,15 @@ export const formatUuid = (digits: string): string =>
 /** `byteCount` random bytes as base62, zero-padded to the length that the largest value needs. */
 export function randomBase62(byteCount: number): string {
   const length = Math.ceil((byteCount * 8) / Math.log2(62));
-  return toBase62(BigInt(`0x${randomBytes(byteCount).toString('hex')}`), length);
+  let digits = '';
+  let rest = BigInt(`0x${randomBytes(byteCount).toString('hex')}`);
+  for (; rest > 0n; rest /= 62n) digits = BASE62.charAt(Number(rest % 62n)) + digits;
+  return digits.padStart(length, '0');
 }
 
-/** A non-negative number in base62, left-padded with `0` to `length` digits. */
-export function toBase62(value: bigint, length: number): string {
+/** A non-negative integer in base62, left-padded with `0` to `length` digits. */
+export function toBase62(value: number, length: number): string {
   let digits = '';
-  for (let rest = value; rest > 0n; rest /= 62n) digits = BASE62.charAt(Number(rest % 62n)) + digits;
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 62)) digits = BASE62.charAt(rest % 62) + digits;
   return digits.padStart(length, '0');
 }

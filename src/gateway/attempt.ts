@@ -13,11 +13,12 @@ import {
   toWholeAnswer,
   type WholeAnswer,
 } from './answer.ts';
-import { type ConnectProbe, isReached } from './connect-probe.ts';
+import type { ConnectProbe } from './connect-probe.ts';
 import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
-import { FAILED_LATENCY_MS, KEEP_ALIVE_MS } from './limits.ts';
+import { FAILED_LATENCY_MS, KEEP_ALIVE_MS, REACHED_LATELY_MS } from './limits.ts';
 import type { Call } from './model-call.ts';
-import { noteLatency, type Target, type Upstream } from './targets.ts';
+import { noteLatency } from './plan.ts';
+import type { Target, Upstream } from './targets.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
 import { addressOf, bodyFor, headersFor, isUnsent, passedHeaders } from './upstream-request.ts';
 
@@ -106,7 +107,7 @@ class Run {
     const rendered = bodyFor(this.target, this.call);
     const body = rendered instanceof Promise ? await rendered : rendered;
     this.awaitNext('first_byte');
-    if (!isReached(this.upstream))
+    if (this.startedAtMs - this.upstream.reachedAtMs >= REACHED_LATELY_MS)
       this.unwatch = this.deps.connectProbe.watch(this.upstream, () => this.expire('connect'));
     const response = await this.send(body);
     const nowMs = performance.now();

@@ -1,7 +1,6 @@
 // Connecting has a time-out of its own, which `fetch` cannot be given: while an upstream has not answered lately, a bare
 // connection is tried beside the request, and its failing ends the wait.
 
-import { REACHED_LATELY_MS } from './limits.ts';
 import type { Upstream } from './targets.ts';
 
 export type ConnectProbe = {
@@ -10,10 +9,6 @@ export type ConnectProbe = {
 };
 
 type Trial = { waiting: Set<() => void> };
-
-/** Whether it answered so recently that it can be assumed to be reachable. */
-export const isReached = ({ reachedAtMs }: Upstream): boolean =>
-  performance.now() - reachedAtMs < REACHED_LATELY_MS;
 
 /** `direct`: false if a proxy is configured; then no connection is tried, and no target counts as unreachable. */
 export function createConnectProbe(direct = true): ConnectProbe {

@@ -1,6 +1,5 @@
 // The most that a request may use, estimated from its bytes and a few of its members, without parsing the whole.
 
-import { toCost } from './accounting/account.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Amount } from './allowance.ts';
 import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts';
@@ -10,7 +9,7 @@ import { withFallbacks } from './plan.ts';
 import { type GatewayRequest, readMember } from './request.ts';
 import { countItems } from './scan.ts';
 import type { Catalogue, Model } from './targets.ts';
-import { estimatePrompt, MEDIUM_TOKENS } from './usage.ts';
+import { estimatePrompt, MEDIUM_TOKENS, toCost } from './usage.ts';
 import type { Json } from './wire.ts';
 
 /**

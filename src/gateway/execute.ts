@@ -1,5 +1,6 @@
 // The only loop: attempts in order until one answers. Nothing is tried again once a byte has gone to the client.
 
+import type { CancelSignal } from '../core/cancellation.ts';
 import { sleep } from '../core/wait.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Answer, AttemptFailure, type StreamAnswer, type WholeAnswer } from './answer.ts';
@@ -11,81 +12,72 @@ import type { Call } from './model-call.ts';
 import { type Attempt, planAttempts } from './plan.ts';
 import type { Catalogue, Model, Target } from './targets.ts';
 
-export type Executed = Attempt & { answer: Answer };
+/** What is asked for one call. */
+export type Execution = {
+  readonly catalogue: Catalogue;
+  readonly model: Model;
+  /** The attempt that was made last: the one that has answered, or failed. */
+  last: Attempt | undefined;
+};
 
-export type Execute = (request: {
-  catalogue: Catalogue;
-  model: Model;
-  call: Call;
-  /** Called before each attempt. */
-  onAttempt(attempt: Attempt): void;
-}) => Promise<Executed>;
+export type Execute = (call: Call, execution: Execution) => Promise<Answer>;
 
 export type AttemptOutcome = 'ok' | 'refused' | 'failed' | 'timed-out' | 'left';
 
+/** Attempts since the start, by the name of their target. */
+export type AttemptCounts = Map<string, Partial<Record<AttemptOutcome, number>>>;
+
 export type ExecuteDeps = AttemptDeps & {
   answerLocally: AnswerLocally;
-  /** Called after every attempt. */
-  observe(target: Target, outcome: AttemptOutcome): void;
+  /** Each attempt is added. */
+  attempts: AttemptCounts;
   logFailedAttempt: LogFailedAttempt;
   random?: () => number;
 };
 
 /** Throws the last failure as an OpenAiRefusal, or the reason of the signal when the caller has gone. */
-export function createExecute({
-  answerLocally,
-  observe,
-  logFailedAttempt,
-  random = Math.random,
-  ...deps
-}: ExecuteDeps): Execute {
-  return async ({ catalogue, model, call, onAttempt }) => {
-    const attempts = planAttempts(catalogue, model, { nowMs: performance.now(), random });
+export function createExecute(deps: ExecuteDeps): Execute {
+  const { answerLocally, logFailedAttempt, random = Math.random } = deps;
+  const count = ({ name }: Target, outcome: AttemptOutcome): void => {
+    const counts = deps.attempts.get(name) ?? {};
+    deps.attempts.set(name, counts);
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  };
+  return async (call, execution) => {
     let failure: AttemptFailure | OpenAiRefusal | undefined;
-    let last: Attempt | undefined;
     let number = 0;
-    const failed = new Map<Target, Failed>();
-    const spent = new Set<Target>();
-    for (const next of attempts) {
-      if (spent.has(next.target)) continue;
-      const earlier = failed.get(next.target);
-      if (earlier !== undefined && !(await waitBefore(earlier, call.signal, random))) {
-        spent.add(next.target);
-        continue;
-      }
-      last = next;
+    let failed: Map<Target, Failed> | undefined;
+    const { catalogue, model } = execution;
+    for (const next of planAttempts(catalogue, model, { nowMs: performance.now(), random })) {
+      const { target } = next;
+      const earlier = failed?.get(target);
+      if (earlier !== undefined && !(await mayRetry(earlier, call.signal, random))) continue;
+      execution.last = next;
       number += 1;
-      onAttempt(next);
       const startedAtMs = performance.now();
+      const log = (failure: AttemptFailure | OpenAiRefusal): void =>
+        logFailedAttempt({ target, call, number, failure, startedAtMs });
       try {
-        const { target } = next;
         const { upstream } = target;
         const answer = await (upstream === undefined
           ? answerLocally(target.model, call)
           : attempt(target, upstream, call, deps));
-        observe(target, 'ok');
-        const fail = (failed: OpenAiRefusal): void =>
-          logFailedAttempt({ target, call, number, failure: failed, startedAtMs });
-        return { ...next, answer: answer.kind === 'stream' ? reporting(answer, fail) : answer };
+        count(target, 'ok');
+        return answer.kind === 'stream' ? reporting(answer, log) : answer;
       } catch (error) {
-        observe(next.target, outcomeOf(error));
+        count(target, outcomeOf(error));
         failure = toFailure(error);
-        logFailedAttempt({ target: next.target, call, number, failure, startedAtMs });
-        // A full queue would still be full for an immediate retry.
-        if (!(failure instanceof AttemptFailure) || failure.next === 'others') spent.add(next.target);
-        if (!(failure instanceof AttemptFailure)) continue;
+        log(failure);
         const nowMs = performance.now();
-        failed.set(next.target, {
-          failure,
-          atMs: nowMs,
-          times: (failed.get(next.target)?.times ?? 0) + 1,
-        });
+        failed ??= new Map();
+        failed.set(target, toFailed(failure, nowMs, earlier));
+        if (!(failure instanceof AttemptFailure)) continue;
         if (failure.retryAfterMs !== undefined)
-          next.target.cooldownUntilMs = nowMs + Math.min(failure.retryAfterMs, REST_MS_MAX);
+          target.cooldownUntilMs = nowMs + Math.min(failure.retryAfterMs, REST_MS_MAX);
         if (failure.next === 'none' || (call.atMostOnce && failure.sent)) break;
       }
     }
-    return giveUp(last, failure);
+    return giveUp(failure);
   };
 }
 
@@ -99,15 +91,26 @@ const reporting = (answer: StreamAnswer, fail: (failure: OpenAiRefusal) => void)
 });
 
 /** How a target failed this request. */
-type Failed = { failure: AttemptFailure; atMs: number; times: number };
+type Failed = { isSpent: boolean; retryAfterMs: number | undefined; atMs: number; times: number };
 
-/** False where the wait would be longer than a caller should be kept. */
-async function waitBefore(
-  { failure: { retryAfterMs }, atMs, times }: Failed,
-  signal: AbortSignal,
+function toFailed(
+  failure: AttemptFailure | OpenAiRefusal,
+  atMs: number,
+  earlier: Failed | undefined,
+): Failed {
+  const times = (earlier?.times ?? 0) + 1;
+  // A full queue would still be full for an immediate retry.
+  if (!(failure instanceof AttemptFailure)) return { isSpent: true, retryAfterMs: undefined, atMs, times };
+  return { isSpent: failure.next === 'others', retryAfterMs: failure.retryAfterMs, atMs, times };
+}
+
+/** Waits for the retry's time. False where there is none, or where the wait would be longer than a caller should be kept. */
+async function mayRetry(
+  { isSpent, retryAfterMs, atMs, times }: Failed,
+  signal: CancelSignal,
   random: () => number,
 ): Promise<boolean> {
-  if (retryAfterMs !== undefined && retryAfterMs > RETRY_AFTER_MS_MAX) return false;
+  if (isSpent || (retryAfterMs !== undefined && retryAfterMs > RETRY_AFTER_MS_MAX)) return false;
   const pauseMs = retryAfterMs ?? random() * Math.min(BACKOFF_MS_MAX, BACKOFF_BASE_MS * 2 ** (times - 1));
   const delayMs = Math.ceil(atMs + pauseMs - performance.now());
   await sleep(delayMs, signal);
@@ -129,9 +132,10 @@ function outcomeOf(error: unknown): AttemptOutcome {
 }
 
 /** The upstream's own refusal where it gave one, else ours. */
-function giveUp(last: Attempt | undefined, failure: AttemptFailure | OpenAiRefusal | undefined): Executed {
-  const answer: WholeAnswer | undefined = failure instanceof AttemptFailure ? failure.answer : undefined;
-  if (last !== undefined && answer !== undefined) return { ...last, answer };
-  if (failure instanceof AttemptFailure) throw failure.refusal;
+function giveUp(failure: AttemptFailure | OpenAiRefusal | undefined): WholeAnswer {
+  if (failure instanceof AttemptFailure) {
+    if (failure.answer !== undefined) return failure.answer;
+    throw failure.refusal;
+  }
   throw failure ?? new OpenAiRefusal('unavailable', 'The model has no target that could be asked');
 }

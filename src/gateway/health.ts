@@ -5,7 +5,7 @@ import { counter, gauge, type Metric } from '../http/metrics.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { AnswerCache } from './cache.ts';
 import type { CatalogueKeeper } from './catalogue/reload.ts';
-import type { AttemptOutcome } from './execute.ts';
+import type { AttemptCounts } from './execute.ts';
 import type { Target } from './targets.ts';
 
 export function createGatewayHealth(parts: {
@@ -13,18 +13,13 @@ export function createGatewayHealth(parts: {
   targets: () => Iterable<Target>;
   cache: Pick<AnswerCache, 'metrics'>;
   ledger: Pick<Ledger, 'fault'>;
-}): { observe(target: Target, outcome: AttemptOutcome): void; check: ReadinessCheck; metrics: Metric[] } {
-  const { catalogue, targets, cache, ledger } = parts;
-  const attempts = new Map<string, Map<AttemptOutcome, number>>();
+  attempts: AttemptCounts;
+}): { check: ReadinessCheck; metrics: Metric[] } {
+  const { catalogue, targets, cache, ledger, attempts } = parts;
   const upstreams = () =>
     new Set([...targets()].map(({ upstream }) => upstream).filter((each) => each !== undefined));
 
   return {
-    observe({ name }, outcome) {
-      const ofTarget = attempts.get(name) ?? new Map<AttemptOutcome, number>();
-      attempts.set(name, ofTarget);
-      ofTarget.set(outcome, (ofTarget.get(outcome) ?? 0) + 1);
-    },
     check: {
       name: 'models',
       essential: false,
@@ -45,7 +40,7 @@ export function createGatewayHealth(parts: {
     metrics: [
       counter('atrium_model_attempts_total', 'Calls of upstreams, by target and outcome.', () =>
         [...attempts].flatMap(([target, outcomes]) =>
-          [...outcomes].map(([outcome, value]) => ({ labels: { target, outcome }, value })),
+          Object.entries(outcomes).map(([outcome, value]) => ({ labels: { target, outcome }, value })),
         ),
       ),
       gauge('atrium_model_circuit_open', 'Whether a target is left alone because it fails.', () =>

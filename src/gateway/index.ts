@@ -21,7 +21,7 @@ import { createForward } from './endpoints/forward.ts';
 import { createModels } from './endpoints/models.ts';
 import { createWorkspaceEmbeddings } from './endpoints/workspace-embeddings.ts';
 import { createReserve } from './estimate.ts';
-import { createExecute } from './execute.ts';
+import { type AttemptCounts, createExecute } from './execute.ts';
 import { createGatewayHealth } from './health.ts';
 import { createLocalModels } from './local/answer.ts';
 import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts';
@@ -68,11 +68,15 @@ export function createGateway(deps: GatewayDeps): Area & {
   const catalogue = createCatalogue({ source, build: targets.build, log });
   const cache = createAnswerCache();
   const ledger = createLedger({ directory, record, awaitRecorded, clock, log });
-  const health = createGatewayHealth({ catalogue, targets: targets.all, cache, ledger });
+  const attempts: AttemptCounts = new Map();
+  const health = createGatewayHealth({ catalogue, targets: targets.all, cache, ledger, attempts });
   const deadlines = createDeadlines();
   const execute = createExecute({
-    ...{ deadlines, connectProbe: createConnectProbe(deps.connectsDirectly), observe: health.observe },
-    ...{ answerLocally: createLocalModels(embed), logFailedAttempt: createAttemptLog(log) },
+    deadlines,
+    attempts,
+    connectProbe: createConnectProbe(deps.connectsDirectly),
+    answerLocally: createLocalModels(embed),
+    logFailedAttempt: createAttemptLog(log),
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
   const { current } = catalogue;

@@ -1,10 +1,11 @@
 // A model call as it passes through the gateway, over HTTP or from another area.
 
+import type { CancelSignal } from '../core/cancellation.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Reservation } from './allowances.ts';
 import type { EventStream } from './events.ts';
-import { type GatewayRequest, readMember } from './request.ts';
+import type { GatewayRequest } from './request.ts';
 
 export type Caller = Pick<Principal, 'workspaceId' | 'email' | 'keyId' | 'limits'>;
 
@@ -23,7 +24,7 @@ export type ModelCall = {
   /** As the access log has it; absent for requests of other areas. */
   requestId?: string;
   /** Aborts when the caller has disconnected. */
-  signal: AbortSignal;
+  signal: CancelSignal;
 };
 
 /** A call whose model has been found. */
@@ -37,14 +38,3 @@ export type Call = ModelCall & {
 export type Served =
   | { kind: 'whole'; status: number; headers: Record<string, string>; bytes: Uint8Array }
   | { kind: 'stream'; headers: Record<string, string>; body: EventStream };
-
-export const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
-
-export const streamsText = ({ request, endpoint }: Pick<ModelCall, 'request' | 'endpoint'>): boolean =>
-  request.stream && isText(endpoint);
-
-/** Throws 400 for `stream_options` that are not JSON or too large. */
-export function asksForUsage(request: GatewayRequest): boolean {
-  const options = request.stream ? readMember(request, 'stream_options') : undefined;
-  return (options as { include_usage?: unknown } | null | undefined)?.include_usage === true;
-}

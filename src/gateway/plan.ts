@@ -1,9 +1,10 @@
-// The model of a request, and the order in which its targets are tried: a request and the catalogue → attempts. Pure
-// except for random numbers.
+// The model of a request, and the order in which its targets are tried, by their measured latency: a request and the
+// catalogue → attempts.
 
 import { OpenAiRefusal } from '../http/openai-error.ts';
+import { LATENCY_DECAY_MS } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
-import { type Catalogue, latencyOf, type Model, type Target, type WeightedTarget } from './targets.ts';
+import type { Catalogue, Model, Target, WeightedTarget } from './targets.ts';
 
 export type Attempt = { model: Model; target: Target };
 
@@ -120,5 +121,17 @@ function betterOfTwo(targets: readonly WeightedTarget[], { random, nowMs }: Plan
   return expectedWait(a, nowMs) <= expectedWait(b, nowMs) ? first : second;
 }
 
+/** The measured latency decays, because a target that is never called would otherwise stay slow for ever. */
 const expectedWait = ({ target, weight }: WeightedTarget, nowMs: number): number =>
-  (latencyOf(target, nowMs) * (target.running + 1)) / Math.max(weight, 1e-9);
+  (target.latencyMs * keptOf(target, nowMs) * (target.running + 1)) / Math.max(weight, 1e-9);
+
+const keptOf = ({ latencyAtMs }: Target, nowMs: number): number =>
+  Math.exp(-(nowMs - latencyAtMs) / LATENCY_DECAY_MS);
+
+/** A peak is believed at once, better times only little by little. */
+export function noteLatency(target: Target, latencyMs: number, nowMs: number): void {
+  const kept = keptOf(target, nowMs);
+  target.latencyMs =
+    latencyMs > target.latencyMs ? latencyMs : target.latencyMs * kept + latencyMs * (1 - kept);
+  target.latencyAtMs = nowMs;
+}

@@ -1,5 +1,6 @@
 // Forwards one stream from the upstream to the client: bytes pass unchanged, and its end is reported truthfully.
 
+import type { CancelSignal } from '../core/cancellation.ts';
 import type { Deadline, Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import { OpenAiRefusal, toOpenAiError } from '../http/openai-error.ts';
@@ -40,7 +41,7 @@ export type PumpOptions = {
   /** Where the upstream does not tell. */
   estimatePrompt(): number;
   startedAtMs: number;
-  signal: AbortSignal;
+  signal: CancelSignal;
   onInterrupt: OnInterrupt;
   /** Called once, before the last byte is sent. */
   onEnd(end: StreamEnd): void;

@@ -3,6 +3,7 @@
 
 import { NO_LIMITS, parseJson, parseJsonWithin } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
+import type { Endpoint } from './adapters/adapter.ts';
 import { MODEL_BYTES_MAX, REQUEST_LIMITS, SMALL_MEMBER_BYTES_MAX } from './limits.ts';
 import { decodeString, type Members, type ScanRefusal, scanObject } from './scan.ts';
 import type { Json, JsonObject } from './wire.ts';
@@ -118,6 +119,15 @@ export function readMember(request: GatewayRequest, name: string): Json | undefi
   const { bytes, members } = request;
   const index = members.names.lastIndexOf(name);
   return index === -1 ? undefined : valueAt(bytes, members, index);
+}
+
+/** Whether its answers are texts, whose tokens count. */
+export const isText = (endpoint: Endpoint): boolean => endpoint === 'chat' || endpoint === 'completions';
+
+/** Whether the caller asks for the usage within the stream. Throws 400 for `stream_options` that are not JSON or too large. */
+export function asksForUsage(request: GatewayRequest): boolean {
+  const options = request.stream ? readMember(request, 'stream_options') : undefined;
+  return (options as { include_usage?: unknown } | null | undefined)?.include_usage === true;
 }
 
 /** The whole body, whose limits a scan has checked. Throws 400 where strings within it are no JSON or UTF-8. */

@@ -3,22 +3,22 @@
 import type { Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
-import { NO_USAGE, type Outcome, toCost } from './accounting/account.ts';
+import type { Outcome } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { Settled } from './allowance.ts';
 import { NOTHING_USED, type Reservation } from './allowances.ts';
-import { nonsense, type StreamAnswer, type WholeAnswer } from './answer.ts';
+import { type Answer, nonsense, type WholeAnswer } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
 import { toChunks } from './chunks.ts';
 import type { Reserve } from './estimate.ts';
-import { type EventStream, streamOf } from './events.ts';
-import type { Execute, Executed } from './execute.ts';
-import { asksForUsage, isText, type ModelCall, type Served, streamsText } from './model-call.ts';
+import { streamOf } from './events.ts';
+import type { Execute, Execution } from './execute.ts';
+import type { ModelCall, Served } from './model-call.ts';
 import { type Attempt, findModel } from './plan.ts';
-import { type PumpOptions, pumpStream } from './pump.ts';
-import { parseWhole } from './request.ts';
-import { type Catalogue, type Model, TARGET_HEADER } from './targets.ts';
-import { estimatePrompt, estimateTokens, type Usage } from './usage.ts';
+import { pumpStream } from './pump.ts';
+import { asksForUsage, isText, parseWhole } from './request.ts';
+import { type Catalogue, type Model, TARGET_HEADER, type Target } from './targets.ts';
+import { estimatePrompt, estimateTokens, NO_USAGE, toCost, type Usage } from './usage.ts';
 import type { JsonObject } from './wire.ts';
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
@@ -77,70 +77,61 @@ class Serving {
   }
 
   async fresh(onBlock?: OnBlock): Promise<Served> {
-    const { call } = this;
-    const reserving = this.deps.reserve(call, this.asked);
+    const { call, asked } = this;
+    const reserving = this.deps.reserve(call, asked);
     const reservation = reserving instanceof Promise ? await reserving : reserving;
-    const executed = await this.execute(reservation);
-    const { answer } = executed;
-    const settle = (end: Ended): void => reservation.settle(this.account(executed, end));
+    const execution: Execution = { ...asked, last: undefined };
+    let answer: Answer;
+    let includeUsage: boolean;
+    try {
+      includeUsage = asksForUsage(call.request);
+      answer = await this.deps.execute({ ...call, modelId: asked.model.id, includeUsage }, execution);
+    } catch (error) {
+      throw this.failed(error, execution.last?.target, reservation);
+    }
+    const { last } = execution;
+    const settle = (end: Ended): void => reservation.settle(this.account(last, end));
+    if (answer.kind === 'whole') settle(toEnded(answer, call));
+    const headers = Object.assign(answer.headers, reservation.headers(), targetHeader(last?.target));
     if (answer.kind === 'stream') {
-      const body = this.forward(answer, { spec: executed.target.upstream?.spec, onEnd: settle, onBlock });
-      const headers = { ...answer.headers, ...reservation.headers(), ...targetHeader(executed) };
+      const body = pumpStream({
+        answer,
+        deadlines: this.deps.deadlines,
+        onInterrupt: this.deps.onInterrupt,
+        signal: call.signal,
+        spec: last?.target.upstream?.spec,
+        startedAtMs: this.startedAtMs,
+        hidesUsage: !includeUsage,
+        endsPlainly: call.endpoint === 'images',
+        estimatePrompt: () => estimatePrompt(call.request.bytes),
+        onEnd: settle,
+        onBlock,
+      });
       return { kind: 'stream', headers, body };
     }
-    settle(toEnded(answer, call));
-    const headers = Object.assign(answer.headers, reservation.headers(), targetHeader(executed));
     // A stream was requested, and an upstream that does not stream has sent a whole answer.
-    if (answer.status === 200 && streamsText(call)) {
-      const body = streamOf(toChunks(await parseAnswer(answer.bytes), asksForUsage(call.request)));
-      return { kind: 'stream', headers, body };
-    }
+    if (answer.status === 200 && call.request.stream && isText(call.endpoint))
+      return {
+        kind: 'stream',
+        headers,
+        body: streamOf(toChunks(await parseAnswer(answer.bytes), includeUsage)),
+      };
     return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
   }
 
-  /** The attempts. A call that no target answers is accounted for here. */
-  private async execute(reservation: Reservation): Promise<Executed> {
-    const { call, asked } = this;
-    const { model } = asked;
-    let last: Attempt | undefined;
-    try {
-      return await this.deps.execute({
-        ...asked,
-        call: { ...call, modelId: model.id, includeUsage: asksForUsage(call.request) },
-        onAttempt: ({ target }) => {
-          last = { model, target };
-        },
-      });
-    } catch (error) {
-      const { aborted } = call.signal;
-      const usage = aborted
-        ? { ...NO_USAGE, promptTokens: estimatePrompt(call.request.bytes), estimated: true }
-        : NO_USAGE;
-      const outcome = aborted ? 'cancelled' : isMalformed(error) ? 'refused' : 'failed';
-      reservation.settle(this.account(last, { outcome, usage, firstEventMs: undefined }));
-      throw error instanceof OpenAiRefusal && last !== undefined
-        ? withHeaders(error, targetHeader(last))
-        : error;
-    }
-  }
-
-  private forward(
-    answer: StreamAnswer,
-    options: Pick<PumpOptions, 'spec' | 'onEnd' | 'onBlock'>,
-  ): EventStream {
-    const { endpoint, request, signal } = this.call;
-    const { deadlines, onInterrupt } = this.deps;
-    return pumpStream({
-      ...options,
-      answer,
-      deadlines,
-      onInterrupt,
-      signal,
-      startedAtMs: this.startedAtMs,
-      hidesUsage: !asksForUsage(request),
-      endsPlainly: endpoint === 'images',
-      estimatePrompt: () => estimatePrompt(request.bytes),
-    });
+  /** Accounts for a call that no target has answered; returns the error for the caller. */
+  private failed(error: unknown, target: Target | undefined, reservation: Reservation): unknown {
+    const { request, signal } = this.call;
+    const usage = signal.aborted
+      ? { ...NO_USAGE, promptTokens: estimatePrompt(request.bytes), estimated: true }
+      : NO_USAGE;
+    const isMalformed = error instanceof OpenAiRefusal && error.kind === 'malformed';
+    const outcome = signal.aborted ? 'cancelled' : isMalformed ? 'refused' : 'failed';
+    const last = target === undefined ? undefined : { model: this.asked.model, target };
+    reservation.settle(this.account(last, { outcome, usage, firstEventMs: undefined }));
+    return error instanceof OpenAiRefusal && target !== undefined
+      ? withHeaders(error, targetHeader(target))
+      : error;
   }
 
   /** Writes the account; returns what counts towards the limits of the key. */
@@ -171,11 +162,8 @@ class Serving {
   }
 }
 
-const targetHeader = ({ target }: Attempt): Record<string, string> => ({
-  [TARGET_HEADER]: target.headerName,
-});
-
-const isMalformed = (error: unknown): boolean => error instanceof OpenAiRefusal && error.kind === 'malformed';
+const targetHeader = (target: Target | undefined): Record<string, string> =>
+  target === undefined ? {} : { [TARGET_HEADER]: target.headerName };
 
 /** Throws 502: of large answers only the ends have been looked at. */
 async function parseAnswer(bytes: Uint8Array): Promise<JsonObject> {

@@ -1,4 +1,4 @@
-// The load, latency and health of each target while the service runs. This state survives reloads.
+// The state of each target while the service runs. This state survives reloads.
 
 import { type CircuitBreaker, createCircuitBreaker } from '../core/circuit-breaker.ts';
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
@@ -6,7 +6,7 @@ import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Adapter, Endpoint } from './adapters/adapter.ts';
 import { ADAPTERS } from './adapters/index.ts';
 import type { CatalogueSpec, ModelSpec, TargetSpec, UpstreamSpec } from './catalogue/model.ts';
-import { CIRCUIT, LATENCY_DECAY_MS, QUEUE_WAIT_MS_MAX } from './limits.ts';
+import { CIRCUIT, QUEUE_WAIT_MS_MAX } from './limits.ts';
 
 /** The header with the target that answered or failed: `upstream/model`, `local/…` for a built-in model, or `cache`. */
 export const TARGET_HEADER = 'atrium-model-target';
@@ -141,20 +141,6 @@ function createTarget(
     latencyMs: 0,
     latencyAtMs: 0,
   };
-}
-
-const keptOf = ({ latencyAtMs }: Target, nowMs: number): number =>
-  Math.exp(-(nowMs - latencyAtMs) / LATENCY_DECAY_MS);
-
-/** The measured latency decays, because a target that is never called would otherwise stay slow for ever. */
-export const latencyOf = (target: Target, nowMs: number): number => target.latencyMs * keptOf(target, nowMs);
-
-/** A peak is believed at once, better times only little by little. */
-export function noteLatency(target: Target, latencyMs: number, nowMs: number): void {
-  const kept = keptOf(target, nowMs);
-  target.latencyMs =
-    latencyMs > target.latencyMs ? latencyMs : target.latencyMs * kept + latencyMs * (1 - kept);
-  target.latencyAtMs = nowMs;
 }
 
 /** Percent-encodes all characters outside visible ASCII. */

@@ -5,8 +5,8 @@
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint, Translation } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
-import { type Call, streamsText } from './model-call.ts';
-import { type GatewayRequest, parseWhole, readMember, render, type Splice } from './request.ts';
+import type { Call } from './model-call.ts';
+import { type GatewayRequest, isText, parseWhole, readMember, render, type Splice } from './request.ts';
 import type { Target, Upstream } from './targets.ts';
 import { UntranslatableRequest } from './wire.ts';
 
@@ -22,7 +22,7 @@ export function bodyFor(
   const translation = upstream?.adapter.translation;
   if (translation !== undefined) return translate(request, translation, model);
   const changes: Splice[] = [{ name: 'model', value: model }];
-  if (streamsText({ request, endpoint }) && !includeUsage && upstream?.spec.streamUsage === true) {
+  if (request.stream && isText(endpoint) && !includeUsage && upstream?.spec.streamUsage === true) {
     const options = readMember(request, 'stream_options');
     const given = typeof options === 'object' && options !== null && !Array.isArray(options) ? options : {};
     changes.push({ name: 'stream_options', value: { ...given, include_usage: true } });

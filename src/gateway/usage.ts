@@ -1,10 +1,19 @@
-// Tokens as the upstream reports them, else estimated.
+// Tokens as the upstream reports them, else estimated; and their cost.
 
 import { parseJson } from '../core/json.ts';
+import type { Price } from './catalogue/model.ts';
 import { parseEvents, splitEvents } from './events.ts';
 import { CHECKED_BYTES_MAX, TAIL_BYTES } from './limits.ts';
 
 export type Usage = { promptTokens: number; completionTokens: number; estimated: boolean };
+
+export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, estimated: false };
+
+/** In the units of the price table. */
+export const toCost = (price: Price | undefined, { promptTokens, completionTokens }: Usage): number =>
+  price === undefined
+    ? 0
+    : (promptTokens * price.inputPerMillion + completionTokens * price.outputPerMillion) / 1e6;
 
 /** About four bytes of text are a token, in the languages and models that most use. */
 const BYTES_OF_A_TOKEN = 4;

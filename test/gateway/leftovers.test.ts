@@ -98,7 +98,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
       return reservation;
     },
     execute: createExecute({
-      ...{ deadlines, connectProbe: createConnectProbe(), observe: () => undefined },
+      ...{ deadlines, connectProbe: createConnectProbe(), attempts: new Map() },
       logFailedAttempt: () => undefined,
       answerLocally: createLocalModels(async (texts) => new Float32Array(texts.length * 384)),
       random: () => 0,

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { ModelSpec, UpstreamSpec } from '../../src/gateway/catalogue/model.ts';
 import { toSource } from '../../src/gateway/catalogue/source.ts';
-import { planAttempts } from '../../src/gateway/plan.ts';
-import { createTargets, noteLatency, type Target } from '../../src/gateway/targets.ts';
+import { noteLatency, planAttempts } from '../../src/gateway/plan.ts';
+import { createTargets, type Target } from '../../src/gateway/targets.ts';
 
 const source = toSource({
   modelsFile: undefined,

@@ -60,15 +60,13 @@ async function restMsAfter(headers: Record<string, string>): Promise<number> {
   const model = { id: 'm', targets: [{ target, weight: 1 }], fallbacks: [] } as unknown as Model;
   const execute = createExecute({
     answerLocally: () => Promise.reject(refusalOf(headers)),
-    observe: () => undefined,
+    attempts: new Map(),
     logFailedAttempt: () => undefined,
   } as unknown as ExecuteDeps);
   const call = { bodyFor: () => new Uint8Array(), signal: new AbortController().signal } as never;
   const before = performance.now();
-  const { answer } = await execute({
-    ...{ catalogue: { find: () => undefined } as unknown as Catalogue, model, call },
-    ...{ atMostOnce: false, onAttempt: () => undefined },
-  });
+  const catalogue = { find: () => undefined } as unknown as Catalogue;
+  const answer = await execute(call, { catalogue, model, last: undefined });
   expect(answer).toMatchObject({ kind: 'whole', status: 429 });
   return target.cooldownUntilMs - before;
 }

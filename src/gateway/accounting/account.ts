@@ -1,7 +1,6 @@
 // The cost of a request and the key that it belongs to. It contains no text of the request.
 
 import type { Endpoint } from '../adapters/adapter.ts';
-import type { Price } from '../catalogue/model.ts';
 import type { Usage } from '../usage.ts';
 
 export type Outcome = 'ok' | 'cached' | 'refused' | 'failed' | 'cancelled';
@@ -26,11 +25,3 @@ export type Measures = {
   latencyMs: number;
   firstEventMs: number | undefined;
 };
-
-/** In the units of the price table. */
-export const toCost = (price: Price | undefined, { promptTokens, completionTokens }: Usage): number =>
-  price === undefined
-    ? 0
-    : (promptTokens * price.inputPerMillion + completionTokens * price.outputPerMillion) / 1e6;
-
-export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, estimated: false };

@@ -1,5 +1,6 @@
 // Embeddings: batches beyond an upstream's limit are requested in concurrent parts, and combined.
 
+import { Cancellation } from '../../core/cancellation.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import type { Settled } from '../allowance.ts';
 import { NOTHING_USED, type Reservation } from '../allowances.ts';
@@ -69,8 +70,8 @@ async function serveParts(
     waitingMax: EMBEDDING_INPUTS_MAX,
     refuse: '',
   });
-  const ending = new AbortController();
-  const signal = AbortSignal.any([call.signal, ending.signal]);
+  const signal = new Cancellation();
+  const unfollow = signal.follow(call.signal);
   const used = { ...NOTHING_USED };
   const starts = Array.from({ length: Math.ceil(input.length / most) }, (_, part) => part * most);
   const servePart = async (start: number): Promise<Part> => {
@@ -91,12 +92,13 @@ async function serveParts(
   try {
     served = putTogether(await Promise.all(parts));
   } catch (error) {
-    ending.abort(error);
+    signal.abort(error);
     if (!(error instanceof Refused)) throw error;
     served = error.served;
   } finally {
     // Those that were cancelled have used something, too.
     await Promise.allSettled(parts);
+    unfollow();
     reservation.settle(used);
   }
   return { ...served, headers: { ...served.headers, ...reservation.headers() } };

@@ -17,7 +17,7 @@ import { embeddingIn } from '../schema.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, idsOf } from '../targets.ts';
 import type { JsonObject } from '../wire.ts';
-import { callInterruptibly, type GatewayInput, respond } from './forward.ts';
+import { type GatewayInput, respond, toModelCall } from './forward.ts';
 
 export function createWorkspaceEmbeddings(deps: {
   embeddings: Serve;
@@ -38,19 +38,15 @@ export function createWorkspaceEmbeddings(deps: {
       ...(value as JsonObject),
       model: (model as string | undefined) ?? catalogue.defaults.embeddings,
     };
-    const { onInterrupt } = deps;
-    return respond(request, async () => {
-      const served = await Promise.try(() =>
-        callInterruptibly(deps.embeddings, {
-          ...input,
-          endpoint: 'embeddings',
-          body: checked(requestOf(body)),
-          onInterrupt,
-        }),
-      ).catch((error: unknown) => {
+    return respond(request, deps.onInterrupt, async (signal) => {
+      let served: Served;
+      try {
+        const request = checked(requestOf(body));
+        served = await deps.embeddings(toModelCall(input, { endpoint: 'embeddings', request, signal }));
+      } catch (error) {
         if (!(error instanceof OpenAiRefusal) || error.kind !== 'malformed') throw error;
         throw toFailure({ message: error.message, param: error.details.param }, body);
-      });
+      }
       refuseMistake(served, body);
       return named(served, body.model);
     });

@@ -1,5 +1,6 @@
 // `local-multilingual-e1` on the OpenAI wire.
 
+import type { CancelSignal } from '../../core/cancellation.ts';
 import type { EmbedTexts } from '../../core/embed-texts.ts';
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
@@ -14,7 +15,7 @@ const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
 /** Throws 400 for an unsupported option, naming the member; 503 when the queue is full. */
 export async function embedLocally(
   body: JsonObject,
-  { embed, signal }: { embed: EmbedTexts; signal: AbortSignal },
+  { embed, signal }: { embed: EmbedTexts; signal: CancelSignal },
 ): Promise<WholeAnswer> {
   const texts = readInput(body['input']);
   const { encoding_format: encoding, dimensions } = body;
