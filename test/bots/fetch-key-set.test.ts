@@ -32,7 +32,7 @@ beforeEach(() => {
 });
 
 const at = (host: string): URL => new URL(`https://${host}:${server.port}/keys`);
-const signal = () => AbortSignal.timeout(5_000);
+const signal = () => AbortSignal.timeout(60_000);
 
 /** A fake resolver: the real one cannot be made to give a name of the internet a private address. */
 const fakeLookup =

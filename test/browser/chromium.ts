@@ -18,6 +18,9 @@ const FLAGS = [
   '--disable-sync',
 ];
 
+/** The driver's own limit is half a minute, which a busy machine exceeds. */
+const TIMEOUT_MS = 120_000;
+
 export type OpenPage = {
   page: Page;
   /** Those that it asked for anything. */
@@ -40,6 +43,7 @@ export async function launchBrowser(): Promise<OpenBrowser> {
   return {
     async open(url, { width = 1280, colorScheme = 'light' } = {}) {
       const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+      page.setDefaultTimeout(TIMEOUT_MS);
       const hosts = new Set<string>();
       const errors: string[] = [];
       page.on('request', (request) => {

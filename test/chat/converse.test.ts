@@ -19,7 +19,7 @@ const turnOf = (channelSessionId: string, channelMessageId: string = freshId()) 
   user: 'ada@example.com',
   channelMessageId,
 });
-const signal = AbortSignal.timeout(30_000);
+const { signal } = new AbortController();
 
 async function stored(session: string) {
   const [row] = await setting.sql<{ id: number; count: number; person: string }[]>`

@@ -171,7 +171,7 @@ describe('of the running service', () => {
     await ask('refusing');
     const leaving = new AbortController();
     const left = createClient(gateway).ask('silent', { body: { stream: true }, signal: leaving.signal });
-    await Bun.sleep(100);
+    await eventually('it to be asked', async () => (await gateway.mock.state('hang')).running === 1);
     leaving.abort();
     await left.catch(() => undefined);
     // A line that comes later than all of theirs.

@@ -10,7 +10,7 @@ import { CELLS, type Cell, modelsFile, rescueOf } from './faults/cells.ts';
 const CANCELLED_MS_MAX = 100;
 
 /** A caller who stays waits longer than any time-out of the gateway. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 let gateway: RunningGateway;
 beforeAll(async () => {

@@ -93,7 +93,6 @@ const ask = async (raw: Uint8Array, mock: object): Promise<{ status: number; eve
       ...{ model: 'raw', stream: true, messages: [{ role: 'user', content: 'go' }] },
       mock: { ...mock, raw: Buffer.from(raw).toString('base64') },
     }),
-    signal: AbortSignal.timeout(10_000),
   });
   return { status: response.status, events: read(await response.text()) };
 };

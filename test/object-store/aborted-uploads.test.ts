@@ -99,7 +99,7 @@ describe('an upload that is cut off', () => {
 
 describe('an upload that began in time', () => {
   test('may end after its form has expired', async () => {
-    const expiresMs = Date.now() + 400;
+    const expiresMs = Date.now() + 2000;
     const expiration = new Date(expiresMs).toISOString();
     const upload = beginUpload(supersetForm('slow', { expiration }), 9);
     await stagingIs(1);

@@ -1,4 +1,5 @@
 // A store of its own for a test file, with the clients that the service and its users have.
+
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createConnection, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { until } from '../../src/core/wait.ts';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
 
 export const CREDENTIALS = { accessKeyId: 'test-access-key', secretAccessKey: 'test-secret-access-key' };
@@ -141,13 +143,10 @@ export async function countFiles(directory: string): Promise<{ staging: number; 
   return { staging: staging.length, blobs: blobs.length };
 }
 
-/** Polls until the condition holds; fails after four seconds. */
+/** Polls until the condition holds; fails after a minute. */
 export async function waitFor(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 4_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`waited in vain for: ${what}`);
-    await Bun.sleep(5);
-  }
+  if (!(await until(condition, { everyMs: 5, timeoutMs: 60_000 })))
+    throw new Error(`in vain waited for: ${what}`);
 }
 
 /** The S3 code and the status that a command is refused with. */

@@ -105,7 +105,7 @@ type Administration = {
 async function stepDownMetadataLeader(): Promise<void> {
   const connection = await connect({ servers: cluster.servers.map(({ url }) => url), ...cluster.system });
   try {
-    const answer = await connection.request('$JS.API.META.LEADER.STEPDOWN', '', { timeout: 5000 });
+    const answer = await connection.request('$JS.API.META.LEADER.STEPDOWN', '', { timeout: 30_000 });
     const { success, error } = answer.json<{ success?: boolean; error?: { description: string } }>();
     if (success !== true) throw new Error(`the leader of the metadata stays: ${error?.description}`);
   } finally {
@@ -122,7 +122,7 @@ function administer(connection: NatsConnection, stream: string): Administration 
     async stepDown(of, to) {
       const name = of === 'STREAM' ? stream : `${stream}.sink`;
       const body = to === undefined ? '' : JSON.stringify({ placement: { preferred: `server-${to}` } });
-      await connection.request(`$JS.API.${of}.LEADER.STEPDOWN.${name}`, body, { timeout: 5000 });
+      await connection.request(`$JS.API.${of}.LEADER.STEPDOWN.${name}`, body, { timeout: 30_000 });
     },
   };
 }

@@ -4,10 +4,13 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { eventually } from '../../support/child.ts';
 import { startGateway } from '../../support/gateway.ts';
+import type { MockUpstream } from '../../support/mock-upstream.ts';
 import { type Client, createClient } from './client.ts';
 
 const REQUESTS = 20_000;
 const STREAMS = 500;
+/** Of each kind. */
+const AT_ONCE = 50;
 
 async function askMany(client: Client, times: number, key: string): Promise<void> {
   let left = times;
@@ -22,21 +25,27 @@ async function askMany(client: Client, times: number, key: string): Promise<void
 }
 
 /** Half of them leave before the first byte, half in the middle. */
-async function abandonMany(client: Client, times: number): Promise<void> {
-  const abandon = async (index: number): Promise<void> => {
+async function abandonMany(
+  { client, mock }: { client: Client; mock: MockUpstream },
+  times: number,
+): Promise<void> {
+  const abandon = async (model: string, begun: (response: Promise<Response>) => Promise<unknown>) => {
     const leaving = new AbortController();
-    const model = index % 2 === 0 ? 'silent' : 'trickle';
     const coming = client.ask(model, { body: { stream: true }, signal: leaving.signal });
-    if (model === 'silent') setTimeout(() => leaving.abort(), 100);
-    else {
-      const reader = (await coming).body?.getReader();
-      await reader?.read();
-      leaving.abort();
-    }
+    await begun(coming);
+    leaving.abort();
     await coming.then((response) => response.text()).catch(() => undefined);
   };
-  for (let from = 0; from < times; from += 100)
-    await Promise.all(Array.from({ length: 100 }, (_, index) => abandon(from + index)));
+  const oneRead = async (coming: Promise<Response>) => (await coming).body?.getReader().read();
+  for (let left = times; left > 0; left -= 2 * AT_ONCE) {
+    const allAsked = eventually(
+      'all to be asked',
+      async () => (await mock.state('hang')).running === AT_ONCE,
+    );
+    const silent = Array.from({ length: AT_ONCE }, () => abandon('silent', () => allAsked));
+    const trickling = Array.from({ length: AT_ONCE }, () => abandon('trickle', oneRead));
+    await Promise.all([...silent, ...trickling]);
+  }
 }
 
 const residentMb = (pid: number): number =>
@@ -57,10 +66,10 @@ test(`${REQUESTS} requests and ${STREAMS} abandoned streams`, async () => {
   const client = createClient(gateway);
   const { id, key } = await client.newKey({ requests_per_minute: 10_000_000 });
   await askMany(client, REQUESTS, key);
-  await abandonMany(client, STREAMS);
+  await abandonMany({ client, mock: gateway.mock }, STREAMS);
   const first = residentMb(gateway.service.child.pid);
   await askMany(client, REQUESTS, key);
-  await abandonMany(client, STREAMS);
+  await abandonMany({ client, mock: gateway.mock }, STREAMS);
   const second = residentMb(gateway.service.child.pid);
 
   await eventually('the upstream to rest', async () => (await gateway.mock.totals()).running === 0);

@@ -8,7 +8,7 @@ import { startChild } from '../../support/child.ts';
 import { type RunningService, startService } from '../../support/service.ts';
 
 export const MAIN = join(import.meta.dir, '../../../src/main.ts');
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 120_000;
 
 /** Makes fresh folders, which are removed after the file's tests. */
 export function createFolders(): () => string {

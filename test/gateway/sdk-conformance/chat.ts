@@ -100,18 +100,17 @@ export function chatSuite(here: () => Place, kind: Kind): void {
   });
 
   test('chunks come as they are made', async () => {
-    const started = performance.now();
-    const stream = await client().chat.completions.create({
-      ...{ model: model('trickle+ms=50+words=100'), messages: HELLO, stream: true },
-    });
-    let first = 0;
+    const name = 'trickle+ms=50+words=100';
+    const asked = { model: model(name), messages: HELLO, stream: true } as const;
+    const stream = await client().chat.completions.create(asked);
+    let running: number | undefined;
     for await (const chunk of stream) {
       if (textOf([chunk]) === '') continue;
-      first = performance.now() - started;
+      ({ running } = await here().mock.state(name));
       break;
     }
     // All of them take five seconds.
-    expect(first).toBeLessThan(2500);
+    expect(running).toBe(1);
   });
 
   test('tools are called, whole and streamed, and their results understood', async () => {

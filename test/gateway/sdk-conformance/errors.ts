@@ -108,7 +108,7 @@ function repetitionSuite(here: () => Place): void {
 
   test('a client that waits no longer gives up, and its request with it', async () => {
     const key = crypto.randomUUID();
-    const hasty = clientOf(here(), { timeout: 300 });
+    const hasty = clientOf(here(), { timeout: 1000 });
     const asked = { model: model('ok'), messages: HELLO, ...{ mock: { key, fault: 'hang' } } };
     expect(await thrownBy(hasty.chat.completions.create(asked))).toBeInstanceOf(APIConnectionTimeoutError);
     await eventually(

@@ -113,4 +113,4 @@ export async function endPlaces(): Promise<void> {
 }
 
 export const clientOf = ({ baseUrl, key }: Place, options: ClientOptions = {}): OpenAI =>
-  new OpenAI({ baseURL: baseUrl, apiKey: key, maxRetries: 0, timeout: 20_000, ...options });
+  new OpenAI({ baseURL: baseUrl, apiKey: key, maxRetries: 0, timeout: 120_000, ...options });
