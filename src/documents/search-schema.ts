@@ -1,7 +1,8 @@
 // The shapes of search: filter parameters, paging, and the page that answers them.
 
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { Parsed } from '../http/parsed.ts';
+import { nullable } from '../http/schemas.ts';
 import type { Filter } from './filter/ast.ts';
 import { ATTRIBUTES, type Attribute } from './filter/attributes.ts';
 import { parseFilter } from './filter/grammar.ts';
@@ -73,8 +74,6 @@ export const SearchParameters = Type.Object(
   { additionalProperties: false },
 );
 export type SearchParameters = Static<typeof SearchParameters>;
-
-const nullable = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description });
 
 export const DocumentPage = Type.Object(
   {

@@ -17,15 +17,8 @@ export type DownloadOptions = { expiresInSeconds: number; disposition: 'attachme
  * A URL that downloads the document's file until it expires, or shows it in a browser. Throws 404 for what the viewer
  * can't see, 422 for a file that is not to be shown.
  */
-export function createDownload({
-  documents,
-  presigner,
-  clock,
-}: {
-  documents: DocumentLookup;
-  presigner: Presigner;
-  clock: Clock;
-}) {
+export function createDownload(deps: { documents: DocumentLookup; presigner: Presigner; clock: Clock }) {
+  const { documents, presigner, clock } = deps;
   return async (viewer: Viewer, fileId: string, options: DownloadOptions): Promise<string> => {
     const id = parseDocumentId(fileId);
     const document = documents.getNow(id) ?? (await documents.get(id));

@@ -6,13 +6,8 @@ import { InWorkspace } from '../schema.ts';
 import { DocumentPage, SearchParameters } from '../search-schema.ts';
 import { READ, type Render } from './answers.ts';
 
-export function searchRoutes({
-  search,
-  render,
-}: {
-  search: ReturnType<typeof createSearch>;
-  render: Render;
-}): Route[] {
+export function searchRoutes(deps: { search: ReturnType<typeof createSearch>; render: Render }): Route[] {
+  const { search, render } = deps;
   return [
     route(
       {

@@ -39,7 +39,7 @@ export function createSearchMaintenance(deps: {
       const [writer] = mirror.jobs;
       await writer?.start();
       try {
-        await mirror.reindex((queued, documents) => progress(`queued ${queued} of ${documents} documents`));
+        await mirror.reindex(progress);
         return { report: { index: 'made anew', ...(await mirror.state()) } };
       } finally {
         await writer?.stop();

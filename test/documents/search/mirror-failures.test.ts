@@ -174,6 +174,31 @@ test('a new index is filled through the outbox: each document waits there until 
   expect(await queued(setting)).toEqual([]);
 });
 
+test('an index is made anew when it lacks nothing: not while a part of the documents still waits to be sent', async () => {
+  await using opened = await open();
+  const { fake, setting, mirror } = opened;
+  for (let count = 0; count < 3; count++) await setting.library.insert();
+  await setting.settle(mirror);
+  const first = await ready(setting);
+  expect(first).toBeDefined();
+  // Two of them are as much as is sent at once.
+  await setting.sql`UPDATE documents SET summary = repeat('x', 11000000)`;
+  const before = fake.tasks.length;
+  fake.hold();
+  const left = mirror.reindex(() => undefined).then(() => queued(setting));
+  // It is created and given its settings; then each of two documents is sent to it and to the old one.
+  for (let task = 0; task < 6; task++) {
+    await eventually(`task ${task}`, () => fake.tasks.length > before + task);
+    fake.releaseOne();
+  }
+  await eventually('the new index to answer', async () => (await ready(setting)) !== first);
+  expect(await queued(setting)).toHaveLength(1);
+  await Promise.race([left, Bun.sleep(1500)]);
+  fake.release();
+  expect(await left).toEqual([]);
+  await expectEqual(setting);
+});
+
 test('a change whose transaction began before the index was registered is in it', async () => {
   await using fake = startFakeMeilisearch();
   await using setting = await mirrorSetting(fake);

@@ -239,4 +239,12 @@ export const documents: readonly Planted[] = [
     test: 'test/documents/object-keys.test.ts',
     name: 'traversal',
   },
+  {
+    mistake: 'an index is said to be made anew while documents wait to be sent to it',
+    file: 'src/documents/search/meilisearch/mirror.ts',
+    text: 'last === null || first > last',
+    replacement: 'last === null || first > 0',
+    test: 'test/documents/search/mirror-failures.test.ts',
+    name: 'made anew when it lacks nothing',
+  },
 ];

@@ -15,13 +15,11 @@ type Row = { id: string } & Record<string, string | number>;
 
 export type MeilisearchSearch = ReturnType<typeof createMeilisearchSearch>;
 
-export function createMeilisearchSearch({
-  indexes,
-  postgres,
-}: {
+export function createMeilisearchSearch(deps: {
   indexes: Pick<Indexes, 'page' | 'ranked'>;
   postgres: Pick<PostgresSearch, 'mirrored' | 'read'>;
 }) {
+  const { indexes, postgres } = deps;
   return {
     /**
      * Undefined where the index cannot answer exactly now. Throws when the server is away, slow beyond the signal, or

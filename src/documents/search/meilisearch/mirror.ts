@@ -9,7 +9,7 @@ import type { Metric } from '../../../http/metrics.ts';
 import { createIndexes } from '../../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import { exclusively } from '../../../infra/postgres/exclusive.ts';
-import { type Backlog, createOutbox } from './outbox.ts';
+import { type Backlog, createOutbox, NO_BACKLOG } from './outbox.ts';
 import { createReconciliation, type Drift } from './reconcile.ts';
 import { createRegistrations } from './registrations.ts';
 import { createWriterJob, WRITER_LOCK } from './writer.ts';
@@ -34,7 +34,7 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
   const reconciliation = createReconciliation({ sql, indexes });
   const isReady = async (): Promise<boolean> =>
     (await registrations.list()).some(({ ready, outdated }) => ready && !outdated);
-  let known: Backlog & { ready: boolean } = { waiting: 0, lagSeconds: 0, refused: 0, ready: false };
+  let known: Backlog & { ready: boolean } = { ...NO_BACKLOG, ready: false };
   const look = async (): Promise<typeof known> => {
     known = { ...(await outbox.backlog()), ready: await isReady() };
     return known;
@@ -87,12 +87,22 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
       if (!ready) return as('degraded', 'Postgres answers searches alone while the index is filled');
       return lagSeconds > LAG_SECONDS_MAX ? as('degraded', 'changes reach the index late') : as('ready');
     },
-    /** Has the index made anew by the process that writes; resolves when the new one answers. */
-    async reindex(progress: (queued: number, documents: number) => void): Promise<void> {
+    /**
+     * Has the index made anew by the process that writes. Resolves when the new one answers, and has every change that
+     * waited for it then, except those of refused documents.
+     */
+    async reindex(progress: (sentence: string) => void): Promise<void> {
       await registrations.requestRebuild();
       while (!(await isReady())) {
         const { queued, documents } = await registrations.progress();
-        progress(queued, documents);
+        progress(`queued ${queued} of ${documents} documents`);
+        await Bun.sleep(PROGRESS_MS);
+      }
+      const { last } = await outbox.backlog();
+      for (;;) {
+        const { first, waiting } = await outbox.backlog();
+        if (first === null || last === null || first > last) return;
+        progress(`the new index answers; ${waiting} documents wait to be sent to it`);
         await Bun.sleep(PROGRESS_MS);
       }
     },

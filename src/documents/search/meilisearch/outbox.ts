@@ -16,9 +16,14 @@ export type Backlog = {
   /** Documents that wait to be sent, and for how long the first of them has waited. */
   waiting: number;
   lagSeconds: number;
+  /** The places of the first and the last of them in the order of change; a document that changes again moves to the end. */
+  first: number | null;
+  last: number | null;
   /** Documents that the search server does not take. */
   refused: number;
 };
+
+export const NO_BACKLOG: Backlog = { waiting: 0, lagSeconds: 0, first: null, last: null, refused: 0 };
 
 export function createOutbox(sql: Transaction) {
   /** About what a record takes when sent, without reading what is stored apart and compressed. */
@@ -83,10 +88,11 @@ export function createOutbox(sql: Transaction) {
     async backlog(): Promise<Backlog> {
       const [row] = await sql<Backlog[]>`
         SELECT count(*) FILTER (WHERE refusal IS NULL)::int AS waiting, count(refusal)::int AS refused,
+          min(sequence) FILTER (WHERE refusal IS NULL) AS first, max(sequence) FILTER (WHERE refusal IS NULL) AS last,
           coalesce((SELECT greatest(0, extract(epoch FROM clock_timestamp() - queued_at)) FROM search_outbox
             WHERE refusal IS NULL ORDER BY sequence LIMIT 1), 0)::float8 AS "lagSeconds"
         FROM search_outbox`;
-      return row ?? { waiting: 0, lagSeconds: 0, refused: 0 };
+      return row ?? NO_BACKLOG;
     },
 
     /** Removes what waits, except what a writer has locked: it does no harm, and waiting for it could end in a circle. */

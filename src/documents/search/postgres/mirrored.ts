@@ -7,6 +7,7 @@ import { ORDER_NAME_BYTES_MAX } from '../meilisearch/document.ts';
 import { INDEX_VERSION } from '../meilisearch/settings.ts';
 import type { SearchQuery } from '../query.ts';
 import { all } from './fragments.ts';
+import { KEYS } from './ordering.ts';
 import type { Prepared } from './prepared.ts';
 import { inBranches, termTests, within } from './statements.ts';
 
@@ -77,15 +78,11 @@ export function createMirrored(sql: Transaction) {
   };
 }
 
-const keysOf = (sql: Transaction, { order }: SearchQuery): Fragment => {
-  const keys = order.map(({ attribute }) => MIRRORED_KEYS[attribute]?.(sql) ?? sql`'null'::jsonb`);
-  return keys.reduce((sum, key) => sql`${sum} || jsonb_build_array(${key})`, sql`'[]'::jsonb`);
-};
-
-/** Those that the mirror orders by. */
-const MIRRORED_KEYS: Record<string, (sql: Transaction) => Fragment> = {
-  created_at: (sql) => sql`(extract(epoch FROM s.created_at) * 1000)::bigint`,
-  name: (sql) => sql`s.name`,
-  file_size: (sql) => sql`s.file_size`,
-  id: (sql) => sql`s.id`,
-};
+const keysOf = (sql: Transaction, { order }: SearchQuery): Fragment =>
+  order
+    .map(({ attribute }) =>
+      attribute === 'created_at'
+        ? sql`(extract(epoch FROM s.created_at) * 1000)::bigint`
+        : KEYS[attribute].expression(sql),
+    )
+    .reduce((sum, key) => sql`${sum} || jsonb_build_array(${key})`, sql`'[]'::jsonb`);

@@ -5,28 +5,23 @@ import type { Order } from '../../filter/ast.ts';
 import type { ScalarAttribute } from '../../filter/attributes.ts';
 import { list } from './fragments.ts';
 
-type Key = { expression: (sql: Transaction) => Fragment; nullable: boolean; texts: boolean };
+/** `texts`: in rows of `document_texts` (t), otherwise of `document_search` (s). */
+type Key = { expression: (sql: Transaction) => Fragment; nullable?: boolean; texts?: boolean };
 
-const onRow = (expression: Key['expression'], nullable = false): Key => ({
-  expression,
-  nullable,
-  texts: false,
-});
-
-const KEYS: Record<ScalarAttribute, Key> = {
-  created_at: onRow((sql) => sql`s.created_at`),
-  name: onRow((sql) => sql`s.name`),
-  file_size: onRow((sql) => sql`s.file_size`, true),
-  file_type: onRow((sql) => sql`s.file_type`, true),
-  file_hash: onRow((sql) => sql`s.file_hash`, true),
-  owner_id: onRow((sql) => sql`s.owner_id`),
-  id: onRow((sql) => sql`s.id`),
-  status: onRow(
-    (sql) =>
+export const KEYS: Record<ScalarAttribute, Key> = {
+  created_at: { expression: (sql) => sql`s.created_at` },
+  name: { expression: (sql) => sql`s.name` },
+  file_size: { expression: (sql) => sql`s.file_size`, nullable: true },
+  file_type: { expression: (sql) => sql`s.file_type`, nullable: true },
+  file_hash: { expression: (sql) => sql`s.file_hash`, nullable: true },
+  owner_id: { expression: (sql) => sql`s.owner_id` },
+  id: { expression: (sql) => sql`s.id` },
+  status: {
+    expression: (sql) =>
       sql`(CASE s.class % 3 WHEN 0 THEN 'public' WHEN 1 THEN 'private' ELSE 'deleted' END) COLLATE "C"`,
-  ),
+  },
   // The bucket leads every location, and changes no order.
-  storage_url: { expression: (sql) => sql`t.object_key`, nullable: false, texts: true },
+  storage_url: { expression: (sql) => sql`t.object_key`, texts: true },
   summary: { expression: (sql) => sql`t.summary`, nullable: true, texts: true },
 };
 
@@ -43,14 +38,14 @@ export type Ordering = {
 /** `rank` comes before everything else, the highest first. The id, ascending, breaks ties. */
 export function toOrdering(sql: Transaction, order: readonly Order[], rank: Fragment | undefined): Ordering {
   const keys = [
-    ...(rank === undefined ? [] : [{ expression: rank, nullable: false, texts: true, descending: true }]),
+    ...(rank === undefined ? [] : [{ expression: rank, texts: true, descending: true }]),
     ...order.map(({ attribute, descending }) => ({
       ...KEYS[attribute],
       expression: KEYS[attribute].expression(sql),
       descending,
     })),
   ];
-  const direction = (key: { nullable: boolean; descending: boolean }, walked: boolean) =>
+  const direction = (key: { nullable?: boolean; descending: boolean }, walked: boolean) =>
     key.descending ? (key.nullable && !walked ? sql`DESC NULLS LAST` : sql`DESC`) : sql`ASC`;
   const column = (index: number) => sql`${sql(`k${index}`)}`;
   return {
@@ -66,6 +61,6 @@ export function toOrdering(sql: Transaction, order: readonly Order[], rank: Frag
       ...keys.map((key, index) => sql`${column(index)} ${direction(key, false)}`),
       sql`found`,
     ]),
-    texts: keys.some((key) => key.texts),
+    texts: keys.some((key) => key.texts === true),
   };
 }
