@@ -7,30 +7,25 @@ import { limits } from './limits.ts';
 /** The service signs its own requests in their headers; it grants others forms and pre-signed URLs. */
 export type Authority = 'service' | 'grant';
 
-export interface Admission {
-  /** A connection has been opened. */
-  connected(socket: Socket): void;
-  /** A request begins; `done` when it is answered. */
-  begin(socket: Socket): { admit(authority: Authority): void; done(): void };
-}
-
 /** `admit` throws SlowDown where as many requests run under grants as may; the service's own always get a place. */
-export function createAdmission(): Admission {
+export function createAdmission() {
   /** In the order in which they came. */
   const strangers = new Set<Socket>();
   let granted = 0;
   return {
-    connected(socket) {
+    /** A connection has been opened. */
+    connected(socket: Socket): void {
       strangers.add(socket);
       socket.once('close', () => strangers.delete(socket));
       if (strangers.size <= limits.strangersMax) return;
       const [oldest] = strangers;
       oldest?.destroy();
     },
-    begin(socket) {
+    /** A request begins; `done` when it is answered. */
+    begin(socket: Socket) {
       let counted = false;
       return {
-        admit(authority) {
+        admit(authority: Authority): void {
           if (authority === 'grant') {
             if (granted >= limits.requestsMax) throw new S3Error('SlowDown');
             granted += 1;
@@ -38,7 +33,7 @@ export function createAdmission(): Admission {
           }
           strangers.delete(socket);
         },
-        done() {
+        done(): void {
           if (counted) granted -= 1;
         },
       };

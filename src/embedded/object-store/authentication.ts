@@ -32,17 +32,15 @@ interface Claim extends Omit<Authentication, 'presigned'> {
   readonly signedHeaders: readonly string[];
 }
 
-interface AuthenticatorOptions {
-  readonly credentials: Credentials;
-  readonly signer: Signer;
-  readonly now: () => number;
-}
-
 /**
  * The returned function returns the signed parts, or throws the S3Error for the client. The signature covers the whole
  * target and all x-amz-* headers; the body is checked later, against `payload`.
  */
-export function createAuthenticator(options: AuthenticatorOptions) {
+export function createAuthenticator(options: {
+  credentials: Credentials;
+  signer: Signer;
+  now: () => number;
+}) {
   return function authenticate(request: StoreRequest): Authentication {
     const isPresigned = request.parameter('X-Amz-Algorithm') !== undefined;
     const claim = isPresigned ? readQuery(request, options.now()) : readHeaders(request, options.now());

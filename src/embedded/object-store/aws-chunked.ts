@@ -22,13 +22,10 @@ interface ChunkedOptions {
   readonly chain?: ChunkChain;
 }
 
-interface ChunkChain {
-  assertChunk(signature: string, contentSha256: string): void;
-  assertTrailers(signature: string, trailers: string): void;
-}
+type ChunkChain = ReturnType<typeof createChunkChain>;
 
 /** Each signature covers the one before it, so that chunks can be neither altered, moved nor dropped. */
-export function createChunkChain(authentication: Authentication, signer: Signer): ChunkChain {
+export function createChunkChain(authentication: Authentication, signer: Signer) {
   let previous = authentication.signature;
   function assertNext(kind: string, signature: string, rest: readonly string[]): void {
     const { timestamp, scope } = authentication;
@@ -39,22 +36,22 @@ export function createChunkChain(authentication: Authentication, signer: Signer)
     previous = signature;
   }
   return {
-    assertChunk: (signature, sha256) => assertNext('PAYLOAD', signature, [EMPTY_SHA256, sha256]),
-    assertTrailers: (signature, trailers) =>
+    assertChunk: (signature: string, sha256: string) =>
+      assertNext('PAYLOAD', signature, [EMPTY_SHA256, sha256]),
+    assertTrailers: (signature: string, trailers: string) =>
       assertNext('TRAILER', signature, [createHash('sha256').update(trailers).digest('hex')]),
   };
 }
 
-export interface ChunkedDecoder {
-  /** Takes the encoded body, gives the content; fails with the S3Error to answer. */
-  readonly stream: Transform;
-  /** By lower-case name; complete once the stream has ended. */
-  readonly trailers: ReadonlyMap<string, string>;
-}
+export type ChunkedDecoder = ReturnType<typeof createChunkedDecoder>;
 
 type State = 'size' | 'content' | 'content-end' | 'trailers' | 'done';
 
-export function createChunkedDecoder(options: ChunkedOptions): ChunkedDecoder {
+/**
+ * The stream takes the encoded body and gives the content; it fails with the S3Error to answer. The trailers, by
+ * lower-case name, are complete once it has ended.
+ */
+export function createChunkedDecoder(options: ChunkedOptions) {
   const trailers = new Map<string, string>();
   let state: State = 'size';
   let line = '';

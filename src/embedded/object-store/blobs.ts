@@ -36,25 +36,7 @@ interface ReceiveOptions {
   readonly check: (content: Content) => void;
 }
 
-export interface Blobs {
-  /**
-   * Resolves when the content is on the disk; `announce` is told before a blob is there. Throws EntityTooLarge, and
-   * what fill and check throw.
-   */
-  receive(options: ReceiveOptions, announce: (id: string) => void): Promise<Blob>;
-  /** A file descriptor that the caller closes. It stays readable after the blob is removed. */
-  open(id: string): number;
-  /** Whether it was removed: never rejects; the next start finds files that could not be removed. */
-  remove(id: string): Promise<boolean>;
-  /** Must be called before the first receive: cleans up after a crash. Throws TooManyUnnamed before any change. */
-  recover(names: Names): Promise<Recovery>;
-  /** Removes files that have been set aside for longer. */
-  expire(retentionMs: number): Promise<void>;
-  isEmpty(): Promise<boolean>;
-  /** Resolves when the disk has taken a byte. */
-  tryWrite(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Blobs = Awaited<ReturnType<typeof openBlobs>>;
 
 /** The catalogue's records of blobs. */
 export interface Names {
@@ -76,7 +58,7 @@ export class TooManyUnnamed extends Error {
   }
 }
 
-export async function openBlobs(directory: string, disk: DiskCalls): Promise<Blobs> {
+export async function openBlobs(directory: string, disk: DiskCalls) {
   const staging = join(directory, 'staging');
   const kept = join(directory, 'blobs');
   const aside = join(directory, 'aside');
@@ -84,6 +66,7 @@ export async function openBlobs(directory: string, disk: DiskCalls): Promise<Blo
   const keptFolder = await open(kept, 'r');
   const collectGarbage = createCollector();
   const moveIn = createFlushedMoves(() => disk.call(() => keptFolder.sync()));
+  /** Whether it was removed: never rejects; the next start finds files that could not be removed. */
   const remove = (id: string): Promise<boolean> =>
     disk
       .call(() => rm(join(kept, id), { force: true }))
@@ -92,6 +75,10 @@ export async function openBlobs(directory: string, disk: DiskCalls): Promise<Blo
         () => false,
       );
 
+  /**
+   * Resolves when the content is on the disk; `announce` is called before a blob is there. Throws EntityTooLarge, and
+   * what fill and check throw.
+   */
   async function receive(options: ReceiveOptions, announce: (id: string) => void): Promise<Blob> {
     const id = crypto.randomUUID();
     const path = join(staging, id);
@@ -117,6 +104,7 @@ export async function openBlobs(directory: string, disk: DiskCalls): Promise<Blo
     }
   }
 
+  /** Must be called before the first receive: cleans up after a crash. Throws TooManyUnnamed before any change. */
   async function recover({ isNamed, isPassing, unexplainedMax }: Names): Promise<Recovery> {
     const all = await readdir(kept);
     const unnamed = all.filter((id) => !isNamed(id));
@@ -139,10 +127,12 @@ export async function openBlobs(directory: string, disk: DiskCalls): Promise<Blo
 
   return {
     receive,
-    open: (id) => openSync(join(kept, id), 'r'),
+    /** A file descriptor that the caller closes. It stays readable after the blob is removed. */
+    open: (id: string) => openSync(join(kept, id), 'r'),
     remove,
     recover,
-    expire: async (retentionMs) => {
+    /** Removes files that have been set aside for longer. */
+    expire: async (retentionMs: number) => {
       const before = Date.now() - retentionMs;
       for (const id of await readdir(aside)) {
         const path = join(aside, id);
@@ -150,16 +140,10 @@ export async function openBlobs(directory: string, disk: DiskCalls): Promise<Blo
       }
     },
     isEmpty: async () => (await readdir(kept)).length === 0,
+    /** Resolves when the disk has taken a byte. */
     tryWrite: () => disk.call(() => writeFile(join(directory, '.probe'), '.', { mode: 0o600 })),
     close: () => keptFolder.close(),
   };
-}
-
-interface Writer {
-  readonly sink: Writable;
-  content(): Content;
-  /** Resolves when no operation on the file is under way any more. */
-  settled(): Promise<unknown>;
 }
 
 /**
@@ -170,7 +154,7 @@ function createWriter(
   file: FileHandle,
   options: ReceiveOptions,
   { disk, onReceived }: { disk: DiskCalls; onReceived: (sizeBytes: number) => void },
-): Writer {
+) {
   const digests = new Map(options.digests.map((name) => [name, createDigest(name)] as const));
   const flush = createFlush(file, disk);
   let sizeBytes = 0;
@@ -206,10 +190,11 @@ function createWriter(
   });
   return {
     sink,
-    content: () => ({
+    content: (): Content => ({
       sizeBytes,
       digests: new Map([...digests].map(([name, digest]) => [name, digest.finish()])),
     }),
+    /** Resolves when no operation on the file is under way any more. */
     settled: () => Promise.allSettled([writing, flush.running()]),
   };
 }

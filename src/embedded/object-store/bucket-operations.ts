@@ -12,14 +12,9 @@ import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
 import { element, renderDocument, S3_NAMESPACE } from './xml.ts';
 
-interface BucketOperationsOptions {
-  readonly objects: Objects;
-  readonly signer: Signer;
-  readonly region: string;
-}
-
 /** Each takes a request whose signature holds, whose bucket is a valid name, and whose options it takes. */
-export function createBucketOperations({ objects, signer, region }: BucketOperationsOptions) {
+export function createBucketOperations(parts: { objects: Objects; signer: Signer; region: string }) {
+  const { objects, signer, region } = parts;
   return {
     /** Creating it again is no error. */
     create: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {

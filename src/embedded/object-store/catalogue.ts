@@ -33,41 +33,10 @@ export interface ListedRow {
   readonly modified_ms: number;
 }
 
-interface RangeOptions {
-  readonly bucket: string;
-  /** Inclusive. */
-  readonly from: Uint8Array;
-  /** Exclusive. */
-  readonly below: Uint8Array;
-  readonly limit: number;
-}
-
-export interface Catalogue {
-  createBucket(bucket: string, createdMs: number): void;
-  hasBucket(bucket: string): boolean;
-  find(bucket: string, key: string): ObjectRow | undefined;
-  put(bucket: string, key: string, row: ObjectRow): void;
-  delete(bucket: string, key: string): void;
-  range(options: RangeOptions): ListedRow[];
-  isNamed(blob: string): boolean;
-  /** The blob has no name yet, or will have none after the same commit. Survives SIGKILL. */
-  pass(blob: string): void;
-  isPassing(blob: string): boolean;
-  /** The blob has a name, or is gone. */
-  settle(blob: string): void;
-  /** To be called once nothing has been served yet and no blob is without a name: ends all passing. */
-  begin(): void;
-  /** Runs several changes as one commit. */
-  atomically(change: () => void): void;
-  /** Resolves when every change made before the call would survive a loss of power. */
-  durable(): Promise<void>;
-  /** Writes a whole copy as of this moment, unless nothing has changed since the last; `close` gives it up. */
-  snapshot(path: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type Catalogue = Awaited<ReturnType<typeof openCatalogue>>;
 
 /** Opens or creates the database file. Throws when another process holds it, and for a damaged one. */
-export async function openCatalogue(path: string, disk: DiskCalls): Promise<Catalogue> {
+export async function openCatalogue(path: string, disk: DiskCalls) {
   const wasSnapshot = isSnapshot(path);
   const database = openDatabase(path, wasSnapshot);
   // Open for as long as the database is: closing any descriptor of the file would give SQLite's locks on it away.
@@ -113,19 +82,24 @@ export async function openCatalogue(path: string, disk: DiskCalls): Promise<Cata
   const findPassing = database.query<{ blob: string }, [string]>('SELECT blob FROM passing WHERE blob = ?');
   const deletePassing = database.query<null, [string]>('DELETE FROM passing WHERE blob = ?');
   return {
-    createBucket: (bucket, createdMs) => void insertBucket.run(bucket, createdMs),
-    hasBucket: (bucket) => findBucket.get(bucket) !== null,
-    find: (bucket, key) => findObject.get(bucket, Buffer.from(key)) ?? undefined,
-    put: (bucket, key, row) => {
+    createBucket: (bucket: string, createdMs: number) => void insertBucket.run(bucket, createdMs),
+    hasBucket: (bucket: string) => findBucket.get(bucket) !== null,
+    find: (bucket: string, key: string) => findObject.get(bucket, Buffer.from(key)) ?? undefined,
+    put: (bucket: string, key: string, row: ObjectRow) => {
       const { blob, size, etag, modified_ms, attributes } = row;
       putObject.run(bucket, Buffer.from(key), blob, size, etag, modified_ms, attributes);
     },
-    delete: (bucket, key) => void deleteObject.run(bucket, Buffer.from(key)),
-    range: ({ bucket, from, below, limit }) => findRange.all(bucket, from, below, limit),
-    isNamed: (blob) => findBlob.get(blob) !== null,
-    pass: (blob) => void insertPassing.run(blob),
-    isPassing: (blob) => findPassing.get(blob) !== null,
-    settle: (blob) => void deletePassing.run(blob),
+    delete: (bucket: string, key: string) => void deleteObject.run(bucket, Buffer.from(key)),
+    /** Up to `limit` objects whose keys are at or above `from` and under `below`. */
+    range: (options: { bucket: string; from: Uint8Array; below: Uint8Array; limit: number }) =>
+      findRange.all(options.bucket, options.from, options.below, options.limit),
+    isNamed: (blob: string) => findBlob.get(blob) !== null,
+    /** The blob has no name yet, or will have none after the same commit. Survives SIGKILL. */
+    pass: (blob: string) => void insertPassing.run(blob),
+    isPassing: (blob: string) => findPassing.get(blob) !== null,
+    /** The blob has a name, or is gone. */
+    settle: (blob: string) => void deletePassing.run(blob),
+    /** To be called once nothing has been served yet and no blob is without a name: ends all passing. */
     begin: () => {
       database.run('DELETE FROM passing');
       if (!wasSnapshot) return;
@@ -134,8 +108,11 @@ export async function openCatalogue(path: string, disk: DiskCalls): Promise<Cata
       database.query('PRAGMA wal_checkpoint(TRUNCATE)').get();
       if (readVersion(file.fd) !== VERSION) throw new Error(`${path} cannot be written`);
     },
-    atomically: (change) => void database.transaction(change).immediate(),
+    /** Runs several changes as one commit. */
+    atomically: (change: () => void) => void database.transaction(change).immediate(),
+    /** Resolves when every change made before the call would survive a loss of power. */
     durable,
+    /** Writes a whole copy as of this moment, unless nothing has changed since the last; `close` gives it up. */
     snapshot: snapshots.write,
     close: async () => {
       await snapshots.end();

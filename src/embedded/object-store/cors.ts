@@ -8,19 +8,13 @@ const EXPOSED =
   'ETag, Location, Content-Length, Content-Range, Accept-Ranges, Last-Modified, x-amz-request-id';
 const PREFLIGHT_SECONDS = '3600';
 
-export interface Cors {
-  /** Headers for any answer to a request with this Origin. */
-  headers(origin: string | undefined): Record<string, string>;
-  /** Answers an OPTIONS request. Throws AccessDenied where the origin or the method is not allowed. */
-  preflight(request: StoreRequest): Reply;
-}
-
 /** `origins` are exact (`https://app.example`); `*` among them allows every one. */
-export function createCors(origins: readonly string[]): Cors {
+export function createCors(origins: readonly string[]) {
   const isOpen = origins.includes('*');
   const allows = (origin: string | undefined) => origin !== undefined && (isOpen || origins.includes(origin));
   return {
-    headers: (origin) => {
+    /** Headers for any answer to a request with this Origin. */
+    headers: (origin: string | undefined): Record<string, string> => {
       const vary: Record<string, string> = origins.length > 0 && !isOpen ? { vary: 'Origin' } : {};
       if (origin === undefined || !allows(origin)) return vary;
       return {
@@ -29,7 +23,8 @@ export function createCors(origins: readonly string[]): Cors {
         'access-control-expose-headers': EXPOSED,
       };
     },
-    preflight: (request) => {
+    /** Answers an OPTIONS request. Throws AccessDenied where the origin or the method is not allowed. */
+    preflight: (request: StoreRequest): Reply => {
       const method = request.headers.get('access-control-request-method');
       if (
         !allows(request.headers.get('origin')) ||

@@ -3,19 +3,13 @@
 import { DiskHangs } from '../../core/disk-fault.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 
-export interface DiskCalls {
-  /** Calls the disk, and settles as the call does, however late. While calls are overdue no other one begins: it throws `DiskHangs`. */
-  call<Result>(call: () => Promise<Result>): Promise<Result>;
-  /** The outcome of work that calls the disk; rejects with `DiskHangs` as soon as a call is overdue. The work itself goes on. */
-  unlessHung<Result>(work: Promise<Result>): Promise<Result>;
-  /** Throws `DiskHangs` while a call is overdue. */
-  assertAnswers(): void;
-}
+export type DiskCalls = ReturnType<typeof createDiskCalls>;
 
 /** `msMax`: a call that takes longer is overdue. `runningMax`: calls at a time; the others wait. */
-export function createDiskCalls({ msMax, runningMax }: { msMax: number; runningMax: number }): DiskCalls {
+export function createDiskCalls({ msMax, runningMax }: { msMax: number; runningMax: number }) {
   const permits = createSemaphore({
-    ...{ runningMax, waitingMax: Number.POSITIVE_INFINITY },
+    runningMax,
+    waitingMax: Number.POSITIVE_INFINITY,
     refuse: () => new DiskHangs(),
   });
   let overdue = 0;
@@ -37,14 +31,16 @@ export function createDiskCalls({ msMax, runningMax }: { msMax: number; runningM
   }
 
   return {
-    async call(call) {
+    /** Calls the disk, and settles as the call does, however late. While calls are overdue no other one begins: it throws `DiskHangs`. */
+    async call<Result>(call: () => Promise<Result>): Promise<Result> {
       hanging.signal.throwIfAborted();
       await permits.acquire(hanging.signal);
       const running = call();
       watch(running);
       return await running;
     },
-    unlessHung(work) {
+    /** The outcome of work that calls the disk; rejects with `DiskHangs` as soon as a call is overdue. The work itself goes on. */
+    unlessHung<Result>(work: Promise<Result>): Promise<Result> {
       const { signal } = hanging;
       return new Promise((resolve, reject) => {
         const onHang = (): void => reject(signal.reason);
@@ -53,6 +49,7 @@ export function createDiskCalls({ msMax, runningMax }: { msMax: number; runningM
         work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onHang));
       });
     },
+    /** Throws `DiskHangs` while a call is overdue. */
     assertAnswers: () => hanging.signal.throwIfAborted(),
   };
 }

@@ -7,17 +7,11 @@ import type { Catalogue } from './catalogue.ts';
 import type { DiskCalls } from './disk-calls.ts';
 import { limits } from './limits.ts';
 
-export interface DiskWatch {
-  /** The outcome of the work, or `DiskHangs`; a failure of the disk is remembered. */
-  noting<Result>(work: Promise<Result>): Promise<Result>;
-  /** Why no upload can be taken at the moment; once one has failed for it, each call tries whether that is over. */
-  fault(): Promise<DiskFault | undefined>;
-}
-
-export function createDiskWatch(parts: { catalogue: Catalogue; blobs: Blobs; disk: DiskCalls }): DiskWatch {
+export function createDiskWatch(parts: { catalogue: Catalogue; blobs: Blobs; disk: DiskCalls }) {
   const { catalogue, blobs, disk } = parts;
   let fault: DiskFault | undefined;
   let trying: Promise<void> | undefined;
+  /** The outcome of the work, or `DiskHangs`; a failure of the disk is remembered. */
   async function noting<Result>(work: Promise<Result>): Promise<Result> {
     try {
       return await disk.unlessHung(work);
@@ -31,7 +25,9 @@ export function createDiskWatch(parts: { catalogue: Catalogue; blobs: Blobs; dis
     const content = Buffer.alloc(limits.writeBufferBytes);
     const { id } = await blobs.receive(
       {
-        ...{ sizeBytesMax: content.length, digests: [], check: () => undefined },
+        sizeBytesMax: content.length,
+        digests: [],
+        check: () => undefined,
         fill: (sink) => pipeline(Readable.from([content]), sink),
       },
       catalogue.pass,
@@ -49,7 +45,7 @@ export function createDiskWatch(parts: { catalogue: Catalogue; blobs: Blobs; dis
   }
   return {
     noting,
-    fault: async () => {
+    fault: async (): Promise<DiskFault | undefined> => {
       // A hang may be known from other work than an upload.
       await noting(Promise.resolve()).catch(() => undefined);
       if (fault === undefined) return undefined;

@@ -13,13 +13,8 @@ import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
 import { element, renderDocument, S3_NAMESPACE } from './xml.ts';
 
-interface ObjectOperationsOptions {
-  readonly objects: Objects;
-  readonly signer: Signer;
-}
-
 /** Each takes a request whose signature holds, whose bucket and key are valid names, and whose options it takes. */
-export function createObjectOperations({ objects, signer }: ObjectOperationsOptions) {
+export function createObjectOperations({ objects, signer }: { objects: Objects; signer: Signer }) {
   return {
     get: (request: StoreRequest): Reply => {
       const object = objects.get(request);

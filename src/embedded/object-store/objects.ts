@@ -1,6 +1,6 @@
 // The objects of the store: blobs and catalogue as one. A change is visible as a whole or not at all,
 // and every promise here resolves only when the change would survive a loss of power.
-import { type DiskFault, DiskHangs } from '../../core/disk-fault.ts';
+import { DiskHangs } from '../../core/disk-fault.ts';
 import type { Blob, Blobs } from './blobs.ts';
 import type { Catalogue, ObjectRow } from './catalogue.ts';
 import type { DiskCalls } from './disk-calls.ts';
@@ -32,53 +32,26 @@ export interface ObjectName {
   readonly key: string;
 }
 
-export interface Objects {
-  createBucket(bucket: string): Promise<void>;
-  /** Throws NoSuchBucket. */
-  assertBucket(bucket: string): void;
-  /** Throws NoSuchBucket, NoSuchKey. */
-  get(name: ObjectName): StoredObject;
-  /**
-   * A descriptor of the bytes, which the caller closes; they stay as they are when the object is replaced.
-   * To be called in the same turn of the event loop as get, before a replacement can remove them.
-   */
-  openContent(object: StoredObject): number;
-  receive(options: Parameters<Blobs['receive']>[0]): Promise<Blob>;
-  /** Gives the blob a name; where that fails, the blob is removed. */
-  put(name: ObjectName, blob: Blob, contentType: string): Promise<StoredObject>;
-  /** Copies no bytes: both names share the blob. `assertMeant` sees the source as it is when the copy is made, and may throw. */
-  copy(
-    source: ObjectName,
-    target: ObjectName,
-    options: { contentType: string; assertMeant: (source: StoredObject) => void },
-  ): Promise<StoredObject>;
-  /**
-   * Names that hold nothing, or another version, are no error. Returns the keys that hold something with another ETag, which stay.
-   */
-  remove(bucket: string, removals: readonly Removal[]): Promise<string[]>;
-  /** Up to limits.listKeysMax objects. */
-  list(bucket: string, query: ListQuery): ListPage;
-  /** Why no upload can be taken at the moment; once one has failed for it, each call tries whether that is over. */
-  diskFault(): Promise<DiskFault | undefined>;
-  close(): Promise<void>;
-}
+export type Objects = ReturnType<typeof createObjects>;
 
 /**
  * The store over the checked parts from opening (store.ts). On a disk that hangs each change rejects with `DiskHangs` in time;
  * it may be made nevertheless. The catalogue is written on this thread, so nothing is written there before the disk has taken
  * a write beside it.
  */
-export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk: DiskCalls }): Objects {
+export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk: DiskCalls }) {
   const { catalogue, blobs, disk } = parts;
   function find({ bucket, key }: ObjectName): StoredObject | undefined {
     const row = catalogue.find(bucket, key);
     return row === undefined ? undefined : toStoredObject(row);
   }
 
+  /** Throws NoSuchBucket. */
   function assertBucket(bucket: string): void {
     if (!catalogue.hasBucket(bucket)) throw new S3Error('NoSuchBucket', { details: { BucketName: bucket } });
   }
 
+  /** Throws NoSuchBucket, NoSuchKey. */
   function get(name: ObjectName): StoredObject {
     assertBucket(name.bucket);
     const object = find(name);
@@ -129,15 +102,19 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
     );
 
   return {
-    createBucket: (bucket) =>
+    createBucket: (bucket: string): Promise<void> =>
       change(async () => {
         catalogue.createBucket(bucket, Date.now());
         await catalogue.durable();
       }),
     assertBucket,
     get,
-    openContent: (object) => blobs.open(object.blob),
-    receive: async (options) => {
+    /**
+     * A descriptor of the bytes, which the caller closes; they stay as they are when the object is replaced.
+     * To be called in the same turn of the event loop as get, before a replacement can remove them.
+     */
+    openContent: (object: StoredObject): number => blobs.open(object.blob),
+    receive: async (options: Parameters<Blobs['receive']>[0]): Promise<Blob> => {
       const receiving = blobs.receive(options, catalogue.pass);
       try {
         return await watch.noting(receiving);
@@ -146,7 +123,8 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
         throw error;
       }
     },
-    put: async (name, blob, contentType) => {
+    /** Gives the blob a name; where that fails, the blob is removed. */
+    put: async (name: ObjectName, blob: Blob, contentType: string): Promise<StoredObject> => {
       const object = {
         blob: blob.id,
         sizeBytes: blob.sizeBytes,
@@ -167,7 +145,12 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
       await watch.noting(store());
       return object;
     },
-    copy: (source, target, { contentType, assertMeant }) =>
+    /** Copies no bytes: both names share the blob. `assertMeant` sees the source as it is when the copy is made, and may throw. */
+    copy: (
+      source: ObjectName,
+      target: ObjectName,
+      { contentType, assertMeant }: { contentType: string; assertMeant: (source: StoredObject) => void },
+    ): Promise<StoredObject> =>
       change(async () => {
         const found = get(source);
         assertMeant(found);
@@ -176,7 +159,8 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
         await write(target, object);
         return object;
       }),
-    remove: (bucket, removals) =>
+    /** Names that hold nothing, or another version, are no error. Returns the keys that hold something with another ETag, which stay. */
+    remove: (bucket: string, removals: readonly Removal[]): Promise<string[]> =>
       change(async () => {
         assertBucket(bucket);
         const named = removals.map((removal) => ({ ...removal, object: find({ bucket, key: removal.key }) }));
@@ -193,12 +177,14 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
         await release(removed.map(({ object }) => object));
         return refused.map(({ key }) => key);
       }),
-    list: (bucket, query) => {
+    /** Up to limits.listKeysMax objects. */
+    list: (bucket: string, query: ListQuery): ListPage => {
       assertBucket(bucket);
       return readPage((range) => catalogue.range({ bucket, ...range }), query, limits.listKeysMax);
     },
+    /** Why no upload can be taken at the moment; once one has failed for it, each call tries whether that is over. */
     diskFault: watch.fault,
-    close: async () => {
+    close: async (): Promise<void> => {
       await catalogue.close();
       await blobs.close();
     },

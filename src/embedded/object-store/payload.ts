@@ -15,17 +15,8 @@ const TRAILER = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 const SIGNED = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD';
 const SIGNED_TRAILER = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER';
 
-export interface Payload {
-  /** The digests to compute while the content streams, for `verify`. */
-  readonly digests: readonly DigestAlgorithm[];
-  /** Sends the decoded content into the sink; resolves when the sink has finished. */
-  send(sink: Writable): Promise<void>;
-  /** Throws BadDigest and its like. After `send` only. */
-  verify(digests: ReadonlyMap<DigestAlgorithm, Buffer>): void;
-}
-
 /** Throws where the announcement itself is not valid (InvalidDigest, an encoding that is not supported). */
-export function openPayload(request: StoreRequest, authentication: Authentication, signer: Signer): Payload {
+export function openPayload(request: StoreRequest, authentication: Authentication, signer: Signer) {
   const encodings = (request.headers.get('content-encoding') ?? 'aws-chunked').split(',');
   if (encodings.some((encoding) => encoding.trim().toLowerCase() !== 'aws-chunked')) {
     throw notImplemented('content-encoding');
@@ -38,12 +29,15 @@ export function openPayload(request: StoreRequest, authentication: Authenticatio
   if (expectSha256 !== undefined) digests.add('sha256');
   if (announced !== undefined) digests.add(announced.algorithm);
   return {
+    /** The digests to compute while the content streams, for `verify`. */
     digests: [...digests],
-    send: async (sink) => {
+    /** Sends the decoded content into the sink; resolves when the sink has finished. */
+    send: async (sink: Writable) => {
       if (decoder === undefined) await pumpBody(request, sink);
       else await Promise.all([pumpBody(request, decoder.stream), pipeline(decoder.stream, sink)]);
     },
-    verify: (computed) => {
+    /** Throws BadDigest and its like. After `send` only. */
+    verify: (computed: ReadonlyMap<DigestAlgorithm, Buffer>) => {
       if (expectMd5 !== undefined && !isSame(expectMd5, computed.get('md5'))) throw new S3Error('BadDigest');
       if (expectSha256 !== undefined && !isSame(Buffer.from(expectSha256, 'hex'), computed.get('sha256'))) {
         throw new S3Error('XAmzContentSHA256Mismatch');

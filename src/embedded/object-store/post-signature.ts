@@ -13,17 +13,12 @@ import {
 
 type Fields = ReadonlyMap<string, string>;
 
-interface FormVerifierOptions {
-  readonly credentials: Credentials;
-  readonly signer: Signer;
-}
-
 /**
  * The returned function answers the signed policy, still in base64. A form that has anything of Version 4
  * is judged by that alone; the fields of Version 2 may then be there for other stores. Throws AccessDenied
  * for a form without policy or signature, InvalidAccessKeyId, SignatureDoesNotMatch.
  */
-export function createFormVerifier({ credentials, signer }: FormVerifierOptions) {
+export function createFormVerifier({ credentials, signer }: { credentials: Credentials; signer: Signer }) {
   return function verifyForm(fields: Fields): string {
     const policy = fields.get('policy');
     if (policy === undefined) throw new S3Error('AccessDenied');

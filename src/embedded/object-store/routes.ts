@@ -30,12 +30,6 @@ const OF_BODIES = [
 const OPTIONS_OF_CHANGES =
   /^(cache-control|content-disposition|content-encoding|content-language|expires|if-.+)$/;
 
-interface RoutesOptions {
-  readonly objects: Objects;
-  readonly credentials: Credentials;
-  readonly now: () => number;
-}
-
 interface Operation {
   readonly run: (request: StoreRequest, authentication: Authentication) => Reply | Promise<Reply>;
   /** Query parameters and headers, in lower case. */
@@ -43,7 +37,8 @@ interface Operation {
 }
 
 /** The returned function carries a request out; it throws the S3Error to answer. */
-export function createRoutes({ objects, credentials, now }: RoutesOptions) {
+export function createRoutes(parts: { objects: Objects; credentials: Credentials; now: () => number }) {
+  const { objects, credentials, now } = parts;
   const signer = createSigner(credentials);
   const authenticate = createAuthenticator({ credentials, signer, now });
   const onObject = createObjectOperations({ objects, signer });

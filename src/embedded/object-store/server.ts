@@ -24,14 +24,7 @@ interface StoreServerOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-export interface StoreServer {
-  /** Resolves with the port; rejects where it can't listen. */
-  listen(host: string, port: number): Promise<number>;
-  /** Stops accepting; resolves when the running requests are done, or cut after limits.drainMsMax. */
-  close(): Promise<void>;
-}
-
-export function createStoreServer(options: StoreServerOptions): StoreServer {
+export function createStoreServer(options: StoreServerOptions) {
   const route = createRoutes({ ...options, now: Date.now });
   const cors = createCors(options.corsOrigins);
   const admission = createAdmission();
@@ -92,7 +85,8 @@ export function createStoreServer(options: StoreServerOptions): StoreServer {
   });
 
   return {
-    listen: (host, port) => {
+    /** Resolves with the port; rejects where it can't listen. */
+    listen: (host: string, port: number): Promise<number> => {
       const { promise, resolve, reject } = Promise.withResolvers<number>();
       server.on('error', reject);
       server.listen(port, host, () => {
@@ -101,6 +95,7 @@ export function createStoreServer(options: StoreServerOptions): StoreServer {
       });
       return promise;
     },
+    /** Stops accepting; resolves when the running requests are done, or cut after limits.drainMsMax. */
     close: async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const deadline = setTimeout(() => server.closeAllConnections(), limits.drainMsMax);

@@ -8,10 +8,10 @@ import { type Blobs, openBlobs, type Recovery, TooManyUnnamed } from './blobs.ts
 import { type Catalogue, openCatalogue } from './catalogue.ts';
 import { createDiskCalls } from './disk-calls.ts';
 import { limits } from './limits.ts';
-import { createObjects, type Objects } from './objects.ts';
+import { createObjects } from './objects.ts';
 import { isSnapshot } from './snapshot.ts';
 
-export interface OpenOptions {
+interface OpenOptions {
   /** For how long a file without a name is kept aside. */
   readonly retentionMs: number;
   /** However many files have no name: an operator has decided that the catalogue is right. */
@@ -20,13 +20,8 @@ export interface OpenOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-export interface OpenStore {
-  readonly objects: Objects;
-  readonly recovery: Recovery;
-}
-
 /** Opens or creates the store in `directory`, which no other process may have open, and tidies it. */
-export async function openStore(directory: string, options: OpenOptions): Promise<OpenStore> {
+export async function openStore(directory: string, options: OpenOptions) {
   makeFolder(directory);
   await chmod(directory, 0o700);
   const path = join(directory, 'catalogue.sqlite');
