@@ -7,7 +7,7 @@ import type { Logger } from '../core/logger.ts';
 import { endsWithin } from '../core/wait.ts';
 import { recordProcess } from './leftovers.ts';
 import { ALIVE_INTERVAL_MS, type ToOwner, type ToProcess } from './owner.ts';
-import { holdPort } from './port.ts';
+import { claimPort } from './port.ts';
 
 export type Children = {
   /** Resolves when all serve; rejects with what keeps one of them from it. */
@@ -24,6 +24,8 @@ type Child = {
   heard: boolean;
   mayListen: boolean;
   serves: boolean;
+  /** Resolves once it serves or has ended. */
+  started: Promise<void>;
 };
 
 const RESTART_PAUSE_MS = 500;
@@ -32,15 +34,10 @@ const SILENT_MAX = 10;
 /** Before the first one: a busy machine takes its time to load a program. */
 const SILENT_START_MAX = 60;
 
-/** How long the port is held before the first of them listens: many times what it then takes to do so. */
-const HOLD_MS = 250;
 /** The last message of a process may arrive after its end is noticed. */
 const LAST_WORD_MS = 50;
 
-/**
- * They share the port with one another, and with no other service: before one listens while no other does, the port is
- * held alone for a moment, which fails where another service listens, and makes others fail that come meanwhile.
- */
+/** They share the port with one another, and with no other service: the first one of them claims it. */
 export function createChildren(options: {
   config: Config;
   environment: Record<string, string | undefined>;
@@ -74,7 +71,9 @@ export function createChildren(options: {
       env: environment,
       ipc: hear,
     });
-    const child: Child = { process: spawned, silentFor: 0, heard: false, mayListen: false, serves: false };
+    const started = promise.catch(() => undefined);
+    const state = { silentFor: 0, heard: false, mayListen: false, serves: false };
+    const child: Child = { process: spawned, ...state, started };
     const forget = recordProcess(config.dataDir, spawned.pid);
     children.add(child);
     void spawned.exited.then(async (code) => {
@@ -89,19 +88,17 @@ export function createChildren(options: {
     return promise;
   };
   const letListen = async (child: Child): Promise<void> => {
-    if (![...children].some(({ mayListen }) => mayListen)) {
-      claiming ??= claimPort().finally(() => {
-        claiming = undefined;
-      });
-      await claiming;
-    }
-    child.mayListen = true;
-    child.process.send('listen' satisfies ToProcess);
-  };
-  const claimPort = async (): Promise<void> => {
-    const held = await holdPort('PORT', { hostname, port });
-    await Bun.sleep(HOLD_MS);
-    held.release();
+    while (claiming !== undefined) await claiming;
+    const listen = (): Promise<void> => {
+      child.mayListen = true;
+      child.process.send('listen' satisfies ToProcess);
+      return child.started;
+    };
+    if ([...children].some(({ mayListen }) => mayListen)) return void listen();
+    claiming = claimPort('PORT', { hostname, port }, listen).finally(() => {
+      claiming = undefined;
+    });
+    await claiming;
   };
   const replaceOne = async (): Promise<void> => {
     for (let served = false; !served && !stopping; ) {

@@ -7,6 +7,8 @@ type Address = { hostname: string; port: number };
 /** A process that was killed a moment ago may still have the port. */
 const PORT_WAIT_MS = 1000;
 const PORT_RETRY_MS = 50;
+/** The start of another service on the same port takes milliseconds at this point. */
+const CLAIM_WAIT_MS = 10_000;
 
 /**
  * Takes the port for this process alone: no other process can listen there until it is released, sharing it or not, and
@@ -26,6 +28,46 @@ export async function holdPort(setting: string, address: Address): Promise<{ rel
     }
     await Bun.sleep(PORT_RETRY_MS);
   }
+}
+
+/**
+ * Lets processes listen that share the port with one another, and with no other service: runs `listen`, which resolves once
+ * one of them listens or none will, if no process listens there. Only one claim of a port runs at a time on a machine, so that
+ * of two services the second one finds the processes of the first. Throws as `holdPort` does, before it runs `listen`.
+ */
+export async function claimPort(
+  setting: string,
+  address: Address,
+  listen: () => Promise<void>,
+): Promise<void> {
+  const claim = await lockPort(setting, address);
+  try {
+    (await holdPort(setting, address)).release();
+    await listen();
+  } finally {
+    claim?.stop(true);
+  }
+}
+
+/**
+ * Linux has abstract sockets, which have a name like the port's: one for all users and folders of a network namespace. The
+ * kernel releases it with its process. Elsewhere there is none.
+ */
+async function lockPort(
+  setting: string,
+  address: Address,
+): Promise<{ stop(force: boolean): void } | undefined> {
+  const deadline = performance.now() + CLAIM_WAIT_MS;
+  while (process.platform === 'linux') {
+    try {
+      return Bun.listen({ unix: `\0atrium-port-${address.port}`, socket: { data: () => undefined } });
+    } catch (error) {
+      if (codeOf(error) !== 'EADDRINUSE') throw error;
+      if (performance.now() > deadline) throw explainPort(setting, address, error);
+    }
+    await Bun.sleep(PORT_RETRY_MS);
+  }
+  return undefined;
 }
 
 /** The reason why it cannot be listened on: SettingsError, or Error for a port that cannot be had. */

@@ -3,9 +3,16 @@ import type { Planted } from '../mistake.ts';
 export const processes: readonly Planted[] = [
   {
     mistake: 'two services that start at once share a port',
+    file: 'src/processes/port.ts',
+    text: 'const claim = await lockPort(setting, address);',
+    replacement: 'const claim = setting === "" ? await lockPort(setting, address) : undefined;',
+    test: 'test/service/port.test.ts',
+  },
+  {
+    mistake: 'the first of several processes listens without a claim to the port',
     file: 'src/processes/children.ts',
-    text: 'claiming ??= claimPort()',
-    replacement: 'claiming ??= (claimPort === undefined ? claimPort() : Promise.resolve())',
+    text: '.some(({ mayListen }) => mayListen)) return void listen();',
+    replacement: '.length > 0) return void listen();',
     test: 'test/service/ending.test.ts',
     name: 'one has the port',
   },
