@@ -3,8 +3,7 @@
 import { type ValidationEntry, ValidationFailure, valueError } from '../core/errors.ts';
 import { createValidator, missing } from '../http/validation.ts';
 import { ChatappAddOnEvent, type ChatappAddOnReply, type PayloadName, TYPES } from './add-on-schema.ts';
-import type { ChatappEvent } from './event-schema.ts';
-import { fieldsOf, isObject } from './fields.ts';
+import { type ChatappEvent, fieldsOf, isObject } from './event-schema.ts';
 import type { Message } from './message.ts';
 
 const NAMES = Object.keys(TYPES) as PayloadName[];

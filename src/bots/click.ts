@@ -1,8 +1,7 @@
 // A click on a card: its function and its values. Their place differs between the versions of the platform's events, so
 // that each is optional here.
 
-import type { ChatappEvent } from './event-schema.ts';
-import { fieldsOf } from './fields.ts';
+import { type ChatappEvent, fieldsOf } from './event-schema.ts';
 import { CLICK_LENGTH_MAX } from './limits.ts';
 
 export type Click = { name: string; values: readonly (readonly [name: string, value: string])[] };

@@ -91,8 +91,14 @@ export const ChatappEvent = platformObject('ChatappEvent', 'Another event of a c
 export type ChatappEvent = Static<typeof ChatappEvent>;
 export type ChatappMessage = Static<typeof ChatappMessage>;
 
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The members of an object whose structure is not validated; none for any other value. */
+export const fieldsOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
+
 /** The command of newer events, which may have no message: its id and its type, if present. */
 export function appCommandOf(event: ChatappEvent): { id: unknown; type: unknown } {
-  const { appCommandMetadata } = event as { appCommandMetadata?: Record<string, unknown> | null };
-  return { id: appCommandMetadata?.['appCommandId'], type: appCommandMetadata?.['appCommandType'] };
+  const command = fieldsOf((event as { appCommandMetadata?: unknown }).appCommandMetadata);
+  return { id: command['appCommandId'], type: command['appCommandType'] };
 }

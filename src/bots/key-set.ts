@@ -1,7 +1,7 @@
 // JSON Web Key Sets (RFC 7517), as far as events are signed: RSA keys with an id, for RS256.
 
 import { importJWK, type JWK } from 'jose';
-import { isObject } from './fields.ts';
+import { isObject } from './event-schema.ts';
 import { KEY_BITS_MAX, KEY_BITS_MIN, KEYS_IN_SET_MAX } from './limits.ts';
 
 /** Keys by their `kid`. */

@@ -24,7 +24,7 @@ export type Converse = {
    * repeated request of the same turn returns it. Throws the errors of `StreamChat`; then a repeated request makes a new attempt.
    */
   ask(
-    turn: BotTurn & { message: string; agentId?: string; signal: AbortSignal },
+    turn: BotTurn & { message: string; agentId?: string | null; signal: AbortSignal },
   ): Promise<{ answer: string }>;
   /**
    * A turn whose answer stands before: a slash command's reply, a welcome (then there is no message). Stored with the
@@ -60,7 +60,7 @@ export function createConverse({
   };
 
   return {
-    async ask({ message, agentId, signal, ...turn }) {
+    async ask({ message, agentId = null, signal, ...turn }) {
       const { answerStream } = await inSession(turn, () =>
         accept({
           workspaceId: turn.workspaceId,
@@ -70,7 +70,7 @@ export function createConverse({
           message,
           channelMessageId: turn.channelMessageId,
           channelAnswerId: null,
-          agentId: agentId ?? null,
+          agentId,
           caller: callerOf(turn),
         }),
       );

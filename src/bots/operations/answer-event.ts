@@ -110,19 +110,13 @@ async function takeTurns(
   for (const [index, planned] of turns.entries()) {
     signal.throwIfAborted();
     const channelMessageId = toMessageKey(eventKey, turns.length - 1 - index);
-    const { answer } = await takeTurn(converse, { turn: { ...turn, channelMessageId }, planned, signal });
+    const said = { ...turn, channelMessageId };
+    const { answer } =
+      planned.kind === 'reply'
+        ? await converse.reply({ ...said, message: planned.message, reply: planned.reply })
+        : await converse.ask({ ...said, message: planned.message, agentId: planned.agentId, signal });
     if (answer !== '') answers.push(answer);
   }
-}
-
-function takeTurn(
-  converse: Converse,
-  { turn, planned, signal }: { turn: BotTurn; planned: PlannedTurn; signal: AbortSignal },
-): Promise<{ answer: string }> {
-  if (planned.kind === 'reply')
-    return converse.reply({ ...turn, message: planned.message, reply: planned.reply });
-  const agent = planned.agentId === null ? {} : { agentId: planned.agentId };
-  return converse.ask({ ...turn, message: planned.message, ...agent, signal });
 }
 
 /** Throws errors that need another status: an outage of the database, or a key that may not use the agent. */

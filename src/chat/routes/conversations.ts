@@ -109,11 +109,11 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
         if (name === '.' || name === '..')
           throw valueError(['body', 'channel_session_id'], `a session can't be named '${name}'`, name);
         const wanted = { ...keys, personaId, agiId, person: principal.email };
-        const { session, created, told } = await sessions.open(wanted, {
+        const { session, created, changed } = await sessions.open(wanted, {
           reach: toReach(principal),
           rebinds: true,
         });
-        if (told) wakeMover();
+        if (changed) wakeMover();
         return renderCreated(session, created);
       },
     ),

@@ -64,7 +64,7 @@ export function messageRoutes(store: MessageStore, wakeMover: WakeEventMover): R
         refusals: [404],
       },
       async ({ path, principal }) => {
-        if (!(await store.delete(toReference({ path, principal }), { subject: principal.email })))
+        if (!(await store.delete(toReference({ path, principal }), principal.email)))
           throw notFound('There is no user message of this id');
         wakeMover();
       },

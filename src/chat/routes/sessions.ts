@@ -124,7 +124,7 @@ export function sessionRoutes({ sessions, messages, show, wakeMover }: SessionRo
         refusals: [404],
       },
       async ({ path, principal }) => {
-        if (!(await sessions.delete(toReference({ path, principal }), { subject: principal.email })))
+        if (!(await sessions.delete(toReference({ path, principal }), principal.email)))
           throw sessionNotFound();
         wakeMover();
       },

@@ -44,7 +44,7 @@ export function createMessageStore(sql: Transaction) {
       { workspaceId, sessionId, reach }: SessionReference,
       { limit, afterId }: { limit: number; afterId: number },
     ): Promise<{ rows: Message[]; more: boolean }> {
-      const found = await sql<(Message & { following: number })[]>`
+      const rows = await sql<(Message & { following: number })[]>`
         WITH page AS (
           SELECT * FROM chat_messages
           WHERE session_id = ${sessionId} AND workspace_id = ${workspaceId} AND id > ${afterId}
@@ -56,8 +56,7 @@ export function createMessageStore(sql: Transaction) {
             (count(*) OVER ())::int AS following
           FROM page)
         SELECT ${columns}, following FROM sized WHERE bytes_before < ${PAGE_BYTES_MAX} ORDER BY id LIMIT ${limit}`;
-      const rows = found.map(({ following: _, ...message }) => message);
-      return { rows, more: (found[0]?.following ?? 0) > rows.length };
+      return { rows, more: (rows[0]?.following ?? 0) > rows.length };
     },
 
     /** Adds a person's message after the last one; undefined if there is no such session. */
@@ -65,7 +64,7 @@ export function createMessageStore(sql: Transaction) {
       { workspaceId, sessionId, reach }: SessionReference,
       { message, agentId, subject }: { message: string; agentId: string; subject: string },
     ): Promise<Message | undefined> {
-      const [row] = await sql<(Message & { told: boolean })[]>`
+      const [added] = await sql<Message[]>`
         WITH here AS (
           SELECT id, head_id FROM chat_sessions WHERE id = ${sessionId} AND workspace_id = ${workspaceId}
             AND ${reachedBy(sql, reach)} FOR UPDATE),
@@ -76,10 +75,8 @@ export function createMessageStore(sql: Transaction) {
           UPDATE chat_sessions SET head_id = made.id, message_count = message_count + 1, updated_at = now()
           FROM made WHERE chat_sessions.id = made.session_id)
         SELECT ${columns}, usage_tell(workspace_id, 'messages.agent.new', ${subject}, json_build_object(
-          'value', '1', 'message_id', id, 'chat_session_id', session_id, 'agent_id', agent_id)) AS told
+          'value', '1', 'message_id', id, 'chat_session_id', session_id, 'agent_id', agent_id))
         FROM made`;
-      if (row === undefined) return undefined;
-      const { told: _, ...added } = row;
       return added;
     },
 
@@ -105,10 +102,7 @@ export function createMessageStore(sql: Transaction) {
      * Deletes a question with its answer: their texts are removed, the messages behind them stay, and the process that
      * is to answer the question gets a notice. False where there is no such question.
      */
-    async delete(
-      { workspaceId, messageId, reach }: MessageReference,
-      { subject }: { subject: string },
-    ): Promise<boolean> {
+    async delete({ workspaceId, messageId, reach }: MessageReference, subject: string): Promise<boolean> {
       const rows = await sql`
         WITH here AS MATERIALIZED (
           SELECT id FROM chat_sessions WHERE id = (

@@ -17,8 +17,6 @@ export type Session = SessionKeys & {
 /** A session that the caller may reach: for others there is none. */
 export type SessionReference = { workspaceId: string; sessionId: number; reach: Reach };
 export type NewSession = SessionKeys & Pick<Session, 'personaId' | 'agiId' | 'person'>;
-/** `told`: the change has put an event into the outbox. */
-type Changed = { session: Session; told: boolean };
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** It can be made or deleted between two statements. */
@@ -28,65 +26,60 @@ export function createSessionStore(sql: Transaction) {
   const columns = sql`id, workspace_id AS "workspaceId", channel, channel_plugin AS "channelPlugin",
     channel_id AS "channelId", channel_session_id AS "channelSessionId", persona_id AS "personaId", agi_id AS "agiId",
     title, person, message_count AS "messageCount", created_at AS "createdAt", updated_at AS "updatedAt"`;
-  const read = (rows: readonly (Session & { told: boolean })[]): Changed | undefined => {
-    const [row] = rows;
-    if (row === undefined) return undefined;
-    const { told, ...session } = row;
-    return { session, told };
+  const insert = async (session: NewSession, { userId }: Reach): Promise<Session | undefined> => {
+    const [made] = await sql<Session[]>`
+      WITH made AS (
+        INSERT INTO chat_sessions
+          (workspace_id, key, user_id, channel, channel_plugin, channel_id, channel_session_id, persona_id, agi_id,
+           person)
+        VALUES (${session.workspaceId}, ${sessionKeyOf(session)}, ${userId}, ${session.channel},
+          ${session.channelPlugin}, ${session.channelId}, ${session.channelSessionId}, ${session.personaId},
+          ${session.agiId}, ${session.person})
+        ON CONFLICT (key, user_id) DO NOTHING RETURNING *)
+      SELECT ${columns}, usage_tell(workspace_id, 'chat.create', person, json_build_object(
+        'value', '1', 'persona_id', persona_id, 'chat_session_id', id))
+      FROM made`;
+    return made;
   };
-
-  const insert = async (session: NewSession, { userId }: Reach): Promise<Changed | undefined> =>
-    read(
-      await sql`
-        WITH made AS (
-          INSERT INTO chat_sessions
-            (workspace_id, key, user_id, channel, channel_plugin, channel_id, channel_session_id, persona_id, agi_id,
-             person)
-          VALUES (${session.workspaceId}, ${sessionKeyOf(session)}, ${userId}, ${session.channel},
-            ${session.channelPlugin}, ${session.channelId}, ${session.channelSessionId}, ${session.personaId},
-            ${session.agiId}, ${session.person})
-          ON CONFLICT (key, user_id) DO NOTHING RETURNING *)
-        SELECT ${columns}, usage_tell(workspace_id, 'chat.create', person, json_build_object(
-          'value', '1', 'persona_id', persona_id, 'chat_session_id', id)) AS told
-        FROM made`,
-    );
-  const rebind = async (id: number, session: NewSession): Promise<Changed | undefined> =>
-    read(
-      await sql`
-        WITH bound AS (
-          UPDATE chat_sessions SET persona_id = ${session.personaId}, agi_id = ${session.agiId}, updated_at = now()
-          WHERE id = ${id}
-            AND (persona_id, agi_id) IS DISTINCT FROM (${session.personaId}::bigint, ${session.agiId})
-          RETURNING *)
-        SELECT ${columns}, usage_tell(workspace_id, 'chat.rename', ${session.person}, json_build_object(
-          'value', '1', 'chat_session_id', id)) AS told
-        FROM bound`,
-    );
-  const findByKeys = async (keys: SessionKeys, reach: Reach): Promise<Changed | undefined> =>
-    read(
-      await sql`
-        SELECT ${columns}, false AS told FROM chat_sessions WHERE key = ${sessionKeyOf(keys)} AND ${reachedBy(sql, reach)}
-        ORDER BY user_id = ${reach.userId} DESC, id LIMIT 1`,
-    );
+  const rebind = async (id: number, session: NewSession): Promise<Session | undefined> => {
+    const [bound] = await sql<Session[]>`
+      WITH bound AS (
+        UPDATE chat_sessions SET persona_id = ${session.personaId}, agi_id = ${session.agiId}, updated_at = now()
+        WHERE id = ${id}
+          AND (persona_id, agi_id) IS DISTINCT FROM (${session.personaId}::bigint, ${session.agiId})
+        RETURNING *)
+      SELECT ${columns}, usage_tell(workspace_id, 'chat.rename', ${session.person}, json_build_object(
+        'value', '1', 'chat_session_id', id))
+      FROM bound`;
+    return bound;
+  };
+  const findByKeys = async (keys: SessionKeys, reach: Reach): Promise<Session | undefined> => {
+    const [found] = await sql<Session[]>`
+      SELECT ${columns} FROM chat_sessions WHERE key = ${sessionKeyOf(keys)} AND ${reachedBy(sql, reach)}
+      ORDER BY user_id = ${reach.userId} DESC, id LIMIT 1`;
+    return found;
+  };
 
   return {
     /**
      * The caller's session of the five keys, for administrators also another person's; created if there is none. It
-     * stores a changed persona or agi (`rebinds`).
+     * stores a changed persona or agi (`rebinds`). `changed`: an event of it is in the outbox.
      */
     async open(
       session: NewSession,
       { reach, rebinds }: { reach: Reach; rebinds: boolean },
-    ): Promise<Changed & { created: boolean }> {
+    ): Promise<{ session: Session; created: boolean; changed: boolean }> {
       const { personaId, agiId } = session;
       for (let attempt = 0; attempt < TRIES; attempt++) {
         const found = await findByKeys(session, reach);
-        const made = found === undefined ? await insert(session, reach) : undefined;
-        if (made !== undefined) return { ...made, created: true };
-        if (found === undefined) continue;
-        const isSame = found.session.personaId === personaId && found.session.agiId === agiId;
-        const opened = isSame || !rebinds ? found : ((await rebind(found.session.id, session)) ?? found);
-        return { ...opened, created: false };
+        if (found === undefined) {
+          const made = await insert(session, reach);
+          if (made === undefined) continue;
+          return { session: made, created: true, changed: true };
+        }
+        const isSame = found.personaId === personaId && found.agiId === agiId;
+        const bound = isSame || !rebinds ? undefined : await rebind(found.id, session);
+        return { session: bound ?? found, created: false, changed: bound !== undefined };
       }
       throw new Error('a session that is there cannot be read');
     },
@@ -113,23 +106,18 @@ export function createSessionStore(sql: Transaction) {
       { workspaceId, sessionId, reach }: SessionReference,
       { title, subject }: { title: string; subject: string },
     ): Promise<Session | undefined> {
-      const renamed = read(
-        await sql`
-          WITH renamed AS (
-            UPDATE chat_sessions SET title = ${title}, updated_at = now()
-            WHERE workspace_id = ${workspaceId} AND id = ${sessionId} AND ${reachedBy(sql, reach)} RETURNING *)
-          SELECT ${columns}, usage_tell(workspace_id, 'chat.rename', ${subject}, json_build_object(
-            'value', '1', 'chat_session_id', id)) AS told
-          FROM renamed`,
-      );
-      return renamed?.session;
+      const [renamed] = await sql<Session[]>`
+        WITH renamed AS (
+          UPDATE chat_sessions SET title = ${title}, updated_at = now()
+          WHERE workspace_id = ${workspaceId} AND id = ${sessionId} AND ${reachedBy(sql, reach)} RETURNING *)
+        SELECT ${columns}, usage_tell(workspace_id, 'chat.rename', ${subject}, json_build_object(
+          'value', '1', 'chat_session_id', id))
+        FROM renamed`;
+      return renamed;
     },
 
-    /** With its messages; whether there was one. */
-    async delete(
-      { workspaceId, sessionId, reach }: SessionReference,
-      { subject }: { subject: string },
-    ): Promise<boolean> {
+    /** Deletes it with its messages; `subject` is the person of the event. Whether there was one. */
+    async delete({ workspaceId, sessionId, reach }: SessionReference, subject: string): Promise<boolean> {
       const [row] = await sql<{ deleted: boolean }[]>`
         SELECT chat_delete_session(
           ${workspaceId}, ${sessionId}, ${reach.userId}, ${reach.admin}, ${subject}) IS NOT NULL AS deleted`;
