@@ -2,22 +2,15 @@
 
 import { describe, expect, test } from 'bun:test';
 import { shared } from '../support/shared.ts';
-import { bodyOf, type CallOptions } from './support/caller.ts';
 import { operationsOf, readDocument, requiresHeader } from './support/contract.ts';
 import type { Entry } from './support/entries.ts';
 import * as entry from './support/entries.ts';
+import { createEntriesOf } from './support/refused-entries.ts';
 import { startSetting } from './support/setting.ts';
 
 const setting = await shared(startSetting());
 
-/** The entries of a request that has to be refused with 422. `{w}` stands for the workspace. */
-async function entriesOf(method: string, path: string, options: CallOptions = {}): Promise<Entry[]> {
-  const answer = await setting.call(method, path.replace('{w}', setting.workspace), {
-    key: setting.adminKey,
-    ...options,
-  });
-  return bodyOf<{ detail: Entry[] }>(answer, 422).detail;
-}
+const entriesOf = createEntriesOf(setting);
 
 /** Those that say they require it; `openapi.test.ts` holds the list against the interface. */
 const OPERATIONS = operationsOf(await readDocument(setting.url))

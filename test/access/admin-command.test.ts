@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseCommandLine } from '../../src/admin/command-line.ts';
 import { COMMANDS } from '../../src/admin/commands.ts';
 import { GROUPS } from '../../src/admin/groups.ts';
+import { type AdminResult, runAdmin } from '../support/admin.ts';
 import { freshFolder } from '../support/folders.ts';
 import { shared } from '../support/shared.ts';
 import { startAdministration, WORKSPACE } from './administration.ts';
@@ -11,21 +12,9 @@ import { startAdministration, WORKSPACE } from './administration.ts';
 const ADMIN = join(import.meta.dir, '../../src/admin.ts');
 const administration = await shared(startAdministration());
 
-type Result = { code: number; out: string; err: string };
-
 /** Runs the command as an operator would, words separated by blanks. */
-async function admin(words: string, url = administration.database.url): Promise<Result> {
-  const child = Bun.spawn([process.execPath, ADMIN, ...words.split(' ')], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: url },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
-}
+const admin = (words: string, url = administration.database.url): Promise<AdminResult> =>
+  runAdmin(url, words.split(' '));
 
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
 

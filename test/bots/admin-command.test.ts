@@ -1,26 +1,13 @@
 // Bots on the command line: the same operations by the same rules.
 
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { runAdmin } from '../support/admin.ts';
 import { testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 
-const ADMIN = join(import.meta.dir, '../../src/admin.ts');
-
 const database = await shared(testDatabase());
 
-async function admin(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  const child = Bun.spawn([process.execPath, ADMIN, ...words], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
-}
+const admin = (...words: string[]) => runAdmin(database.url, words);
 
 test('a bot is registered, shown, listed and removed', async () => {
   expect((await admin('workspaces', 'create', 'acme')).code).toBe(0);

@@ -10,11 +10,11 @@ import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts'
 import { createBoundary } from '../../src/http/boundary.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
-import { connectPostgres, explainOutage, type Sql } from '../../src/infra/postgres/client.ts';
+import { explainOutage, type Sql } from '../../src/infra/postgres/client.ts';
 import { createInvalidation } from '../../src/infra/postgres/invalidation.ts';
-import type { Answer, Caller } from '../acceptance/support/caller.ts';
+import { type Answer, type Caller, requestOf } from '../acceptance/support/caller.ts';
 import { type ChatClient, createChatClient } from '../support/chat-client.ts';
-import { silentLog, testDatabase } from '../support/database.ts';
+import { connectTo, silentLog, testDatabase } from '../support/database.ts';
 import { type OutboxEvent, readOutbox } from '../support/outbox.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
 
@@ -94,7 +94,7 @@ export async function startSetting(): Promise<ChatSetting> {
 async function startChat(url: string, options: StartOptions): Promise<ChatProcess> {
   const { model = createFakeModel(), searchDocuments = async () => ({ documents: [], total: 0 }) } = options;
   const { visibleDocuments = async (_, ids) => new Set(ids), onStatement } = options;
-  const connected = connectPostgres({ url, applicationName: 'test', log: silentLog });
+  const connected = connectTo(url);
   const sql = onStatement === undefined ? connected : watched(connected, onStatement);
   const invalidation = createInvalidation({ sql, log: silentLog });
   const { routes, jobs, converse } = createChat({
@@ -140,18 +140,8 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
 
 const inProcess =
   (fetch: (request: Request) => Promise<Response>): Caller =>
-  async (method, path, { key, headers, json } = {}): Promise<Answer> => {
-    const response = await fetch(
-      new Request(`http://localhost${path}`, {
-        method,
-        headers: {
-          ...(key === undefined ? {} : { APIKeyHeader: key }),
-          ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-      }),
-    );
+  async (method, path, options = {}): Promise<Answer> => {
+    const response = await fetch(new Request(`http://localhost${path}`, requestOf(method, options)));
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 

@@ -12,11 +12,10 @@ import { createConfirm } from '../../src/documents/operations/confirm.ts';
 import { createSearchEntries } from '../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore, type NewDocument } from '../../src/documents/store.ts';
 import { startObjectStore } from '../../src/embedded/object-store/index.ts';
-import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.ts';
 import { upload } from '../acceptance/support/uploads.ts';
 import { eventually } from '../support/child.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { connectTo, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 
 const DAY_SECONDS = 86_400;
@@ -247,9 +246,7 @@ describe('a confirm that takes so long that a sweep overtakes it', () => {
   });
 
   test('makes no record if it waits for the sweep that decides about its copy', async () => {
-    const narrow = connectPostgres({
-      ...{ url: database.url, applicationName: 'narrow', log: silentLog, connectionsMax: 1 },
-    });
+    const narrow = connectTo(database.url, { applicationName: 'narrow', connectionsMax: 1 });
     const store = createDocumentStore(narrow, createSearchEntries());
     const insert = (id: string) =>
       store.insert({

@@ -3,11 +3,10 @@
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createMetrics, type MetricRecord } from '../acceptance/support/metrics.ts';
 import { type AnswerBody, createChatClient, type MessageRow } from '../support/chat-client.ts';
 import { type Child, eventually, freePort, startChild } from '../support/child.ts';
-import { silentLog } from '../support/database.ts';
+import { connectTo } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
@@ -208,7 +207,7 @@ async function verifyEvents(
     throw new Error(`${error.message}: ${found.length} are there`);
   });
   // An event leaves the outbox in the statement that stores it: then nothing is left that could come, or come again.
-  const sql = connectPostgres({ url: databaseUrl, applicationName: 'test', log: silentLog });
+  const sql = connectTo(databaseUrl);
   await eventually('no event to be on its way', async () => {
     const [{ waiting } = { waiting: 1 }] = await sql<{ waiting: number }[]>`
       SELECT (SELECT count(*) FROM usage_outbox) + (SELECT count(*) FROM chat_messages WHERE state = 'pending') AS waiting`;

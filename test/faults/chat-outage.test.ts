@@ -6,10 +6,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ALIVE_MS } from '../../src/chat/limits.ts';
-import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { type ChatClient, createChatClient, eventsOf } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
-import { silentLog } from '../support/database.ts';
+import { connectTo } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import type { ModelsFile } from '../support/gateway.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
@@ -141,7 +140,7 @@ for (const [state, { begin, end }] of Object.entries(outages))
 test('a process that stood still, whose answer another one makes, ends its call, stores nothing, and tells its stream so', async () => {
   await using one = await startProcess();
   await using other = await startProcess();
-  const sql = connectPostgres({ url: database.url, applicationName: 'test', log: silentLog });
+  const sql = connectTo(database.url);
   await using _ = { [Symbol.asyncDispose]: () => sql.end({ timeout: 1 }) };
   const { name, id } = await sessionWith(one, 'stopped');
   const told = stream(one, name, '1');

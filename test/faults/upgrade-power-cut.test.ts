@@ -6,10 +6,10 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConnection, startPostgres } from '../../src/embedded/postgres/index.ts';
-import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import type { Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
 import { eventually } from '../support/child.ts';
-import { MIGRATIONS, silentLog } from '../support/database.ts';
+import { connectTo, MIGRATIONS, silentLog } from '../support/database.ts';
 import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { startService } from '../support/service.ts';
 import { createRandom, seedOfRun } from './support/random.ts';
@@ -27,8 +27,7 @@ const files = readdirSync(MIGRATIONS).toSorted();
 const missing = missingFaultyDisk();
 const seed = seedOfRun();
 
-const connect = (url: string): Sql =>
-  connectPostgres({ url, applicationName: 'test', connectionsMax: 1, log: silentLog });
+const connect = (url: string): Sql => connectTo(url, { connectionsMax: 1 });
 
 /** Runs `use` on the database of a folder in which no service runs. */
 async function onDatabase<Value>(dataDir: string, use: (sql: Sql) => Promise<Value>): Promise<Value> {

@@ -1,20 +1,17 @@
 // While the database is away, no request of a limited key is admitted by guess.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { ServiceError } from '../../src/core/errors.ts';
 import type { KeyLimits } from '../../src/core/principal.ts';
 import { NOTHING_USED } from '../../src/gateway/allowances.ts';
 import { ALLOWANCE_FRESH_MS } from '../../src/gateway/limits.ts';
 import type { AllowanceStore } from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 import { Clock, type LimitedProcess, limitedProcess, read, twoProcesses } from './limited-process.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 const two = () => twoProcesses(database.sql);
 

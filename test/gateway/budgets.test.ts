@@ -8,8 +8,8 @@ import { createAllowances, NOTHING_USED, type Reservation } from '../../src/gate
 import { ALLOWANCE_FRESH_MS, ALLOWANCE_LEASE_MS, ALLOWANCE_RECOVER_MS } from '../../src/gateway/limits.ts';
 import { type AllowanceStore, createAllowanceStore } from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
-import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import type { Sql } from '../../src/infra/postgres/client.ts';
+import { connectTo, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const BUDGET = 10;
@@ -22,7 +22,7 @@ let keys = 0;
 let readers = 0;
 
 const connect = (url: string): Sql => {
-  const sql = connectPostgres({ url, applicationName: 'test', connectionsMax: 1, log: silentLog });
+  const sql = connectTo(url, { connectionsMax: 1 });
   connections.push(sql);
   return sql;
 };

@@ -1,8 +1,10 @@
 // Every fault of an upstream, and what its caller sees: `faults/expected.ts` says, the page in docs/ shows.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
-import { type RunningGateway, startGateway } from '../support/gateway.ts';
+import { startGateway } from '../support/gateway.ts';
+import { once } from '../support/once.ts';
+import { shared } from '../support/shared.ts';
 import { AFTERMATH_MS, now, outcomeOf, send } from './faults/ask.ts';
 import { CELLS, type Cell, modelsFile, rescueOf } from './faults/cells.ts';
 
@@ -12,11 +14,7 @@ const CANCELLED_MS_MAX = 100;
 /** A caller who stays waits longer than any time-out of the gateway. */
 const PATIENCE_MS = 120_000;
 
-let gateway: RunningGateway;
-beforeAll(async () => {
-  gateway = await startGateway(modelsFile);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const gateway = await shared(startGateway(modelsFile));
 
 /** Runs the cells, some at a time, and keeps what each gave. */
 function runAll<Result>(cells: readonly Cell[], width: number, run: (cell: Cell) => Promise<Result>) {
@@ -32,8 +30,6 @@ function runAll<Result>(cells: readonly Cell[], width: number, run: (cell: Cell)
 
 describe('a caller who stays', () => {
   const cells = CELLS.filter(({ leaves }) => !leaves);
-  let results = new Map<Cell, { outcome: string; asked: number; rescued: number } | Error>();
-
   const run = async (cell: Cell) => {
     const { url, key, mock } = gateway;
     const signal = AbortSignal.timeout(PATIENCE_MS);
@@ -43,16 +39,14 @@ describe('a caller who stays', () => {
     const { requests: rescued } = await mock.state(rescueOf(cell));
     return { outcome, asked, rescued };
   };
-  beforeAll(async () => {
-    results = await runAll(cells, 12, run);
-  });
+  const results = once(() => runAll(cells, 12, run));
 
   for (const cell of cells) {
-    test(cell.name, () => {
+    test(cell.name, async () => {
       const { row, way, backed } = cell;
       const outcome = backed ? row.backed[way] : row.alone[way];
       const rescued = outcome === 'fallback';
-      expect(results.get(cell)).toEqual({
+      expect((await results()).get(cell)).toEqual({
         outcome: rescued ? 'answer' : String(outcome),
         asked: row.asked[way],
         rescued: rescued ? 1 : 0,
@@ -97,8 +91,6 @@ describe('a caller who leaves', () => {
     allowedMs: number;
     askedAfter: number;
   };
-  const results = new Map<Cell, Left | Error>();
-
   /** Leaves when the upstream has the request, or, where that begins to answer, when something has come. */
   const leave = async (cell: Cell): Promise<number> => {
     const { url, key, mock } = gateway;
@@ -142,17 +134,18 @@ describe('a caller who leaves', () => {
       askedAfter: later.requests - requests + askedLate,
     };
   };
-  beforeAll(async () => {
+  const results = once(async () => {
+    const looked = new Map<Cell, Left | Error>();
     const left = await runAll(cells, 8, run);
     await Bun.sleep(AFTERMATH_MS);
-    for (const [cell, result] of left) {
-      results.set(cell, result instanceof Error ? result : await look(cell, result));
-    }
+    for (const [cell, result] of left)
+      looked.set(cell, result instanceof Error ? result : await look(cell, result));
+    return looked;
   });
 
   for (const cell of cells) {
-    test(cell.name, () => {
-      const result = results.get(cell);
+    test(cell.name, async () => {
+      const result = (await results()).get(cell);
       if (result === undefined || result instanceof Error) throw result;
       const { latestMs, allowedMs, cancelled, ...rest } = result;
       expect(rest).toEqual({ stillRuns: 0, askedAfter: 0 });

@@ -1,11 +1,12 @@
 // What processes have used of a key's limits, each tells the others: it counts once, in its month.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { NOTHING_USED, type Reservation } from '../../src/gateway/allowances.ts';
 import { ALLOWANCE_FRESH_MS, ALLOWANCE_LEASE_MS } from '../../src/gateway/limits.ts';
 import type { AllowanceStore, Told } from '../../src/gateway/store/allowances.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 import {
   countAnswered,
   type LimitedProcess,
@@ -18,11 +19,7 @@ import {
   twoProcesses,
 } from './limited-process.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 const two = () => twoProcesses(database.sql);
 

@@ -1,17 +1,14 @@
 // What requests that run have reserved, each process tells the others, for as long as it lives.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { NOTHING_USED, type Reservation } from '../../src/gateway/allowances.ts';
 import { ALLOWANCE_LEASE_MS } from '../../src/gateway/limits.ts';
 import { OpenAiRefusal } from '../../src/http/openai-error.ts';
-import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 import { read, refusalOf, twoProcesses } from './limited-process.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 const two = () => twoProcesses(database.sql);
 

@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import {
-  BUCKET,
-  type Connection,
-  connect,
-  countFiles,
-  startTestStore,
-  type TestStore,
-  waitFor,
-} from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, type Connection, connect, countFiles, startTestStore, waitFor } from './fixture.ts';
 import { inSeconds, renderForm, supersetForm } from './form.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
 
 function renderHead(
   method: string,

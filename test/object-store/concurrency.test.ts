@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createConnection } from 'node:net';
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { BUCKET, countFiles, startTestStore, type TestStore, waitFor } from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, countFiles, startTestStore, waitFor } from './fixture.ts';
 import { post, supersetForm } from './form.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
 
 test('readers of an object that is being overwritten see one whole content, with its own ETag', async () => {
   const sizeBytes = 700_000;

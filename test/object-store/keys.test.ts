@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { DeleteObjectsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import fc from 'fast-check';
-import { BUCKET, startTestStore, type TestStore } from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, startTestStore } from './fixture.ts';
 import { post, supersetForm } from './form.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
 
 const fits = (key: string) => key !== '' && key.isWellFormed() && Buffer.byteLength(key) <= 1024;
 

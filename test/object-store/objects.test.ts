@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import {
@@ -10,13 +10,10 @@ import {
   HeadObjectCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { BUCKET, countFiles, refusal, startTestStore, type TestStore } from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, countFiles, refusal, startTestStore } from './fixture.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
 
 describe('buckets', () => {
   test('creating one twice is no error, and it keeps its objects', async () => {

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { createPresignedPost } from '@aws-sdk/s3-presigned-post';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { BUCKET, CREDENTIALS, countFiles, errorOf, startTestStore, type TestStore } from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, CREDENTIALS, countFiles, errorOf, startTestStore } from './fixture.ts';
 import {
   fourFieldForm,
   inSeconds,
@@ -13,11 +14,7 @@ import {
   version4Form,
 } from './form.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
 
 describe('a form', () => {
   test.each([

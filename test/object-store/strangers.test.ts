@@ -1,22 +1,11 @@
 // Connections on which nothing is authorised: however many there are, uploads and the service itself go on.
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { once } from 'node:events';
-import {
-  BUCKET,
-  type Connection,
-  connect,
-  countFiles,
-  startTestStore,
-  type TestStore,
-  waitFor,
-} from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, type Connection, connect, countFiles, startTestStore, waitFor } from './fixture.ts';
 import { post, renderForm, supersetForm } from './form.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
 
 const headOf = (length: number): string => {
   const { type } = renderForm({});

@@ -1,14 +1,11 @@
 // Every write of a name has an identifier of its own, by which exactly that write is deleted.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { DeleteObjectsCommand } from '@aws-sdk/client-s3';
-import { BUCKET, startTestStore, type TestStore } from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, startTestStore } from './fixture.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
 
 const put = async (key: string, content: string): Promise<string> =>
   (await store.put(key, content)).VersionId ?? '';

@@ -1,9 +1,9 @@
 // What goes into the database comes out again; failures are told apart.
 
 import { expect, test } from 'bun:test';
-import { connectPostgres, isUnavailable } from '../../src/infra/postgres/client.ts';
+import { isUnavailable } from '../../src/infra/postgres/client.ts';
 import { eventually } from '../support/child.ts';
-import { silentLog, testDatabase } from '../support/database.ts';
+import { connectTo, testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 
 const database = await shared(testDatabase());
@@ -50,7 +50,7 @@ test('so do arrays, as parameters and with sql.array', async () => {
 
 test('json columns use the codec that is given', async () => {
   const json = { parse: (text: string) => `parsed ${text}`, serialize: () => '{"replaced":true}' };
-  const other = connectPostgres({ url: database.url, applicationName: 'test', log: silentLog, json });
+  const other = connectTo(database.url, { json });
   const [row] = await other`select ${other.json({})}::jsonb as value`;
   expect(row).toEqual({ value: 'parsed {"replaced": true}' });
   await other.end();
@@ -78,9 +78,7 @@ test('a transaction is committed when its work resolves and undone when it rejec
 });
 
 test("a statement's own mistake is not taken for an outage, a statement time-out is", async () => {
-  const impatient = connectPostgres({
-    ...{ url: database.url, applicationName: 'test', log: silentLog, statementTimeoutMs: 100 },
-  });
+  const impatient = connectTo(database.url, { statementTimeoutMs: 100 });
   expect(isUnavailable(await failureOf(impatient`select 1/0`))).toBe(false);
   expect(isUnavailable(await failureOf(impatient`insert into nowhere values (1)`))).toBe(false);
   expect(isUnavailable(await failureOf(impatient`select pg_sleep(5)`))).toBe(true);
@@ -89,10 +87,7 @@ test("a statement's own mistake is not taken for an outage, a statement time-out
 });
 
 test('a statement that fails after its first rows leaves the rows of the next one alone', async () => {
-  const narrow = connectPostgres({
-    ...{ url: database.url, applicationName: 'test', log: silentLog },
-    ...{ connectionsMax: 1, statementTimeoutMs: 500 },
-  });
+  const narrow = connectTo(database.url, { connectionsMax: 1, statementTimeoutMs: 500 });
   const reserved = narrow.reserve();
   for (const connection of [narrow, reserved]) {
     const failing = {
@@ -119,15 +114,7 @@ test('a statement that fails after its first rows leaves the rows of the next on
 });
 
 test('nobody waits for a free connection for longer than for an answer', async () => {
-  const narrow = connectPostgres({
-    ...{
-      url: database.url,
-      applicationName: 'test',
-      log: silentLog,
-      statementTimeoutMs: 100,
-      connectionsMax: 1,
-    },
-  });
+  const narrow = connectTo(database.url, { statementTimeoutMs: 100, connectionsMax: 1 });
   let free = () => {};
   const taken = narrow.begin(() => new Promise<void>((resolve) => (free = resolve)));
   await sql`select 1`;
@@ -141,9 +128,7 @@ test('nobody waits for a free connection for longer than for an answer', async (
 });
 
 test('only so many statements run or wait at once: one more is refused, and taken when there is room', async () => {
-  const narrow = connectPostgres({
-    ...{ url: database.url, applicationName: 'narrow', log: silentLog, connectionsMax: 1, pendingMax: 3 },
-  });
+  const narrow = connectTo(database.url, { applicationName: 'narrow', connectionsMax: 1, pendingMax: 3 });
   const holder = sql.reserve();
   await holder`select pg_advisory_lock(17)`;
   const taken = [1, 2, 3].map(() => narrow`select pg_advisory_xact_lock_shared(17)`.then(() => 'done'));
@@ -171,7 +156,7 @@ test('a reserved connection is its own session and refuses statements once it is
 });
 
 test('after its end the client refuses statements and opens no connections', async () => {
-  const ended = connectPostgres({ url: database.url, applicationName: 'ended', log: silentLog });
+  const ended = connectTo(database.url, { applicationName: 'ended' });
   await ended`select 1`;
   await ended.end();
   expect(isUnavailable(await failureOf(ended`select 1`))).toBe(true);
@@ -192,12 +177,7 @@ async function terminateSessionOf(marker: string): Promise<void> {
 }
 
 test('a session that is ended amid a statement fails that one, and the next one succeeds', async () => {
-  const own = connectPostgres({
-    url: database.url,
-    applicationName: 'test',
-    log: silentLog,
-    connectionsMax: 2,
-  });
+  const own = connectTo(database.url, { connectionsMax: 2 });
   const cut = failureOf(own`select pg_sleep(5), 'amid-statement'`);
   await terminateSessionOf('amid-statement');
   expect(isUnavailable(await cut)).toBe(true);
@@ -209,12 +189,7 @@ test('a session that is ended amid a statement fails that one, and the next one 
 });
 
 test('a session that is ended amid a transaction, in a statement or between two, fails it as a whole', async () => {
-  const own = connectPostgres({
-    url: database.url,
-    applicationName: 'test',
-    log: silentLog,
-    connectionsMax: 2,
-  });
+  const own = connectTo(database.url, { connectionsMax: 2 });
   const inStatement = failureOf(
     own.begin(async (tx) => {
       await tx`insert into items values (20, 'lost')`;

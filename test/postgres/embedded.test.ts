@@ -8,9 +8,9 @@ import { findBinaries } from '../../src/embedded/postgres/binaries.ts';
 import { readConnection, startPostgres } from '../../src/embedded/postgres/index.ts';
 import { readServerState } from '../../src/embedded/postgres/leftover.ts';
 import { isAlive } from '../../src/embedded/postgres/processes.ts';
-import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import type { Sql } from '../../src/infra/postgres/client.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
-import { silentLog } from '../support/database.ts';
+import { connectTo, silentLog } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 
 const MODULE = join(import.meta.dir, '../../src/embedded/postgres/index.ts');
@@ -35,7 +35,7 @@ async function preparedFolder(): Promise<string> {
 }
 
 async function withSql<T>(url: string, use: (sql: Sql) => Promise<T>): Promise<T> {
-  const sql = connectPostgres({ url, applicationName: 'test', log: silentLog });
+  const sql = connectTo(url);
   try {
     return await use(sql);
   } finally {
@@ -163,7 +163,7 @@ test.if(process.platform === 'linux')(
   async () => {
     const directory = await preparedFolder();
     const killed = await startPostgres({ directory, log: silentLog });
-    const sql = connectPostgres({ url: killed.url, applicationName: 'test', log: silentLog });
+    const sql = connectTo(killed.url);
     const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     if (row === undefined) throw new Error('there is no backend');
     const backend = row.pid;

@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { createCachedLookup } from '../../src/core/cached-lookup.ts';
-import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import type { Sql } from '../../src/infra/postgres/client.ts';
 import { createInvalidation, type Invalidation } from '../../src/infra/postgres/invalidation.ts';
 import { eventually, freeze } from '../support/child.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { connectTo, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let sql: Sql;
@@ -17,7 +17,7 @@ let resets: boolean[];
 beforeEach(async () => {
   database = await testDatabase();
   sql = database.sql;
-  listening = connectPostgres({ url: database.url, applicationName: 'listening', log: silentLog });
+  listening = connectTo(database.url, { applicationName: 'listening' });
   invalidation = createInvalidation({ sql: listening, log: silentLog });
   keys = [];
   resets = [];
@@ -78,7 +78,7 @@ test('without a database the start returns, and connects when there is one', asy
   const missing = new URL(database.url);
   missing.pathname = `${missing.pathname}_later`;
   const name = missing.pathname.slice(1);
-  const client = connectPostgres({ url: missing.href, applicationName: 'later', log: silentLog });
+  const client = connectTo(missing.href, { applicationName: 'later' });
   const later = createInvalidation({ sql: client, log: silentLog });
   await later.start();
   expect(later.connected()).toBe(false);

@@ -2,11 +2,11 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { connectPostgres, type Sql, type Transaction } from '../../src/infra/postgres/client.ts';
+import type { Sql, Transaction } from '../../src/infra/postgres/client.ts';
 import { createJobQueue, createJobWorker, enqueue, type Job } from '../../src/infra/postgres/job-queue.ts';
 import type { JobOutcome, JobWorkerOptions } from '../../src/infra/postgres/job-worker.ts';
 import { eventually, startChild } from '../support/child.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { connectTo, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let sql: Sql;
@@ -251,12 +251,7 @@ test('wake begins at once, drain waits for the batch in hand, stop ends the loop
 });
 
 test('a worker that loses its connection goes on by itself', async () => {
-  const own = connectPostgres({
-    url: database.url,
-    applicationName: 'loses',
-    log: silentLog,
-    connectionsMax: 2,
-  });
+  const own = connectTo(database.url, { applicationName: 'loses', connectionsMax: 2 });
   const seen: number[] = [];
   const worker = workerOf(
     async (jobs) => {
@@ -286,7 +281,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
     const log = { info() {}, warn() {} };
     const sql = connectPostgres({ url: process.env.URL, applicationName: 'victim', log });
     const handle = async (jobs) => { console.log('took ' + jobs.length); await Bun.sleep(60_000); };
-    createJobWorker({ sql, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 500, attemptsMax: 9 }).start();`;
+    createJobWorker({ sql, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 2000, attemptsMax: 9 }).start();`;
     const victim = startChild([process.execPath, '-e', script], {
       environment: { SOURCE: source, URL: database.url },
     });

@@ -4,9 +4,9 @@ import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import type { Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
-import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { connectTo, MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'atrium-migrations-'));
 const databases: TestDatabase[] = [];
@@ -53,9 +53,7 @@ test('files are applied in order and noted; the next time nothing is done', asyn
 });
 
 test('five processes at once apply each file once', async () => {
-  const clients = Array.from({ length: 5 }, () =>
-    connectPostgres({ url, applicationName: 'test', log: silentLog }),
-  );
+  const clients = Array.from({ length: 5 }, () => connectTo(url));
   write('0002-more-notes.sql', 'select pg_sleep(0.2); insert into notes values (2);');
   await Promise.all(clients.map((client) => migrate(client, { directory, log: silentLog })));
   expect(await notes()).toEqual([1, 2]);

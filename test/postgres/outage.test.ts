@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
 import { readServerState } from '../../src/embedded/postgres/leftover.ts';
-import { connectPostgres, isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
+import { isUnavailable, type Sql } from '../../src/infra/postgres/client.ts';
 import { eventually, freePort, freeze } from '../support/child.ts';
-import { silentLog } from '../support/database.ts';
+import { connectTo, silentLog } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 
 const directory = freshFolder();
@@ -39,13 +39,7 @@ const all = (outcome: string): unknown[] => Array.from({ length: 12 }, () => out
 
 beforeAll(async () => {
   await start();
-  sql = connectPostgres({
-    url: postgres.url,
-    applicationName: 'test',
-    log: silentLog,
-    connectionsMax: 3,
-    statementTimeoutMs: 500,
-  });
+  sql = connectTo(postgres.url, { connectionsMax: 3, statementTimeoutMs: 500 });
 });
 beforeEach(async () => {
   expect(await burst()).toEqual(all('ok'));

@@ -1,22 +1,19 @@
 // The first key is in the data folder before it opens anything: no crash makes a workspace whose key nobody has. And
 // nothing is ready before it is there.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBootstrap } from '../../src/access/bootstrap.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { silentLog, testDatabase } from '../support/database.ts';
+import { shared } from '../support/shared.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.drop());
+const database = await shared(testDatabase());
 
 const bootstrap = () => createBootstrap({ sql: database.sql, clock: systemClock, log: silentLog });
 const workspaces = async (id: string): Promise<number> =>

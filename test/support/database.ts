@@ -13,6 +13,10 @@ export const silentLog = { debug() {}, info() {}, warn() {}, error() {} };
 
 export const MIGRATIONS = join(import.meta.dir, '../../src/infra/postgres/migrations');
 
+/** Connections of a test's own, which it ends. */
+export const connectTo = (url: string, options: Partial<Parameters<typeof connectPostgres>[0]> = {}): Sql =>
+  connectPostgres({ url, applicationName: 'test', log: silentLog, ...options });
+
 export type TestDatabase = AsyncDisposable & { url: string; sql: Sql; drop: () => Promise<void> };
 
 /** What the processes of one run share: a server, and the database that all others are copies of. */
@@ -36,7 +40,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   const name = `${template}_${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`;
   await admin.unsafe(`create database ${name} template ${template}`);
   const own = withDatabase(url, name);
-  const sql = connectPostgres({ url: own, applicationName: 'test', connectionsMax: 5, log: silentLog });
+  const sql = connectTo(own, { connectionsMax: 5 });
   const drop = async (): Promise<void> => {
     await sql.end({ timeout: 1 });
     await dropDatabase(admin, name);
@@ -110,8 +114,7 @@ export async function startServer(): Promise<Server> {
   };
 }
 
-const connectAdmin = (url: string): Sql =>
-  connectPostgres({ url, applicationName: 'test', statementTimeoutMs: 60_000, log: silentLog });
+const connectAdmin = (url: string): Sql => connectTo(url, { statementTimeoutMs: 60_000 });
 
 async function startEmbedded() {
   await removeLeftovers();
@@ -150,7 +153,7 @@ async function removeLeftovers(): Promise<void> {
 }
 
 async function migrateTemplate(url: string): Promise<void> {
-  const sql = connectPostgres({ url, applicationName: 'test', log: silentLog });
+  const sql = connectTo(url);
   await migrate(sql, { directory: MIGRATIONS, log: silentLog });
   // A template can't be copied while somebody is connected.
   await sql.end({ timeout: 1 });

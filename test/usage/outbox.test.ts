@@ -1,12 +1,12 @@
 // Events whose cause is a transaction: from the outbox to the tables once each and in order, whoever moves them, whatever
 // is in the way, and no reader goes past one.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/core/clock.ts';
 import { newId } from '../../src/core/ids.ts';
-import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import type { Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
 import { createMover } from '../../src/usage/mover.ts';
 import { createRetrieve } from '../../src/usage/operations/retrieve.ts';
@@ -17,7 +17,7 @@ import { createOutboxStore } from '../../src/usage/store/outbox.ts';
 import { createEventReader, type StoredEvent } from '../../src/usage/store/reader.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
 import { eventually } from '../support/child.ts';
-import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { connectTo, MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 
 let database: TestDatabase;
@@ -32,12 +32,21 @@ afterAll(async () => {
 
 /** The connections of another process. */
 function otherProcess(): Sql {
-  const sql = connectPostgres({ url: database.url, applicationName: 'test', log: silentLog });
+  const sql = connectTo(database.url);
   others.push(sql);
   return sql;
 }
 
-const moverOn = (sql: Sql) => createMover({ store: createOutboxStore(sql), log: silentLog });
+const started: ReturnType<typeof createMover>[] = [];
+const moverOn = (sql: Sql) => {
+  const mover = createMover({ store: createOutboxStore(sql), log: silentLog });
+  started.push(mover);
+  return mover;
+};
+// One that goes on would move what the next test has caused.
+afterEach(async () => {
+  for (const { job } of started.splice(0)) await job.stop();
+});
 const settle = (mover: ReturnType<typeof createMover>): void | Promise<void> => mover.job.settle?.();
 
 /** Commits an event with this number, as its cause does. */
@@ -125,6 +134,7 @@ test('a reader who goes on by cursor misses no event, whenever its cause is comm
   const movers = upTo(2).map(() => moverOn(otherProcess()));
   const writer = createEventWriter(sql);
   let causing = true;
+  let moved = false;
   const seen: StoredEvent[] = [];
   const reading = (async () => {
     for (let cursor: string | undefined, ended = false; ; ) {
@@ -137,7 +147,7 @@ test('a reader who goes on by cursor misses no event, whenever its cause is comm
       if (page.nextPage !== null) cursor = page.nextPage;
       else if (page.events.length > 0) seen.length -= page.events.length;
       if (ended && page.nextPage === null) return seen.push(...page.events);
-      ended = !causing;
+      ended = moved;
     }
   })();
   const moving = movers.map(async (mover) => {
@@ -159,6 +169,7 @@ test('a reader who goes on by cursor misses no event, whenever its cause is comm
   });
   await Promise.all(moving);
   for (const mover of movers) await mover.job.stop();
+  moved = true;
   writer.close();
   await reading;
   const all = await stored('paged');

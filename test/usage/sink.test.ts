@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { unavailable } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
-import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
+import type { Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
 import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { createJournal } from '../../src/usage/buffer/journal/index.ts';
@@ -18,7 +18,7 @@ import { createEventReader } from '../../src/usage/store/reader.ts';
 import { createRetention } from '../../src/usage/store/retention.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
 import { eventually, startChild } from '../support/child.ts';
-import { MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { connectTo, MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 
@@ -326,12 +326,7 @@ test('what was fetched before a fetch failed is not forgotten', async () => {
 
 test('a database that hangs, and one that is killed, only let the backlog grow', async () => {
   const server = await startPostgresServer();
-  const sql = connectPostgres({
-    url: server.url,
-    applicationName: 'test',
-    log: silentLog,
-    statementTimeoutMs: 2000,
-  });
+  const sql = connectTo(server.url, { statementTimeoutMs: 2000 });
   const buffer = await openJournal();
   try {
     await migrate(sql, { directory: MIGRATIONS, log: silentLog });
@@ -391,12 +386,7 @@ test('a sink that hangs loses its work to another, and stores nothing twice when
 });
 
 test('a page reads no more rows than it gives, wherever it begins, and a total reads none', async () => {
-  const sql = connectPostgres({
-    url: database.url,
-    applicationName: 'test',
-    log: silentLog,
-    connectionsMax: 1,
-  });
+  const sql = connectTo(database.url, { connectionsMax: 1 });
   const writer = createEventWriter(sql);
   for (let batch = 0; batch < 10; batch++) {
     await writer.store(Array.from({ length: 2000 }, () => encodeRow(eventIn('deep'))));

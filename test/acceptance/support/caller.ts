@@ -31,18 +31,26 @@ function contractOf(url: string): Promise<Contract> {
   return known;
 }
 
+/** What a request sends: the key in APIKeyHeader, and the value as JSON. */
+export function requestOf(method: string, { key, headers, json }: CallOptions): RequestInit {
+  return {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { APIKeyHeader: key }),
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  };
+}
+
 /** A caller of the service at `url`. It throws when an answer is not as the OpenAPI document says. */
 export function createCaller(url: string): Caller {
-  return async (method, path, { key, headers, json, body, query } = {}) => {
+  return async (method, path, options = {}) => {
+    const { body, query } = options;
     const search = query === undefined ? '' : `?${new URLSearchParams(stringsOf(query))}`;
     const response = await fetch(`${url}${path}${search}`, {
-      method,
-      headers: {
-        ...(key === undefined ? {} : { APIKeyHeader: key }),
-        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      ...requestOf(method, options),
       ...(body === undefined ? {} : { body }),
       redirect: 'manual',
     });

@@ -15,8 +15,7 @@ import { countRows } from '../../../src/documents/search/postgres/statements.ts'
 import type { SearchQuery } from '../../../src/documents/search/query.ts';
 import { createTerms } from '../../../src/documents/search/terms.ts';
 import { wordPrefix } from '../../../src/documents/search/words.ts';
-import { connectPostgres } from '../../../src/infra/postgres/client.ts';
-import { silentLog, type TestDatabase, testDatabase } from '../../support/database.ts';
+import { connectTo, silentLog, type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const DOCUMENTS = 100_000;
 const OWNER = '00000000-0000-4000-8000-000000000001';
@@ -27,9 +26,7 @@ let searchSql: ReturnType<typeof connectForSearch>;
 beforeAll(async () => {
   database = await testDatabase();
   searchSql = connectForSearch(database.url, silentLog);
-  const sql = connectPostgres({
-    ...{ url: database.url, applicationName: 'fill', log: silentLog, statementTimeoutMs: 0 },
-  });
+  const sql = connectTo(database.url, { applicationName: 'fill', statementTimeoutMs: 0 });
   common = createCommonTerms(sql);
   const terms = createTerms('acme');
   const tags = Array.from({ length: 50 }, (_, number) => terms.label('tags', `tag ${number}`));

@@ -1,10 +1,10 @@
 // Keys that every process has in its cache are revoked: while notices of changes arrive, while the listening connections are
 // cut, and before an outage of the database. Each is refused by every process within the promised time, and for good.
 
-import { connectPostgres, type Sql } from '../../../src/infra/postgres/client.ts';
+import type { Sql } from '../../../src/infra/postgres/client.ts';
 import { type Answer, bodyOf } from '../../acceptance/support/caller.ts';
 import { eventually } from '../../support/child.ts';
-import { silentLog } from '../../support/database.ts';
+import { connectTo } from '../../support/database.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
 import { createPlainCaller } from '../support/caller.ts';
 import type { Site } from './site.ts';
@@ -33,9 +33,7 @@ export async function checkRevocations(
   const call = createPlainCaller(site.url, READY_MS);
   const problems: string[] = [];
   await using begun = new AsyncDisposableStack();
-  const sql = connectPostgres({
-    ...{ url: site.databaseUrl(), applicationName: 'test', connectionsMax: 1, log: silentLog },
-  });
+  const sql = connectTo(site.databaseUrl(), { connectionsMax: 1 });
   begun.defer(() => sql.end({ timeout: 1 }));
   /** Asks again where the answer is lost or a 503: a process may still be on its way back. */
   const insist = (method: string, path: string, json?: object): Promise<Answer> =>

@@ -1,6 +1,6 @@
 // Requests of clients that expect the worst: each ends in time, and an answer that never came is told from a bad one.
 
-import type { Caller } from '../../acceptance/support/caller.ts';
+import { type Caller, requestOf } from '../../acceptance/support/caller.ts';
 
 /** The connection broke, or nothing came in time: whether the request took effect is open. */
 export class LostAnswer extends Error {
@@ -12,16 +12,11 @@ export class LostAnswer extends Error {
 
 /** A caller of the service at `url`; rejects with LostAnswer. */
 export function createPlainCaller(url: string, timeoutMs = 30_000): Caller {
-  return async (method, path, { key, headers, json, body, query } = {}) => {
+  return async (method, path, options = {}) => {
+    const { body, query } = options;
     const search = query === undefined ? '' : `?${new URLSearchParams(query as Record<string, string>)}`;
     const request: RequestInit = {
-      method,
-      headers: {
-        ...(key === undefined ? {} : { APIKeyHeader: key }),
-        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      ...requestOf(method, options),
       ...(body === undefined ? {} : { body }),
       signal: AbortSignal.timeout(timeoutMs),
     };
