@@ -1,10 +1,6 @@
-/** Cross-origin answers for the configured origins (the Fetch standard, section 3.2). */
-export type Cors = {
-  /** The answer to a preflight of an allowed origin, else undefined. */
-  preflight(request: Request): Response | undefined;
-  /** Adds the headers that let an allowed origin read the answer. */
-  mark(request: Request, response: Response): void;
-};
+// Cross-origin answers for the configured origins (the Fetch standard, section 3.2).
+
+export type Cors = ReturnType<typeof createCors>;
 
 /** Headers of answers that a page may read: those of this service, and those of the APIs that it is compatible with. */
 const EXPOSED = (
@@ -13,7 +9,7 @@ const EXPOSED = (
   'x-ratelimit-reset-requests x-ratelimit-limit-tokens x-ratelimit-remaining-tokens x-ratelimit-reset-tokens'
 ).replaceAll(' ', ', ');
 
-export function createCors(origins: readonly string[]): Cors {
+export function createCors(origins: readonly string[]) {
   const everyOrigin = origins.includes('*');
   const allowed = new Set(origins);
   const originOf = (request: Request): string | undefined => {
@@ -21,7 +17,8 @@ export function createCors(origins: readonly string[]): Cors {
     return origin !== null && (everyOrigin || allowed.has(origin)) ? origin : undefined;
   };
   return {
-    preflight(request) {
+    /** The answer to a preflight of an allowed origin, else undefined. */
+    preflight(request: Request): Response | undefined {
       const origin = originOf(request);
       if (origin === undefined || !request.headers.has('access-control-request-method')) return undefined;
       return new Response(null, {
@@ -35,7 +32,8 @@ export function createCors(origins: readonly string[]): Cors {
         },
       });
     },
-    mark(request, response) {
+    /** Adds the headers that let an allowed origin read the answer. */
+    mark(request: Request, response: Response): void {
       if (origins.length === 0) return;
       response.headers.append('vary', 'origin');
       const origin = originOf(request);

@@ -33,16 +33,13 @@ const metric =
 export const counter = metric('counter');
 export const gauge = metric('gauge');
 
-export type RequestMetrics = {
-  /** Returns the observer of one operation's requests. */
-  route(operation: Operation): (status: number, durationMs: number) => void;
-  render(metrics: readonly Metric[]): string;
-};
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
-export function createRequestMetrics(): RequestMetrics {
+export function createRequestMetrics() {
   const routes: RouteSeries[] = [];
   return {
-    route(operation) {
+    /** Returns the observer of one operation's requests. */
+    route(operation: Operation): (status: number, durationMs: number) => void {
       const byStatus = new Map<number, Series>();
       routes.push({ operation, byStatus });
       return (status, durationMs) => {
@@ -58,7 +55,8 @@ export function createRequestMetrics(): RequestMetrics {
         series.count++;
       };
     },
-    render: (metrics) => [...renderRequests(routes), ...metrics.flatMap(renderMetric), ''].join('\n'),
+    render: (metrics: readonly Metric[]): string =>
+      [...renderRequests(routes), ...metrics.flatMap(renderMetric), ''].join('\n'),
   };
 }
 

@@ -9,19 +9,19 @@ const OTHERS = (
   'rerank responses threads uploads vector_stores videos'
 ).split(' ');
 
-export type OpenAiPaths = {
-  /** The path begins as one of our operations in OpenAI's shape does: it cannot be an operation of another area. */
-  own(url: string): boolean;
-  /** As `own`, or the path begins as a part of OpenAI's API that we lack: it may still be an operation of another area. */
-  any(url: string): boolean;
-};
+export type OpenAiPaths = ReturnType<typeof createOpenAiPaths>;
 
-export function createOpenAiPaths(operations: readonly Operation[]): OpenAiPaths {
+export function createOpenAiPaths(operations: readonly Operation[]) {
   const own = operations
     .filter(({ errorShape }) => errorShape === 'openai')
     .map(({ path }) => /^(?:\/v1)?\/(\w+)/.exec(path)?.[1])
     .filter((name) => name !== undefined);
-  return { own: begins(own), any: begins([...own, ...OTHERS]) };
+  return {
+    /** The path begins as one of our operations in OpenAI's shape does: it cannot be an operation of another area. */
+    own: begins(own),
+    /** As `own`, or the path begins as a part of OpenAI's API that we lack: it may still be an operation of another area. */
+    any: begins([...own, ...OTHERS]),
+  };
 }
 
 function begins(names: readonly string[]): (url: string) => boolean {

@@ -1,6 +1,5 @@
 // Moves events from the outbox into the stored events, soon after a commit that has added some, and once a second.
 
-import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
 import { OUTBOX_BATCH_MAX, OUTBOX_INTERVAL_MS, OUTBOX_LINGER_MS } from './limits.ts';
@@ -8,23 +7,11 @@ import { isRefusal, isTimeout } from './refusal.ts';
 import type { SinkMetrics } from './sink.ts';
 import type { OutboxStore } from './store/outbox.ts';
 
-export type Mover = {
-  /** Schedules the move of the events that were committed before the call, together with those of the next moments. */
-  wake(): void;
-  job: Job;
-  metrics: SinkMetrics;
-};
-
 /** A pause is this many times as long as the work before it, so that moving uses only a part of the database. */
 const PAUSE_FACTOR = 4;
 
-export function createMover({
-  store,
-  log,
-}: {
-  store: Pick<OutboxStore, 'oldest' | 'move' | 'bury'>;
-  log: Logger;
-}): Mover {
+export function createMover(deps: { store: Pick<OutboxStore, 'oldest' | 'move' | 'bury'>; log: Logger }) {
+  const { store, log } = deps;
   const metrics: SinkMetrics = { stored: 0, deadLetters: 0, failures: 0 };
   let batchMax = OUTBOX_BATCH_MAX;
   let pauseMs = OUTBOX_LINGER_MS;
@@ -73,14 +60,15 @@ export function createMover({
 
   return {
     metrics,
-    wake() {
+    /** Schedules the move of the events that were committed before the call, together with those of the next moments. */
+    wake(): void {
       if (scheduled) return;
       scheduled = true;
       timer = setTimeout(() => void periodic.settle?.(), pauseMs);
     },
     job: {
       ...periodic,
-      async stop() {
+      async stop(): Promise<void> {
         clearTimeout(timer);
         await periodic.stop();
         // Another process moves the remaining events, or this one after the next start.

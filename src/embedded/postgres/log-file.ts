@@ -5,20 +5,9 @@ import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs
 const LOG_SIZE_BYTES_MAX = 8 * 1024 * 1024;
 const TAIL_LINES = 5;
 
-export type LogFile = {
-  path: string;
-  /** For a child's output; the child keeps its copy when ours is closed. */
-  descriptor: number;
-  /** The text written since the file was opened or last marked. */
-  written: () => string;
-  /** Lets `written` and `tail` begin here. */
-  mark: () => void;
-  /** The last few lines of that, as one line for a message. */
-  tail: () => string;
-  close: () => void;
-};
+export type LogFile = ReturnType<typeof openLogFile>;
 
-export function openLogFile(path: string): LogFile {
+export function openLogFile(path: string) {
   const size = sizeOf(path);
   if (size > LOG_SIZE_BYTES_MAX) renameSync(path, `${path}.1`);
   const descriptor = openSync(path, 'a', 0o600);
@@ -26,11 +15,15 @@ export function openLogFile(path: string): LogFile {
   const written = () => readFileSync(path).subarray(start).toString();
   return {
     path,
+    /** For a child's output; the child keeps its copy when ours is closed. */
     descriptor,
+    /** The text written since the file was opened or last marked. */
     written,
-    mark() {
+    /** Lets `written` and `tail` begin here. */
+    mark(): void {
       start = sizeOf(path);
     },
+    /** The last few lines of that, as one line for a message. */
     tail: () => written().trim().split('\n').slice(-TAIL_LINES).join(' | '),
     close: () => closeSync(descriptor),
   };

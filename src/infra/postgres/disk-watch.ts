@@ -8,17 +8,9 @@ import type { Transaction } from './sql-with-timeout.ts';
 const ROWS = 20_000;
 const MEMORY = '64kB';
 
-export type DiskWatch = {
-  /** Takes note of a statement's error. */
-  onFailure(error: unknown): void;
-  /**
-   * What the disk does, known from statements that failed for it; undefined where none did. Over once the server can write a
-   * temporary file again, which is tried by each call and changes nothing. Rejects where the database is away.
-   */
-  fault(): Promise<DiskFault | undefined>;
-};
+export type DiskWatch = ReturnType<typeof createDiskWatch>;
 
-export function createDiskWatch(begin: <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>): DiskWatch {
+export function createDiskWatch(begin: <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>) {
   let known: DiskFault | undefined;
   let running: Promise<DiskFault | undefined> | undefined;
   const faultOf = (error: unknown): DiskFault | undefined =>
@@ -37,10 +29,15 @@ export function createDiskWatch(begin: <T>(run: (tx: Transaction) => Promise<T>)
     return known;
   };
   return {
-    onFailure(error) {
+    /** Takes note of a statement's error. */
+    onFailure(error: unknown): void {
       known = faultOf(error) ?? known;
     },
-    async fault() {
+    /**
+     * What the disk does, known from statements that failed for it; undefined where none did. Over once the server can write a
+     * temporary file again, which is tried by each call and changes nothing. Rejects where the database is away.
+     */
+    async fault(): Promise<DiskFault | undefined> {
       if (known === undefined) return undefined;
       running ??= probe().finally(() => {
         running = undefined;

@@ -13,21 +13,13 @@ type Log = Pick<Logger, 'warn' | 'error'>;
 
 type Subscriber = { topic: string; onKey: (key: string) => void; onReset: () => void };
 
-export type Invalidation = {
-  /** `onKey` is called for each change, `onReset` when notifications may have been lost. */
-  subscribe: (topic: string, onKey: (key: string) => void, onReset: () => void) => void;
-  /** Resolves after the first attempt to connect, successful or not; further attempts follow in the background. */
-  start: () => Promise<void>;
-  close: () => Promise<void>;
-  /** Whether notifications arrive. While they do not, caches must be bypassed. */
-  connected: () => boolean;
-};
+export type Invalidation = ReturnType<typeof createInvalidation>;
 
 /**
  * `connected` becomes false at once when the connection is closed, and within 3 s when the server hangs or the network
  * drops packets. Subscribers are reset at each loss and at each connection.
  */
-export function createInvalidation({ sql, log }: { sql: Pick<Sql, 'reserve'>; log: Log }): Invalidation {
+export function createInvalidation({ sql, log }: { sql: Pick<Sql, 'reserve'>; log: Log }) {
   const registry = createRegistry(log);
   const closing = new AbortController();
   let connected = false;
@@ -69,14 +61,16 @@ export function createInvalidation({ sql, log }: { sql: Pick<Sql, 'reserve'>; lo
 
   return {
     subscribe: registry.subscribe,
-    start() {
+    /** Resolves after the first attempt to connect, successful or not; further attempts follow in the background. */
+    start(): Promise<void> {
       running ??= run();
       return firstAttempt.promise;
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       await running;
     },
+    /** Whether notifications arrive. While they do not, caches must be bypassed. */
     connected: () => connected,
   };
 }
@@ -92,6 +86,7 @@ function createRegistry(log: Log) {
     }
   };
   return {
+    /** `onKey` is called for each change, `onReset` when notifications may have been lost. */
     subscribe(topic: string, onKey: (key: string) => void, onReset: () => void) {
       subscribers.push({ topic, onKey, onReset });
     },

@@ -10,33 +10,29 @@ import type { Transaction } from './sql-with-timeout.ts';
 
 export { createJobWorker, type Job } from './job-worker.ts';
 
-export type JobQueue = {
-  /** Adds a kind, before the start. The function that it returns looks for due jobs at once: something was queued. */
-  register(kind: JobKind): () => void;
-  /** Works all kinds off, each in its own turn: a slow one does not hold up the others. */
-  job: Background;
-  backlog(): Promise<Backlog[]>;
-};
+export type JobQueue = ReturnType<typeof createJobQueue>;
 
-export function createJobQueue({ sql, log }: { sql: Transaction; log: Logger }): JobQueue {
+export function createJobQueue({ sql, log }: { sql: Transaction; log: Logger }) {
   const workers = new Map<string, ReturnType<typeof createJobWorker>>();
   const each = async (work: (worker: ReturnType<typeof createJobWorker>) => void | Promise<void>) => {
     await Promise.all([...workers.values()].map(work));
   };
   return {
-    register(kind) {
+    /** Adds a kind, before the start. The function that it returns looks for due jobs at once: something was queued. */
+    register(kind: JobKind): () => void {
       if (workers.has(kind.kind)) throw new Error(`The kind ${kind.kind} of jobs has two handlers`);
       const worker = createJobWorker({ ...kind, sql, log });
       workers.set(kind.kind, worker);
       return worker.wake;
     },
+    /** Works all kinds off, each in its own turn: a slow one does not hold up the others. */
     job: {
       name: 'postgres.jobs',
       start: () => each(({ start }) => start()),
       stop: () => each(({ stop }) => stop()),
       settle: () => each(({ drain }) => drain()),
-    },
-    backlog: () => readBacklog(sql, [...workers.keys()]),
+    } satisfies Background,
+    backlog: (): Promise<Backlog[]> => readBacklog(sql, [...workers.keys()]),
   };
 }
 

@@ -15,16 +15,6 @@ export type Job = {
 /** `retry` is the reason why it has to be tried again, as long as its kind has attempts left. */
 export type JobOutcome = 'done' | { retry: string };
 
-export type JobWorker = {
-  start: () => void;
-  /** Waits for the batch in hand, for at most 10 s. */
-  stop: () => Promise<void>;
-  /** Looks for due jobs at once: something was queued. */
-  wake: () => void;
-  /** Works until nothing is due, the batch in hand included. Rejects when the database is unavailable. */
-  drain: () => Promise<void>;
-};
-
 export type JobKind = {
   kind: string;
   /** Jobs in a batch at most. */
@@ -60,7 +50,7 @@ const OUTAGE_DELAY_MS_MAX = 5_000;
  * twice where its worker dies, or loses the database for longer than the lease, before that it was done is noted;
  * it is never in two workers' hands at a time while its own can renew the lease.
  */
-export function createJobWorker(options: JobWorkerOptions): JobWorker {
+export function createJobWorker(options: JobWorkerOptions) {
   const workBatch = createBatch(options);
   let stopping = false;
   let running: Promise<void> | undefined;
@@ -86,18 +76,21 @@ export function createJobWorker(options: JobWorkerOptions): JobWorker {
   };
 
   return {
-    start() {
+    start(): void {
       stopping = false;
       running ??= run();
     },
-    async stop() {
+    /** Waits for the batch in hand, for at most 10 s. */
+    async stop(): Promise<void> {
       stopping = true;
       pause.wake();
       await endsWithin(running ?? Promise.resolve(), STOP_TIMEOUT_MS);
       running = undefined;
     },
+    /** Looks for due jobs at once: something was queued. */
     wake: pause.wake,
-    async drain() {
+    /** Works until nothing is due, the batch in hand included. Rejects when the database is unavailable. */
+    async drain(): Promise<void> {
       while ((await workBatch()) > 0);
     },
   };

@@ -14,7 +14,7 @@ import { DISK_FAULT_HEADER } from '../../core/disk-fault.ts';
 import { unavailable } from '../../core/errors.ts';
 import { headersOfBucket } from './bucket-headers.ts';
 import type { FormProfile } from './form-profiles.ts';
-import { createPresigner, type Presigner, type SigningIdentity } from './presign.ts';
+import { createPresigner, type SigningIdentity } from './presign.ts';
 import { encodeUriPath } from './signature-v4.ts';
 
 /** Most calls answer in milliseconds; a copy of gigabytes on a real store does not, so its size is added. */
@@ -50,45 +50,15 @@ export type ListedObject = { key: string; etag: string | undefined; lastModified
  */
 export type Removal = { key: string; version?: string | undefined; etag?: string | undefined };
 
+export type ObjectStore = ReturnType<typeof createObjectStore>;
+
+export type ObjectStoreOptions = SigningIdentity & { endpoint: string; formProfile: FormProfile };
+
 /**
  * The bucket. Calls that fail because the store is down, slow or refuses us throw `unavailable`; a missing
  * object is an ordinary answer.
  */
-export type ObjectStore = Presigner & {
-  readonly bucket: string;
-  ensureBucket(): Promise<void>;
-  /** Why the embedded store takes no uploads at the moment: what its disk does. Throws when the bucket can't be reached. */
-  check(): Promise<string | undefined>;
-  /** What the store's own clock says, to the second: the times of its objects are by it. */
-  now(): Promise<Date>;
-  head(key: string): Promise<StoredObject | undefined>;
-  /**
-   * Copies inside the bucket, provided that the source still has the ETag of `source`, and says what the copy is;
-   * `refused`: the store has no such keys.
-   */
-  copy(options: {
-    from: string;
-    to: string;
-    source: Pick<StoredObject, 'etag' | 'size'>;
-    contentType: string;
-  }): Promise<'copied' | 'changed' | 'missing' | 'refused'>;
-  /** Stores an object without content. */
-  putEmpty(key: string): Promise<void>;
-  /**
-   * Deletes up to 1,000 objects; absent ones, and those that fail their condition, count as deleted. Returns the keys
-   * that could not be, with the reason.
-   */
-  remove(removals: readonly Removal[]): Promise<Map<string, string>>;
-  /** Deletes one object at once, provided that it still has the ETag, where the store heeds that (not MinIO). */
-  removeUnchanged(key: string, etag: string): Promise<void>;
-  /** All keys below the prefix, in pages of up to 1,000. */
-  list(prefix: string): AsyncGenerator<ListedObject[]>;
-  close(): void;
-};
-
-export type ObjectStoreOptions = SigningIdentity & { endpoint: string; formProfile: FormProfile };
-
-export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
+export function createObjectStore(options: ObjectStoreOptions) {
   const { bucket } = options;
   const client = new S3Client({
     endpoint: options.endpoint,
@@ -105,7 +75,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
     ...createPresigner(options, options.formProfile),
     bucket,
 
-    async ensureBucket() {
+    async ensureBucket(): Promise<void> {
       try {
         await client.send(new HeadBucketCommand({ Bucket: bucket }), within(CALL_TIMEOUT_MS));
       } catch (error) {
@@ -121,17 +91,19 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       }
     },
 
-    async check() {
+    /** Why the embedded store takes no uploads at the moment: what its disk does. Throws when the bucket can't be reached. */
+    async check(): Promise<string | undefined> {
       return (await headersOfBucket(client, bucket, within(CHECK_TIMEOUT_MS)).catch(fail))[DISK_FAULT_HEADER];
     },
 
-    async now() {
+    /** What the store's own clock says, to the second: the times of its objects are by it. */
+    async now(): Promise<Date> {
       const { date } = await headersOfBucket(client, bucket, within(CALL_TIMEOUT_MS)).catch(fail);
       if (date === undefined) throw failure(new Error('it does not say its time'));
       return new Date(date);
     },
 
-    async head(key) {
+    async head(key: string): Promise<StoredObject | undefined> {
       try {
         const found = await client.send(
           new HeadObjectCommand({ Bucket: bucket, Key: key }),
@@ -152,7 +124,17 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       }
     },
 
-    async copy({ from, to, source, contentType }) {
+    /**
+     * Copies inside the bucket, provided that the source still has the ETag of `source`, and says what the copy is;
+     * `refused`: the store has no such keys.
+     */
+    async copy(options: {
+      from: string;
+      to: string;
+      source: Pick<StoredObject, 'etag' | 'size'>;
+      contentType: string;
+    }): Promise<'copied' | 'changed' | 'missing' | 'refused'> {
+      const { from, to, source, contentType } = options;
       const command = new CopyObjectCommand({
         Bucket: bucket,
         Key: to,
@@ -177,7 +159,8 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       }
     },
 
-    async putEmpty(key) {
+    /** Stores an object without content. */
+    async putEmpty(key: string): Promise<void> {
       const command = new PutObjectCommand({
         Bucket: bucket,
         Key: key,
@@ -187,7 +170,11 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       await client.send(command, within(CALL_TIMEOUT_MS)).catch(fail);
     },
 
-    async remove(removals) {
+    /**
+     * Deletes up to 1,000 objects; absent ones, and those that fail their condition, count as deleted. Returns the keys
+     * that could not be, with the reason.
+     */
+    async remove(removals: readonly Removal[]): Promise<Map<string, string>> {
       if (removals.length === 0) return new Map();
       const command = new DeleteObjectsCommand({
         Bucket: bucket,
@@ -201,14 +188,16 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       return new Map(refused.map((entry) => [entry.Key ?? '', entry.Code ?? 'unknown']));
     },
 
-    async removeUnchanged(key, etag) {
+    /** Deletes one object at once, provided that it still has the ETag, where the store heeds that (not MinIO). */
+    async removeUnchanged(key: string, etag: string): Promise<void> {
       const command = new DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: etag });
       await client.send(command, within(REMOVAL_TIMEOUT_MS)).catch((error: unknown) => {
         if (statusOf(error) !== 404 && statusOf(error) !== 412) throw failure(error);
       });
     },
 
-    async *list(prefix) {
+    /** All keys below the prefix, in pages of up to 1,000. */
+    async *list(prefix: string): AsyncGenerator<ListedObject[]> {
       let continuation: string | undefined;
       do {
         const command = new ListObjectsV2Command({
@@ -226,7 +215,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       } while (continuation !== undefined);
     },
 
-    close: () => client.destroy(),
+    close: (): void => client.destroy(),
   };
 }
 

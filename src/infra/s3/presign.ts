@@ -18,29 +18,9 @@ export type SigningIdentity = {
 
 export type SignedForm = { url: string; fields: Record<string, string> };
 
-export type Presigner = {
-  /** A form that uploads one object of 0…`bytesMax` bytes to `key`, as `contentType`, until it expires. */
-  form(options: {
-    key: string;
-    contentType: string;
-    expiresInSeconds: number;
-    bytesMax: number;
-    now: Date;
-  }): SignedForm;
-  /**
-   * A URL that gives `key` until it expires: to be saved as a file called `fileName`, or, with `inline`, to be shown
-   * as that type.
-   */
-  downloadUrl(options: {
-    key: string;
-    fileName: string;
-    inline?: { contentType: string } | undefined;
-    expiresInSeconds: number;
-    now: Date;
-  }): string;
-};
+export type Presigner = ReturnType<typeof createPresigner>;
 
-export function createPresigner(identity: SigningIdentity, profile: FormProfile): Presigner {
+export function createPresigner(identity: SigningIdentity, profile: FormProfile) {
   const { accessKeyId, bucket } = identity;
   const signer = createSigner(identity);
   const bucketUrl = `${identity.publicEndpoint}/${bucket}`;
@@ -48,7 +28,15 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
   const rules = FORM_RULES[profile];
 
   return {
-    form({ key, contentType, expiresInSeconds, bytesMax, now }) {
+    /** A form that uploads one object of 0…`bytesMax` bytes to `key`, as `contentType`, until it expires. */
+    form(options: {
+      key: string;
+      contentType: string;
+      expiresInSeconds: number;
+      bytesMax: number;
+      now: Date;
+    }): SignedForm {
+      const { key, contentType, expiresInSeconds, bytesMax, now } = options;
       const stamp = amzDate(now);
       const v4 = {
         'x-amz-algorithm': ALGORITHM,
@@ -81,7 +69,18 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
       return { url: bucketUrl, fields };
     },
 
-    downloadUrl({ key, fileName, inline, expiresInSeconds, now }) {
+    /**
+     * A URL that gives `key` until it expires: to be saved as a file called `fileName`, or, with `inline`, to be shown
+     * as that type.
+     */
+    downloadUrl(options: {
+      key: string;
+      fileName: string;
+      inline?: { contentType: string } | undefined;
+      expiresInSeconds: number;
+      now: Date;
+    }): string {
+      const { key, fileName, inline, expiresInSeconds, now } = options;
       const stamp = amzDate(now);
       const path = `/${bucket}/${encodeUriPath(key)}`;
       const scope = signer.scope(stamp);

@@ -7,21 +7,11 @@ export const ALGORITHM = 'AWS4-HMAC-SHA256';
 /** Signed URLs are valid for a week at most. */
 const DERIVED_KEYS_MAX = 16;
 
-export interface Signer {
-  /** `<yyyymmdd>/<region>/s3/aws4_request` of a date that begins so. */
-  scope(date: string): string;
-  /** Hex signature of a string to sign, under the key of a date that begins with yyyymmdd. */
-  sign(date: string, text: string): string;
-}
+export type Signer = ReturnType<typeof createSigner>;
 
 /** The key of a day is derived once: that saves four HMACs a signature. */
-export function createSigner({
-  secretAccessKey,
-  region,
-}: {
-  secretAccessKey: string;
-  region: string;
-}): Signer {
+export function createSigner(identity: { secretAccessKey: string; region: string }) {
+  const { secretAccessKey, region } = identity;
   const derived = new Map<string, Buffer>();
   function keyOf(day: string): Buffer {
     const known = derived.get(day);
@@ -35,8 +25,10 @@ export function createSigner({
     return key;
   }
   return {
-    scope: (date) => `${date.slice(0, 8)}/${region}/s3/aws4_request`,
-    sign: (date, text) => hmac(keyOf(date.slice(0, 8)), text).toString('hex'),
+    /** `<yyyymmdd>/<region>/s3/aws4_request` of a date that begins so. */
+    scope: (date: string) => `${date.slice(0, 8)}/${region}/s3/aws4_request`,
+    /** Hex signature of a string to sign, under the key of a date that begins with yyyymmdd. */
+    sign: (date: string, text: string) => hmac(keyOf(date.slice(0, 8)), text).toString('hex'),
   };
 }
 

@@ -2,18 +2,14 @@
 
 import type { Sql } from '../../infra/postgres/client.ts';
 
-export type Retention = {
-  /** Deletes about `limit` events that were stored before the time; returns how many, 0 when none is left. */
-  deleteSome(before: Date, limit: number): Promise<number>;
-};
-
 /**
  * Deletes whole batches with their counts in one transaction, so that a total always equals the number of stored events.
  * Rollups are kept.
  */
-export function createRetention(sql: Sql): Retention {
+export function createRetention(sql: Sql) {
   return {
-    async deleteSome(before, limit) {
+    /** Deletes about `limit` events that were stored before the time; returns how many, 0 when none is left. */
+    async deleteSome(before: Date, limit: number): Promise<number> {
       const bound = before.toISOString().slice(0, -1);
       const [row] = await sql<{ events: number }[]>`
         WITH workspace AS (

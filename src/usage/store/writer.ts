@@ -7,16 +7,12 @@ import { COPY_HEAD, COPY_TAIL, ROW_COLUMNS } from '../row.ts';
 import { STORAGE_LOCK, STRIPES_COUNT } from './lock-stripes.ts';
 import { storeStatement } from './statement.ts';
 
-export type EventWriter = {
-  /** Stores and counts the rows that are not stored yet; all of them, or none. */
-  store(rows: readonly Buffer[]): Promise<void>;
-  close(): void;
-};
+export type EventWriter = ReturnType<typeof createEventWriter>;
 
 const COPY_TIMEOUT_MS = 30_000;
 
 /** The writer has its own connection, which holds the staging table. */
-export function createEventWriter(sql: Sql, projections: readonly EventProjection[] = []): EventWriter {
+export function createEventWriter(sql: Sql, projections: readonly EventProjection[] = []) {
   const statement = storeStatement('NOT MATERIALIZED (SELECT * FROM usage_staging)', projections);
   let connection: Reserved | undefined;
   let staged = false;
@@ -33,7 +29,8 @@ export function createEventWriter(sql: Sql, projections: readonly EventProjectio
   };
 
   return {
-    async store(rows) {
+    /** Stores and counts the rows that are not stored yet; all of them, or none. */
+    async store(rows: readonly Buffer[]): Promise<void> {
       connection ??= sql.reserve({ onLost: release });
       const tx = connection;
       try {

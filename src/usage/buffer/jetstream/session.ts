@@ -32,32 +32,12 @@ export type SessionDeps = {
   log: Logger;
 };
 
-export type Session = {
-  /** Waits a moment for the server. Throws `ServerRefused` for one that can't serve; one that is away comes later. */
-  start(): Promise<void>;
-  /** Undefined while the server is away, or its stream is not ready. */
-  prepared(): Prepared | undefined;
-  /** The connection while the server is reachable, whatever the state of the stream. */
-  connected(): NatsConnection | undefined;
-  /** Why the server that is there can't serve. */
-  refusal(): ServerRefused | undefined;
-  /** Undefined until a server has been asked. */
-  durability(): Durability | undefined;
-  /** Must be called at every failure: a deleted stream is created again, a server that gives no answers is left. */
-  failed(error: unknown): void;
-  /** Must be called at every answer about the stream. */
-  answered(): void;
-  /** Must be called when the stream belongs to another database now: it is prepared again. */
-  taken(): void;
-  close(): Promise<void>;
-};
-
 const START_WAIT_MS = 2500;
 const PREPARE_RETRY_MS = 500;
 /** Without an answer for so long, another server is tried: one that is parted from the others can't serve, and may not know. */
 const MOVE_AFTER_MS = 5000;
 
-export function createSession({ settings, identity, log }: SessionDeps): Session {
+export function createSession({ settings, identity, log }: SessionDeps) {
   let link: NatsLink | undefined;
   let prepared: Prepared | undefined;
   let preparing = false;
@@ -123,7 +103,8 @@ export function createSession({ settings, identity, log }: SessionDeps): Session
   const begin = (): void => void prepare();
 
   return {
-    async start() {
+    /** Waits a moment for the server. Throws `ServerRefused` for one that can't serve; one that is away comes later. */
+    async start(): Promise<void> {
       const { url, creds } = settings;
       link = linkNats({ url, creds, name: 'atrium', log, onConnect: begin });
       const until = performance.now() + START_WAIT_MS;
@@ -134,21 +115,28 @@ export function createSession({ settings, identity, log }: SessionDeps): Session
       await link.close();
       throw refusal;
     },
-    prepared: () => (link?.connected() === prepared?.connection ? prepared : undefined),
-    connected: () => link?.connected(),
+    /** Undefined while the server is away, or its stream is not ready. */
+    prepared: (): Prepared | undefined => (link?.connected() === prepared?.connection ? prepared : undefined),
+    /** The connection while the server is reachable, whatever the state of the stream. */
+    connected: (): NatsConnection | undefined => link?.connected(),
+    /** Why the server that is there can't serve. */
     refusal: () => refusal,
+    /** Undefined until a server has been asked. */
     durability: () => durability,
-    failed(error) {
+    /** Must be called at every failure: a deleted stream is created again, a server that gives no answers is left. */
+    failed(error: unknown): void {
       const connection = link?.connected();
       if (connection === undefined) return;
       noteSilence(error);
       if (isMissing(error)) begin();
     },
-    answered() {
+    /** Must be called at every answer about the stream. */
+    answered(): void {
       silentSince = undefined;
     },
+    /** Must be called when the stream belongs to another database now: it is prepared again. */
     taken: begin,
-    async close() {
+    async close(): Promise<void> {
       const closing = link?.close();
       link = undefined;
       await closing;
