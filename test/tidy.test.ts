@@ -123,10 +123,10 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(5985);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(170);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3210);
-  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4150);
+  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4100);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7800);
   expect(linesOf('src/')).toBeLessThanOrEqual(40_200);
-  expect(linesOf('src/compute/')).toBeLessThanOrEqual(330);
+  expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1910);
 });
 
