@@ -143,29 +143,25 @@ export function toWholeAnswer(
   return { kind: 'whole', status, headers: passedHeaders(headers, spec), bytes, usage };
 }
 
-/** The caller's error for a status other than 2xx. `explain`: for protocols other than OpenAI's. */
+/** `explain`: for protocols other than OpenAI's. */
+type Protocol = {
+  spec: UpstreamSpec;
+  explain: ((status: number, answer: unknown) => object) | undefined;
+};
+
+/** The caller's error for a status other than 2xx. */
 export function toRefusal(
   response: Response,
   bytes: Uint8Array,
-  {
-    spec,
-    explain,
-  }: { spec: UpstreamSpec; explain: ((status: number, answer: unknown) => object) | undefined },
+  { spec, explain }: Protocol,
 ): WholeAnswer | AttemptFailure {
   const { status } = response;
-  if (status < 400) {
-    const code = 'upstream_misconfigured';
-    return new AttemptFailure(
-      failed('The upstream redirected the request; its base_url is wrong', { code }),
-      { next: 'none', status },
-    );
-  }
-  if (status === 401 || status === 403) {
-    const code = 'upstream_credentials';
-    return new AttemptFailure(failed("The upstream refused the service's own credentials", { code }), {
-      ...{ next: 'none', status },
-    });
-  }
+  const refuse = (sentence: string, code: string): AttemptFailure =>
+    new AttemptFailure(failed(sentence, { code }), { next: 'none', status });
+  if (status < 400)
+    return refuse('The upstream redirected the request; its base_url is wrong', 'upstream_misconfigured');
+  if (status === 401 || status === 403)
+    return refuse("The upstream refused the service's own credentials", 'upstream_credentials');
   const error = readError(bytes, status, { spec, explain });
   const retried = RETRIED.has(status) || status >= 500;
   if (error === undefined && !RETRIED.has(status)) {
@@ -192,14 +188,7 @@ export function toRefusal(
 }
 
 /** The upstream's error with its four members, and without its own key and address. */
-function readError(
-  bytes: Uint8Array,
-  status: number,
-  {
-    spec,
-    explain,
-  }: { spec: UpstreamSpec; explain: ((status: number, answer: unknown) => object) | undefined },
-): object | undefined {
+function readError(bytes: Uint8Array, status: number, { spec, explain }: Protocol): object | undefined {
   if (bytes.length > ERROR_BYTES_MAX) return undefined;
   let answer: unknown;
   try {

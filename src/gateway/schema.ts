@@ -4,19 +4,22 @@ import { Kind, type Static, type TSchema, Type } from '@sinclair/typebox';
 import { EMBEDDING_INPUTS_MAX } from './limits.ts';
 import { GROUPINGS } from './store/model-usage.ts';
 
+const text = (description: string) => Type.String({ description });
+const integer = (description: string) => Type.Integer({ description });
+const nullable = <S extends TSchema>(schema: S, description: string) =>
+  Type.Union([schema, Type.Null()], { description });
+
 export const NoParameters = Type.Object({});
 export const ModelPath = Type.Object({
-  model_id: Type.String({ description: 'The name of the model, slashes included.' }),
+  model_id: text('The name of the model, slashes included.'),
 });
 export const WorkspacePath = Type.Object({
-  workspace_id: Type.String({ description: 'The workspace of the key.' }),
+  workspace_id: text('The workspace of the key.'),
 });
 
 const Open = { additionalProperties: true };
 
-const model = Type.Optional(
-  Type.String({ description: "A model of the catalogue; absent: the models file's default." }),
-);
+const model = Type.Optional(text("A model of the catalogue; absent: the models file's default."));
 const stream = Type.Optional(
   Type.Boolean({ description: 'Whether the answer comes as server-sent events, as it is made.' }),
 );
@@ -25,10 +28,7 @@ export const ChatRequest = Type.Object(
   {
     model,
     messages: Type.Array(
-      Type.Object(
-        { role: Type.String({ description: 'Who speaks: `system`, `user`, `assistant` or `tool`.' }) },
-        Open,
-      ),
+      Type.Object({ role: text('Who speaks: `system`, `user`, `assistant` or `tool`.') }, Open),
       { description: 'The conversation so far, the oldest message first.' },
     ),
     stream,
@@ -44,7 +44,7 @@ export const CompletionRequest = Type.Object(
   { ...Open, $id: 'CompletionRequest', description: 'A text that a model is to continue.' },
 );
 export const ImageRequest = Type.Object(
-  { model, prompt: Type.String({ description: 'What the images show.' }) },
+  { model, prompt: text('What the images show.') },
   { ...Open, $id: 'ImageRequest', description: 'Images that a model is to make.' },
 );
 export const EmbeddingRequest = Type.Object(
@@ -97,9 +97,7 @@ export const embeddingIn = (model: TSchema) =>
         }),
       ),
       dimensions: Type.Optional(
-        Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-          description: 'Length of the vectors, of models that have several.',
-        }),
+        nullable(Type.Integer({ minimum: 1 }), 'Length of the vectors, of models that have several.'),
       ),
     },
     { ...Open, $id: 'EmbeddingInSchema', description: 'Texts to turn into vectors.' },
@@ -107,29 +105,27 @@ export const embeddingIn = (model: TSchema) =>
 
 export const ModelRead = Type.Object(
   {
-    id: Type.String({ description: 'What requests name the model by.' }),
-    object: Type.String({ description: '`model`.' }),
-    created: Type.Integer({ description: 'When it was made, in seconds since 1970; 0 where nobody knows.' }),
-    owned_by: Type.String({ description: 'Whose model it is.' }),
+    id: text('What requests name the model by.'),
+    object: text('`model`.'),
+    created: integer('When it was made, in seconds since 1970; 0 where nobody knows.'),
+    owned_by: text('Whose model it is.'),
     endpoints: Type.Array(Type.String(), { description: 'What it can do.' }),
-    description: Type.Optional(Type.String({ description: 'What the models file says about it.' })),
+    description: Type.Optional(text('What the models file says about it.')),
   },
   { $id: 'Model', description: 'A model that can be asked.' },
 );
 export type ModelRead = Static<typeof ModelRead>;
 export const ModelList = Type.Object(
   {
-    object: Type.String({ description: '`list`.' }),
+    object: text('`list`.'),
     data: Type.Array(ModelRead, { description: 'The models, in the order of the models file.' }),
   },
   { $id: 'ModelList', description: 'The models that can be asked.' },
 );
 
 export const ModelUsageQuery = Type.Object({
-  from: Type.Optional(
-    Type.String({ description: 'Start, cut down to its hour; absent: 30 days before `to`.' }),
-  ),
-  to: Type.Optional(Type.String({ description: 'End, filled up to its hour; absent: now.' })),
+  from: Type.Optional(text('Start, cut down to its hour; absent: 30 days before `to`.')),
+  to: Type.Optional(text('End, filled up to its hour; absent: now.')),
   group_by: Type.Optional(
     Type.Union(
       GROUPINGS.map((each) => Type.Literal(each)),
@@ -139,24 +135,20 @@ export const ModelUsageQuery = Type.Object({
 });
 
 const sums = {
-  requests: Type.Integer({ description: 'How many requests there were.' }),
-  estimated: Type.Integer({
-    description: 'Requests whose tokens are estimates: the upstream did not tell them.',
-  }),
-  prompt_tokens: Type.Integer({ description: 'Tokens of the requests.' }),
-  completion_tokens: Type.Integer({ description: 'Tokens of the answers.' }),
-  total_tokens: Type.Integer({ description: 'Tokens of both.' }),
+  requests: integer('How many requests there were.'),
+  estimated: integer('Requests whose tokens are estimates: the upstream did not tell them.'),
+  prompt_tokens: integer('Tokens of the requests.'),
+  completion_tokens: integer('Tokens of the answers.'),
+  total_tokens: integer('Tokens of both.'),
   cost: Type.Number({ description: 'By the price table of the models file.' }),
-  latency_ms: Type.Union([Type.Number(), Type.Null()], { description: 'Mean, to the last byte.' }),
-  first_event_ms: Type.Union([Type.Number(), Type.Null()], { description: 'Mean, of those that streamed.' }),
+  latency_ms: nullable(Type.Number(), 'Mean, to the last byte.'),
+  first_event_ms: nullable(Type.Number(), 'Mean, of those that streamed.'),
 };
 const UsedKey = Type.Object(
   {
-    name: Type.String({ description: 'The name of the key.' }),
-    prefix: Type.String({ description: 'The first characters of the key.' }),
-    user_email: Type.Union([Type.String(), Type.Null()], {
-      description: 'Null where the person was deleted.',
-    }),
+    name: text('The name of the key.'),
+    prefix: text('The first characters of the key.'),
+    user_email: nullable(Type.String(), 'Null where the person was deleted.'),
   },
   { $id: 'UsedKey', description: 'What people know a key by.' },
 );
@@ -169,14 +161,12 @@ export const ModelUsageRead = Type.Object(
   {
     from: Type.String({ format: 'date-time', description: 'The start of what is summed.' }),
     to: Type.String({ format: 'date-time', description: 'The end of what is summed.' }),
-    group_by: Type.String({ description: 'What is told apart.' }),
+    group_by: text('What is told apart.'),
     items: Type.Array(
       Type.Object({
-        group: Type.String({ description: 'The model, key or person that these sums are of.' }),
+        group: text('The model, key or person that these sums are of.'),
         key: Type.Optional(
-          Type.Union([UsedKey, Type.Null()], {
-            description: 'With `group_by=key`: what people know the key by; null where nobody sent one.',
-          }),
+          nullable(UsedKey, 'With `group_by=key`: what people know the key by; null where nobody sent one.'),
         ),
         ...sums,
       }),
