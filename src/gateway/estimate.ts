@@ -6,8 +6,7 @@ import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts
 import { COMPLETION_TOKENS_DEFAULT } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
 import { withFallbacks } from './plan.ts';
-import { type GatewayRequest, readMember } from './request.ts';
-import { countItems } from './scan.ts';
+import { countTexts, type GatewayRequest, readMember } from './request.ts';
 import type { Catalogue, Model } from './targets.ts';
 import { estimatePrompt, MEDIUM_TOKENS, toCost } from './usage.ts';
 import type { Json } from './wire.ts';
@@ -57,16 +56,8 @@ function estimateCompletion(
   const bound = read('max_completion_tokens') ?? read('max_tokens');
   const each = bound ?? Math.max(COMPLETION_TOKENS_DEFAULT, recentCompletionTokens);
   if (endpoint === 'chat') return answers * each;
-  return countPrompts(request) * Math.max(answers, read('best_of') ?? 1) * each;
-}
-
-/** Each prompt of a list is answered; a list of numbers is one prompt of tokens. */
-function countPrompts({ bytes, members }: GatewayRequest): number {
-  const start = members.starts[members.names.lastIndexOf('prompt')] ?? 0;
-  const isTokens = /^\[[\t\n\r ]*[-\d]/.test(
-    Buffer.from(bytes.subarray(start, start + 64)).toString('latin1'),
-  );
-  return isTokens ? 1 : Math.max(1, countItems(bytes, start));
+  // Each prompt of a list is answered.
+  return countTexts(request, 'prompt') * Math.max(answers, read('best_of') ?? 1) * each;
 }
 
 const toCount = (value: Json | undefined): number | undefined =>

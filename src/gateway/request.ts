@@ -5,7 +5,7 @@ import { NO_LIMITS, parseJson, parseJsonWithin } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import { MODEL_BYTES_MAX, REQUEST_LIMITS, SMALL_MEMBER_BYTES_MAX } from './limits.ts';
-import { decodeString, type Members, type ScanRefusal, scanObject } from './scan.ts';
+import { countItems, decodeString, type Members, type ScanRefusal, scanObject } from './scan.ts';
 import type { Json, JsonObject } from './wire.ts';
 
 export type GatewayRequest = {
@@ -131,14 +131,44 @@ export function asksForUsage(request: GatewayRequest): boolean {
 }
 
 /** The whole body, whose limits a scan has checked. Throws 400 where strings within it are no JSON or UTF-8. */
-export async function parseWhole(request: Pick<GatewayRequest, 'bytes' | 'body'>): Promise<JsonObject> {
-  if (request.body !== undefined) return request.body;
+export const parseWhole = async ({
+  bytes,
+  body,
+}: {
+  bytes: Uint8Array;
+  body?: JsonObject;
+}): Promise<JsonObject> => body ?? ((await parseScanned(bytes)) as JsonObject);
+
+/** The last member of this name, of any size. Throws 400 where strings within it are no JSON or UTF-8. */
+export async function parseMember(request: GatewayRequest, name: string): Promise<Json | undefined> {
+  if (request.body !== undefined) return request.body[name];
+  const { names, starts, ends } = request.members;
+  const index = names.lastIndexOf(name);
+  return index === -1 ? undefined : parseScanned(request.bytes.subarray(starts[index], ends[index]), name);
+}
+
+async function parseScanned(bytes: Uint8Array, name?: string): Promise<Json> {
   try {
-    return (await parseJsonWithin(utf8.decode(request.bytes), NO_LIMITS)) as JsonObject;
+    return (await parseJsonWithin(utf8.decode(bytes), NO_LIMITS)) as Json;
   } catch {
-    throw invalid('The body is not valid JSON');
+    throw invalid(name === undefined ? 'The body is not valid JSON' : `'${name}' is not valid JSON`, name);
   }
 }
+
+/** Texts of a member: those of a list, else one; a list of numbers is one text of tokens. */
+export function countTexts({ bytes, members }: GatewayRequest, name: string): number {
+  const start = members.starts[members.names.lastIndexOf(name)] ?? 0;
+  const isTokens = /^\[[\t\n\r ]*[-\d]/.test(
+    Buffer.from(bytes.subarray(start, start + 64)).toString('latin1'),
+  );
+  return isTokens ? 1 : Math.max(1, countItems(bytes, start));
+}
+
+/** The same request with another value of the member. */
+export const withMember = (request: GatewayRequest, name: string, value: Json): GatewayRequest =>
+  request.body === undefined
+    ? readRequest(splice(request, [{ name, value }]))
+    : requestOf({ ...request.body, [name]: value });
 
 export type Splice = { name: string; value: Json };
 

@@ -1,6 +1,6 @@
 // What an upstream takes at once: requests, and texts of a batch.
 
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type ModelsFile, startGateway } from '../support/gateway.ts';
 import { vectorOf } from '../support/mock-upstream/openai-others.ts';
 import { shared } from '../support/shared.ts';
@@ -12,16 +12,33 @@ const modelsFile = (mockUrl: string): ModelsFile => ({
   upstreams: {
     narrow: { base_url: `${mockUrl}/v1`, concurrency: { max: 2, queue: 1 } },
     short: { base_url: `${mockUrl}/v1`, embedding_inputs_max: BATCH_MAX, retries: 0 },
+    keeper: { base_url: `http://127.0.0.1:${keeper.port}/v1`, embedding_inputs_max: BATCH_MAX },
   },
   models: {
     narrow: { targets: [{ upstream: 'narrow', model: 'slow+ms=1000' }] },
     short: { endpoints: ['embeddings'], targets: [{ upstream: 'short', model: `ok+batch=${BATCH_MAX}` }] },
+    kept: { endpoints: ['embeddings'], targets: [{ upstream: 'keeper', model: 'kept' }] },
     failing: {
       endpoints: ['embeddings'],
       targets: [{ upstream: 'short', model: 'status-500+times=1+key=failing' }],
     },
   },
 });
+
+/** An upstream that keeps the bodies as they came. */
+const asked: string[] = [];
+const keeper = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  async fetch(request) {
+    const text = await request.text();
+    asked.push(text);
+    const { input } = JSON.parse(text.replaceAll('\\x', 'x')) as { input: string[] };
+    const data = input.map((_, index) => ({ object: 'embedding', index, embedding: [index] }));
+    return Response.json({ object: 'list', data, model: 'm', usage: { prompt_tokens: 1, total_tokens: 1 } });
+  },
+});
+afterAll(() => keeper.stop(true));
 
 const gateway = await shared(startGateway(modelsFile));
 
@@ -67,6 +84,35 @@ describe('a batch that is larger than the upstream takes', () => {
       return [...new Float32Array(bytes.buffer)];
     });
     expect(vectors).toEqual(texts.map((text) => vectorOf(text, 8)));
+  });
+
+  for (const [what, count, parts] of [
+    ['in one part', 2, 1],
+    ['in parts', 10, 3],
+  ] as const) {
+    test(`goes on ${what} with its other members as they were written, also where their text is no JSON`, async () => {
+      asked.length = 0;
+      const others = String.raw`"user":"\x\ud800","ratio":1.1000000000000000000001`;
+      const input = JSON.stringify(texts.slice(0, count));
+      const response = await fetch(`${gateway.url}/v1/embeddings`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+        body: `{"model":"kept","input":${input},${others}}`,
+      });
+      expect(response.status).toBe(200);
+      expect(((await response.json()) as Embeddings).data.length).toBe(count);
+      expect(asked.map((body) => body.endsWith(`,${others}}`))).toEqual(Array(parts).fill(true));
+    });
+  }
+
+  test('of which one text is no JSON is refused with the name of the member', async () => {
+    const response = await fetch(`${gateway.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: String.raw`{"model":"kept","input":["a","b","c","d","\x"]}`,
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'input', type: 'invalid_request_error' } });
   });
 
   test('fails as a whole when one part fails', async () => {

@@ -9,7 +9,7 @@ import type { Reserve } from '../estimate.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
 import { findModel } from '../plan.ts';
-import { parseWhole, requestOf } from '../request.ts';
+import { countTexts, parseMember, parseWhole, withMember } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, TARGET_HEADER } from '../targets.ts';
 import type { Json, JsonObject } from '../wire.ts';
@@ -34,13 +34,11 @@ export function createServeEmbeddings({
         ({ target }) => target.upstream?.spec.embeddingInputsMax ?? EMBEDDING_INPUTS_MAX,
       ),
     );
-    if (most >= EMBEDDING_INPUTS_MAX) return serve(call);
-    const body = await parseWhole(call.request);
-    const { input } = body;
-    if (!Array.isArray(input) || input.length <= most || input.every((each) => typeof each === 'number'))
-      return serve(call);
+    if (most >= EMBEDDING_INPUTS_MAX || countTexts(call.request, 'input') <= most) return serve(call);
+    // Of the request no more is parsed: its other members go on as they were written.
+    const input = (await parseMember(call.request, 'input')) as Json[];
     const reservation = await reserve(call, { catalogue: present, model: findModel(present, call) });
-    return serveParts(serve, call, { body, input, most, reservation });
+    return serveParts(serve, call, { input, most, reservation });
   };
 }
 
@@ -58,12 +56,7 @@ class Refused extends Error {
 async function serveParts(
   serve: Serve,
   call: ModelCall,
-  {
-    body,
-    input,
-    most,
-    reservation,
-  }: { body: JsonObject; input: Json[]; most: number; reservation: Reservation },
+  { input, most, reservation }: { input: Json[]; most: number; reservation: Reservation },
 ): Promise<Served> {
   const limit = createSemaphore({
     runningMax: EMBEDDING_PARTS_AT_ONCE,
@@ -77,7 +70,7 @@ async function serveParts(
   const servePart = async (start: number): Promise<Part> => {
     signal.throwIfAborted();
     const texts = input.slice(start, start + most);
-    const request = requestOf({ ...body, input: texts });
+    const request = withMember(call.request, 'input', texts);
     const part = { ...call, request, signal, continues: call.continues || start > 0 };
     const served = await serve({ ...part, reservation: addingTo(used, reservation) });
     if (served.kind === 'stream') {
