@@ -9,6 +9,7 @@ import {
   type Row,
   renderFields,
   renderHelp,
+  renderPage,
   renderRefusal,
   renderSums,
   renderTable,
@@ -16,6 +17,7 @@ import {
 import { createBotAdministration } from './bots/index.ts';
 import { createAgentAdministration } from './chat/index.ts';
 import { type Config, loadConfig } from './config.ts';
+import { COMMAND_LINE } from './core/author.ts';
 import { systemClock } from './core/clock.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
@@ -24,6 +26,7 @@ import { createBucketMaintenance, createSearchMaintenance, readIdentity } from '
 import { openDataFolder } from './embedded/data-folder.ts';
 import { setAsideUnnamed } from './embedded/object-store/index.ts';
 import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gateway/index.ts';
+import { audited } from './infra/postgres/audit.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { objectStoreFolder } from './processes/backing.ts';
@@ -69,6 +72,7 @@ async function main(words: readonly string[]): Promise<void> {
       invalidation: createInvalidation({ sql, log }),
       // The processes of the service look for events each second by themselves.
       wakeMover: () => undefined,
+      settings: config.access,
     });
     const bots = createBotAdministration({
       sql,
@@ -100,15 +104,21 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
+/** Writes to the audit log before the work, which is no transaction, so that none is done without a row. */
+async function record(sql: Sql, action: string, kind: string): Promise<void> {
+  await sql`SELECT ${audited(sql, COMMAND_LINE, { action, workspace: '', kind, id: null })}`;
+}
+
 /** Prints the report first, and refuses then, where the index had drifted. */
 async function maintainSearch({ command, body, json }: Invocation, sql: Sql, config: Config): Promise<void> {
   const { meilisearch } = config.search;
   const progress = (sentence: string): void => tell({}, sentence);
   const search = createSearchMaintenance({ sql, meilisearch, log, progress });
-  const { report, drift } =
-    command.operation === 'search.verify'
-      ? await search.verify({ repair: body?.['repair'] === true })
-      : await search.reindex();
+  const verifies = command.operation === 'search.verify';
+  const repair = body?.['repair'] === true;
+  if (!verifies) await record(sql, 'search.reindex', 'search');
+  else if (repair) await record(sql, 'search.repair', 'search');
+  const { report, drift } = verifies ? await search.verify({ repair }) : await search.reindex();
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
   if (drift !== undefined) throw new Refused(drift);
 }
@@ -120,6 +130,10 @@ async function maintainObjectStore({ json }: Invocation, config: Config): Promis
     throw new SettingsError(
       `DATA_DIR: ${JSON.stringify(config.dataDir)} holds no object store; set the folder that the service runs on`,
     );
+  // Refused beside a running service before anything is recorded.
+  openDataFolder(config.dataDir).close();
+  const database = await openDatabase(config, log);
+  await record(database.sql, 'object-store.set-aside', 'object-store').finally(database.close);
   const folder = openDataFolder(config.dataDir);
   try {
     const report = { set_aside: await setAsideUnnamed(directory, config.documents.uploadRetentionSeconds) };
@@ -131,7 +145,7 @@ async function maintainObjectStore({ json }: Invocation, config: Config): Promis
 
 async function maintainBucket({ command, json }: Invocation, sql: Sql): Promise<void> {
   const bucket = createBucketMaintenance(sql);
-  const report = await (command.operation === 'bucket.adopt' ? bucket.adopt() : bucket.show());
+  const report = await (command.operation === 'bucket.adopt' ? bucket.adopt(COMMAND_LINE) : bucket.show());
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
 }
 
@@ -149,8 +163,13 @@ async function run(
   if (!command.words.endsWith(' list')) {
     const { body } = await ask({});
     if (json) return `${JSON.stringify(body ?? {})}\n`;
-    const { items, total } = (body ?? {}) as { items?: Row[]; total?: Row };
+    const { items, total, ...page } = (body ?? {}) as {
+      items?: Row[];
+      total?: Row;
+      next_cursor?: string | null;
+    };
     if (items !== undefined && total !== undefined) return renderSums(items, total);
+    if (items !== undefined) return renderPage(items, page.next_cursor);
     return body === undefined ? 'Done.\n' : renderOne(body as Row);
   }
   const rows: Row[] = [];

@@ -14,7 +14,11 @@ import { splitTarget, toUrlPattern } from './http/request.ts';
 
 export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
 
-type Asked = { request: Request; server: { timeout(request: Request, seconds: number): void } | null };
+type Asked = { request: Request; server: Server | null };
+type Server = {
+  timeout(request: Request, seconds: number): void;
+  requestIP(request: Request): { address: string } | null;
+};
 
 export function createApp({ routes, boundary, cors }: AppOptions) {
   // Bun has no option of a server for it, only this setting for all of them.
@@ -34,20 +38,21 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
   for (const each of routes) {
     const matches = createMatcher(each.operation, { openAiPaths, operations });
     const matched = boundary.guard(each);
-    const answer: Answer = (request) => (matches(request.url) ? matched(request) : unmatched(request));
+    const answer: Answer = ({ request, server }) =>
+      matches(request.url) ? matched(request, server) : unmatched(request);
     const handler = each.operation.noIdleTimeout
-      ? ({ request, server }: Asked) => {
-          server?.timeout(request, 0);
-          return answer(request);
+      ? (asked: Asked) => {
+          asked.server?.timeout(asked.request, 0);
+          return answer(asked);
         }
-      : ({ request }: Asked) => answer(request);
+      : answer;
     for (const path of toRouterPaths(each.operation))
       app.route(each.operation.method, path, handler, { parse: 'none' });
   }
   return app;
 }
 
-type Answer = (request: Request) => Promise<Response>;
+type Answer = (asked: Asked) => Promise<Response>;
 
 /** A rest of one segment has a path of its own: the server finds it by itself, which it does not do with a `*`. */
 function toRouterPaths({ path, lastTakesRest }: Operation): string[] {

@@ -56,7 +56,14 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     clock,
     log,
   });
-  const access = createAccess({ sql, invalidation, wakeMover: usage.wakeMover, clock, log });
+  const access = createAccess({
+    sql,
+    invalidation,
+    wakeMover: usage.wakeMover,
+    clock,
+    log,
+    settings: config.access,
+  });
   const compute = createCompute({ settings: config.compute, onInterrupt, log });
   const documents = createDocuments({
     sql,

@@ -45,6 +45,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       bucket: given.S3_BUCKET,
       formProfile: given.S3_FORM_PROFILE,
     },
+    access: { auditRetentionDays: given.AUDIT_RETENTION_DAYS },
     documents: {
       uploadBytesMax: given.UPLOAD_BYTES_MAX,
       uploadRetentionSeconds: given.UPLOAD_RETENTION_SECONDS,

@@ -149,6 +149,11 @@ export const SETTINGS = {
     default: '0',
     meaning: 'days after which binned documents are purged; 0 keeps them',
   },
+  AUDIT_RETENTION_DAYS: {
+    kind: integer(0, 36_500),
+    default: '0',
+    meaning: 'days after which rows of the audit log are deleted; 0 keeps them',
+  },
   COMPUTE_THREADS: {
     kind: integer(1, 256),
     otherwise: 'cores, shared among PROCESSES',

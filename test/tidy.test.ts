@@ -120,14 +120,14 @@ test('files of the server are short enough to read at once', () => {
 test('the server stays within its alarm lengths', () => {
   const linesOf = (folder: string): number =>
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(5985);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(6020);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(170);
-  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3210);
+  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3230);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4100);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7790);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_200);
+  expect(linesOf('src/')).toBeLessThanOrEqual(40_250);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
-  expect(linesOf('src/bots/')).toBeLessThanOrEqual(1910);
+  expect(linesOf('src/bots/')).toBeLessThanOrEqual(1940);
 });
 
 type Ban = { call: RegExp; instead: string; except: RegExp };
@@ -163,7 +163,7 @@ test("each table's name stands in one area's SQL", () => {
     gateway: /\b(?:FROM|INTO|UPDATE|JOIN) model_\w+/,
     chat: /\b(?:FROM|INTO|UPDATE|JOIN) chat_\w+/,
     bots: /\b(?:FROM|INTO|UPDATE|JOIN) (?:bots|bot_replies)\b/,
-    access: /\b(?:FROM|INTO|UPDATE|JOIN) (?:workspaces|users|keys|sessions)\b/,
+    access: /\b(?:FROM|INTO|UPDATE|JOIN) (?:workspaces|users|keys|sessions|audit_log)\b/,
   };
   const breaches = Object.entries(owners).flatMap(([area, sql]) =>
     ofServer

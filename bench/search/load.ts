@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createBootstrap } from '../../src/access/bootstrap.ts';
 import { hashSecret, shownPrefix } from '../../src/access/key-text.ts';
 import { createKeyStore } from '../../src/access/store/keys.ts';
+import { SERVICE } from '../../src/core/author.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { newId } from '../../src/core/ids.ts';
 import { ENTRY_FORM, toSearchEntry } from '../../src/documents/search/entry.ts';
@@ -127,7 +128,7 @@ async function createAccess(sql: Sql, workspaces: readonly Workspace[]): Promise
     await keys.insert({
       ...{ id: newId(), workspaceId: workspace.id, name: 'bench', prefix: shownPrefix(text) },
       ...{ hash: hashSecret(text), scopes: ['documents:read', 'documents:write'], limits: {} },
-      ...{ expiresAt: null, createdAt: systemClock.now() },
+      ...{ expiresAt: null, createdAt: systemClock.now(), author: SERVICE },
       ...{
         userEmail: userEmail(workspace, READER),
         userId: userId(workspace, READER),

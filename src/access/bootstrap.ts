@@ -1,3 +1,4 @@
+import { SERVICE } from '../core/author.ts';
 import type { Clock } from '../core/clock.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
@@ -36,7 +37,7 @@ export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; l
       if (isReservedWorkspaceName(workspace) && !(await workspaces.exists(workspace))) {
         throw new Error(`The workspace name ${workspace} is reserved`);
       }
-      const made = await workspaces.insert({ id: workspace, name: workspace, createdAt });
+      const made = await workspaces.insert({ id: workspace, name: workspace, createdAt }, SERVICE);
       if (made !== undefined || given !== undefined) {
         await createKeyStore(transaction).insert(toBootstrapKey(workspace, text, createdAt));
       }
@@ -72,6 +73,7 @@ const toBootstrapKey = (workspaceId: string, text: string, createdAt: Date): New
   userEmail: administratorOf(workspaceId),
   userId: newId(),
   emitsUserEvent: false,
+  author: SERVICE,
 });
 
 function refuseImpossible({ workspace, key }: BootstrapRequest): void {

@@ -39,3 +39,18 @@ export const SESSION_EXAMPLE = {
   key_id: KEY_EXAMPLE.id,
   scopes: KEY_EXAMPLE.scopes,
 };
+
+export const AUDIT_EXAMPLE = {
+  id: '4711',
+  created_at: '2026-11-20T23:38:56.123Z',
+  action: 'access.update-user',
+  actor: 'grace@example.com',
+  via: 'key',
+  user_id: '019a9f3e-7c1b-7d52-9a44-2f60c1d3b7bb',
+  key_id: KEY_EXAMPLE.id,
+  address: '192.0.2.7',
+  request_id: '019a9f3e-9a00-7d11-8f3c-0a1b2c3d4e5f',
+  object: { kind: 'user', id: USER_EXAMPLE.id },
+  before: { email: 'ada@example.com', name: null },
+  after: { email: 'ada@example.com', name: 'Ada' },
+};

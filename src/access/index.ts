@@ -11,16 +11,27 @@ import type { Area } from '../http/area.ts';
 import type { Authenticators } from '../http/credentials.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
+import { createSweep } from '../infra/postgres/sweep.ts';
+import { createAudit } from './audit.ts';
 import { createAuthentication } from './authentication.ts';
 import { type BootstrapOutcome, type BootstrapRequest, createBootstrap } from './bootstrap.ts';
 import { createKeys } from './keys.ts';
 import { createLastUses } from './last-uses.ts';
-import { PRINCIPAL_TTL_MS, PRINCIPALS_MAX, SESSION_SWEEP_MS } from './limits.ts';
+import {
+  AUDIT_SWEEP_MS,
+  AUDIT_SWEEP_ROWS,
+  DAY_MS,
+  PRINCIPAL_TTL_MS,
+  PRINCIPALS_MAX,
+  SESSION_SWEEP_MS,
+} from './limits.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { createSessions } from './sessions.ts';
+import { createAuditStore } from './store/audit.ts';
 import { createKeyStore, type KeyDescription } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
 import { createUserStore, type UserReference } from './store/users.ts';
@@ -36,6 +47,7 @@ export type AccessDeps = {
   wakeMover: WakeEventMover;
   clock: Clock;
   log: Logger;
+  settings: { auditRetentionDays: number };
 };
 
 export type Access = Area & {
@@ -51,12 +63,13 @@ export type Access = Area & {
   bootstrap(request: BootstrapRequest): Promise<BootstrapOutcome>;
 };
 
-export function createAccess({ sql, invalidation, wakeMover, clock, log }: AccessDeps): Access {
+export function createAccess({ sql, invalidation, wakeMover, clock, log, settings }: AccessDeps): Access {
   const stores = {
     workspaces: createWorkspaceStore(sql),
     users: createUserStore(sql),
     keys: createKeyStore(sql),
     sessions: createSessionStore(sql),
+    audit: createAuditStore(sql),
   };
   const lastUses = createLastUses({ store: stores.keys, log });
   const informed = invalidation.connected;
@@ -79,12 +92,23 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log }: Acces
   const { sessions: store } = stores;
   const sessions = createSessions({ store, sessions: openSessions, authentication, wakeMover, clock });
 
+  const { auditRetentionDays } = settings;
+  const auditSweep = createSweep({
+    sql,
+    name: 'access.audit',
+    intervalMs: AUDIT_SWEEP_MS,
+    horizon: () => new Date(clock.now().getTime() - auditRetentionDays * DAY_MS),
+    deleteSome: (before) => stores.audit.deleteSome(before, AUDIT_SWEEP_ROWS),
+    log,
+  });
+
   return {
     routes: [
       ...workspaceRoutes(stores.workspaces, clock),
       ...userRoutes({ store: stores.users, ...administration }),
       ...keyRoutes(createKeys({ store: stores.keys, ...administration })),
       ...sessionRoutes(sessions),
+      ...auditRoutes(createAudit({ store: stores.audit, requireWorkspace })),
     ],
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },
     jobs: [
@@ -95,6 +119,7 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log }: Acces
         run: () => stores.sessions.deleteEnded(clock.now()),
         log,
       }),
+      ...(auditRetentionDays === 0 ? [] : [auditSweep]),
     ],
     checks: [],
     metrics: [],
@@ -114,4 +139,5 @@ export const trustedOperator = (workspaceId: string): Principal => ({
   email: administratorOf(workspaceId),
   scopes: new Set(SCOPES),
   limits: {},
+  via: 'command-line',
 });

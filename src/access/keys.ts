@@ -6,7 +6,7 @@ import { newId } from '../core/ids.ts';
 import type { KeyLimits, Principal } from '../core/principal.ts';
 import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import { createKeyText, hashSecret, shownPrefix } from './key-text.ts';
-import { refuseUnlessOperator } from './operators.ts';
+import { type Caller, refuseUnlessOperator } from './operators.ts';
 import type { KeyCreate, KeyCreated, KeyPatch, KeyRead, KeyRotate } from './schema.ts';
 import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys.ts';
 
@@ -49,7 +49,7 @@ export function createKeys({
      * Throws 404 for an unknown workspace, 422 for an expiry in the past, and 403 when others than operators give the scope
      * `operator`, or ask for a key for another user who is an operator.
      */
-    async create(principal: Principal, workspaceId: string, wanted: KeyCreate): Promise<KeyCreated> {
+    async create({ principal, author }: Caller, workspaceId: string, wanted: KeyCreate): Promise<KeyCreated> {
       await requireWorkspace(workspaceId);
       const userEmail = (wanted.user_email ?? principal.email).toLowerCase();
       refuseUnlessOperator(principal, wanted.scopes.includes('operator'));
@@ -65,6 +65,7 @@ export function createKeys({
         userEmail,
         userId: newId(),
         emitsUserEvent: true,
+        author,
       });
       if (key === undefined) throw new Error('a new key has the hash of another one');
       wakeMover();
@@ -75,10 +76,14 @@ export function createKeys({
      * Throws 404; 403 when others than operators change a key with the scope `operator`, or enable one of another user who
      * is an operator.
      */
-    async update(principal: Principal, reference: KeyReference, changes: KeyPatch): Promise<KeyRead> {
+    async update(
+      { principal, author }: Caller,
+      reference: KeyReference,
+      changes: KeyPatch,
+    ): Promise<KeyRead> {
       const key = await findWithinReach(principal, reference);
       refuseUnlessOperator(principal, changes.disabled === false && actsForOtherOperator(key, principal));
-      const changed = await store.update(reference, changes);
+      const changed = await store.update(reference, changes, author);
       if (changed === undefined) throw keyNotFound();
       forget([changed.hash]);
       return render(changed.key);
@@ -89,7 +94,11 @@ export function createKeys({
      * a key of another user who is an operator; 409 for a key that was rotated before, and for an expired one unless
      * `expires_at` is given.
      */
-    async rotate(principal: Principal, reference: KeyReference, wanted: KeyRotate): Promise<KeyCreated> {
+    async rotate(
+      { principal, author }: Caller,
+      reference: KeyReference,
+      wanted: KeyRotate,
+    ): Promise<KeyCreated> {
       const old = await findWithinReach(principal, reference);
       refuseUnlessOperator(principal, actsForOtherOperator(old, principal));
       const now = clock.now();
@@ -98,7 +107,7 @@ export function createKeys({
         throw conflict('The key has expired: give the new one an expires_at');
       const text = createKeyText();
       const endsAt = new Date(now.getTime() + (wanted.grace_seconds ?? 0) * 1000);
-      const rotated = await store.rotate(reference, toSecret(text, expiresAt, now), { now, endsAt });
+      const rotated = await store.rotate(reference, toSecret(text, expiresAt, now), { now, endsAt, author });
       if (rotated === undefined) {
         const replaced = (await store.find(reference)) !== undefined;
         throw replaced ? conflict('The key has been rotated already') : keyNotFound();
@@ -108,9 +117,9 @@ export function createKeys({
     },
 
     /** No later request with the key is accepted. Throws 404, also when it was revoked before; 403 as `update` does. */
-    async revoke(principal: Principal, reference: KeyReference): Promise<void> {
+    async revoke({ principal, author }: Caller, reference: KeyReference): Promise<void> {
       await findWithinReach(principal, reference);
-      const hash = await store.revoke(reference, clock.now());
+      const hash = await store.revoke(reference, clock.now(), author);
       if (hash === undefined) throw keyNotFound();
       forget([hash]);
     },

@@ -30,6 +30,11 @@ export const SESSION_SECONDS = 12 * 3600;
 /** Interval between two removals of ended portal sessions. */
 export const SESSION_SWEEP_MS = 600_000;
 
+/** Interval between two removals of old rows of the audit log, and how many rows one statement removes. */
+export const AUDIT_SWEEP_MS = 3_600_000;
+export const AUDIT_SWEEP_ROWS = 10_000;
+export const DAY_MS = 86_400_000;
+
 /** Longest time for which a rotated key stays valid. */
 export const GRACE_SECONDS_MAX = 7 * 86_400;
 

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { SCOPES } from '../core/principal.ts';
-import { pageOf } from '../http/paging.ts';
+import { PageQuery, pageOf } from '../http/paging.ts';
 import { described, Moment, nullable, optional, WorkspacePath } from '../http/schemas.ts';
 import { GRACE_SECONDS_MAX } from './limits.ts';
 import { WORKSPACE_NAME_PATTERN } from './workspace-names.ts';
@@ -165,3 +165,66 @@ export const SessionRead = Type.Object(
   },
   { $id: 'SessionRead', description: 'For whom a key speaks.' },
 );
+
+export const AuditQuery = Type.Object(
+  {
+    action: Type.Optional(
+      Type.String({
+        pattern: '^[a-z-]+\\.[a-z-]+$',
+        description: 'The action, such as `access.create-key`.',
+      }),
+    ),
+    actor: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 320,
+        description: 'The e-mail of a person, the id of a key, `command-line` or `service`.',
+      }),
+    ),
+    object: Type.Optional(
+      Type.String({
+        pattern: '^[a-z-]+(?::[^]+)?$',
+        maxLength: 600,
+        description: 'The kind of the object, or `kind:id`, such as `user` or `agent:helper`.',
+      }),
+    ),
+    since: Type.Optional(Type.String({ description: 'The earliest time, a date with or without time.' })),
+    until: Type.Optional(
+      Type.String({ description: 'The time after the latest, a date with or without time.' }),
+    ),
+    ...PageQuery.properties,
+  },
+  { additionalProperties: false },
+);
+export type AuditQuery = Static<typeof AuditQuery>;
+
+const AuditState = (when: string) =>
+  nullable(Type.Record(Type.String(), Type.Unknown()), `The object ${when} the change, without secrets.`);
+
+export const AuditEntry = Type.Object(
+  {
+    id: Type.String({ description: 'The number of the row.' }),
+    created_at: described(Moment, 'When the change was made.'),
+    action: Type.String({ description: 'The operation that makes such a change.' }),
+    actor: Type.String({
+      description: 'The e-mail of the person, as it was then; or `command-line`, or `service` for its jobs.',
+    }),
+    via: Type.Union(
+      (['key', 'session', 'command-line', 'service'] as const).map((via) => Type.Literal(via)),
+      { description: 'How the actor was identified.' },
+    ),
+    user_id: nullable(Type.String(), 'The identifier of the person.'),
+    key_id: nullable(Type.String(), 'The key of the request, or the one that opened its session.'),
+    address: nullable(Type.String(), 'The IP address that the request came from.'),
+    request_id: nullable(Type.String(), 'The `X-Request-Id` of the answer.'),
+    object: Type.Object(
+      { kind: Type.String(), id: nullable(Type.String()) },
+      { description: 'What was changed.' },
+    ),
+    before: AuditState('before'),
+    after: AuditState('after'),
+  },
+  { $id: 'AuditEntry', description: 'A change, and who made it.' },
+);
+export type AuditEntry = Static<typeof AuditEntry>;
+export const AuditPage = pageOf(AuditEntry, 'AuditPage');

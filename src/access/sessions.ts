@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { type RequestOrigin, SERVICE } from '../core/author.ts';
 import type { CachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import { forbidden, unauthenticated } from '../core/errors.ts';
@@ -26,7 +27,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 export function createSessions({ store, sessions, authentication, wakeMover, clock }: SessionsDeps) {
   return {
     /** Opens a session and returns the cookie's value. Throws 401 for an invalid key, 403 for one that may not administer. */
-    async open(key: string): Promise<string> {
+    async open(key: string, origin: RequestOrigin): Promise<string> {
       const principal = await authentication.authenticate(key);
       if (principal === undefined) throw keyRefused();
       if (!isAdmin(principal)) throw forbidden('The portal needs a key with the scope admin or operator');
@@ -34,17 +35,17 @@ export function createSessions({ store, sessions, authentication, wakeMover, clo
       const createdAt = clock.now();
       const expiresAt = new Date(createdAt.getTime() + SESSION_SECONDS * 1000);
       const session = { hash: hashSecret(value), keyId: principal.keyId, expiresAt, createdAt };
-      if (!(await store.insert(session))) throw keyRefused();
+      if (!(await store.insert(session, { ...SERVICE, ...origin, via: 'key' }))) throw keyRefused();
       wakeMover();
       return value;
     },
 
     /** Ends the session of the request's cookie, if there is one. */
-    async close(request: Request): Promise<void> {
+    async close(request: Request, origin: RequestOrigin): Promise<void> {
       const value = readCookie(request);
       if (value === undefined) return;
       const hash = hashSecret(value);
-      await store.delete(hash);
+      await store.delete(hash, { ...SERVICE, ...origin, via: 'session' });
       sessions.drop(hash);
       wakeMover();
     },
@@ -55,9 +56,12 @@ export function createSessions({ store, sessions, authentication, wakeMover, clo
       if (value === undefined) return undefined;
       const session = await sessions.get(hashSecret(value));
       if (session === undefined || session.expiresAt <= clock.now()) return undefined;
-      return authentication.principalOf(session.keyHash);
+      const principal: Principal | undefined = await authentication.principalOf(session.keyHash);
+      return principal && inSession(principal);
     },
   };
 }
+
+const inSession = (principal: Principal): Principal => ({ ...principal, via: 'session' });
 
 const keyRefused = () => unauthenticated('The API key is unknown, expired or revoked');

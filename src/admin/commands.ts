@@ -16,6 +16,8 @@ export type Command = {
   defaultName?: OptionName;
   required: readonly OptionName[];
   optional: readonly OptionName[];
+  /** Of maintenance: the actions that it writes to the audit log; those of an operation stand with that. */
+  audits?: readonly string[];
 };
 
 /** Most commands are about a workspace, and need nothing else. */
@@ -23,6 +25,7 @@ type Stated = Omit<Command, 'words' | 'required' | 'optional'> &
   Partial<Pick<Command, 'required' | 'optional'>>;
 
 const LIMITS = ['requests-per-minute', 'tokens-per-minute', 'budget-per-month'] as const;
+const AUDIT_FILTERS = ['action', 'actor', 'object', 'since', 'until', 'limit', 'cursor'] as const;
 const USER = { place: ['path', 'user_id'], value: 'user id' } as const;
 const KEY = { place: ['path', 'key_id'], value: 'key id' } as const;
 const BOT = { place: ['path', 'bot_id'], value: 'bot id' } as const;
@@ -135,30 +138,46 @@ const STATED: Readonly<Record<string, Stated>> = {
     meaning: 'delete all of them for good, or the ones named',
     optional: ['ids'],
   },
+  'audit show': {
+    operation: 'access.list-audit',
+    meaning: 'show who changed what in a workspace, newest first (by default 50 rows)',
+    optional: AUDIT_FILTERS,
+  },
+  'audit service': {
+    operation: 'access.list-service-audit',
+    meaning: 'show who changed what of the service as a whole',
+    required: [],
+    optional: AUDIT_FILTERS,
+  },
   'bucket show': {
     operation: 'bucket.show',
+    audits: [],
     meaning: 'show whether the bucket is swept, and why not',
     required: [],
   },
   'bucket adopt': {
     operation: 'bucket.adopt',
+    audits: ['bucket.adopt'],
     meaning:
       "make the bucket this database's as it is; objects without a record in it are swept from then on",
     required: [],
   },
   'object-store set-aside': {
     operation: 'object-store.set-aside',
+    audits: ['object-store.set-aside'],
     meaning:
       'of the embedded store, while the service is stopped: set aside the files that its catalogue does not name',
     required: [],
   },
   'search reindex': {
     operation: 'search.reindex',
+    audits: ['search.reindex'],
     meaning: 'make the search index anew from the documents; searches go on meanwhile',
     required: [],
   },
   'search verify': {
     operation: 'search.verify',
+    audits: ['search.repair'],
     meaning: 'compare the search index with the documents; ends with 1 when they differ',
     required: [],
     optional: ['repair'],

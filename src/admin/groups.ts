@@ -28,6 +28,10 @@ export const GROUPS: Readonly<Record<string, { meaning: string; example: string 
     meaning: 'usage events that were accepted and that the database refused',
     example: 'dead-letters replay --workspace acme',
   },
+  audit: {
+    meaning: 'who changed what by the administration, and purged which documents',
+    example: 'audit show --workspace acme --object key --since 2026-01-01',
+  },
   bucket: {
     meaning: 'whose objects the bucket holds, after a restored backup or a mistake',
     example: 'bucket show',

@@ -115,6 +115,21 @@ export const OPTIONS = {
     meaning: 'start, a date with or without time (default: 30 days ago)',
   },
   to: { place: ['query', 'to'], value: 'time', meaning: 'end, a date with or without time (default: now)' },
+  action: { place: ['query', 'action'], value: 'name', meaning: 'the action, such as access.create-key' },
+  actor: {
+    place: ['query', 'actor'],
+    value: 'who',
+    meaning: 'the e-mail of a person, the id of a key, command-line or service',
+  },
+  object: {
+    place: ['query', 'object'],
+    value: 'kind[:id]',
+    meaning: 'what was changed, such as user or agent:helper',
+  },
+  since: { place: ['query', 'since'], value: 'time', meaning: 'the earliest time' },
+  until: { place: ['query', 'until'], value: 'time', meaning: 'the time after the latest' },
+  limit: { place: ['query', 'limit'], value: 'n', meaning: 'rows, 100 at most' },
+  cursor: { place: ['query', 'cursor'], value: 'text', meaning: 'where the page before ended' },
   repair: { place: ['body', 'repair'], stands: true, meaning: 'make anew what differs' },
 } as const satisfies Record<string, Option>;
 

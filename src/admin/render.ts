@@ -75,6 +75,10 @@ export function renderTable(rows: readonly Row[]): string {
   return `${alignColumns([columns, ...cells]).join('\n')}\n`;
 }
 
+/** One page of a list, and how the next one is asked for. */
+export const renderPage = (rows: readonly Row[], cursor: string | null | undefined): string =>
+  renderTable(rows) + (typeof cursor === 'string' ? `More with --cursor ${cursor}\n` : '');
+
 /** Sums of groups under the headings of their fields, and their total. */
 export function renderSums(items: readonly Row[], total: Row): string {
   const columns = Object.keys(items[0] ?? {});

@@ -27,6 +27,8 @@ export type Principal = {
   readonly email: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly limits: KeyLimits;
+  /** How the caller was identified; absent: by a key. */
+  readonly via?: 'session' | 'command-line';
 };
 
 /** Administrators of a workspace: scope `admin`, or `operator`, which administers every workspace. */

@@ -1,7 +1,9 @@
 // The documents table. Every statement of it stands in this file; how its rows are read, in rows.ts.
 
+import { type Author, SERVICE } from '../core/author.ts';
 import { isUuid } from '../core/ids.ts';
 import type { PageRequest } from '../http/paging.ts';
+import { audited } from '../infra/postgres/audit.ts';
 import type { Fragment, Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
 import { curatorsOf, type Document, type DocumentChanges, given, type Located } from './document.ts';
@@ -36,20 +38,33 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
   const { administered, edited, visible, preferred } = createConditions(sql);
 
   const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
-  /** One statement deletes rows and queues their objects. */
-  const purgeWhere = async (condition: Fragment): Promise<string[]> => {
+  const audit = (author: Author) =>
+    audited(sql, author, {
+      action: 'documents.purge',
+      workspace: sql`workspace_id`,
+      kind: 'document',
+      id: sql`id`,
+      before: sql`jsonb_build_object('name', name, 'owner_id', owner_id, 'status', status_before_bin,
+        'file_size', file_size, 'file_hash', file_hash, 'created_at', created_at, 'deleted_at', deleted_at)`,
+    });
+  /** One statement deletes rows, queues their objects, and writes a row of the audit log for each. */
+  const purgeWhere = async (condition: Fragment, author: Author): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
-      WITH gone AS (DELETE FROM documents WHERE deleted_at IS NOT NULL AND ${condition} RETURNING id, object_key),
+      WITH gone AS (DELETE FROM documents WHERE deleted_at IS NOT NULL AND ${condition}
+        RETURNING id, workspace_id, object_key, name, owner_id, status_before_bin, file_size, file_hash, created_at, deleted_at),
       queued AS (${enqueue(sql, OBJECT_DELETION, sql`SELECT jsonb_build_object('key', object_key) FROM gone`)})
-      SELECT id FROM gone`;
+      SELECT id, ${audit(author)} FROM gone`;
     return rows.map((row) => row.id);
   };
 
   /** Locked in one order, so that two who empty one bin wait for each other and never in a circle. */
-  const purgeFirst = (condition: Fragment, limit: number): Promise<string[]> =>
-    purgeWhere(sql`id IN (
-      SELECT id FROM documents WHERE deleted_at IS NOT NULL AND ${condition}
-      ORDER BY deleted_at, id LIMIT ${limit} FOR UPDATE)`);
+  const purgeFirst = (condition: Fragment, limit: number, author: Author): Promise<string[]> =>
+    purgeWhere(
+      sql`id IN (
+        SELECT id FROM documents WHERE deleted_at IS NOT NULL AND ${condition}
+        ORDER BY deleted_at, id LIMIT ${limit} FOR UPDATE)`,
+      author,
+    );
 
   return {
     /**
@@ -183,16 +198,19 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
     },
 
     /** Deletes one binned document for good and queues its object's deletion, both or neither; returns its id. */
-    purge: (viewer: Viewer, id: string): Promise<string[]> =>
-      purgeWhere(sql`id = ${id} AND workspace_id = ${viewer.workspaceId} AND ${administered(viewer)}`),
+    purge: (viewer: Viewer, id: string, author: Author): Promise<string[]> =>
+      purgeWhere(
+        sql`id = ${id} AND workspace_id = ${viewer.workspaceId} AND ${administered(viewer)}`,
+        author,
+      ),
 
     /** Purges up to `limit` documents of the viewer's own bin, the oldest first; returns them. */
-    purgeOwn: (viewer: Viewer, limit: number): Promise<string[]> =>
-      purgeFirst(sql`workspace_id = ${viewer.workspaceId} AND owner_id = ${viewer.userId}`, limit),
+    purgeOwn: (viewer: Viewer, limit: number, author: Author): Promise<string[]> =>
+      purgeFirst(sql`workspace_id = ${viewer.workspaceId} AND owner_id = ${viewer.userId}`, limit, author),
 
     /** Purges up to `limit` documents binned before the time; returns them. */
     purgeBinnedBefore: (time: Date, limit: number): Promise<string[]> =>
-      purgeFirst(sql`deleted_at < ${time}`, limit),
+      purgeFirst(sql`deleted_at < ${time}`, limit, SERVICE),
 
     /** The bin, newest first: the viewer's own, or (`all`) the workspace's. */
     listBin: (viewer: Viewer, page: PageRequest & { all: boolean }): Promise<ListedDocuments> =>

@@ -1,6 +1,7 @@
 // The steps of every request: request id → credential → parameters → body → operation → answer → log and metrics.
 // All errors of handlers are caught here.
 
+import { type Author, toAuthor } from '../core/author.ts';
 import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
@@ -21,12 +22,17 @@ import { STATUS } from './statuses.ts';
 
 export type Boundary = {
   /** Wraps a route so that it answers every request, also after an error. */
-  guard(route: Route): (request: Request) => Promise<Response>;
+  guard(route: Route): Guarded;
   /** Refuses new requests with 503, except those of probes. */
   refuseNewRequests(): void;
   /** The number of requests in progress. */
   running(): number;
 };
+
+/** `connections` has the address of the client, which the audit log keeps. */
+export type Guarded = (request: Request, connections?: Connections | null) => Promise<Response>;
+
+type Connections = { requestIP(request: Request): { address: string } | null };
 
 export type BoundaryDeps = {
   authenticators: Authenticators;
@@ -40,20 +46,21 @@ export type BoundaryDeps = {
   onInterrupt: OnInterrupt;
 };
 
-type Exchange = { requestId: string; principal: Principal | undefined };
+type Exchange = { requestId: string; principal: Principal | undefined; address: string | null };
 
 export function createBoundary(deps: BoundaryDeps): Boundary {
   let refusing = false;
   let running = 0;
 
-  function guard(route: Route): (request: Request) => Promise<Response> {
+  function guard(route: Route): Guarded {
     const { operation } = route;
     const answer = createAnswer(route, deps.authenticators);
     const observe = deps.requestMetrics.route(operation);
     const probe = operation.area === 'health';
-    return async (request) => {
+    return async (request, connections) => {
       const startedAt = performance.now();
-      const exchange: Exchange = { requestId: requestIdOf(request), principal: undefined };
+      const address = operation.audits === undefined ? null : addressOf(request, connections);
+      const exchange: Exchange = { requestId: requestIdOf(request), principal: undefined, address };
       const answered = Promise.withResolvers<Response>();
       const forget = deps.onInterrupt(() => answered.resolve(shuttingDown(operation)));
       running++;
@@ -109,12 +116,19 @@ function createAnswer(route: Route, authenticators: Authenticators) {
       authorize(exchange.principal, operation, parameters.path['workspace_id']);
     }
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
+    const { requestId, address } = exchange;
     return handle({
       path: parameters.path,
       query: parameters.query,
       body: operation.body === undefined ? undefined : await parser.body(request),
       request,
-      requestId: exchange.requestId,
+      requestId,
+      get origin() {
+        return { address, requestId };
+      },
+      get author(): Author {
+        return toAuthor(this.principal, this.origin);
+      },
       get principal(): Principal {
         if (exchange.principal === undefined) throw new Error(`${operation.id} asks for no credential`);
         return exchange.principal;
@@ -168,6 +182,10 @@ function shuttingDown(operation: Operation): Response {
   response.headers.set('connection', 'close');
   return response;
 }
+
+/** The IP address at the other end of the connection: that of the last proxy, where there is one. */
+const addressOf = (request: Request, connections: Connections | null | undefined): string | null =>
+  connections?.requestIP(request)?.address.replace(/^::ffff:(?=[\d.]+$)/, '') ?? null;
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 

@@ -16,7 +16,7 @@ export type SchemaComponents = Record<string, JsonSchema>;
  * absent in the JSON text.
  */
 export function toOpenApiOperation(operation: Operation, components: SchemaComponents) {
-  const { id, area, summary, description, credential, scope, responses, events } = operation;
+  const { id, area, summary, description, credential, scope, responses, events, audits } = operation;
   const { schemes, header, place } = CREDENTIALS[credential];
   const scoped = scope === undefined ? '' : ` with the scope \`${scope}\``;
   const keyed = place === undefined ? 'Needs no key.' : `Needs a key${scoped}, ${place}.`;
@@ -38,6 +38,7 @@ export function toOpenApiOperation(operation: Operation, components: SchemaCompo
       Object.entries(responses).map(([status, spec]) => [status, toResponse(spec, components)]),
     ),
     'x-events': events,
+    'x-audit-actions': audits,
     security: schemes.map((scheme) => ({ [scheme]: [] })),
   };
 }

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { Author, RequestOrigin } from '../core/author.ts';
 import type { Principal, Scope } from '../core/principal.ts';
 import { type RefusalStatus, type Responses, withErrors } from './schemas.ts';
 
@@ -30,6 +31,8 @@ type OperationBase = {
   errorShape?: 'openai' | 'openai-but-validation';
   /** Types of the usage events that it may cause. */
   events?: readonly string[];
+  /** Actions that it writes to the audit log. */
+  audits?: readonly string[];
   /** The operation works during an outage of the database, for keys that were valid before. */
   allowsStaleAuthentication?: true;
   /** No idle time-out applies, because the answer may take long to begin. */
@@ -81,6 +84,10 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   body: Static<Body>;
   /** The caller; reading it throws when the operation asks for no credential. */
   principal: Principal;
+  /** The caller as the audit log names it; likewise. */
+  author: Author;
+  /** Of operations that are audited. */
+  origin: RequestOrigin;
   request: Request;
   /** The request id of the log: the caller's own where it is valid. */
   requestId: string;

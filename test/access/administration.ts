@@ -73,7 +73,8 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
   const listener = watchListener(sql);
   const invalidation = createInvalidation({ sql: listener.sql, log });
   const wakeMover = () => undefined;
-  const access = createAccess({ sql: lookups.sql, invalidation, wakeMover, clock, log });
+  const settings = { auditRetentionDays: 0 };
+  const access = createAccess({ sql: lookups.sql, invalidation, wakeMover, clock, log, settings });
   const notices: string[] = [];
   invalidation.subscribe(
     'access',

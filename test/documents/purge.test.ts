@@ -1,6 +1,7 @@
 // A bin of any size is emptied in statements of bounded size, by any number of callers at once.
 
 import { expect, test } from 'bun:test';
+import { SERVICE } from '../../src/core/author.ts';
 import { newId } from '../../src/core/ids.ts';
 import { PURGE_BATCH } from '../../src/documents/limits.ts';
 import { createBin } from '../../src/documents/operations/bin.ts';
@@ -34,8 +35,8 @@ function purger() {
   const bin = createBin({
     store: {
       ...store,
-      async purgeOwn(who, limit) {
-        const purged = await store.purgeOwn(who, limit);
+      async purgeOwn(who, limit, author) {
+        const purged = await store.purgeOwn(who, limit, author);
         batches.push(purged.length);
         return purged;
       },
@@ -52,7 +53,7 @@ test('a full bin is emptied batch by batch, and every object is queued for delet
   await fillBin(neighbour, 3);
   const before = await queued();
   const { bin, batches } = purger();
-  await bin.empty(owner);
+  await bin.empty(owner, SERVICE);
   expect(batches).toEqual([PURGE_BATCH, 10]);
   expect(await binned(owner)).toBe(0);
   expect(await binned(neighbour)).toBe(3);
@@ -65,7 +66,12 @@ test('who empties one bin at once neither blocks the others for good nor queues 
   for (let round = 0; round < 5; round++) {
     await fillBin(owner, 600);
     const retention = () => store.purgeBinnedBefore(new Date(), 1000);
-    await Promise.all([purger().bin.empty(owner), retention(), purger().bin.empty(owner), retention()]);
+    await Promise.all([
+      purger().bin.empty(owner, SERVICE),
+      retention(),
+      purger().bin.empty(owner, SERVICE),
+      retention(),
+    ]);
     expect(await binned(owner)).toBe(0);
     const keys = await objectKeysQueued();
     expect(new Set(keys).size).toBe(keys.length);

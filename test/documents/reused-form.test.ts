@@ -2,6 +2,7 @@
 // the metadata of its own confirm. The store and the database are real; only the moment is chosen.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { SERVICE } from '../../src/core/author.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { newId, newRandomId } from '../../src/core/ids.ts';
@@ -203,7 +204,7 @@ describe.each([
     const viewer = { ...person, admin: false };
     const store = createDocumentStore(database.sql, createSearchEntries());
     await store.bin(viewer, ids[1] ?? '');
-    await store.purge(viewer, ids[1] ?? '');
+    await store.purge(viewer, ids[1] ?? '', SERVICE);
     expect((await site.confirm(key, 'again.txt')).id).toBe(ids[0] ?? '');
   });
 });

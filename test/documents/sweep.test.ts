@@ -1,6 +1,7 @@
 // The sweeper removes what nobody confirmed and what has no record, and never what belongs to somebody else.
 
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test';
+import { SERVICE } from '../../src/core/author.ts';
 import { newId, newRandomId } from '../../src/core/ids.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import type { Principal } from '../../src/core/principal.ts';
@@ -355,7 +356,7 @@ describe('a database that is older than its bucket', () => {
     });
     const bucket = createBucketMaintenance(database.sql);
     expect(await bucket.show()).toMatchObject({ problem: complaints[0], adopting: false });
-    expect(await bucket.adopt()).toMatchObject({ adopting: true });
+    expect(await bucket.adopt(SERVICE)).toMatchObject({ adopting: true });
     await sweep();
     expect(await keysIn(objects)).toEqual([]);
     expect(await bucket.show()).toMatchObject({ problem: null, adopting: false });
@@ -379,7 +380,7 @@ describe('a database that is older than its bucket', () => {
     const objects = await openBucket('sweep-cut-off');
     const { newest } = await restoreBackup(objects);
     const maintenance = createBucketMaintenance(database.sql);
-    await maintenance.adopt();
+    await maintenance.adopt(SERVICE);
     // A store that goes away once the marks are gone.
     const cut: ObjectStore = {
       ...objects,
@@ -404,7 +405,7 @@ describe('a database that is older than its bucket', () => {
     const id = newId();
     await objects.putEmpty(`acme/${id}.txt`);
     await sweepOf(other, objects)();
-    await createBucketMaintenance(database.sql).adopt();
+    await createBucketMaintenance(database.sql).adopt(SERVICE);
     await sweepOf(database, objects)();
     expect(await keysIn(objects)).toEqual([]);
     const { log, complaints } = complaining();

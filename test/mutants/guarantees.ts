@@ -317,4 +317,14 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['test/acceptance/openapi.test.ts', 'test/acceptance/permissions.test.ts'],
     mistakes: ['the document leaves out answers of 404'],
   },
+  {
+    says: 'Each administrative change and each purge has its row in the audit log, in the transaction of the change and without secrets, and an administrator sees those of their own workspace alone',
+    tests: ['test/access/audit.test.ts', 'test/access/audit-retention.test.ts'],
+    mistakes: [
+      'a key is revoked without a row of the audit log',
+      'the row of the audit log is written after the change, in another transaction',
+      'the hash of a key stands in the audit log',
+      'the audit log shows rows of other workspaces',
+    ],
+  },
 ];

@@ -32,7 +32,14 @@ const usage = createUsage({
   clock: systemClock,
   log,
 });
-const access = createAccess({ sql, invalidation, wakeMover: usage.wakeMover, clock: systemClock, log });
+const access = createAccess({
+  sql,
+  invalidation,
+  wakeMover: usage.wakeMover,
+  clock: systemClock,
+  log,
+  settings: config.access,
+});
 const chat = createChat({
   requireWorkspace: access.requireWorkspace,
   sql,

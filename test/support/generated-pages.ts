@@ -3,6 +3,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { COMMANDS } from '../../src/admin/commands.ts';
 import { createAreas } from '../../src/areas.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { ErrorKind } from '../../src/core/errors.ts';
@@ -81,6 +82,29 @@ agent that gives it. A call that changes nothing (a message that was answered be
 none.
 
 | type | caused by |
+|---|---|
+${rows.join('\n')}
+`;
+}
+
+/** Action → the calls and commands that write it. */
+function renderAudit(operations: readonly Operation[]): string {
+  const calls = operations.flatMap(({ audits = [], method, path }) =>
+    audits.map((action) => ({ action, by: `\`${method} ${path}\`` })),
+  );
+  const commands = COMMANDS.flatMap(({ audits = [], words }) =>
+    audits.map((action) => ({ action, by: `\`bun run admin ${words}\`` })),
+  );
+  const written = Map.groupBy([...calls, ...commands], ({ action }) => action);
+  const rows = [...written].map(
+    ([action, by]) => `| \`${action}\` | ${by.map((each) => each.by).join('<br>')} |`,
+  );
+  return `# Audited actions
+
+Which call writes which action to the audit log; a command of the same operation writes it, too. Made from the code by
+\`bun run docs:generate\`; a test compares, and another makes each change. Retention of the bin writes \`documents.purge\`.
+
+| action | written by |
 |---|---|
 ${rows.join('\n')}
 `;
@@ -166,6 +190,7 @@ export function generatedPages(): Map<string, string> {
     [join(ROOT, 'docs/reference/operations.md'), renderOperations(operations)],
     [join(ROOT, 'docs/reference/gateway-faults.md'), renderFaults()],
     [join(ROOT, 'docs/reference/events.md'), renderEvents(operations)],
+    [join(ROOT, 'docs/reference/audit.md'), renderAudit(operations)],
     [join(ROOT, 'docs/reference/settings.md'), renderSettingsPage()],
     [join(ROOT, 'docs/reference/errors.md'), renderErrors()],
     [join(ROOT, 'docs/reference/guarantees.md'), renderGuarantees()],

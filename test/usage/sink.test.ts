@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { SERVICE } from '../../src/core/author.ts';
 import { unavailable } from '../../src/core/errors.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
@@ -190,7 +191,7 @@ test('an event that the database refuses becomes a dead letter, the others are s
   expect(sink.metrics.deadLetters).toBe(2);
 
   const appender = { append: (rows: readonly Buffer[]) => buffer.append(toPack(rows)) };
-  const deadLetters = createDeadLetters({ store: sink.deadLetters, appender });
+  const deadLetters = createDeadLetters({ sql: database.sql, store: sink.deadLetters, appender });
   const page = { limit: 10, after: undefined };
   const { items } = await deadLetters.list('poison', page);
   expect(items.map(({ event }) => event.event_id).sort()).toEqual(
@@ -200,21 +201,22 @@ test('an event that the database refuses becomes a dead letter, the others are s
   // A buffer that takes nothing leaves them where they are.
   const away = unavailable('Usage events cannot be taken now');
   const refusing = createDeadLetters({
+    sql: database.sql,
     store: sink.deadLetters,
     appender: { append: () => Promise.reject(away) },
   });
-  await expect(refusing.replay('poison', undefined)).rejects.toBe(away);
+  await expect(refusing.replay(SERVICE, 'poison', undefined)).rejects.toBe(away);
   expect((await deadLetters.list('poison', page)).items).toEqual(items);
   // They are refused again, and are dead letters once more.
-  expect(await deadLetters.replay('poison', undefined)).toBe(2);
+  expect(await deadLetters.replay(SERVICE, 'poison', undefined)).toBe(2);
   await eventually(
     'both to come back',
     async () => (await deadLetters.list('poison', page)).items.length === 2,
   );
   const [first] = (await deadLetters.list('poison', page)).items;
-  expect(await deadLetters.purge('poison', [first?.id ?? ''])).toBe(1);
-  expect(await deadLetters.purge('elsewhere', undefined)).toBe(0);
-  expect(await deadLetters.purge('poison', undefined)).toBe(1);
+  expect(await deadLetters.purge(SERVICE, 'poison', [first?.id ?? ''])).toBe(1);
+  expect(await deadLetters.purge(SERVICE, 'elsewhere', undefined)).toBe(0);
+  expect(await deadLetters.purge(SERVICE, 'poison', undefined)).toBe(1);
   await sink.job.stop();
   await buffer.close();
 });
@@ -242,20 +244,20 @@ test('an event has one dead letter: after a crash before the buffer heard of it,
   const appender = { append: (rows: readonly Buffer[]) => buffer.append(toPack(rows)) };
   const store = {
     ...sink.deadLetters,
-    async deleteCopies(letters: Parameters<typeof sink.deadLetters.deleteCopies>[0]) {
+    async deleteCopies(...copies: Parameters<typeof sink.deadLetters.deleteCopies>) {
       if (++deletions === 1) throw new Error('killed before the deletion');
-      await sink.deadLetters.deleteCopies(letters);
+      await sink.deadLetters.deleteCopies(...copies);
     },
   };
-  const deadLetters = createDeadLetters({ store, appender });
+  const deadLetters = createDeadLetters({ sql: database.sql, store, appender });
   const ids = async (): Promise<string[]> =>
     (await deadLetters.list('once', { limit: 10, after: undefined })).items.map(({ id }) => id);
   const [id = '', ...others] = await ids();
   expect(others).toEqual([]);
-  await expect(deadLetters.replay('once', undefined)).rejects.toThrow('killed before the deletion');
+  await expect(deadLetters.replay(SERVICE, 'once', undefined)).rejects.toThrow('killed before the deletion');
   await settle(sink);
   expect(await ids()).toEqual([id]);
-  expect(await deadLetters.replay('once', [id])).toBe(1);
+  expect(await deadLetters.replay(SERVICE, 'once', [id])).toBe(1);
   await settle(sink);
   expect(await ids()).toEqual([id]);
   await sink.job.stop();
@@ -274,8 +276,8 @@ test('a dead letter whose copy is refused again before the replay is over stays'
       await settle(sink);
     },
   };
-  const deadLetters = createDeadLetters({ store: sink.deadLetters, appender });
-  expect(await deadLetters.replay('quick', undefined)).toBe(1);
+  const deadLetters = createDeadLetters({ sql: database.sql, store: sink.deadLetters, appender });
+  expect(await deadLetters.replay(SERVICE, 'quick', undefined)).toBe(1);
   expect((await deadLetters.list('quick', { limit: 10, after: undefined })).items.length).toBe(1);
   await sink.job.stop();
   await buffer.close();

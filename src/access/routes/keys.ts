@@ -39,6 +39,7 @@ export function keyRoutes(keys: Keys): Route[] {
       {
         ...ADMINISTRATION,
         id: 'access.create-key',
+        audits: ['access.create-key', 'access.create-user'],
         events: ['auth.user.create'],
         method: 'POST',
         path: COLLECTION,
@@ -53,13 +54,13 @@ export function keyRoutes(keys: Keys): Route[] {
         responses: { 201: { description: 'The key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
         refusals: [404],
       },
-      async ({ principal, path, body }) =>
-        reply(201, await keys.create(principal, path.workspace_id, body), NOT_STORED),
+      async (input) => reply(201, await keys.create(input, input.path.workspace_id, input.body), NOT_STORED),
     ),
     route(
       {
         ...ITEM,
         id: 'access.update-key',
+        audits: ['access.update-key'],
         method: 'PATCH',
         summary: 'Rename, disable or enable a key',
         body: KeyPatch,
@@ -67,12 +68,13 @@ export function keyRoutes(keys: Keys): Route[] {
         responses: { 200: { description: 'The changed key.', schema: KeyRead, example: KEY_EXAMPLE } },
         refusals: [404],
       },
-      ({ principal, path, body }) => keys.update(principal, toReference(path), body),
+      (input) => keys.update(input, toReference(input.path), input.body),
     ),
     route(
       {
         ...ITEM,
         id: 'access.rotate-key',
+        audits: ['access.rotate-key'],
         method: 'POST',
         path: `${ITEM.path}/rotate`,
         summary: 'Replace a key by a new one with the same name, owner, scopes and limits',
@@ -85,20 +87,20 @@ export function keyRoutes(keys: Keys): Route[] {
         responses: { 201: { description: 'The new key.', schema: KeyCreated, example: KEY_CREATED_EXAMPLE } },
         refusals: [404, 409],
       },
-      async ({ principal, path, body }) =>
-        reply(201, await keys.rotate(principal, toReference(path), body), NOT_STORED),
+      async (input) => reply(201, await keys.rotate(input, toReference(input.path), input.body), NOT_STORED),
     ),
     route(
       {
         ...ITEM,
         id: 'access.revoke-key',
+        audits: ['access.revoke-key'],
         method: 'DELETE',
         summary: 'Revoke a key',
         description: 'From this answer on no request with the key is accepted.',
         responses: { 204: { description: 'Revoked; no content.' } },
         refusals: [404],
       },
-      ({ principal, path }) => keys.revoke(principal, toReference(path)),
+      (input) => keys.revoke(input, toReference(input.path)),
     ),
   ];
 }

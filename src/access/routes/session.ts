@@ -17,6 +17,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
       {
         ...SESSION,
         id: 'access.open-session',
+        audits: ['access.open-session'],
         events: ['auth.user.login'],
         method: 'POST',
         summary: 'Sign in to the portal with a key',
@@ -28,8 +29,8 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         responses: { 204: { description: 'Signed in; no content.' } },
         refusals: [401, 403, 503],
       },
-      async ({ body, request }) =>
-        noContent({ 'set-cookie': renderCookie(request, await sessions.open(body.key)) }),
+      async ({ body, request, origin }) =>
+        noContent({ 'set-cookie': renderCookie(request, await sessions.open(body.key, origin)) }),
     ),
     route(
       {
@@ -54,6 +55,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
       {
         ...SESSION,
         id: 'access.close-session',
+        audits: ['access.close-session'],
         events: ['auth.user.logout'],
         method: 'DELETE',
         summary: 'Sign out of the portal',
@@ -61,8 +63,8 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         responses: { 204: { description: 'Signed out, or not signed in at all; no content.' } },
         refusals: [503],
       },
-      async ({ request }) => {
-        await sessions.close(request);
+      async ({ request, origin }) => {
+        await sessions.close(request, origin);
         return noContent({ 'set-cookie': renderCookieRemoval(request) });
       },
     ),

@@ -61,6 +61,7 @@ export function userRoutes({
       {
         ...ADMINISTRATION,
         id: 'access.create-user',
+        audits: ['access.create-user'],
         events: ['auth.user.create'],
         method: 'POST',
         path: COLLECTION,
@@ -71,10 +72,10 @@ export function userRoutes({
         responses: { 201: { description: 'The user.', ...USER } },
         refusals: [404, 409],
       },
-      async ({ path, body: { email, name = null } }) => {
+      async ({ author, path, body: { email, name = null } }) => {
         await requireWorkspace(path.workspace_id);
         const user = { id: newId(), email: email.toLowerCase(), name, createdAt: clock.now() };
-        const made = await store.insert(path.workspace_id, user);
+        const made = await store.insert(path.workspace_id, user, author);
         if (made === undefined) throw emailTaken();
         wakeMover();
         return render(made);
@@ -84,6 +85,7 @@ export function userRoutes({
       {
         ...ITEM,
         id: 'access.update-user',
+        audits: ['access.update-user'],
         events: ['auth.user.update'],
         method: 'PATCH',
         summary: "Change a person's e-mail or name",
@@ -93,13 +95,13 @@ export function userRoutes({
         responses: { 200: { description: 'The changed user.', ...USER } },
         refusals: [404, 409],
       },
-      async ({ principal, path, body: { email, name } }) => {
+      async ({ principal, author, path, body: { email, name } }) => {
         const changes = {
           ...(email === undefined ? {} : { email: email.toLowerCase() }),
           ...(name === undefined ? {} : { name }),
         };
         const spareOperators = !isOperator(principal);
-        const outcome = await store.update(toReference(path), changes, { spareOperators });
+        const outcome = await store.update(toReference(path), changes, { author, spareOperators });
         if (outcome === 'operator') throw operatorsOnly();
         if (outcome === 'email taken') throw emailTaken();
         if (outcome === undefined) throw userNotFound();
@@ -112,6 +114,7 @@ export function userRoutes({
       {
         ...ITEM,
         id: 'access.delete-user',
+        audits: ['access.delete-user', 'access.revoke-key'],
         events: ['auth.user.delete'],
         method: 'DELETE',
         summary: 'Delete a person and revoke their keys',
@@ -119,8 +122,9 @@ export function userRoutes({
         responses: { 204: { description: 'Deleted; no content.' } },
         refusals: [404],
       },
-      async ({ principal, path }) => {
-        const deleted = await store.delete(toReference(path), { spareOperators: !isOperator(principal) });
+      async ({ principal, author, path }) => {
+        const spareOperators = !isOperator(principal);
+        const deleted = await store.delete(toReference(path), { author, spareOperators });
         if (deleted === 'operator') throw operatorsOnly();
         if (deleted === undefined) throw userNotFound();
         forget(deleted.keyHashes);

@@ -39,6 +39,7 @@ export function workspaceRoutes(store: WorkspaceStore, clock: Clock): Route[] {
       {
         ...WORKSPACES,
         id: 'access.create-workspace',
+        audits: ['access.create-workspace'],
         method: 'POST',
         scope: 'operator',
         summary: 'Create a workspace',
@@ -49,9 +50,9 @@ export function workspaceRoutes(store: WorkspaceStore, clock: Clock): Route[] {
         },
         refusals: [409],
       },
-      async ({ body: { id, name } }) => {
+      async ({ author, body: { id, name } }) => {
         if (isReservedWorkspaceName(id)) throw valueError(['body', 'id'], 'this name is reserved', id);
-        const made = await store.insert({ id, name: name ?? id, createdAt: clock.now() });
+        const made = await store.insert({ id, name: name ?? id, createdAt: clock.now() }, author);
         if (made === undefined) throw conflict('A workspace of this name exists');
         return render(made);
       },

@@ -1,6 +1,8 @@
+import type { Author } from '../../core/author.ts';
 import type { KeyLimits, Scope } from '../../core/principal.ts';
 import type { PageRequest } from '../../http/paging.ts';
-import type { Transaction } from '../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
+import { auditKey, auditUser, KEY_STATE } from './audit-entries.ts';
 
 export type Key = {
   id: string;
@@ -31,6 +33,7 @@ export type NewKey = Secret & {
   userId: string;
   /** Whether the creation of a user emits an event. */
   emitsUserEvent: boolean;
+  author: Author;
 };
 
 /** A key that is neither revoked nor disabled; it may have expired. */
@@ -65,6 +68,11 @@ export function createKeyStore(sql: Transaction) {
     expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
   const named = ({ workspaceId, keyId }: KeyReference) =>
     sql`keys.workspace_id = ${workspaceId} AND keys.id = ${keyId} AND revoked_at IS NULL`;
+  /** The key as it was, locked until the change. */
+  const prior = (condition: Fragment) => sql`
+    prior AS (
+      SELECT keys.id AS prior_id, ${sql.unsafe(KEY_STATE)} AS was FROM keys JOIN users ON users.id = user_id
+      WHERE ${condition} FOR NO KEY UPDATE OF keys)`;
 
   return {
     async findLive(hash: string): Promise<LiveKey | undefined> {
@@ -123,7 +131,8 @@ export function createKeyStore(sql: Transaction) {
           VALUES (${key.userId}, ${key.workspaceId}, ${key.userEmail}, ${key.createdAt})
           ON CONFLICT (workspace_id, email) DO UPDATE SET email = excluded.email
           RETURNING id, email, CASE WHEN xmax = 0 AND ${key.emitsUserEvent}::boolean THEN
-            usage_tell(workspace_id, 'auth.user.create', email, json_build_object('value', 1, 'provider', 'admin')) END
+            usage_tell(workspace_id, 'auth.user.create', email, json_build_object('value', 1, 'provider', 'admin')) END,
+            CASE WHEN xmax = 0 THEN ${auditUser(sql, key.author, { change: 'create' })} END
         ), made AS (
           INSERT INTO keys (id, workspace_id, user_id, name, prefix, hash, scopes, limits, expires_at, created_at)
           SELECT ${key.id}::uuid, ${key.workspaceId}, id, ${key.name}, ${key.prefix}, decode(${key.hash}, 'hex'),
@@ -131,7 +140,7 @@ export function createKeyStore(sql: Transaction) {
             ${key.createdAt}::timestamptz
           FROM owner ON CONFLICT (hash) DO NOTHING RETURNING *
         )
-        SELECT ${columns} FROM made AS keys CROSS JOIN owner`;
+        SELECT ${columns}, ${auditKey(sql, key.author, { change: 'create' })} FROM made AS keys CROSS JOIN owner`;
       return row;
     },
 
@@ -142,16 +151,16 @@ export function createKeyStore(sql: Transaction) {
     async rotate(
       reference: KeyReference,
       secret: Secret,
-      end: { now: Date; endsAt: Date },
+      end: { now: Date; endsAt: Date; author: Author },
     ): Promise<{ key: Key; oldHash: string } | undefined> {
       const atOnce = end.endsAt <= end.now;
       const [row] = await sql<(Key & { oldHash: string })[]>`
-        WITH old AS (
+        WITH ${prior(sql`${named(reference)} AND replaced_at IS NULL`)}, old AS (
           UPDATE keys SET
             replaced_at = ${end.now},
             revoked_at = ${atOnce ? end.now : null}::timestamptz,
             expires_at = ${atOnce ? sql`expires_at` : sql`least(expires_at, ${end.endsAt}::timestamptz)`}
-          WHERE ${named(reference)} AND replaced_at IS NULL RETURNING *
+          FROM prior WHERE keys.id = prior_id RETURNING *
         ), made AS (
           INSERT INTO keys
             (id, workspace_id, user_id, name, prefix, hash, scopes, limits, disabled, expires_at, created_at)
@@ -159,8 +168,9 @@ export function createKeyStore(sql: Transaction) {
             scopes, limits, disabled, ${secret.expiresAt}::timestamptz, ${secret.createdAt}::timestamptz
           FROM old RETURNING *
         )
-        SELECT ${columns}, (SELECT encode(hash, 'hex') FROM old) AS "oldHash"
-        FROM made AS keys JOIN users ON users.id = user_id`;
+        SELECT ${columns}, (SELECT encode(hash, 'hex') FROM old) AS "oldHash",
+          ${auditKey(sql, end.author, { change: 'rotate', id: sql`prior_id`, before: sql`was` })}
+        FROM made AS keys JOIN users ON users.id = user_id CROSS JOIN prior`;
       if (row === undefined) return undefined;
       const { oldHash, ...key } = row;
       return { key, oldHash };
@@ -170,22 +180,27 @@ export function createKeyStore(sql: Transaction) {
     async update(
       reference: KeyReference,
       { name, disabled }: { name?: string; disabled?: boolean },
+      author: Author,
     ): Promise<{ key: Key; hash: string } | undefined> {
       const [row] = await sql<(Key & { hash: string })[]>`
+        WITH ${prior(named(reference))}
         UPDATE keys SET
           name = ${name === undefined ? sql`keys.name` : name},
           disabled = ${disabled === undefined ? sql`disabled` : disabled}
-        FROM users WHERE ${named(reference)} AND users.id = user_id
-        RETURNING ${columns}, encode(hash, 'hex') AS hash`;
+        FROM users, prior WHERE keys.id = prior_id AND users.id = user_id
+        RETURNING ${columns}, encode(hash, 'hex') AS hash,
+          ${auditKey(sql, author, { change: 'update', before: sql`was` })}`;
       if (row === undefined) return undefined;
       const { hash, ...key } = row;
       return { key, hash };
     },
 
     /** Revokes the key and returns its hash; undefined when there is none to revoke. */
-    async revoke(reference: KeyReference, now: Date): Promise<string | undefined> {
+    async revoke(reference: KeyReference, now: Date, author: Author): Promise<string | undefined> {
       const [row] = await sql<{ hash: string }[]>`
-        UPDATE keys SET revoked_at = ${now} WHERE ${named(reference)} RETURNING encode(hash, 'hex') AS hash`;
+        WITH ${prior(named(reference))}
+        UPDATE keys SET revoked_at = ${now} FROM prior WHERE keys.id = prior_id
+        RETURNING encode(hash, 'hex') AS hash, ${auditKey(sql, author, { change: 'revoke', before: sql`was` })}`;
       return row?.hash;
     },
 

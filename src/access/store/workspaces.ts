@@ -1,4 +1,6 @@
+import type { Author } from '../../core/author.ts';
 import type { PageRequest } from '../../http/paging.ts';
+import { audited } from '../../infra/postgres/audit.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 
 export type Workspace = { id: string; name: string; createdAt: Date };
@@ -8,6 +10,14 @@ export type WorkspaceStore = ReturnType<typeof createWorkspaceStore>;
 /** The workspaces table. */
 export function createWorkspaceStore(sql: Transaction) {
   const columns = sql`id, name, created_at AS "createdAt"`;
+  const audit = (author: Author) =>
+    audited(sql, author, {
+      action: 'access.create-workspace',
+      workspace: sql`id`,
+      kind: 'workspace',
+      id: sql`id`,
+      after: sql`jsonb_build_object('name', name)`,
+    });
   return {
     /** Newest first, one row more than the limit where others follow; `id`: that workspace alone. */
     list({ limit, after }: PageRequest, id?: string): Promise<Workspace[]> {
@@ -19,10 +29,10 @@ export function createWorkspaceStore(sql: Transaction) {
     },
 
     /** Undefined when the name is taken. */
-    async insert({ id, name, createdAt }: Workspace): Promise<Workspace | undefined> {
+    async insert({ id, name, createdAt }: Workspace, author: Author): Promise<Workspace | undefined> {
       const [row] = await sql<Workspace[]>`
         INSERT INTO workspaces (id, name, created_at) VALUES (${id}, ${name}, ${createdAt})
-        ON CONFLICT (id) DO NOTHING RETURNING ${columns}`;
+        ON CONFLICT (id) DO NOTHING RETURNING ${columns}, ${audit(author)}`;
       return row;
     },
 

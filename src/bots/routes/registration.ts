@@ -86,6 +86,7 @@ export function registrationRoutes({ store, requireWorkspace, forget, clock }: R
       {
         ...ITEM,
         id: 'bots.put',
+        audits: ['bots.put'],
         method: 'PUT',
         summary: 'Register a bot, or replace its registration',
         description:
@@ -97,14 +98,14 @@ export function registrationRoutes({ store, requireWorkspace, forget, clock }: R
         responses: { 200: { description: 'The bot.', ...BOT } },
         refusals: [404],
       },
-      async ({ path, body, principal }) => {
+      async ({ path, body, principal, author }) => {
         const reference = toBotReference(path);
         // Others may keep the URL that an operator has given.
         const anywhere = principal.scopes.has('operator') || (await keepsUrl(reference, body));
         const settings = await checkRegistration(body, anywhere);
         await requireWorkspace(reference.workspaceId);
         const at = clock.now();
-        const bot = await store.put({ ...reference, ...settings, createdAt: at, updatedAt: at });
+        const bot = await store.put({ ...reference, ...settings, createdAt: at, updatedAt: at }, author);
         forget(reference);
         return render(bot);
       },
@@ -113,15 +114,16 @@ export function registrationRoutes({ store, requireWorkspace, forget, clock }: R
       {
         ...ITEM,
         id: 'bots.delete',
+        audits: ['bots.delete'],
         method: 'DELETE',
         summary: 'Remove a bot',
         description: 'Its conversations stay.',
         responses: { 204: { description: 'Removed; no content.' } },
         refusals: [404],
       },
-      async ({ path }) => {
+      async ({ author, path }) => {
         const reference = toBotReference(path);
-        const deleted = await store.delete(reference);
+        const deleted = await store.delete(reference, author);
         forget(reference);
         if (!deleted) throw botNotFound();
       },

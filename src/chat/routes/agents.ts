@@ -82,6 +82,7 @@ export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDep
       {
         ...ITEM,
         id: 'chat.put-agent',
+        audits: ['chat.put-agent'],
         method: 'PUT',
         summary: 'Create or replace an agent',
         description: 'A session whose `agi_id` is its id, else one whose `persona_id` is, is answered by it.',
@@ -90,11 +91,11 @@ export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDep
         responses: { 200: { description: 'The agent.', ...AGENT } },
         refusals: [404],
       },
-      async ({ path, body }) => {
+      async ({ author, path, body }) => {
         const replies = body.replies ?? [];
         if (body.kind === 'bot' && replies.length === 0)
           throw valueError(['body', 'replies'], 'a bot needs at least one reply', body.replies ?? null);
-        const agent = await store.put(path.workspace_id, {
+        const agent = await store.put(path.workspace_id, author, {
           id: path.agent_id,
           name: body.name,
           kind: body.kind,
@@ -116,14 +117,15 @@ export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDep
       {
         ...ITEM,
         id: 'chat.delete-agent',
+        audits: ['chat.delete-agent'],
         method: 'DELETE',
         summary: 'Delete an agent',
         description: "Its sessions go on with the workspace's default.",
         responses: { 204: { description: 'Deleted; no content.' } },
         refusals: [404],
       },
-      async ({ path }) => {
-        const deleted = await store.delete(toReference(path));
+      async ({ author, path }) => {
+        const deleted = await store.delete(toReference(path), author);
         changed();
         if (!deleted) throw agentNotFound();
       },

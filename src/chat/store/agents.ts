@@ -1,6 +1,8 @@
+import type { Author } from '../../core/author.ts';
 import { codeOf } from '../../core/errors.ts';
 import type { PageRequest } from '../../http/paging.ts';
-import type { Sql } from '../../infra/postgres/client.ts';
+import { audited } from '../../infra/postgres/audit.ts';
+import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
 import type { Agent, AgentNames } from '../agents.ts';
 
 /** An agent as its administrators see it. */
@@ -18,6 +20,25 @@ export type AgentStore = ReturnType<typeof createAgentStore>;
 
 type Row = Omit<StoredAgent, keyof Settings> & { settings: Settings };
 type Settings = Omit<Agent, 'id' | 'kind'>;
+
+/** An agent as the audit log keeps one. */
+const STATE = `jsonb_build_object('name', name, 'kind', kind, 'default', is_default, 'model', settings->'model',
+  'instructions', settings->'instructions', 'temperature', settings->'temperature',
+  'history_messages', settings->'historyMessages', 'history_tokens', settings->'historyTokens',
+  'knowledge', settings->'knowledge', 'replies', settings->'replies')`;
+
+const audit = (
+  sql: Transaction,
+  author: Author,
+  { change, ...states }: { change: 'put' | 'delete'; before?: Fragment; after?: Fragment },
+) =>
+  audited(sql, author, {
+    action: `chat.${change}-agent`,
+    workspace: sql`workspace_id`,
+    kind: 'agent',
+    id: sql`id`,
+    ...states,
+  });
 
 export function createAgentStore(sql: Sql) {
   const columns = sql`id, name, kind, is_default AS "isDefault", settings, created_at AS "createdAt",
@@ -49,6 +70,7 @@ export function createAgentStore(sql: Sql) {
     /** Undefined where there is no such workspace. */
     async put(
       workspaceId: string,
+      author: Author,
       { id, name, kind, isDefault, ...settings }: AgentFields,
     ): Promise<StoredAgent | undefined> {
       try {
@@ -56,13 +78,21 @@ export function createAgentStore(sql: Sql) {
           // Two that are made the default at once take turns.
           await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`chat-agents:${workspaceId}`}, 0))`;
           if (isDefault)
-            await tx`UPDATE chat_agents SET is_default = false WHERE workspace_id = ${workspaceId} AND is_default AND id <> ${id}`;
+            await tx`
+              UPDATE chat_agents SET is_default = false WHERE workspace_id = ${workspaceId} AND is_default AND id <> ${id}
+              RETURNING ${audit(tx, author, {
+                change: 'put',
+                before: tx`'{"default": true}'::jsonb`,
+                after: tx`'{"default": false}'::jsonb`,
+              })}`;
+          const before = tx`(
+            SELECT ${tx.unsafe(STATE)} FROM chat_agents WHERE workspace_id = ${workspaceId} AND id = ${id})`;
           const [row] = await tx<Row[]>`
             INSERT INTO chat_agents (workspace_id, id, name, kind, is_default, settings)
             VALUES (${workspaceId}, ${id}, ${name}, ${kind}, ${isDefault}, ${JSON.stringify(settings)}::text::json)
             ON CONFLICT (workspace_id, id) DO UPDATE SET name = excluded.name, kind = excluded.kind,
               is_default = excluded.is_default, settings = excluded.settings, updated_at = now()
-            RETURNING ${columns}`;
+            RETURNING ${columns}, ${audit(tx, author, { change: 'put', before, after: tx.unsafe(STATE) })}`;
           return row && toAgent(row);
         });
       } catch (error) {
@@ -72,9 +102,10 @@ export function createAgentStore(sql: Sql) {
     },
 
     /** False where there is no such agent. */
-    async delete({ workspaceId, agentId }: AgentReference): Promise<boolean> {
+    async delete({ workspaceId, agentId }: AgentReference, author: Author): Promise<boolean> {
       const rows = await sql`
-        DELETE FROM chat_agents WHERE workspace_id = ${workspaceId} AND id = ${agentId} RETURNING id`;
+        DELETE FROM chat_agents WHERE workspace_id = ${workspaceId} AND id = ${agentId}
+        RETURNING ${audit(sql, author, { change: 'delete', before: sql.unsafe(STATE) })}`;
       return rows.length > 0;
     },
   };

@@ -1,5 +1,7 @@
 // The identity of a database, and how far it has come: a restored copy has the same identity and has not come as far.
 
+import type { Author } from '../../core/author.ts';
+import { audited } from '../../infra/postgres/audit.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 
 export type Custody = {
@@ -31,8 +33,8 @@ export function createBucketMaintenance(sql: Sql) {
   return {
     show,
     /** The bucket is this database's as it is: objects without a record are swept from then on. */
-    async adopt() {
-      await store.decide();
+    async adopt(author: Author) {
+      await store.decide(author);
       return show();
     },
   };
@@ -63,8 +65,15 @@ export function createCustodyStore(sql: Sql) {
         WHERE bucket_problem IS DISTINCT FROM ${problem}`;
     },
 
-    async decide(): Promise<void> {
-      await sql`UPDATE documents_identity SET adopts_bucket = true`;
+    async decide(author: Author): Promise<void> {
+      const audit = audited(sql, author, {
+        action: 'bucket.adopt',
+        workspace: '',
+        kind: 'bucket',
+        id: null,
+        before: sql`jsonb_build_object('problem', bucket_problem)`,
+      });
+      await sql`UPDATE documents_identity SET adopts_bucket = true RETURNING ${audit}`;
     },
 
     /** As far as the bucket says, at least. */

@@ -1,6 +1,7 @@
 // The bin: in, out, and for good. Records are gone for good when a purge answers; their objects follow through a queue
 // that is written in the same statement.
 
+import type { Author } from '../../core/author.ts';
 import { forbidden, notFound, type ServiceError } from '../../core/errors.ts';
 import type { Document } from '../document.ts';
 import { PURGE_BATCH } from '../limits.ts';
@@ -60,15 +61,16 @@ export function createBin(deps: {
     },
 
     /** Throws 404 when the document is not in the viewer's bin. */
-    async purge(viewer: Viewer, fileId: string): Promise<void> {
+    async purge(viewer: Viewer, fileId: string, author: Author): Promise<void> {
       const id = parseDocumentId(fileId);
-      const purged = await store.purge(viewer, id);
+      const purged = await store.purge(viewer, id, author);
       if (purged.length === 0) throw await notInBin(viewer, id);
       settle(purged);
     },
 
     /** Purges the viewer's own bin, admins' too: theirs alone. */
-    empty: (viewer: Viewer): Promise<void> => purgeAll(() => store.purgeOwn(viewer, PURGE_BATCH)),
+    empty: (viewer: Viewer, author: Author): Promise<void> =>
+      purgeAll(() => store.purgeOwn(viewer, PURGE_BATCH, author)),
 
     /** Purges documents that were binned before the time. */
     expire: (before: Date, signal: AbortSignal): Promise<void> =>

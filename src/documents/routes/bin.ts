@@ -54,6 +54,7 @@ export function binRoutes(deps: {
       {
         ...WRITE,
         id: 'documents.purge',
+        audits: ['documents.purge'],
         method: 'DELETE',
         path: '/v1/{workspace_id}/trash/{file_id}',
         summary: 'Delete a binned document permanently',
@@ -61,7 +62,7 @@ export function binRoutes(deps: {
         responses: removed,
         refusals: [404],
       },
-      ({ principal, path }) => bin.purge(toViewer(principal), path.file_id),
+      ({ principal, author, path }) => bin.purge(toViewer(principal), path.file_id, author),
     ),
     route(
       {
@@ -80,13 +81,14 @@ export function binRoutes(deps: {
       {
         ...WRITE,
         id: 'documents.empty-trash',
+        audits: ['documents.purge'],
         method: 'DELETE',
         path: '/v1/{workspace_id}/empty/trash',
         summary: "Delete every document in the caller's bin permanently",
         parameters: schema.InWorkspace,
         responses: removed,
       },
-      ({ principal }) => bin.empty(toViewer(principal)),
+      ({ principal, author }) => bin.empty(toViewer(principal), author),
     ),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { parseDateTime } from '../../core/date-time.ts';
-import { ValidationFailure, valueError } from '../../core/errors.ts';
+import { valueError } from '../../core/errors.ts';
+import { readTime } from '../../http/time-parameter.ts';
 import { MODEL_USAGE_DAYS_MAX } from '../limits.ts';
 import type { ModelUsageRead, ModelUsageSums } from '../schema.ts';
 import type { Grouping, ModelUsageRow, ModelUsageStore } from '../store/model-usage.ts';
@@ -60,22 +60,6 @@ export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps)
       total: render(rows.reduce(add, NOTHING)),
     };
   };
-}
-
-function readTime(name: string, text: string | undefined): number | undefined {
-  if (text === undefined || text.trim() === '') return undefined;
-  const at = parseDateTime(text.trim());
-  if (at !== undefined) return at.getTime();
-  const error = 'not a date or time';
-  throw new ValidationFailure([
-    {
-      type: 'datetime_parsing',
-      loc: ['query', name],
-      input: text,
-      ctx: { error },
-      msg: `Input should be a valid datetime, ${error}`,
-    },
-  ]);
 }
 
 const floorHour = (ms: number): number => Math.floor(ms / HOUR_MS) * HOUR_MS;

@@ -1,13 +1,23 @@
+import type { Author } from '../../core/author.ts';
 import { newId } from '../../core/ids.ts';
 import { type Page, type PageRequest, toPage } from '../../http/paging.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
 import type { Appender } from '../appender.ts';
 import { REPLAY_MAX } from '../limits.ts';
 import { decodeRow, encodeRow } from '../row.ts';
 import type { DeadLetterRead } from '../schema.ts';
-import type { DeadLetter, DeadLetterStore } from '../store/dead-letters.ts';
+import { auditLetters, type DeadLetter, type DeadLetterStore } from '../store/dead-letters.ts';
 
 /** An administrator's operations on events that the database refused. */
-export function createDeadLetters({ store, appender }: { store: DeadLetterStore; appender: Appender }) {
+export function createDeadLetters({
+  sql,
+  store,
+  appender,
+}: {
+  sql: Sql;
+  store: DeadLetterStore;
+  appender: Appender;
+}) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<DeadLetterRead>> {
       return toPage(await store.list(workspaceId, page), page.limit, render);
@@ -16,20 +26,24 @@ export function createDeadLetters({ store, appender }: { store: DeadLetterStore;
     /**
      * Sends the oldest 1,000, or those with these ids, through the buffer again, and returns their number. After a crash
      * before their deletion they can be sent once more, because an event is stored once and has one dead letter. Throws
-     * 503 if the buffer refuses them.
+     * 503 if the buffer refuses them. Nothing is sent without a row of the audit log.
      */
-    async replay(workspaceId: string, ids: readonly string[] | undefined): Promise<number> {
+    async replay(author: Author, workspaceId: string, ids: readonly string[] | undefined): Promise<number> {
       const letters = await store.oldest(workspaceId, REPLAY_MAX, ids);
       if (letters.length === 0) return 0;
-      await appender.append(letters.map(({ row }) => toCopy(Buffer.from(row))));
-      // One that was refused again meanwhile has the new copy, and stays.
-      await store.deleteCopies(letters);
+      await sql.begin(async (tx) => {
+        const count = tx`${letters.length}::int`;
+        await tx`SELECT ${auditLetters(tx, author, { change: 'replay', workspaceId, count })}`;
+        await appender.append(letters.map(({ row }) => toCopy(Buffer.from(row))));
+        // One that was refused again meanwhile has the new copy, and stays.
+        await store.deleteCopies(letters, tx);
+      });
       return letters.length;
     },
 
     /** Deletes all, or those with these ids, permanently; returns their number. */
-    purge: (workspaceId: string, ids: readonly string[] | undefined): Promise<number> =>
-      store.delete(workspaceId, ids),
+    purge: (author: Author, workspaceId: string, ids: readonly string[] | undefined): Promise<number> =>
+      store.delete(workspaceId, ids, author),
   };
 }
 

@@ -40,6 +40,7 @@ export function deadLetterRoutes(deadLetters: ReturnType<typeof createDeadLetter
         ...ADMINISTRATION,
         ...SELECTION,
         id: 'metrics.replay-dead-letters',
+        audits: ['metrics.replay-dead-letters'],
         method: 'POST',
         path: `${COLLECTION}/replay`,
         summary: 'Send dead letters to the database again',
@@ -47,20 +48,25 @@ export function deadLetterRoutes(deadLetters: ReturnType<typeof createDeadLetter
           'Those with the ids, without ids the oldest 1,000. One that is refused again stays, as the newest.',
         responses: counted('How many were sent.'),
       },
-      async ({ path, body }) => ({ count: await deadLetters.replay(path.workspace_id, body.ids) }),
+      async ({ author, path, body }) => ({
+        count: await deadLetters.replay(author, path.workspace_id, body.ids),
+      }),
     ),
     route(
       {
         ...ADMINISTRATION,
         ...SELECTION,
         id: 'metrics.purge-dead-letters',
+        audits: ['metrics.purge-dead-letters'],
         method: 'DELETE',
         path: COLLECTION,
         summary: 'Delete dead letters for good',
         description: 'Those with the ids, without ids all of them.',
         responses: counted('How many were deleted.'),
       },
-      async ({ path, body }) => ({ count: await deadLetters.purge(path.workspace_id, body.ids) }),
+      async ({ author, path, body }) => ({
+        count: await deadLetters.purge(author, path.workspace_id, body.ids),
+      }),
     ),
   ];
 }

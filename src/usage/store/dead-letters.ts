@@ -1,11 +1,27 @@
 // Events that the database refused, kept for an administrator: one dead letter for each event, also after repeated delivery.
 
+import type { Author } from '../../core/author.ts';
 import { formatUuid } from '../../core/ids.ts';
-import type { Transaction } from '../../infra/postgres/client.ts';
+import { audited } from '../../infra/postgres/audit.ts';
+import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { decodeRow } from '../row.ts';
 
 export type DeadLetter = { id: string; workspaceId: string; createdAt: Date; reason: string; row: Buffer };
 export type NewDeadLetter = Pick<DeadLetter, 'workspaceId' | 'reason' | 'row'>;
+
+/** Writes the row of the audit log for letters that are sent again, or deleted. */
+export const auditLetters = (
+  sql: Transaction,
+  author: Author,
+  of: { change: 'replay' | 'purge'; workspaceId: string; count: Fragment },
+): Fragment =>
+  audited(sql, author, {
+    action: `metrics.${of.change}-dead-letters`,
+    workspace: of.workspaceId,
+    kind: 'dead-letters',
+    id: null,
+    before: sql`jsonb_build_object('count', ${of.count})`,
+  });
 
 export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
 
@@ -39,18 +55,20 @@ export function createDeadLetterStore(sql: Transaction) {
     },
 
     /** Returns how many there were. */
-    async delete(workspaceId: string, ids: readonly string[] | undefined): Promise<number> {
+    async delete(workspaceId: string, ids: readonly string[] | undefined, author: Author): Promise<number> {
       const named = ids === undefined ? sql`` : sql`AND id = ANY (${ids as string[]}::uuid[])`;
-      const { count } =
-        await sql`DELETE FROM usage_dead_letters WHERE workspace_id = ${workspaceId} ${named}`;
-      return count;
+      const audit = auditLetters(sql, author, { change: 'purge', workspaceId, count: sql`count(*)` });
+      const [row] = await sql<{ count: number }[]>`
+        WITH gone AS (DELETE FROM usage_dead_letters WHERE workspace_id = ${workspaceId} ${named} RETURNING id)
+        SELECT count(*)::int AS count, ${audit} FROM gone HAVING count(*) > 0`;
+      return row?.count ?? 0;
     },
 
     /** Deletes exactly these copies: a dead letter whose event was refused again meanwhile has another copy, and stays. */
-    async deleteCopies(letters: readonly Pick<DeadLetter, 'id' | 'row'>[]): Promise<void> {
+    async deleteCopies(letters: readonly Pick<DeadLetter, 'id' | 'row'>[], tx: Transaction): Promise<void> {
       const ids = letters.map(({ id }) => id);
       const digests = letters.map(({ row }) => new Bun.CryptoHasher('sha256').update(row).digest('hex'));
-      await sql`DELETE FROM usage_dead_letters AS kept
+      await tx`DELETE FROM usage_dead_letters AS kept
         USING unnest(${ids}::uuid[], ${digests}::text[]) AS copies (id, digest)
         WHERE kept.id = copies.id AND encode(sha256(kept.event), 'hex') = copies.digest`;
     },

@@ -2,6 +2,7 @@
 // Postgres, and on a real Meilisearch while it has everything and while changes are on their way to it.
 
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import { SERVICE } from '../../../src/core/author.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Document } from '../../../src/documents/document.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
@@ -90,7 +91,7 @@ async function changeSome(sql: Sql, documents: readonly Document[], random: Rand
       await store.update(viewer, found, { name, tags, slots, ...size });
     if (change === 'archive') await store.setArchived(viewer, document.id, document.archivedAt === null);
     if (change !== 'bin') continue;
-    if (document.status === 'deleted') await store.purge(viewer, document.id);
+    if (document.status === 'deleted') await store.purge(viewer, document.id, SERVICE);
     else await store.bin(viewer, document.id);
   }
   return readAll(sql, documents);

@@ -1,5 +1,6 @@
 // A database of documents that change, and a mirror of them on a search server.
 
+import { SERVICE } from '../../../src/core/author.ts';
 import type { Logger } from '../../../src/core/logger.ts';
 import type { Document } from '../../../src/documents/document.ts';
 import { documentColumns } from '../../../src/documents/rows.ts';
@@ -124,7 +125,7 @@ export function createLibrary(sql: Sql) {
   };
   const purge = async (id: string): Promise<void> => {
     await store.bin(VIEWER, id);
-    await store.purge(VIEWER, id);
+    await store.purge(VIEWER, id, SERVICE);
   };
   const patch = async (id: string, summary: string): Promise<void> => {
     const found = await store.find(VIEWER, id, 'editable');

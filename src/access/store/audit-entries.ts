@@ -1,0 +1,46 @@
+// Rows of the audit log about workspaces' users and keys, as parts of the statements that change them.
+
+import type { Author } from '../../core/author.ts';
+import { audited } from '../../infra/postgres/audit.ts';
+import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
+
+/** A user as the audit log keeps one. */
+export const USER_STATE = `jsonb_build_object('email', users.email, 'name', users.name)`;
+
+/** In a statement on `users`: writes the row of the audit log for this change of the user. */
+export const auditUser = (
+  sql: Transaction,
+  author: Author,
+  { change, before }: { change: 'create' | 'update' | 'delete'; before?: Fragment },
+) =>
+  audited(sql, author, {
+    action: `access.${change}-user`,
+    workspace: sql`users.workspace_id`,
+    kind: 'user',
+    id: sql`users.id`,
+    ...(before === undefined ? {} : { before }),
+    ...(change === 'delete' ? {} : { after: sql.unsafe(USER_STATE) }),
+  });
+
+/** A key and the e-mail of its user, as the audit log keeps them: neither the key nor its hash. */
+export const KEY_STATE = `jsonb_build_object('name', keys.name, 'prefix', prefix, 'scopes', scopes, 'user_email', email,
+  'limits', limits, 'disabled', disabled, 'expires_at', expires_at)`;
+
+/** In a statement on `keys` and their users: writes the row of the audit log for this change of the key. */
+export const auditKey = (
+  sql: Transaction,
+  author: Author,
+  {
+    change,
+    id = sql`keys.id`,
+    before,
+  }: { change: 'create' | 'update' | 'rotate' | 'revoke'; id?: Fragment; before?: Fragment | true },
+) =>
+  audited(sql, author, {
+    action: `access.${change}-key`,
+    workspace: sql`keys.workspace_id`,
+    kind: 'key',
+    id,
+    ...(before === undefined ? {} : { before: before === true ? sql.unsafe(KEY_STATE) : before }),
+    ...(change === 'revoke' ? {} : { after: sql.unsafe(KEY_STATE) }),
+  });
