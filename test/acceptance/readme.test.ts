@@ -4,10 +4,10 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild } from '../support/child.ts';
-import { createFolders, startUnconfigured } from './support/starts.ts';
+import { freshFolder } from '../support/folders.ts';
+import { startUnconfigured } from './support/starts.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-const freshFolder = createFolders();
 
 const GUIDES = ['documents', 'search', 'models', 'conversations', 'bots', 'usage-events', 'compute'];
 const PAGES = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)];

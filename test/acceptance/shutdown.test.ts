@@ -3,14 +3,13 @@
 import { describe, expect, test } from 'bun:test';
 import { createChatClient, eventsOf } from '../support/chat-client.ts';
 import { eventually, startChild } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 import { startGateway } from '../support/gateway.ts';
 import { WORKSPACE } from '../support/service.ts';
 import { createCaller } from './support/caller.ts';
 import type { DocumentRecord } from './support/library.ts';
 import { startSetting } from './support/setting.ts';
-import { createFolders, startUnconfigured } from './support/starts.ts';
-
-const freshFolder = createFolders();
+import { startUnconfigured } from './support/starts.ts';
 
 describe('told to end', () => {
   test('the service finishes what runs, refuses what is new, and exits with 0', async () => {

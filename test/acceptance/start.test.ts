@@ -4,12 +4,12 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, startChild } from '../support/child.ts';
+import { freshFolder } from '../support/folders.ts';
 import { startService } from '../support/service.ts';
 import { bodyOf, createCaller, expectStatus } from './support/caller.ts';
 import { createLibrary, type DocumentRecord, md5 } from './support/library.ts';
-import { createFolders, MAIN, startInVain, startUnconfigured } from './support/starts.ts';
+import { MAIN, startInVain, startUnconfigured } from './support/starts.ts';
 
-const freshFolder = createFolders();
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 const keyIn = (output: string): string | undefined => /^ *Key +(\S+)$/m.exec(output)?.[1];
 

@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFolders, startInVain } from '../acceptance/support/starts.ts';
+import { startInVain } from '../acceptance/support/starts.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
-const freshFolder = createFolders();
 
 /** Expects the end of a start with nothing but the one line, and returns the line. */
 async function refusal(

@@ -1,27 +1,11 @@
 // Starts of the service as such: with nothing configured, or in vain.
 
-import { afterAll } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from '../../support/child.ts';
 import { type RunningService, startService } from '../../support/service.ts';
 
 export const MAIN = join(import.meta.dir, '../../../src/main.ts');
 const START_TIMEOUT_MS = 120_000;
-
-/** Makes fresh folders, which are removed after the file's tests. */
-export function createFolders(): () => string {
-  const folders: string[] = [];
-  afterAll(() => {
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-  });
-  return () => {
-    const folder = mkdtempSync(join(tmpdir(), 'atrium-start-'));
-    folders.push(folder);
-    return folder;
-  };
-}
 
 /** The service with nothing configured but where it lives, at a terminal. */
 export const startUnconfigured = (dataDir: string): Promise<RunningService> =>
