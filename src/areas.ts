@@ -1,7 +1,7 @@
 // The composition root: clients → areas. No HTTP here.
 
 import { join } from 'node:path';
-import { type Access, createAccess } from './access/index.ts';
+import { type Access, createAccess, createSelfService } from './access/index.ts';
 import { createBots } from './bots/index.ts';
 import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
@@ -117,7 +117,10 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   const started: Area[] = [infrastructure, usage, access, compute, documents, gateway, chat, bots, work];
   const served: Area[] = [infrastructure, documents, gateway, chat, bots, compute, usage, access, work];
   return {
-    routes: served.flatMap(({ routes }) => routes),
+    routes: [
+      ...served.flatMap(({ routes }) => routes),
+      ...createSelfService({ sql, remaining: gateway.remaining }),
+    ],
     jobs: started.flatMap(({ jobs }) => jobs),
     checks: served.flatMap(({ checks }) => checks),
     metrics: served.flatMap(({ metrics }) => metrics),

@@ -124,8 +124,8 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(170);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3230);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4100);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7790);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_250);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7900);
+  expect(linesOf('src/')).toBeLessThanOrEqual(40_530);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1940);
 });

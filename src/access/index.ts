@@ -6,9 +6,10 @@ import { notFound } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
-import { type Principal, SCOPES } from '../core/principal.ts';
+import { type Principal, type RemainingLimits, SCOPES } from '../core/principal.ts';
 import type { Area } from '../http/area.ts';
 import type { Authenticators } from '../http/credentials.ts';
+import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
@@ -27,6 +28,7 @@ import {
 } from './limits.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { keyRoutes } from './routes/keys.ts';
+import { meRoutes } from './routes/me.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
@@ -130,6 +132,15 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log, setting
     bootstrap: createBootstrap({ sql, clock, log }),
   };
 }
+
+/** What a key may ask of itself. `remaining`: what is left of its limits, as the gateway enforces them. */
+export const createSelfService = ({
+  sql,
+  remaining,
+}: {
+  sql: Sql;
+  remaining(principal: Principal): Promise<RemainingLimits>;
+}): Route[] => meRoutes({ store: createKeyStore(sql), remaining });
 
 /** A caller who can open the database itself has every scope, and acts as the workspace's administrator. */
 export const trustedOperator = (workspaceId: string): Principal => ({

@@ -181,21 +181,39 @@ export function settle(
   }
 }
 
-/** The `x-ratelimit-*` headers: a reservation reduces the remaining amount. */
+/** What is left of a limit of a minute, and after how many milliseconds all of it is back. */
+export type Left = { limit: number; remaining: number; resetMs: number };
+
+/** A reservation reduces what is left, as it does for `admit`. */
+export function leftOfMinute(
+  allowance: Allowance,
+  { requests_per_minute: requests, tokens_per_minute: tokens }: KeyLimits,
+  nowMs: number,
+): Partial<Record<Kind, Left>> {
+  const left = (limit: number, resetMs: number, toleratedMs: number): Left => ({
+    limit,
+    remaining: Math.max(0, Math.floor(((MINUTE_MS - resetMs + toleratedMs) / MINUTE_MS) * limit + 1e-6)),
+    resetMs,
+  });
+  const reservedMs = allowance.reserved.tokensMs + allowance.elsewhere.tokensMs;
+  const tokensMs = Math.max(0, allowance.tokensAt - nowMs) + reservedMs;
+  const requestsMs = Math.max(0, allowance.requestsAt - nowMs);
+  return {
+    ...(tokens === undefined ? {} : { tokens: left(tokens, tokensMs, 0) }),
+    ...(requests === undefined ? {} : { requests: left(requests, requestsMs, toleranceMs(requests)) }),
+  };
+}
+
+/** The `x-ratelimit-*` headers. */
 export function describe(allowance: Allowance, limits: KeyLimits, nowMs: number): Record<string, string> {
-  const { requests_per_minute: requests, tokens_per_minute: tokens } = limits;
   const headers: Record<string, string> = {};
-  const write = (kind: Kind, limit: number, aheadMs: number): void => {
-    const remaining = Math.max(0, Math.floor(((MINUTE_MS - aheadMs) / MINUTE_MS) * limit + 1e-6));
+  for (const [kind, { limit, remaining, resetMs }] of Object.entries(
+    leftOfMinute(allowance, limits, nowMs),
+  )) {
     headers[`x-ratelimit-limit-${kind}`] = String(limit);
     headers[`x-ratelimit-remaining-${kind}`] = String(remaining);
-    headers[`x-ratelimit-reset-${kind}`] = `${Math.ceil(aheadMs) / 1000}s`;
-  };
-  if (tokens !== undefined) {
-    const reservedMs = allowance.reserved.tokensMs + allowance.elsewhere.tokensMs;
-    write('tokens', tokens, Math.max(0, allowance.tokensAt - nowMs) + reservedMs);
+    headers[`x-ratelimit-reset-${kind}`] = `${Math.ceil(resetMs) / 1000}s`;
   }
-  if (requests !== undefined) write('requests', requests, Math.max(0, allowance.requestsAt - nowMs));
   return headers;
 }
 

@@ -4,7 +4,7 @@
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import type { KeyLimits } from '../core/principal.ts';
+import type { KeyLimits, RemainingLimits } from '../core/principal.ts';
 import {
   type Allowance,
   admit,
@@ -18,6 +18,7 @@ import {
 } from './allowance.ts';
 import { createSharing, hasNews } from './allowance-sharing.ts';
 import { ALLOWANCE_SYNC_MS, ALLOWANCES_MAX } from './limits.ts';
+import { remainingOf, UNTOUCHED } from './remaining.ts';
 import type { AllowanceStore } from './store/allowances.ts';
 
 export type Limited = { keyId: string; limits: KeyLimits };
@@ -37,6 +38,11 @@ export type Allowances = {
    * estimated or counted.
    */
   reserve(caller: Limited, estimate: Estimate): Reservation | Promise<Reservation>;
+  /**
+   * What the next request of the key would find: the use of all processes, and the reservations of requests that are
+   * running. `at` is the time by the wall clock. Counts nothing; throws 503 as `reserve` does.
+   */
+  remaining(caller: Limited, at: Date): Promise<RemainingLimits>;
   job: Job;
 };
 
@@ -89,6 +95,14 @@ export function createAllowances(deps: {
   };
 
   return {
+    async remaining(caller, at) {
+      const { limits } = caller;
+      if (isUnlimited(limits)) return UNTOUCHED;
+      const nowMs = now();
+      const allowance = find(caller, nowMs);
+      if (nowMs >= allowance.freshUntilMs) await sharing.refresh(allowance, nowMs);
+      return remainingOf(allowance, limits, { nowMs: now(), at });
+    },
     reserve(caller, estimate) {
       const { limits } = caller;
       if (isUnlimited(limits)) return UNLIMITED;

@@ -6,6 +6,7 @@ import type { EmbedTexts } from '../core/embed-texts.ts';
 import type { AwaitRecorded, RecordEvent } from '../core/event.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
+import type { Principal, RemainingLimits } from '../core/principal.ts';
 import type { Area } from '../http/area.ts';
 import type { Route } from '../http/operation.ts';
 import type { Sql } from '../infra/postgres/client.ts';
@@ -60,6 +61,8 @@ export const createModelUsageAdministration = (
 
 export function createGateway(deps: GatewayDeps): Area & {
   streamChat: StreamChat;
+  /** What is left of the limits of the caller's key, as the next call of a model would find it. */
+  remaining(principal: Principal): Promise<RemainingLimits>;
   /** Reads the models again. */
   reload(): Promise<void>;
 } {
@@ -95,6 +98,7 @@ export function createGateway(deps: GatewayDeps): Area & {
       ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
     ],
     streamChat: createStreamChat({ serve, catalogue: current }),
+    remaining: (principal) => allowances.remaining(principal, clock.now()),
     reload: catalogue.reload,
     jobs: [ledger.job, allowances.job, catalogue.job],
     checks: [health.check],

@@ -134,6 +134,22 @@ export const ModelUsageQuery = Type.Object({
   ),
 });
 
+export const OwnUsageQuery = Type.Object(
+  {
+    from: Type.Optional(
+      Type.String({ description: 'Start, cut down to its hour; absent: the month of `to`, in UTC.' }),
+    ),
+    to: ModelUsageQuery.properties.to,
+    group_by: Type.Optional(
+      Type.Union([Type.Literal('model'), Type.Literal('day')], {
+        default: 'model',
+        description: 'What to tell apart; days are in UTC.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 const sums = {
   requests: integer('How many requests there were.'),
   estimated: integer('Requests whose tokens are estimates: the upstream did not tell them.'),

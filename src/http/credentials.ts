@@ -53,6 +53,10 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
     schemes: [API_KEY_HEADER, 'Bearer', 'PortalCookie'],
     place: `in the header \`${API_KEY_HEADER}\` or as \`Authorization: Bearer …\`, or the cookie of the portal`,
   },
+  key: {
+    schemes: [API_KEY_HEADER, 'Bearer'],
+    place: `in the header \`${API_KEY_HEADER}\` or as \`Authorization: Bearer …\``,
+  },
   metrics: {
     schemes: ['AuthorizationParameter', 'Bearer', API_KEY_HEADER],
     place: `in the query parameter \`authorization\`, as \`Authorization: Bearer …\` or in the header \`${API_KEY_HEADER}\``,
@@ -145,6 +149,7 @@ export function identify(
   if (bearer !== undefined)
     return resolve(authenticators.key(bearer, allowsStaleAuthentication), 'header Authorization');
   if (kind === 'models') throw bearerRequired();
+  if (kind === 'key') throw bearerRequired(`, or ${API_KEY_HEADER}: …`);
   return authenticators.session(request).then((principal) => {
     if (principal === undefined) throw bearerRequired(`, or ${API_KEY_HEADER}: …`);
     return principal;

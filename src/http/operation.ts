@@ -11,6 +11,7 @@ export type CredentialKind =
   | 'svc-key'
   | 'key-or-token'
   | 'administration'
+  | 'key'
   | 'metrics'
   | 'models'
   | 'none';

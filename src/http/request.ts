@@ -33,7 +33,8 @@ export function createRequestParser(operation: Operation): RequestParser {
   const bytesMax = operation.bodyBytesMax;
   const takesNone =
     Object.keys(operation.parameters.properties).length === 0 &&
-    Object.keys(operation.query.properties).length === 0;
+    Object.keys(operation.query.properties).length === 0 &&
+    operation.query.additionalProperties !== false;
   return {
     parameters(url) {
       if (takesNone) return NO_PARAMETERS;

@@ -327,4 +327,9 @@ export const guarantees: readonly Guarantee[] = [
       'the audit log shows rows of other workspaces',
     ],
   },
+  {
+    says: 'What a key reads to be left of its limits is what the next call of a model finds, reservations included; it sees no other key’s use',
+    tests: ['test/acceptance/me.test.ts'],
+    mistakes: ['what is left of a budget ignores requests under way', 'a key sees what other keys used'],
+  },
 ];

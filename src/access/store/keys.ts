@@ -20,6 +20,9 @@ export type Key = {
 /** A key with its user, and whether that user is an operator. */
 export type FoundKey = Key & { userId: string; ofOperator: boolean };
 
+/** A key with its user. */
+export type OwnKey = Key & { userId: string; userName: string | null };
+
 /** The parts of a key that rotation replaces; the hash is in hexadecimal. */
 export type Secret = { id: string; prefix: string; hash: string; createdAt: Date; expiresAt: Date | null };
 
@@ -105,6 +108,14 @@ export function createKeyStore(sql: Transaction) {
       return sql<KeyDescription[]>`
         SELECT keys.id, keys.name, prefix, email AS "userEmail" FROM keys LEFT JOIN users ON users.id = user_id
         WHERE keys.workspace_id = ${workspaceId} AND keys.id::text = ANY (${sql.array([...ids])}::text[])`;
+    },
+
+    /** A valid key, with its user. */
+    async findOwn(keyId: string): Promise<OwnKey | undefined> {
+      const [row] = await sql<OwnKey[]>`
+        SELECT ${columns}, user_id AS "userId", users.name AS "userName"
+        FROM keys JOIN users ON users.id = user_id WHERE keys.id = ${keyId} AND revoked_at IS NULL`;
+      return row;
     },
 
     async find(reference: KeyReference): Promise<FoundKey | undefined> {

@@ -31,11 +31,12 @@ export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps)
     );
   };
   return async (
-    workspaceId: string,
+    { workspaceId, keyId }: { workspaceId: string; keyId?: string },
     wanted: { from?: string | undefined; to?: string | undefined; groupBy: Grouping },
   ): Promise<ModelUsageRead> => {
     const to = ceilHour(readTime('to', wanted.to) ?? clock.now().getTime());
-    const from = floorHour(readTime('from', wanted.from) ?? to - WINDOW_DEFAULT_MS);
+    const start = keyId === undefined ? to - WINDOW_DEFAULT_MS : startOfMonth(to - 1);
+    const from = floorHour(readTime('from', wanted.from) ?? start);
     if (from > to) throw valueError(['query', 'to'], 'to is before from', wanted.to ?? null);
     if (to - from > MODEL_USAGE_DAYS_MAX * DAY_MS) {
       throw valueError(
@@ -44,7 +45,7 @@ export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps)
         wanted.from ?? null,
       );
     }
-    const window = { workspaceId, from: new Date(from), to: new Date(to) };
+    const window = { workspaceId, keyId, from: new Date(from), to: new Date(to) };
     const rows = await store.sum(window, wanted.groupBy);
     const ids = wanted.groupBy === 'key' ? rows.map(({ group }) => group) : undefined;
     const names = ids === undefined ? undefined : await namesOfKeys(workspaceId, ids);
@@ -60,6 +61,12 @@ export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps)
       total: render(rows.reduce(add, NOTHING)),
     };
   };
+}
+
+/** Of the month in UTC, as budgets count it. */
+function startOfMonth(ms: number): number {
+  const at = new Date(ms);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth());
 }
 
 const floorHour = (ms: number): number => Math.floor(ms / HOUR_MS) * HOUR_MS;

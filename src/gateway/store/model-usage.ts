@@ -16,7 +16,8 @@ export type ModelUsageRow = {
   firstEventMs: number;
 };
 
-export type ModelUsageWindow = { workspaceId: string; from: Date; to: Date };
+/** `keyId`: of this key alone. */
+export type ModelUsageWindow = { workspaceId: string; keyId?: string | undefined; from: Date; to: Date };
 
 const EXPRESSIONS: Record<Grouping, string> = {
   model: 'model',
@@ -31,7 +32,7 @@ const EXPRESSIONS: Record<Grouping, string> = {
 /** Whole hours, `to` exclusive; in the order of the groups. */
 export function createModelUsageStore(sql: Sql) {
   return {
-    sum: async ({ workspaceId, from, to }: ModelUsageWindow, by: Grouping): Promise<ModelUsageRow[]> =>
+    sum: async ({ workspaceId, keyId, from, to }: ModelUsageWindow, by: Grouping): Promise<ModelUsageRow[]> =>
       sql<ModelUsageRow[]>`
         SELECT ${sql.unsafe(EXPRESSIONS[by])} AS "group", sum(requests)::float8 AS requests,
           sum(estimated)::float8 AS estimated, sum(prompt_tokens)::float8 AS "promptTokens",
@@ -40,6 +41,7 @@ export function createModelUsageStore(sql: Sql) {
           sum(first_event_ms) AS "firstEventMs"
         FROM model_usage
         WHERE workspace_id = ${workspaceId} AND hour >= ${from} AND hour < ${to}
+          ${keyId === undefined ? sql`` : sql`AND key_id = ${keyId}`}
         GROUP BY 1 ORDER BY 1`,
   };
 }

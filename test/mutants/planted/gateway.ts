@@ -345,4 +345,20 @@ export const gateway: readonly Planted[] = [
     test: 'test/gateway/ledger.test.ts',
     name: 'sums are forgotten once',
   },
+  {
+    mistake: 'what is left of a budget ignores requests under way',
+    file: 'src/gateway/remaining.ts',
+    text: 'Math.max(0, budget - spent - reserved.cost - elsewhere.cost)',
+    replacement: 'Math.max(0, budget - spent - 0 * (reserved.cost + elsewhere.cost))',
+    test: 'test/acceptance/me.test.ts',
+    name: 'takes off what requests under way have reserved',
+  },
+  {
+    mistake: 'a key sees what other keys used',
+    file: 'src/gateway/store/model-usage.ts',
+    text: 'keyId === undefined ?',
+    replacement: "keyId !== '' ?",
+    test: 'test/acceptance/me.test.ts',
+    name: "and no other key's",
+  },
 ];
