@@ -54,7 +54,7 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
     place: `in the header \`${API_KEY_HEADER}\` or as \`Authorization: Bearer …\`, or the cookie of the portal`,
   },
   key: {
-    schemes: [API_KEY_HEADER, 'Bearer'],
+    schemes: ['Bearer', API_KEY_HEADER],
     place: `in the header \`${API_KEY_HEADER}\` or as \`Authorization: Bearer …\``,
   },
   metrics: {

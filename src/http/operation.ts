@@ -145,11 +145,13 @@ function impliedRefusals(operation: Operation): RefusalStatus[] {
   const { credential, scope, parameters, query, body, bodyContent } = operation;
   const readsBody = body !== undefined || bodyContent !== undefined;
   const hasFields = ({ properties }: TObject): boolean => Object.keys(properties).length > 0;
+  // A closed query refuses every other parameter.
+  const takesQuery = hasFields(query) || query.additionalProperties === false;
   return [
     ...(credential === 'none' ? [] : ([401, 503] as const)),
     ...(scope === undefined ? [] : ([403] as const)),
     ...(readsBody ? ([408, 413, 415] as const) : []),
-    ...(readsBody || hasFields(parameters) || hasFields(query) ? ([422] as const) : []),
+    ...(readsBody || hasFields(parameters) || takesQuery ? ([422] as const) : []),
   ];
 }
 
