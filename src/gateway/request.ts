@@ -131,13 +131,8 @@ export function asksForUsage(request: GatewayRequest): boolean {
 }
 
 /** The whole body, whose limits a scan has checked. Throws 400 where strings within it are no JSON or UTF-8. */
-export const parseWhole = async ({
-  bytes,
-  body,
-}: {
-  bytes: Uint8Array;
-  body?: JsonObject;
-}): Promise<JsonObject> => body ?? ((await parseScanned(bytes)) as JsonObject);
+export const parseWhole = async (request: Pick<GatewayRequest, 'bytes' | 'body'>): Promise<JsonObject> =>
+  request.body ?? ((await parseScanned(request.bytes)) as JsonObject);
 
 /** The last member of this name, of any size. Throws 400 where strings within it are no JSON or UTF-8. */
 export async function parseMember(request: GatewayRequest, name: string): Promise<Json | undefined> {
