@@ -83,11 +83,26 @@ test.skipIf(missing !== undefined)(
     starting.catch(() => undefined);
     const url = await eventually('the database', () => readConnection(join(dataDir, 'postgres')));
     const sql = connect(url);
-    // Each migration locks the table of migrations: it is read right after one was committed, and the next is under way.
-    for (let committed = OLDER; committed < files.length; committed = await migrationsOf(sql)) {
-      await Bun.sleep(random.below(MOMENT_MS));
+    // Each migration locks the table of migrations. A transaction that reads it waits for the one under way, and holds the next one back.
+    const holdNext = () => {
+      const released = Promise.withResolvers<void>();
+      const reading = Promise.withResolvers<number>();
+      const ended = sql.begin(async (tx) => {
+        reading.resolve(await migrationsOf(tx));
+        await released.promise;
+      });
+      ended.catch(reading.reject);
+      return { committed: reading.promise, release: () => (released.resolve(), ended) };
+    };
+    for (let held = holdNext(), committed = OLDER; committed < files.length; ) {
+      committed = await held.committed;
       found.push({ folder: await disk.survivor(), committed });
+      await held.release();
+      // The next migration is under way, and the one after it will be held back.
+      held = holdNext();
+      await Bun.sleep(random.below(MOMENT_MS));
       found.push({ folder: await disk.survivor(1 + random.below(2 ** 30)), committed });
+      if (committed === files.length) await held.release();
     }
     await sql.end({ timeout: 1 });
     const service = await starting;
