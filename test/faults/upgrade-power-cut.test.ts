@@ -6,7 +6,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConnection, startPostgres } from '../../src/embedded/postgres/index.ts';
-import type { Sql } from '../../src/infra/postgres/client.ts';
+import type { Sql, Transaction } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
 import { eventually } from '../support/child.ts';
 import { connectTo, MIGRATIONS, silentLog } from '../support/database.ts';
@@ -19,9 +19,9 @@ const OLDER = 8;
 const PEOPLE = 3000;
 /** So much longer does each flush take, so that there are moments between two migrations. */
 const FLUSH_MS = 100;
-const MOMENT_MS = 150;
+const MOMENT_MS = 250;
 /** Machines that are started again. */
-const MACHINES = 6;
+const MACHINES = 8;
 
 const files = readdirSync(MIGRATIONS).toSorted();
 const missing = missingFaultyDisk();
@@ -59,7 +59,7 @@ async function makeOlder(folder: string): Promise<void> {
   rmSync(directory, { recursive: true });
 }
 
-const migrationsOf = async (sql: Sql): Promise<number> => {
+const migrationsOf = async (sql: Sql | Transaction): Promise<number> => {
   const [row] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM schema_migrations`;
   return row?.count ?? 0;
 };
@@ -83,7 +83,8 @@ test.skipIf(missing !== undefined)(
     starting.catch(() => undefined);
     const url = await eventually('the database', () => readConnection(join(dataDir, 'postgres')));
     const sql = connect(url);
-    // Each migration locks the table of migrations. A transaction that reads it waits for the one under way, and holds the next one back.
+    // Each migration locks the table of migrations: a transaction that reads it waits for the one under way, and holds the next
+    // one back.
     const holdNext = () => {
       const released = Promise.withResolvers<void>();
       const reading = Promise.withResolvers<number>();
@@ -96,11 +97,11 @@ test.skipIf(missing !== undefined)(
     };
     for (let held = holdNext(), committed = OLDER; committed < files.length; ) {
       committed = await held.committed;
-      found.push({ folder: await disk.survivor(), committed });
       await held.release();
       // The next migration is under way, and the one after it will be held back.
       held = holdNext();
       await Bun.sleep(random.below(MOMENT_MS));
+      found.push({ folder: await disk.survivor(), committed });
       found.push({ folder: await disk.survivor(1 + random.below(2 ** 30)), committed });
       if (committed === files.length) await held.release();
     }
