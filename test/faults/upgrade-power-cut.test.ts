@@ -93,7 +93,11 @@ test.skipIf(missing !== undefined)(
         await released.promise;
       });
       ended.catch(reading.reject);
-      return { committed: reading.promise, release: () => (released.resolve(), ended) };
+      const release = () => {
+        released.resolve();
+        return ended;
+      };
+      return { committed: reading.promise, release };
     };
     for (let held = holdNext(), committed = OLDER; committed < files.length; ) {
       committed = await held.committed;
