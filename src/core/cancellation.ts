@@ -7,7 +7,7 @@ export type CancelSignal = Pick<AbortSignal, 'aborted' | 'reason'> & {
   removeEventListener(type: 'abort', listener: () => void): void;
 };
 
-/** A signal that its owner aborts, once. Each listener is called at most once. */
+/** A signal that its owner aborts, once. Each listener is called at most once; `abort` throws the first error of one when all have been called. */
 export class Cancellation implements CancelSignal {
   aborted = false;
   reason: unknown;
@@ -17,10 +17,16 @@ export class Cancellation implements CancelSignal {
     if (this.aborted) return;
     this.aborted = true;
     this.reason = reason;
+    let failure: { error: unknown } | undefined;
     for (const listener of this.listeners) {
       this.listeners.delete(listener);
-      listener();
+      try {
+        listener();
+      } catch (error) {
+        failure ??= { error };
+      }
     }
+    if (failure !== undefined) throw failure.error;
   }
 
   /** Aborts as soon as the other signal does. Returns a function that ends this. */

@@ -16,6 +16,22 @@ test('an abort calls each listener once, with the first reason, and none that wa
   expect(() => signal.throwIfAborted()).toThrow('first');
 });
 
+test('a listener that throws keeps no other one from hearing; the first error is thrown when all have been called', () => {
+  const leader = new Cancellation();
+  const follower = new Cancellation();
+  const fails = (message: string) => () => {
+    throw new Error(message);
+  };
+  const hears = mock(() => undefined);
+  follower.follow(leader);
+  follower.addEventListener('abort', fails('first'));
+  follower.addEventListener('abort', hears);
+  leader.addEventListener('abort', fails('second'));
+  leader.addEventListener('abort', hears);
+  expect(() => leader.abort('left')).toThrow('first');
+  expect([leader.reason, follower.reason, hears.mock.calls.length]).toEqual(['left', 'left', 2]);
+});
+
 test('one that follows a signal aborts with its reason, also where that has aborted before, until it follows no more', () => {
   const leader = new AbortController();
   const follower = new Cancellation();
