@@ -3,6 +3,7 @@
 import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import { getEventListeners } from 'node:events';
+import { join } from 'node:path';
 import { ServiceError } from '../../src/core/errors.ts';
 import { eventually } from '../support/child.ts';
 import { machineNow } from '../support/machine-time.ts';
@@ -130,11 +131,32 @@ describe('the pool', () => {
     expect(await under.run('fibonacci', 10, LONG)).toBe('55');
   });
 
+  test('starts in a process of low priority that may not raise it', async () => {
+    const pool = JSON.stringify(join(import.meta.dir, 'support/pool.ts'));
+    const script = `await using under = await (await import(${pool})).startPool(); console.log(await under.run('echo', 'alive'));`;
+    // Root may raise priorities as long as it has this capability.
+    const unprivileged = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-sys_nice'] : [];
+    const child = Bun.spawn([...unprivileged, 'nice', '-n', '15', process.execPath, '-e', script], {
+      stderr: 'inherit',
+    });
+    expect(await new Response(child.stdout).text()).toBe('alive\n');
+  });
+
   test('gives up a thread that does not obey, and goes on with another', async () => {
     await using under = await startPool({ threads: 1 });
     const deaf = outcomeOf(under.run('spin', 12_000, { runMsMax: 50 }));
     expect(await deaf).toBe('Test: it did not end in time');
     expect(await under.run('echo', 'again')).toBe('again');
+    expect(under.pool.metrics().threads).toEqual({ open: 2, wanted: 2, replaced: 1 });
+  });
+
+  test('replaces a thread that is overdue, and what waits behind it goes on', async () => {
+    await using under = await startPool({ threads: 1 });
+    // Ten seconds after its time is over, a thread counts as overdue: here after one second.
+    const deaf = outcomeOf(under.run('spin', 3000, { runMsMax: -9000 }));
+    const behind = [0, 1, 2].map((each) => outcomeOf(under.run('echo', each)));
+    expect(await deaf).toBe('Test: it did not end in time');
+    expect(await Promise.all(behind)).toEqual([0, 1, 2]);
     expect(under.pool.metrics().threads).toEqual({ open: 2, wanted: 2, replaced: 1 });
   });
 

@@ -1,7 +1,7 @@
 // One lane of a pool: a bounded queue of work, and threads each of which does one part at a time.
 
 import type { Logger } from '../../core/logger.ts';
-import { createThread, type Thread, ThreadEnded } from '../../core/thread.ts';
+import { createThread, type Thread, ThreadEnded, ThreadOverdue } from '../../core/thread.ts';
 import type { KindMetrics } from './pool-metrics.ts';
 import { createTask, type Ending, type PartResult, refusals, type Task, type Work } from './work.ts';
 import type { KernelCalls, KernelSettings } from './worker.ts';
@@ -109,8 +109,10 @@ export function createLane({ name, entry, threads, niceness, waitingMax, log, me
       if (--task.left === 0) settle(task, 'done');
     } catch (error) {
       seat.task = undefined;
-      if (!(error instanceof ThreadEnded)) settle(task, 'failed', error);
-      else if (++task.deaths >= DEATHS_MAX) settle(task, 'failed', refusals.died(task.work));
+      // An overdue thread may still run the part, which the next one would free of its cancellation.
+      if (error instanceof ThreadOverdue) seat.thread.replace();
+      else if (!(error instanceof ThreadEnded)) settle(task, 'failed', error);
+      if (++task.deaths >= DEATHS_MAX) settle(task, 'failed', refusals.died(task.work));
       else retry(task, index);
     }
     dispatch();

@@ -1,6 +1,6 @@
 // Inside a thread of the pool: kernels, and the TypeScript around them.
 
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { serveThread, Transfer } from '../../core/thread.ts';
 import type { PartResult } from './work.ts';
 
@@ -27,8 +27,8 @@ export function serveKernels(handlers: Readonly<Record<string, Handler>>): void 
       if (Atomics.load(cell, 0) !== 0) throw new Error('it was cancelled');
     };
     const { exports } = new WebAssembly.Instance(module, { host: { checkpoint } });
-    // Priorities belong to threads on Linux alone, elsewhere to whole processes.
-    if (process.platform === 'linux') setPriority(0, niceness);
+    // Priorities belong to threads on Linux alone, elsewhere to whole processes. Only a privileged process may lower a niceness.
+    if (process.platform === 'linux') setPriority(0, Math.max(getPriority(), niceness));
     return {
       opened: undefined,
       calls: {
