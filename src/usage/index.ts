@@ -111,7 +111,7 @@ export function createUsage(deps: UsageDeps): Area & {
         }),
         summarise: createSummarise({ summaries: createSummaries(sql), awaitStoring: settled }),
       }),
-      ...deadLetterRoutes(createDeadLetters({ sql, store: letters, appender })),
+      ...deadLetterRoutes(createDeadLetters({ store: letters, appender })),
     ],
     jobs: [opening, health.job, sink.job, spool.job, mover.job, ...(retentionDays === 0 ? [] : [retention])],
     checks: [health.check],

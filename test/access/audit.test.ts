@@ -350,6 +350,21 @@ test('deleting a person writes the revocation of each of their keys, and making 
     expect(row).toMatchObject({ request_id: deleted?.request_id, before: { user_email: email } });
 });
 
+test('dead letters that were sent again, but could not be deleted, have their row', async () => {
+  await deadLetter();
+  const [{ id: last } = { id: '0' }] = await everyRow();
+  await sql`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$`;
+  await sql`CREATE TRIGGER refused BEFORE DELETE ON usage_dead_letters EXECUTE FUNCTION refuse()`;
+  try {
+    expect((await ask('POST', `${BASE}/dead-letters/replay`)).status).toBe(500);
+  } finally {
+    await sql`DROP FUNCTION refuse CASCADE`;
+  }
+  const [row] = await everyRow();
+  expect(row).toMatchObject({ action: 'metrics.replay-dead-letters', before: { count: expect.any(Number) } });
+  expect(Number(row?.id)).toBeGreaterThan(Number(last));
+});
+
 test('making an agent the default writes whose place it takes', async () => {
   const [first, second] = [newId(), newId()];
   for (const id of [first, second])

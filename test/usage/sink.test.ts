@@ -191,7 +191,7 @@ test('an event that the database refuses becomes a dead letter, the others are s
   expect(sink.metrics.deadLetters).toBe(2);
 
   const appender = { append: (rows: readonly Buffer[]) => buffer.append(toPack(rows)) };
-  const deadLetters = createDeadLetters({ sql: database.sql, store: sink.deadLetters, appender });
+  const deadLetters = createDeadLetters({ store: sink.deadLetters, appender });
   const page = { limit: 10, after: undefined };
   const { items } = await deadLetters.list('poison', page);
   expect(items.map(({ event }) => event.event_id).sort()).toEqual(
@@ -201,7 +201,6 @@ test('an event that the database refuses becomes a dead letter, the others are s
   // A buffer that takes nothing leaves them where they are.
   const away = unavailable('Usage events cannot be taken now');
   const refusing = createDeadLetters({
-    sql: database.sql,
     store: sink.deadLetters,
     appender: { append: () => Promise.reject(away) },
   });
@@ -249,7 +248,7 @@ test('an event has one dead letter: after a crash before the buffer heard of it,
       await sink.deadLetters.deleteCopies(...copies);
     },
   };
-  const deadLetters = createDeadLetters({ sql: database.sql, store, appender });
+  const deadLetters = createDeadLetters({ store, appender });
   const ids = async (): Promise<string[]> =>
     (await deadLetters.list('once', { limit: 10, after: undefined })).items.map(({ id }) => id);
   const [id = '', ...others] = await ids();
@@ -276,7 +275,7 @@ test('a dead letter whose copy is refused again before the replay is over stays'
       await settle(sink);
     },
   };
-  const deadLetters = createDeadLetters({ sql: database.sql, store: sink.deadLetters, appender });
+  const deadLetters = createDeadLetters({ store: sink.deadLetters, appender });
   expect(await deadLetters.replay(SERVICE, 'quick', undefined)).toBe(1);
   expect((await deadLetters.list('quick', { limit: 10, after: undefined })).items.length).toBe(1);
   await sink.job.stop();

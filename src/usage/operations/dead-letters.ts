@@ -1,23 +1,14 @@
 import type { Author } from '../../core/author.ts';
 import { newId } from '../../core/ids.ts';
 import { type Page, type PageRequest, toPage } from '../../http/paging.ts';
-import type { Sql } from '../../infra/postgres/client.ts';
 import type { Appender } from '../appender.ts';
 import { REPLAY_MAX } from '../limits.ts';
 import { decodeRow, encodeRow } from '../row.ts';
 import type { DeadLetterRead } from '../schema.ts';
-import { auditLetters, type DeadLetter, type DeadLetterStore } from '../store/dead-letters.ts';
+import type { DeadLetter, DeadLetterStore } from '../store/dead-letters.ts';
 
 /** An administrator's operations on events that the database refused. */
-export function createDeadLetters({
-  sql,
-  store,
-  appender,
-}: {
-  sql: Sql;
-  store: DeadLetterStore;
-  appender: Appender;
-}) {
+export function createDeadLetters({ store, appender }: { store: DeadLetterStore; appender: Appender }) {
   return {
     async list(workspaceId: string, page: PageRequest): Promise<Page<DeadLetterRead>> {
       return toPage(await store.list(workspaceId, page), page.limit, render);
@@ -26,18 +17,15 @@ export function createDeadLetters({
     /**
      * Sends the oldest 1,000, or those with these ids, through the buffer again, and returns their number. After a crash
      * before their deletion they can be sent once more, because an event is stored once and has one dead letter. Throws
-     * 503 if the buffer refuses them. Nothing is sent without a row of the audit log.
+     * 503 if the buffer refuses them. The row of the audit log is committed first, so that nothing is sent without it.
      */
     async replay(author: Author, workspaceId: string, ids: readonly string[] | undefined): Promise<number> {
       const letters = await store.oldest(workspaceId, REPLAY_MAX, ids);
       if (letters.length === 0) return 0;
-      await sql.begin(async (tx) => {
-        const count = tx`${letters.length}::int`;
-        await tx`SELECT ${auditLetters(tx, author, { change: 'replay', workspaceId, count })}`;
-        await appender.append(letters.map(({ row }) => toCopy(Buffer.from(row))));
-        // One that was refused again meanwhile has the new copy, and stays.
-        await store.deleteCopies(letters, tx);
-      });
+      await store.recordReplay(workspaceId, letters.length, author);
+      await appender.append(letters.map(({ row }) => toCopy(Buffer.from(row))));
+      // One that was refused again meanwhile has the new copy, and stays.
+      await store.deleteCopies(letters);
       return letters.length;
     },
 

@@ -10,7 +10,7 @@ export type DeadLetter = { id: string; workspaceId: string; createdAt: Date; rea
 export type NewDeadLetter = Pick<DeadLetter, 'workspaceId' | 'reason' | 'row'>;
 
 /** Writes the row of the audit log for letters that are sent again, or deleted. */
-export const auditLetters = (
+const auditLetters = (
   sql: Transaction,
   author: Author,
   of: { change: 'replay' | 'purge'; workspaceId: string; count: Fragment },
@@ -64,11 +64,17 @@ export function createDeadLetterStore(sql: Transaction) {
       return row?.count ?? 0;
     },
 
+    /** Writes the row of the audit log for letters that are about to be sent again. */
+    async recordReplay(workspaceId: string, count: number, author: Author): Promise<void> {
+      const of = { change: 'replay', workspaceId, count: sql`${count}::int` } as const;
+      await sql`SELECT ${auditLetters(sql, author, of)}`;
+    },
+
     /** Deletes exactly these copies: a dead letter whose event was refused again meanwhile has another copy, and stays. */
-    async deleteCopies(letters: readonly Pick<DeadLetter, 'id' | 'row'>[], tx: Transaction): Promise<void> {
+    async deleteCopies(letters: readonly Pick<DeadLetter, 'id' | 'row'>[]): Promise<void> {
       const ids = letters.map(({ id }) => id);
       const digests = letters.map(({ row }) => new Bun.CryptoHasher('sha256').update(row).digest('hex'));
-      await tx`DELETE FROM usage_dead_letters AS kept
+      await sql`DELETE FROM usage_dead_letters AS kept
         USING unnest(${ids}::uuid[], ${digests}::text[]) AS copies (id, digest)
         WHERE kept.id = copies.id AND encode(sha256(kept.event), 'hex') = copies.digest`;
     },
