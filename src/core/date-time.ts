@@ -1,11 +1,19 @@
 // Dates and times as ISO 8601 and RFC 3339 write them.
 
+/** The years 1 to 9999 in UTC, in milliseconds since 1970: outside of them, the database does not read what Date writes. */
+const TIME_MIN_MS = Date.parse('0001-01-01T00:00:00Z');
+/** The last millisecond of the year 9999. */
+export const TIME_MAX_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** The nearest time within these years. */
+export const clampTime = (ms: number): number => Math.min(Math.max(ms, TIME_MIN_MS), TIME_MAX_MS);
+
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?$/;
 
 /**
  * A date, with or without time and zone, at millisecond precision; without a zone it is UTC.
- * Undefined for other text and for days and times that do not exist.
+ * Undefined for other text, for days and times that do not exist, and for times outside the years 1 to 9999 in UTC.
  */
 export function parseDateTime(text: string): Date | undefined {
   const parts = DATE_TIME.exec(text);
@@ -21,5 +29,6 @@ export function parseDateTime(text: string): Date | undefined {
   local.setUTCHours(hour, minute, second, milliseconds);
   const offsetMinutes = Number(parts[10] ?? 0) * 60 + Number(parts[11] ?? 0);
   if (offsetMinutes >= 24 * 60) return undefined;
-  return new Date(local.getTime() - (parts[9] === '-' ? -offsetMinutes : offsetMinutes) * 60_000);
+  const ms = local.getTime() - (parts[9] === '-' ? -offsetMinutes : offsetMinutes) * 60_000;
+  return ms === clampTime(ms) ? new Date(ms) : undefined;
 }

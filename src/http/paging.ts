@@ -2,6 +2,7 @@
 // that are inserted or deleted in the meantime neither repeat others nor hide them.
 
 import { type TSchema, Type } from '@sinclair/typebox';
+import { TIME_MAX_MS } from '../core/date-time.ts';
 import { valueError } from '../core/errors.ts';
 
 const PAGE_SIZE_MAX = 100;
@@ -78,9 +79,6 @@ export function toPage<Row extends Placed, Item>(
   const more = rows.length > limit && last !== undefined;
   return { items: shown.map(render), next_cursor: more ? renderCursor(last) : null };
 }
-
-/** The end of the year 9999, the latest time of a row. */
-const TIME_MAX_MS = 253_402_300_799_999;
 
 /** A position as opaque text that fits into a URL. */
 export const renderCursor = ({ createdAt, id }: Placed): string =>

@@ -116,12 +116,11 @@ const tooLong = (loc: (string | number)[], input: string, bytesMax: number): Val
 });
 
 const MICROSECONDS = /[.,]\d{3}(\d{1,3})/;
-const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** A time without a zone is UTC; digits behind the microseconds are dropped. */
 function toMicroseconds(text: string): bigint | undefined {
   const ms = parseDateTime(text)?.getTime();
-  if (ms === undefined || ms < 0 || ms > TIME_MAX_MS) return undefined;
+  if (ms === undefined || ms < 0) return undefined;
   return BigInt(ms) * 1000n + BigInt((MICROSECONDS.exec(text)?.[1] ?? '').padEnd(3, '0'));
 }
 

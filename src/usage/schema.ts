@@ -34,14 +34,10 @@ const bound = (description: string) =>
     Parsed<Bound>(parseBound, { description: `${description}, \`YYYY-MM-DD HH:MM:SS.mmm\`; inclusive.` }),
   );
 
-/** The years of four digits. */
-const TIME_MIN_MS = -62_135_596_800_000;
-const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
 function parseBound(input: string, loc: (string | number)[]): ParseOutcome<Bound> {
   // A blank before a zone is an unescaped plus.
   const ms = parseDateTime(input.trim().replace(/ (\d\d:?\d\d)$/, zoneOrTime))?.getTime();
-  if (ms !== undefined && ms >= TIME_MIN_MS && ms <= TIME_MAX_MS) return { value: { text: input, ms } };
+  if (ms !== undefined) return { value: { text: input, ms } };
   const error = 'expected YYYY-MM-DD HH:MM:SS.mmm';
   const msg = `Input should be a valid datetime, ${error}`;
   return { mistake: { type: 'datetime_parsing', loc, msg, input, ctx: { error } } };

@@ -144,6 +144,15 @@ describe('GET /v1/me/usage', () => {
     for (const { group } of days.items) expect(group).toMatch(/^\d{4}-\d\d-\d\d$/);
     expect((await usage(key, 'from=2020-01-01&to=2020-02-01')).total.requests).toBe(0);
   });
+
+  test.each([
+    ['to=0001-01-01', '0001-01-01T00:00:00.000Z'],
+    ['to=0050-03-05T10:20', '0050-03-01T00:00:00.000Z'],
+    ['to=9999-12-31T23:59:59', '9999-12-01T00:00:00.000Z'],
+    ['from=9999-12-31T23:59:59&to=9999-12-31T23:59:59.999', '9999-12-31T23:00:00.000Z'],
+  ])('sums a window at the ends of the calendar: %s', async (query, from) => {
+    expect(await usage(gateway.key, query)).toMatchObject({ from, total: { requests: 0 } });
+  });
 });
 
 test.each([
@@ -151,6 +160,8 @@ test.each([
   ['/v1/me/usage?workspace_id=acme', 'extra_forbidden', 'workspace_id'],
   ['/v1/me/usage?from=yesterday', 'datetime_parsing', 'from'],
   ['/v1/me/usage?to=2026-02-30', 'datetime_parsing', 'to'],
+  ['/v1/me/usage?from=0000-01-01', 'datetime_parsing', 'from'],
+  ['/v1/me/usage?to=9999-12-31T23:59:59-23:59', 'datetime_parsing', 'to'],
   ['/v1/me/usage?from=2026-02-01&to=2026-01-01', 'value_error', 'to'],
   ['/v1/me/usage?from=2020-01-01&to=2026-01-01', 'value_error', 'from'],
   ['/v1/me/usage?group_by=key', 'enum', 'group_by'],

@@ -85,6 +85,12 @@ const REFUSED: [string, object, (string | number)[], string][] = [
     ['body', 'expires_at'],
     'value_error',
   ],
+  [
+    'an expiry after the year 9999',
+    { ...NAMED, expires_at: '9999-12-31T23:59:59-23:59' },
+    ['body', 'expires_at'],
+    'datetime_parsing',
+  ],
   ['an expiry that is no date', { ...NAMED, expires_at: 'soon' }, ['body', 'expires_at'], 'datetime_parsing'],
   [
     'a limit of zero',

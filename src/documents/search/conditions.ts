@@ -44,12 +44,6 @@ export function toConditions(
   return conditions;
 }
 
-/** What every engine reads as a date-time of four digits a year; no document is older or younger. */
-const MS_MIN = Date.parse('0001-01-02T00:00:00Z');
-const MS_MAX = Date.parse('9999-12-30T00:00:00Z');
-
-export const clampMs = (ms: number): number => Math.min(Math.max(ms, MS_MIN), MS_MAX);
-
 /** Beyond it, comparing lists of terms takes longer than looking into the names. */
 const NAME_WORDS_MAX = 16;
 
@@ -99,8 +93,7 @@ const hasRarerSide = (attribute: Predicate['attribute']): attribute is SidedAttr
 /** Takes a comparison of created_at into the span; false where it is none that a span can say. */
 function narrow(conditions: Conditions, { negated, test }: Predicate): boolean {
   if (negated || test.kind !== 'compare') return false;
-  const { comparison } = test;
-  const value = clampMs(test.value);
+  const { comparison, value } = test;
   const after = (ms: number) => {
     conditions.from = Math.max(conditions.from ?? ms, ms);
   };

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { clampTime } from '../../core/date-time.ts';
 import { valueError } from '../../core/errors.ts';
 import { readTime } from '../../http/time-parameter.ts';
 import { MODEL_USAGE_DAYS_MAX } from '../limits.ts';
@@ -65,12 +66,13 @@ export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps)
 
 /** Of the month in UTC, as budgets count it. */
 function startOfMonth(ms: number): number {
-  const at = new Date(ms);
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth());
+  const at = new Date(clampTime(ms));
+  at.setUTCDate(1);
+  return at.setUTCHours(0, 0, 0, 0);
 }
 
-const floorHour = (ms: number): number => Math.floor(ms / HOUR_MS) * HOUR_MS;
-const ceilHour = (ms: number): number => Math.ceil(ms / HOUR_MS) * HOUR_MS;
+const floorHour = (ms: number): number => clampTime(Math.floor(ms / HOUR_MS) * HOUR_MS);
+const ceilHour = (ms: number): number => clampTime(Math.ceil(ms / HOUR_MS) * HOUR_MS);
 
 type Sums = Omit<ModelUsageRow, 'group'>;
 

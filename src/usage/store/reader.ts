@@ -1,5 +1,6 @@
 // Pages of events and exact totals.
 
+import { TIME_MAX_MS } from '../../core/date-time.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { TimeWindow } from '../cursor.ts';
 import type { PageCursor, Position } from '../page.ts';
@@ -82,9 +83,7 @@ export function createEventReader(sql: Transaction) {
 
 /** A timestamp as Postgres reads it; after the year 9999 it is infinity. */
 export const renderTimestamp = (ms: number): string =>
-  ms > LAST_MS ? 'infinity' : new Date(ms).toISOString().slice(0, -1);
-
-const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+  ms > TIME_MAX_MS ? 'infinity' : new Date(ms).toISOString().slice(0, -1);
 
 /** `2026-01-31 10:00:00.123` as milliseconds since 1970. */
 export const toMs = (text: string): number => Date.parse(`${text.replace(' ', 'T')}Z`);

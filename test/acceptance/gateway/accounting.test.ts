@@ -289,6 +289,7 @@ describe('the sums', () => {
   const refused: [query: Record<string, string>, loc: string][] = [
     [{ from: 'yesterday' }, 'from'],
     [{ to: '2026-13-01' }, 'to'],
+    [{ to: '0000-01-01' }, 'to'],
     [{ from: '2026-11-02T00:00:00Z', to: '2026-11-01T00:00:00Z' }, 'to'],
     [{ from: '2020-01-01T00:00:00Z', to: '2026-11-01T00:00:00Z' }, 'from'],
     [{ from: '2020-01-01T00:00:00Z' }, 'from'],

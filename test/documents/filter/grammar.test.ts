@@ -156,6 +156,13 @@ describe('a text that is no filter', () => {
     ],
     [
       'created_at',
+      'gt:0000-01-01',
+      'datetime_parsing',
+      'Input should be a valid datetime, expected an ISO 8601 date and time',
+      '0000-01-01',
+    ],
+    [
+      'created_at',
       'like:2024-01-01',
       'datetime_parsing',
       'Input should be a valid datetime, expected an ISO 8601 date and time',

@@ -5,7 +5,7 @@ import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Comparison, Predicate, TextTest } from '../../filter/ast.ts';
 import type { ComparedAttribute, DictionaryAttribute } from '../../filter/attributes.ts';
 import { normalise } from '../../filter/normalise.ts';
-import { clampMs, type Vocabulary } from '../conditions.ts';
+import type { Vocabulary } from '../conditions.ts';
 import { isWithinRun, necessaryWords, soleWord, wordPrefix } from '../words.ts';
 
 /** `slow` where no index helps: every row of the class is looked at. */
@@ -67,7 +67,7 @@ function comparison(sql: Transaction, { attribute, test }: Compared): Fragment {
   if (test.kind === 'empty') return sql`${column} IS NULL`;
   const value =
     attribute === 'created_at'
-      ? sql`${new Date(clampMs(test.value)).toISOString()}::timestamptz`
+      ? sql`${new Date(test.value).toISOString()}::timestamptz`
       : sql`${test.value}::bigint`;
   return sql`${column} ${COMPARE[test.comparison](sql)} ${value}`;
 }

@@ -1,5 +1,6 @@
 // The parts of the search statements: which rows a branch has under the conditions, and how many.
 
+import { clampTime } from '../../../core/date-time.ts';
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Branch } from '../branches.ts';
 import { all, any } from './fragments.ts';
@@ -27,7 +28,8 @@ export type Selection = {
 
 type Span = Pick<Selection, 'from' | 'until'>;
 
-const time = (ms: number): string => new Date(ms).toISOString();
+/** The end of the last day is after the year 9999. */
+const time = (ms: number): string => new Date(clampTime(ms)).toISOString();
 
 /** A span of time as a condition on a column. */
 export function within(sql: Transaction, { from, until }: Span, column: Fragment): Fragment {
