@@ -125,7 +125,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3230);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4100);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7900);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_530);
+  expect(linesOf('src/')).toBeLessThanOrEqual(40_560);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1940);
 });

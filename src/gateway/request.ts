@@ -5,7 +5,7 @@ import { NO_LIMITS, parseJson, parseJsonWithin } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import { MODEL_BYTES_MAX, REQUEST_LIMITS, SMALL_MEMBER_BYTES_MAX } from './limits.ts';
-import { countItems, decodeString, type Members, type ScanRefusal, scanObject } from './scan.ts';
+import { countItems, decodeString, type Members, type ScanRefusal, scanObject, skipBlank } from './scan.ts';
 import type { Json, JsonObject } from './wire.ts';
 
 export type GatewayRequest = {
@@ -153,10 +153,16 @@ async function parseScanned(bytes: Uint8Array, name?: string): Promise<Json> {
 /** Texts of a member: those of a list, else one; a list of numbers is one text of tokens. */
 export function countTexts({ bytes, members }: GatewayRequest, name: string): number {
   const start = members.starts[members.names.lastIndexOf(name)] ?? 0;
-  const isTokens = /^\[[\t\n\r ]*[-\d]/.test(
-    Buffer.from(bytes.subarray(start, start + 64)).toString('latin1'),
-  );
-  return isTokens ? 1 : Math.max(1, countItems(bytes, start));
+  const first = String.fromCharCode(bytes[skipBlank(bytes, start + 1)] ?? 0);
+  return /[-\d]/.test(first) ? 1 : Math.max(1, countItems(bytes, start));
+}
+
+/** Bytes of the request without this member. Throws 400 where it has two: an upstream might use the other. */
+export function measureWithout({ bytes, members }: GatewayRequest, name: string): number {
+  const { names, starts, ends } = members;
+  const index = names.indexOf(name);
+  if (index !== names.lastIndexOf(name)) throw invalid(`The body has two members '${name}'`, name);
+  return bytes.length - ((ends[index] ?? 0) - (starts[index] ?? 0));
 }
 
 /** The same request with another value of the member. */

@@ -72,7 +72,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-function skipBlank(bytes: Uint8Array, from: number): number {
+export function skipBlank(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
     const byte = bytes[at];

@@ -105,6 +105,29 @@ describe('a batch that is larger than the upstream takes', () => {
     });
   }
 
+  test('is refused with large members besides, which each part would carry', async () => {
+    asked.length = 0;
+    const response = await embed('kept', { user: 'u'.repeat(65_536) });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      ...{ error: { message: "The members besides 'input' are too large", type: 'invalid_request_error' } },
+    });
+    expect(asked).toEqual([]);
+    expect((await embed('kept', { user: 'u'.repeat(60_000) })).status).toBe(200);
+  });
+
+  test('but is one list of tokens goes on whole, however many blanks it has', async () => {
+    asked.length = 0;
+    const body = `{"model":"kept","input":[${' '.repeat(100)}1,2,3,4,5]}`;
+    const response = await fetch(`${gateway.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body,
+    });
+    expect(response.status).toBe(200);
+    expect(asked).toEqual([body]);
+  });
+
   test('of which one text is no JSON is refused with the name of the member', async () => {
     const response = await fetch(`${gateway.url}/v1/embeddings`, {
       method: 'POST',

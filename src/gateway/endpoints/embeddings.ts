@@ -2,21 +2,20 @@
 
 import { Cancellation } from '../../core/cancellation.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
+import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Settled } from '../allowance.ts';
 import { NOTHING_USED, type Reservation } from '../allowances.ts';
 import { nonsense } from '../answer.ts';
 import type { Reserve } from '../estimate.ts';
-import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE } from '../limits.ts';
+import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE, SMALL_MEMBER_BYTES_MAX } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
 import { findModel } from '../plan.ts';
-import { countTexts, parseMember, parseWhole, withMember } from '../request.ts';
+import { countTexts, measureWithout, parseMember, parseWhole, withMember } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, TARGET_HEADER } from '../targets.ts';
 import type { Json, JsonObject } from '../wire.ts';
 
-type CurrentCatalogue = () => Catalogue | Promise<Catalogue>;
-
-/** As `serve`. A part that fails fails the whole. */
+/** As `serve`. Throws 400 for two members `input`, and for too many texts. A part that fails fails the whole. */
 export function createServeEmbeddings({
   serve,
   reserve,
@@ -24,9 +23,15 @@ export function createServeEmbeddings({
 }: {
   serve: Serve;
   reserve: Reserve;
-  catalogue: CurrentCatalogue;
+  catalogue: () => Catalogue | Promise<Catalogue>;
 }): Serve {
   return async (call) => {
+    const otherBytes = measureWithout(call.request, 'input');
+    const count = countTexts(call.request, 'input');
+    if (count > EMBEDDING_INPUTS_MAX) {
+      const details = { param: 'input', code: 'invalid_value' };
+      throw new OpenAiRefusal('malformed', `'input' may hold ${EMBEDDING_INPUTS_MAX} texts at most`, details);
+    }
     const present = await catalogue();
     const model = present.find(call.request.model ?? present.statedDefaults.embeddings ?? '');
     const most = Math.min(
@@ -34,8 +39,11 @@ export function createServeEmbeddings({
         ({ target }) => target.upstream?.spec.embeddingInputsMax ?? EMBEDDING_INPUTS_MAX,
       ),
     );
-    if (most >= EMBEDDING_INPUTS_MAX || countTexts(call.request, 'input') <= most) return serve(call);
-    // Of the request no more is parsed: its other members go on as they were written.
+    if (count <= most) return serve(call);
+    // Of the request no more is parsed: its other members go on as they were written, with each part.
+    if (otherBytes > SMALL_MEMBER_BYTES_MAX) {
+      throw new OpenAiRefusal('malformed', "The members besides 'input' are too large");
+    }
     const input = (await parseMember(call.request, 'input')) as Json[];
     const reservation = await reserve(call, { catalogue: present, model: findModel(present, call) });
     return serveParts(serve, call, { input, most, reservation });

@@ -5,7 +5,7 @@ import type { EmbedTexts } from '../../core/embed-texts.ts';
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
 import type { WholeAnswer } from '../answer.ts';
-import { EMBEDDING_INPUTS_MAX, EMBEDDING_TEXT_LENGTH_MAX, EMBEDDING_TEXTS_LENGTH_MAX } from '../limits.ts';
+import { EMBEDDING_TEXT_LENGTH_MAX, EMBEDDING_TEXTS_LENGTH_MAX } from '../limits.ts';
 import { estimateTokens } from '../usage.ts';
 import type { Json, JsonObject } from '../wire.ts';
 import { invalid } from './options.ts';
@@ -49,9 +49,6 @@ function readInput(input: Json | undefined): string[] {
     throw invalid("'input' must hold at least one text", 'input');
   if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string')) {
     throw invalid(`'input' must be a text or a list of texts: ${MODEL} has no tokens`, 'input');
-  }
-  if (texts.length > EMBEDDING_INPUTS_MAX) {
-    throw invalid(`'input' may hold ${EMBEDDING_INPUTS_MAX} texts at most`, 'input');
   }
   let length = 0;
   for (const [index, text] of texts.entries()) {

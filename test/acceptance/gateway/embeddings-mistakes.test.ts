@@ -12,9 +12,13 @@ const gateway = await shared(
   startGateway((url) => {
     const behind = (model: string) => ({ endpoints: ['embeddings'], targets: [{ upstream: 'mock', model }] });
     return {
-      upstreams: { mock: { base_url: `${url}/v1`, retries: 0 } },
+      upstreams: {
+        mock: { base_url: `${url}/v1`, retries: 0 },
+        narrow: { base_url: `${url}/v1`, retries: 0, embedding_inputs_max: 1 },
+      },
       models: {
         embed: behind('ok'),
+        narrow: { endpoints: ['embeddings'], targets: [{ upstream: 'narrow', model: 'ok+key=narrow' }] },
         strict: behind('status-400'),
         odd: behind('status-422'),
         busy: behind('status-429'),
@@ -137,6 +141,29 @@ describe('on the routes of OpenAI’s API it is told in its shape', () => {
     [{ input: 'a', dimensions: 256 }, 'dimensions', /384/],
     [{ input: 'a', encoding_format: 'hex' }, 'encoding_format', /float or base64/],
   ];
+  test('two members of one name, of which an upstream might use the other', async () => {
+    for (const path of ['/v1/embeddings', '/embeddings']) {
+      for (const model of [LOCAL, 'embed']) {
+        const error = expectOpenAiError(
+          await post(path, `{"model":"${model}","input":"a","input":"b"}`),
+          400,
+        );
+        expect(error).toMatchObject({ param: 'input', message: "The body has two members 'input'" });
+      }
+    }
+  });
+
+  test('more texts than a request may hold', async () => {
+    for (const path of ['/v1/embeddings', '/embeddings']) {
+      for (const model of [LOCAL, 'embed', 'narrow']) {
+        const body = JSON.stringify({ model, input: Array(4100).fill('a') });
+        expect(expectOpenAiError(await post(path, body), 400)).toMatchObject({
+          ...{ param: 'input', message: "'input' may hold 2048 texts at most" },
+        });
+      }
+    }
+  });
+
   for (const [body, param, message] of cases) {
     test(JSON.stringify(body), async () => {
       for (const path of ['/v1/embeddings', '/embeddings']) {
