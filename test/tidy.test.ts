@@ -122,10 +122,10 @@ test('the server stays within its alarm lengths', () => {
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(6020);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(170);
-  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3230);
+  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3260);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4100);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7900);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_560);
+  expect(linesOf('src/')).toBeLessThanOrEqual(40_600);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1940);
 });

@@ -26,6 +26,33 @@ function endOfBranch(rows: readonly Row[], messagesMax: number, bytesMax: number
   return said;
 }
 
+test('history takes two statements and about twice its bytes at most, whatever was replaced', async () => {
+  await using database = await testDatabase();
+  const read = { statements: 0, bytes: 0 };
+  const counting = async (...given: Parameters<typeof database.sql>) => {
+    const rows = (await database.sql(...given)) as unknown as { message: string }[];
+    read.statements += 1;
+    for (const { message } of rows) read.bytes += message.length;
+    return rows;
+  };
+  const { history } = createTurnStore(counting as unknown as typeof database.sql, crypto.randomUUID());
+  const limits = { messagesMax: 60, bytesMax: 40_000 };
+  // Of each turn: a long question, the short one in its place, and the answer.
+  const long = 'q'.repeat(limits.bytesMax);
+  await database.sql`
+    INSERT INTO chat_messages (id, session_id, workspace_id, parent_id, role, message)
+    SELECT 3 * turn + part, 1, 'acme', CASE WHEN part = 2 THEN 3 * turn + 1 WHEN turn > 1 THEN 3 * turn - 1 END,
+      CASE WHEN part = 2 THEN 'assistant' ELSE 'user' END,
+      CASE part WHEN 0 THEN ${long} WHEN 1 THEN 'question ' || turn ELSE 'answer ' || turn END
+    FROM generate_series(1, 100) AS turn, generate_series(0, 2) AS part`;
+  const said = await history(302, limits);
+  expect(said.map(({ message }) => message)).toEqual(
+    Array.from({ length: 30 }, (_, index) => [`question ${71 + index}`, `answer ${71 + index}`]).flat(),
+  );
+  expect(read.statements).toBeLessThanOrEqual(2);
+  expect(read.bytes).toBeLessThanOrEqual(3 * limits.bytesMax);
+});
+
 test('history is the end of the branch within its messages and bytes', async () => {
   await using database = await testDatabase();
   const { history } = createTurnStore(database.sql, crypto.randomUUID());

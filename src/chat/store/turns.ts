@@ -129,7 +129,7 @@ export function createTurnStore(sql: Transaction, owner: string) {
 
     /**
      * The earlier messages in order: the end of the branch, limited by messages and bytes. It is read by the order of the
-     * session, which is that of its branch but where a question was replaced: there the read goes on at the parent.
+     * session, which is that of its branch but where a question was replaced: from there on it is read by the parents.
      */
     async history(
       parentId: number,
@@ -139,16 +139,12 @@ export function createTurnStore(sql: Transaction, owner: string) {
       let next: number | null = parentId;
       let messagesLeft = messagesMax;
       let bytesLeft = bytesMax;
-      while (next !== null && messagesLeft > 0 && bytesLeft > 0) {
-        const rows: (Said & { id: number; parentId: number | null; bytes: number })[] = await sql`
-          SELECT id, parent_id AS "parentId", role, message, bytes FROM (
-            SELECT *, sum(bytes) OVER (ORDER BY id DESC) - bytes AS bytes_after FROM (
-              SELECT id, parent_id, role, message, octet_length(message) AS bytes FROM chat_messages
-              WHERE session_id = (SELECT session_id FROM chat_messages WHERE id = ${next}) AND id <= ${next}
-              ORDER BY id DESC LIMIT ${messagesLeft}) recent) sized
-          WHERE bytes_after < ${bytesLeft} ORDER BY id DESC`;
-        if (rows[0]?.id !== next) break;
-        for (const { id, role, message, bytes, ...row } of rows) {
+      for (const read of [readSession, readBranch]) {
+        if (next === null || messagesLeft <= 0 || bytesLeft <= 0) break;
+        for (const { id, role, message, bytes, ...row } of await read(sql, next, {
+          messagesLeft,
+          bytesLeft,
+        })) {
           if (id !== next) continue;
           messagesLeft -= 1;
           bytesLeft -= bytes;
@@ -161,3 +157,36 @@ export function createTurnStore(sql: Transaction, owner: string) {
     },
   };
 }
+
+type BranchRow = Said & { id: number; parentId: number | null; bytes: number };
+type Left = { messagesLeft: number; bytesLeft: number };
+
+/** The messages of the session up to this one, the latest first; also those that were replaced. */
+const readSession = (
+  sql: Transaction,
+  lastId: number,
+  { messagesLeft, bytesLeft }: Left,
+): Promise<BranchRow[]> =>
+  sql`
+    SELECT id, parent_id AS "parentId", role, message, bytes FROM (
+      SELECT *, sum(bytes) OVER (ORDER BY id DESC) - bytes AS bytes_after FROM (
+        SELECT id, parent_id, role, message, octet_length(message) AS bytes FROM chat_messages
+        WHERE session_id = (SELECT session_id FROM chat_messages WHERE id = ${lastId}) AND id <= ${lastId}
+        ORDER BY id DESC LIMIT ${messagesLeft}) recent) sized
+    WHERE bytes_after < ${bytesLeft} ORDER BY id DESC`;
+
+/** This message and those before it in its branch, the latest first: an access of the index for each. */
+const readBranch = (
+  sql: Transaction,
+  lastId: number,
+  { messagesLeft, bytesLeft }: Left,
+): Promise<BranchRow[]> =>
+  sql`
+    WITH RECURSIVE branch AS (
+      SELECT id, parent_id, role, message, octet_length(message) AS bytes, 0::bigint AS bytes_after, 1 AS depth
+      FROM chat_messages WHERE id = ${lastId}
+      UNION ALL
+      SELECT m.id, m.parent_id, m.role, m.message, octet_length(m.message), b.bytes_after + b.bytes, b.depth + 1
+      FROM branch b JOIN chat_messages m ON m.id = b.parent_id
+      WHERE b.depth < ${messagesLeft} AND b.bytes_after + b.bytes < ${bytesLeft})
+    SELECT id, parent_id AS "parentId", role, message, bytes FROM branch ORDER BY depth`;
