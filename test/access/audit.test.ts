@@ -7,6 +7,7 @@ import { COMMANDS } from '../../src/admin/commands.ts';
 import { newId } from '../../src/core/ids.ts';
 import { encodeRow } from '../../src/usage/row.ts';
 import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
+import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
 import { allRoutes } from '../support/generated-pages.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
@@ -23,7 +24,7 @@ const [BOOTSTRAP] = await sql<{ id: string }[]>`SELECT id FROM keys`;
 /** Texts that must stand in no row: keys, their hashes, cookies, and what bots' key sets have in private. */
 const secrets = new Set([BOOTSTRAP_KEY]);
 
-type Body = { id: string; key: string; items: Entry[]; next_cursor: string | null };
+type Body = { id: string; key: string; created_at: string; items: Entry[]; next_cursor: string | null };
 type Entry = {
   id: string;
   created_at: string;
@@ -363,6 +364,70 @@ test('dead letters that were sent again, but could not be deleted, have their ro
   const [row] = await everyRow();
   expect(row).toMatchObject({ action: 'metrics.replay-dead-letters', before: { count: expect.any(Number) } });
   expect(Number(row?.id)).toBeGreaterThan(Number(last));
+});
+
+test.each([0, 60])(
+  'a rotation with %d seconds of grace has a row of each key, and each names the other',
+  async (grace_seconds) => {
+    const old = await newKey();
+    const rotated = await made(`/keys/${old.id}/rotate`, { grace_seconds });
+    const [ended] = await list(`object=key:${old.id}`);
+    const [begun, ...others] = await list(`object=key:${rotated.id}`);
+    expect(others).toEqual([]);
+    expect(ended).toMatchObject({
+      action: 'access.rotate-key',
+      before: { name: 'k', expires_at: null },
+      after: { name: 'k', replaced_by: rotated.id },
+    });
+    expect(begun).toMatchObject({
+      ...{ action: 'access.rotate-key', request_id: ended?.request_id, before: null },
+      after: { name: 'k', expires_at: null, replaces: old.id },
+    });
+    expect(begun?.after?.['prefix']).not.toBe(ended?.after?.['prefix']);
+    const end = Date.parse(String(ended?.after?.['ends_at']));
+    expect(end).toBe(grace_seconds === 0 ? end : Date.parse(String(ended?.after?.['expires_at'])));
+    expect(end).toBeGreaterThanOrEqual(Date.parse(rotated.created_at) + grace_seconds * 1000);
+  },
+);
+
+describe('beside the deletion of its person', () => {
+  /** Both calls, each of which waits for a lock until the key is given free. */
+  const race = async (change: (key: Body) => Promise<Answer>) => {
+    const email = `${newId()}@example.com`;
+    const key = await newKey(email);
+    const [user] = await sql<{ id: string }[]>`SELECT id FROM users WHERE email = ${email}`;
+    const waiting = (count: number) =>
+      eventually('the calls to wait', async () => {
+        const rows = await sql`
+          SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        return rows.length === count;
+      });
+    const calls: Promise<Answer>[] = [];
+    await sql.begin(async (tx) => {
+      await tx`SELECT FROM keys WHERE id = ${key.id} FOR NO KEY UPDATE`;
+      calls.push(change(key));
+      await waiting(1);
+      calls.push(ask('DELETE', `${BASE}/users/${user?.id}`));
+      await waiting(2);
+    });
+    const answers = await Promise.all(calls);
+    return { key, answers, statuses: answers.map(({ status }) => status) };
+  };
+  const revocations = (id: string | undefined) => list(`object=key:${id}&action=access.revoke-key`);
+
+  test('a key that is revoked has one row of it', async () => {
+    const { key, statuses } = await race(({ id }) => ask('DELETE', `${BASE}/keys/${id}`));
+    expect(statuses).toEqual([204, 204]);
+    expect(await revocations(key.id)).toHaveLength(1);
+  });
+
+  test('a key that is rotated is revoked with its successor, and each has its row', async () => {
+    const { key, answers, statuses } = await race(({ id }) =>
+      ask('POST', `${BASE}/keys/${id}/rotate`, { json: { grace_seconds: 60 } }),
+    );
+    expect(statuses).toEqual([201, 204]);
+    for (const id of [key.id, answers[0]?.body.id]) expect(await revocations(id)).toHaveLength(1);
+  });
 });
 
 test('making an agent the default writes whose place it takes', async () => {

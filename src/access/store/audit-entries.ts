@@ -26,21 +26,21 @@ export const auditUser = (
 export const KEY_STATE = `jsonb_build_object('name', keys.name, 'prefix', prefix, 'scopes', scopes, 'user_email', email,
   'limits', limits, 'disabled', disabled, 'expires_at', expires_at)`;
 
-/** In a statement on `keys` and their users: writes the row of the audit log for this change of the key. */
+/** In a statement on `keys` and their users: writes the row of the audit log for this change of the key. `also`: members of `after`. */
 export const auditKey = (
   sql: Transaction,
   author: Author,
   {
     change,
-    id = sql`keys.id`,
     before,
-  }: { change: 'create' | 'update' | 'rotate' | 'revoke'; id?: Fragment; before?: Fragment | true },
+    also,
+  }: { change: 'create' | 'update' | 'rotate' | 'revoke'; before?: Fragment | true; also?: Fragment },
 ) =>
   audited(sql, author, {
     action: `access.${change}-key`,
     workspace: sql`keys.workspace_id`,
     kind: 'key',
-    id,
+    id: sql`keys.id`,
     ...(before === undefined ? {} : { before: before === true ? sql.unsafe(KEY_STATE) : before }),
-    ...(change === 'revoke' ? {} : { after: sql.unsafe(KEY_STATE) }),
+    ...(change === 'revoke' ? {} : { after: sql`${sql.unsafe(KEY_STATE)} || ${also ?? sql`'{}'::jsonb`}` }),
   });

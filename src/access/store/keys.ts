@@ -71,11 +71,17 @@ export function createKeyStore(sql: Transaction) {
     expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
   const named = ({ workspaceId, keyId }: KeyReference) =>
     sql`keys.workspace_id = ${workspaceId} AND keys.id = ${keyId} AND revoked_at IS NULL`;
-  /** The key as it was, locked until the change. */
-  const prior = (condition: Fragment) => sql`
-    prior AS (
-      SELECT keys.id AS prior_id, ${sql.unsafe(KEY_STATE)} AS was FROM keys JOIN users ON users.id = user_id
-      WHERE ${condition} FOR NO KEY UPDATE OF keys)`;
+  /**
+   * The key as it was, locked until the change, and its user. The user is locked first, as the deletion of a user does it:
+   * neither waits for the other crosswise, and the deletion sees the key as the change leaves it.
+   */
+  const prior = (reference: KeyReference, condition: Fragment = sql`true`) => sql`
+    owner AS MATERIALIZED (
+      SELECT users.id AS owner_id, email FROM keys JOIN users ON users.id = user_id
+      WHERE ${named(reference)} FOR NO KEY UPDATE OF users
+    ), prior AS (
+      SELECT keys.id AS prior_id, email, ${sql.unsafe(KEY_STATE)} AS was FROM owner JOIN keys ON user_id = owner_id
+      WHERE ${named(reference)} AND ${condition} FOR NO KEY UPDATE OF keys)`;
 
   return {
     async findLive(hash: string): Promise<LiveKey | undefined> {
@@ -157,7 +163,8 @@ export function createKeyStore(sql: Transaction) {
 
     /**
      * Inserts a key like the old one; the old one is revoked if `endsAt` is now, else it expires then. It is one statement, so
-     * that at least one of the two is valid at any time. Undefined for a key that is absent or was rotated before.
+     * that at least one of the two is valid at any time. Each has a row of the audit log, which names the other. Undefined for
+     * a key that is absent or was rotated before.
      */
     async rotate(
       reference: KeyReference,
@@ -165,13 +172,17 @@ export function createKeyStore(sql: Transaction) {
       end: { now: Date; endsAt: Date; author: Author },
     ): Promise<{ key: Key; oldHash: string } | undefined> {
       const atOnce = end.endsAt <= end.now;
+      const audit = (before: Fragment, also: Fragment) =>
+        auditKey(sql, end.author, { change: 'rotate', before, also });
+      const ended = sql`jsonb_build_object('ends_at', coalesce(revoked_at, expires_at), 'replaced_by', ${secret.id}::uuid)`;
       const [row] = await sql<(Key & { oldHash: string })[]>`
-        WITH ${prior(sql`${named(reference)} AND replaced_at IS NULL`)}, old AS (
+        WITH ${prior(reference, sql`replaced_at IS NULL`)}, old AS (
           UPDATE keys SET
             replaced_at = ${end.now},
             revoked_at = ${atOnce ? end.now : null}::timestamptz,
             expires_at = ${atOnce ? sql`expires_at` : sql`least(expires_at, ${end.endsAt}::timestamptz)`}
-          FROM prior WHERE keys.id = prior_id RETURNING *
+          FROM prior WHERE keys.id = prior_id RETURNING keys.*, email,
+            ${audit(sql`was`, ended)}
         ), made AS (
           INSERT INTO keys
             (id, workspace_id, user_id, name, prefix, hash, scopes, limits, disabled, expires_at, created_at)
@@ -180,8 +191,8 @@ export function createKeyStore(sql: Transaction) {
           FROM old RETURNING *
         )
         SELECT ${columns}, (SELECT encode(hash, 'hex') FROM old) AS "oldHash",
-          ${auditKey(sql, end.author, { change: 'rotate', id: sql`prior_id`, before: sql`was` })}
-        FROM made AS keys JOIN users ON users.id = user_id CROSS JOIN prior`;
+          ${audit(sql`NULL`, sql`jsonb_build_object('replaces', ${reference.keyId}::uuid)`)}
+        FROM made AS keys CROSS JOIN (SELECT email FROM old) AS owner`;
       if (row === undefined) return undefined;
       const { oldHash, ...key } = row;
       return { key, oldHash };
@@ -194,11 +205,11 @@ export function createKeyStore(sql: Transaction) {
       author: Author,
     ): Promise<{ key: Key; hash: string } | undefined> {
       const [row] = await sql<(Key & { hash: string })[]>`
-        WITH ${prior(named(reference))}
+        WITH ${prior(reference)}
         UPDATE keys SET
           name = ${name === undefined ? sql`keys.name` : name},
           disabled = ${disabled === undefined ? sql`disabled` : disabled}
-        FROM users, prior WHERE keys.id = prior_id AND users.id = user_id
+        FROM prior WHERE keys.id = prior_id
         RETURNING ${columns}, encode(hash, 'hex') AS hash,
           ${auditKey(sql, author, { change: 'update', before: sql`was` })}`;
       if (row === undefined) return undefined;
@@ -209,7 +220,7 @@ export function createKeyStore(sql: Transaction) {
     /** Revokes the key and returns its hash; undefined when there is none to revoke. */
     async revoke(reference: KeyReference, now: Date, author: Author): Promise<string | undefined> {
       const [row] = await sql<{ hash: string }[]>`
-        WITH ${prior(named(reference))}
+        WITH ${prior(reference)}
         UPDATE keys SET revoked_at = ${now} FROM prior WHERE keys.id = prior_id
         RETURNING encode(hash, 'hex') AS hash, ${auditKey(sql, author, { change: 'revoke', before: sql`was` })}`;
       return row?.hash;
