@@ -26,6 +26,7 @@ CREATE INDEX audit_log_newest ON audit_log (workspace_id, created_at, id);
 CREATE INDEX audit_log_actions ON audit_log (workspace_id, action, created_at, id);
 CREATE INDEX audit_log_actors ON audit_log (workspace_id, actor, created_at, id);
 CREATE INDEX audit_log_keys ON audit_log (workspace_id, key_id, created_at, id) WHERE key_id IS NOT NULL;
+CREATE INDEX audit_log_kinds ON audit_log (workspace_id, object_kind, created_at, id);
 CREATE INDEX audit_log_objects ON audit_log (workspace_id, object_kind, object_id, created_at, id);
 
 -- A state without its long texts, so that a page of the log stays small.
