@@ -109,6 +109,16 @@ async function record(sql: Sql, action: string, kind: string): Promise<void> {
   await sql`SELECT ${audited(sql, COMMAND_LINE, { action, workspace: '', kind, id: null })}`;
 }
 
+/** For what repairs a data folder whose database may be damaged, too: the work is done without a row then, which is said. */
+async function recordIfPossible(config: Config, action: string, kind: string): Promise<void> {
+  try {
+    const { sql, close } = await openDatabase(config, log);
+    await record(sql, action, kind).finally(close);
+  } catch (error) {
+    tell({ err: error }, `the audit log has no row of ${action}, because the database cannot be used`);
+  }
+}
+
 /** Prints the report first, and refuses then, where the index had drifted. */
 async function maintainSearch({ command, body, json }: Invocation, sql: Sql, config: Config): Promise<void> {
   const { meilisearch } = config.search;
@@ -132,8 +142,7 @@ async function maintainObjectStore({ json }: Invocation, config: Config): Promis
     );
   // Refused beside a running service before anything is recorded.
   openDataFolder(config.dataDir).close();
-  const database = await openDatabase(config, log);
-  await record(database.sql, 'object-store.set-aside', 'object-store').finally(database.close);
+  await recordIfPossible(config, 'object-store.set-aside', 'object-store');
   const folder = openDataFolder(config.dataDir);
   try {
     const report = { set_aside: await setAsideUnnamed(directory, config.documents.uploadRetentionSeconds) };

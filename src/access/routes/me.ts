@@ -12,7 +12,9 @@ const limitOf = (description: string) => nullable(Type.Number(), description);
 const leftOf = (description: string) =>
   nullable(
     Type.Object({
-      remaining: Type.Number({ description: 'What is left now.' }),
+      remaining: Type.Number({
+        description: 'What is left now; tokens are rounded down, and any part of one admits a call.',
+      }),
       resets_at: described(Moment, 'When all of it is back, if nothing is used until then.'),
     }),
     description,
