@@ -133,7 +133,7 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log, setting
   };
 }
 
-/** What a key may ask of itself. `remaining`: what is left of its limits, as the gateway enforces them. */
+/** The operations of a key about itself. `remaining`: the remainders of its limits, as the gateway enforces them. */
 export const createSelfService = ({
   sql,
   remaining,

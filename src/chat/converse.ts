@@ -95,7 +95,7 @@ export function createConverse({
   };
 }
 
-/** Whom events name: the person, else the key's owner. */
+/** Events name the person, else the owner of the key. */
 const personOf = ({ user, key }: Pick<BotTurn, 'user' | 'key'>): string =>
   user === '' ? (key?.email ?? '') : user;
 

@@ -1,4 +1,4 @@
-// A question and its answer, from being taken to being stored: where it belongs, for whom it is answered, what came of it.
+// A question and its answer, from its acceptance until both are stored: their place, their caller and the outcome.
 
 import type { ErrorKind } from '../core/errors.ts';
 import { isAdmin, type KeyLimits, type Principal } from '../core/principal.ts';

@@ -19,7 +19,7 @@ export type KeyLimits = {
   budget_per_month?: number;
 };
 
-/** What is left of each limit, in its unit, and when all of it is back; null where there is no limit. */
+/** The remainder of each limit, in its unit, and when all of it is available again; null where there is no limit. */
 export type RemainingLimits = Record<keyof KeyLimits, { remaining: number; resets_at: string } | null>;
 
 export type Principal = {

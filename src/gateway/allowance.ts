@@ -181,7 +181,7 @@ export function settle(
   }
 }
 
-/** What is left of a limit of a minute, and after how many milliseconds all of it is back. */
+/** The remainder of a limit per minute, and after how many milliseconds all of it is available again. */
 export type Left = { limit: number; remaining: number; resetMs: number };
 
 /** A reservation reduces what is left, as it does for `admit`. */

@@ -12,7 +12,7 @@ import type { Call } from './model-call.ts';
 import { type Attempt, planAttempts } from './plan.ts';
 import type { Catalogue, Model, Target } from './targets.ts';
 
-/** What is asked for one call. */
+/** The request of one call. */
 export type Execution = {
   readonly catalogue: Catalogue;
   readonly model: Model;

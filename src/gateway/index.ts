@@ -61,7 +61,7 @@ export const createModelUsageAdministration = (
 
 export function createGateway(deps: GatewayDeps): Area & {
   streamChat: StreamChat;
-  /** What is left of the limits of the caller's key, as the next call of a model would find it. */
+  /** Returns the remainders of the limits of the caller's key, as the next call of a model would find them. */
   remaining(principal: Principal): Promise<RemainingLimits>;
   /** Reads the models again. */
   reload(): Promise<void>;

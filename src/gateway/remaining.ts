@@ -1,4 +1,4 @@
-// What is left of the limits of a key, as its holder may read it.
+// The remainders of the limits of a key, as its holder may read them.
 
 import type { KeyLimits, RemainingLimits } from '../core/principal.ts';
 import { type Allowance, type Left, leftOfMinute } from './allowance.ts';
