@@ -25,7 +25,8 @@ await exclusively(
         say('refused');
         break;
       }
-      await Bun.sleep(5);
+      // So short that the process is hardly ever stopped here, where it could hear of the loss before its next step.
+      await new Promise((resolve) => setImmediate(resolve));
     }
     await Bun.sleep(60_000);
   },
