@@ -184,7 +184,7 @@ export function settle(
 /** The remainder of a limit per minute, and after how many milliseconds all of it is available again. */
 export type Left = { limit: number; remaining: number; resetMs: number };
 
-/** A reservation reduces what is left, as it does for `admit`. */
+/** The remainders of the limits. A reservation reduces them, as it does for `admit`. */
 export function leftOfMinute(
   allowance: Allowance,
   { requests_per_minute: requests, tokens_per_minute: tokens }: KeyLimits,

@@ -1,4 +1,4 @@
-// What a key may ask of itself: for whom it acts, what is left of its limits, and what it has used.
+// The holder of any key may read its identity, the remainders of its limits, and its use of models.
 
 import { describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
