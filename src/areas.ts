@@ -81,7 +81,6 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   const gateway = createGateway({
     sql,
     record: usage.record,
-    awaitRecorded: usage.awaitRecorded,
     describeKeys: access.describeKeys,
     directory: join(config.dataDir, 'events', 'models'),
     source: toSource(config.gateway),

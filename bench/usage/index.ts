@@ -2,14 +2,13 @@
 // recording costs, and what an outage of the database does.
 
 import { parseArgs } from 'node:util';
-import { measureEmission } from './emission.ts';
 import { measureIngestion } from './ingestion.ts';
 import { measureOutage } from './outage.ts';
 import { measureRetention } from './retention.ts';
 import { measureRetrieval } from './retrieval.ts';
 import type { BufferName } from './setting.ts';
 
-const PARTS = ['ingestion', 'retrieval', 'emission', 'outage', 'retention'] as const;
+const PARTS = ['ingestion', 'retrieval', 'outage', 'retention'] as const;
 const BUFFERS: readonly BufferName[] = ['journal', 'JetStream'];
 
 export async function run(): Promise<void> {
@@ -24,7 +23,6 @@ export async function run(): Promise<void> {
   });
   const parts = values.parts.split(',');
   const buffers = BUFFERS.filter((buffer) => values.buffers.split(',').includes(buffer));
-  if (parts.includes('emission')) await measureEmission();
   if (parts.includes('ingestion')) await measureIngestion(buffers, Number(values.seconds));
   if (parts.includes('retrieval')) await measureRetrieval();
   if (parts.includes('retention')) await measureRetention(Number(values.seconds));

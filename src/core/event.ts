@@ -21,10 +21,10 @@ export type ServiceEvent = {
 export type EventProjection = { type: string; statement: string };
 
 /**
- * Records an event synchronously; never throws. After true the event survives the process. False: the disk refuses it, and
- * the caller has to retry.
+ * Records events: once it resolves they are durable in the buffer. If it rejects, some may be recorded; the caller keeps all
+ * of them and tries again.
  */
-export type RecordEvent = (event: ServiceEvent) => boolean;
+export type RecordEvents = (events: readonly ServiceEvent[]) => Promise<void>;
 
 /**
  * Emits events of transactions. The statement that causes an event selects `usage_tell(workspace_id, type, subject, data)`,
@@ -32,9 +32,3 @@ export type RecordEvent = (event: ServiceEvent) => boolean;
  * moved to the stored events at once; if the process dies before, it is moved within a second.
  */
 export type WakeEventMover = () => void;
-
-/**
- * Resolves once all events that were recorded before the call would survive a loss of power. The caller may then delete their
- * sources. Rejects while that is uncertain.
- */
-export type AwaitRecorded = () => Promise<void>;

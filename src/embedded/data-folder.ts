@@ -13,7 +13,7 @@ export type DataFolder = {
 };
 
 /** Subfolders that the service writes to in every configuration. */
-const FOLDERS = ['postgres', 'object-store', 'events', 'events/own', 'events/models', 'processes'];
+const FOLDERS = ['postgres', 'object-store', 'events', 'events/models', 'processes'];
 
 /**
  * Creates the folder (0700) if it is absent, and checks by writing that it accepts files. Otherwise the error would end the

@@ -3,7 +3,7 @@
 import type { Clock } from '../core/clock.ts';
 import { createDeadlines } from '../core/deadlines.ts';
 import type { EmbedTexts } from '../core/embed-texts.ts';
-import type { AwaitRecorded, RecordEvent } from '../core/event.ts';
+import type { RecordEvents } from '../core/event.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Principal, RemainingLimits } from '../core/principal.ts';
@@ -47,8 +47,7 @@ export type GatewayDeps = {
   connectsDirectly: boolean;
   embed: EmbedTexts;
   describeKeys: DescribeKeys;
-  record: RecordEvent;
-  awaitRecorded: AwaitRecorded;
+  record: RecordEvents;
   onInterrupt: OnInterrupt;
   clock: Clock;
   log: Logger;
@@ -66,11 +65,11 @@ export function createGateway(deps: GatewayDeps): Area & {
   /** Reads the models again. */
   reload(): Promise<void>;
 } {
-  const { sql, directory, source, embed, record, awaitRecorded, onInterrupt, clock, log } = deps;
+  const { sql, directory, source, embed, record, onInterrupt, clock, log } = deps;
   const targets = createTargets();
   const catalogue = createCatalogue({ source, build: targets.build, log });
   const cache = createAnswerCache();
-  const ledger = createLedger({ directory, record, awaitRecorded, clock, log });
+  const ledger = createLedger({ directory, record, clock, log });
   const attempts: AttemptCounts = new Map();
   const health = createGatewayHealth({ catalogue, targets: targets.all, cache, ledger, attempts });
   const deadlines = createDeadlines();

@@ -5,10 +5,9 @@ import type { ReadinessCheck } from '../http/health.ts';
 import { counter, gauge, type Metric } from '../http/metrics.ts';
 import type { AppendMetrics } from './appender.ts';
 import type { BufferMetrics, EventBuffer } from './buffer/event-buffer.ts';
-import { FIGURES_INTERVAL_MS, OUTBOX_LATE_SECONDS, REFUSAL_TOLD_MS, SPOOL_BYTES_MAX } from './limits.ts';
+import { FIGURES_INTERVAL_MS, OUTBOX_LATE_SECONDS, REFUSAL_TOLD_MS } from './limits.ts';
 import type { RecordMetrics } from './record.ts';
 import type { SinkMetrics } from './sink.ts';
-import type { Spool } from './spool.ts';
 import type { OutboxBacklog, OutboxStore } from './store/outbox.ts';
 
 /** The share of the buffer at which an operator should act. */
@@ -21,9 +20,8 @@ export function createUsageHealth(parts: {
   storing: readonly SinkMetrics[];
   outbox: Pick<OutboxStore, 'backlog'>;
   recording: RecordMetrics;
-  spool: Pick<Spool, 'waitingBytes'>;
 }): { check: ReadinessCheck; metrics: Metric[]; job: Job } {
-  const { buffer, appending, storing, outbox, recording, spool } = parts;
+  const { buffer, appending, storing, outbox, recording } = parts;
   let latest: BufferMetrics = { packs: 0, bytes: 0, bytesMax: 0 };
   let backlog: OutboxBacklog = { events: 0, oldestSeconds: 0 };
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -45,12 +43,10 @@ export function createUsageHealth(parts: {
     if (refusedAtMs !== undefined && performance.now() - refusedAtMs < REFUSAL_TOLD_MS)
       return 'the buffer is there, and does not take usage events: see its log, and whether its disk is full';
     if (!durability.synced) return durability.warning;
-    if (recording.failing)
-      return 'the disk does not take accounts of models, which are kept for later: see the log';
     if (backlog.oldestSeconds > OUTBOX_LATE_SECONDS) return 'events wait in the outbox: see the log';
-    const nearlyFull =
-      latest.bytes > latest.bytesMax * NEARLY_FULL || spool.waitingBytes() > SPOOL_BYTES_MAX * NEARLY_FULL;
-    return nearlyFull ? 'the buffer of usage events is nearly full' : undefined;
+    return latest.bytes > latest.bytesMax * NEARLY_FULL
+      ? 'the buffer of usage events is nearly full'
+      : undefined;
   };
 
   const check: ReadinessCheck = {
@@ -103,10 +99,9 @@ export function createUsageHealth(parts: {
       ),
       counter(
         'atrium_usage_own_events_refused_total',
-        'Attempts to record one that the disk did not take; they are made again.',
+        'Attempts to record one that the buffer did not accept; they are made again.',
         () => recording.refused,
       ),
-      gauge('atrium_usage_own_events_waiting_bytes', 'Of these, not in the buffer yet.', spool.waitingBytes),
     ],
     job: {
       name: 'usage.metrics',

@@ -1,9 +1,8 @@
 // Area E: usage events of applications and of the service itself. A buffer keeps them until the database has them; they are
 // read in pages and in sums.
 
-import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
-import type { AwaitRecorded, EventProjection, RecordEvent, WakeEventMover } from '../core/event.ts';
+import type { EventProjection, RecordEvents, WakeEventMover } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Area } from '../http/area.ts';
@@ -24,7 +23,6 @@ import { createRecord } from './record.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { eventRoutes } from './routes/events.ts';
 import { createSink } from './sink.ts';
-import { createSpool } from './spool.ts';
 import { createDeadLetterStore } from './store/dead-letters.ts';
 import { createStorageBarrier } from './store/lock-stripes.ts';
 import { createOutboxStore } from './store/outbox.ts';
@@ -37,7 +35,7 @@ export type UsageDeps = {
   sql: Sql;
   /** The identity of the database, for a message queue that several services use. */
   identity(): Promise<string>;
-  /** The folder of the journal and of accounts of models. */
+  /** The folder of the journal. */
   directory: string;
   settings: {
     nats: Omit<JetStreamSettings, 'bytesMax'> | undefined;
@@ -51,18 +49,16 @@ export type UsageDeps = {
 };
 
 export function createUsage(deps: UsageDeps): Area & {
-  record: RecordEvent;
+  record: RecordEvents;
   wakeMover: WakeEventMover;
-  awaitRecorded: AwaitRecorded;
   /** The first of the jobs: for a command that sends events without the rest. */
   buffer: Job;
 } {
-  const { sql, directory, clock, log, settings } = deps;
+  const { sql, clock, log, settings } = deps;
   const buffer = createBuffer(deps);
   const appender = createAppender(buffer);
   const letters = createDeadLetterStore(sql);
-  const spool = createSpool({ directory: join(directory, 'own'), appender, log });
-  const recording = createRecord({ spool, log });
+  const recording = createRecord(appender);
   const sink = createSink({
     sql,
     buffer,
@@ -75,7 +71,6 @@ export function createUsage(deps: UsageDeps): Area & {
   const health = createUsageHealth({
     buffer,
     outbox,
-    spool,
     appending: appender.metrics,
     recording: recording.metrics,
     storing: [sink.metrics, mover.metrics],
@@ -98,7 +93,6 @@ export function createUsage(deps: UsageDeps): Area & {
   return {
     record: recording.record,
     wakeMover: mover.wake,
-    awaitRecorded: spool.awaitRecorded,
     buffer: opening,
     routes: [
       ...eventRoutes({
@@ -113,7 +107,7 @@ export function createUsage(deps: UsageDeps): Area & {
       }),
       ...deadLetterRoutes(createDeadLetters({ store: letters, appender })),
     ],
-    jobs: [opening, health.job, sink.job, spool.job, mover.job, ...(retentionDays === 0 ? [] : [retention])],
+    jobs: [opening, health.job, sink.job, mover.job, ...(retentionDays === 0 ? [] : [retention])],
     checks: [health.check],
     metrics: health.metrics,
   };

@@ -53,13 +53,6 @@ export const OUTBOX_LINGER_MS = 50;
 export const OUTBOX_INTERVAL_MS = 1000;
 export const OUTBOX_LATE_SECONDS = 30;
 
-/** The files of accounts of models: bytes of a file and of all files; the interval of forwarding. */
-export const SPOOL_FILE_BYTES_MAX = 1_048_576;
-export const SPOOL_BYTES_MAX = 1_073_741_824;
-export const SPOOL_FLUSH_MS = 20;
-/** How often files of processes that have died are looked for. */
-export const SPOOL_ADOPT_MS = 5000;
-
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 100;
 /** Longer than any transaction that stores events: older ones have been committed or rolled back. */

@@ -1,45 +1,35 @@
-import type { RecordEvent } from '../core/event.ts';
+import type { RecordEvents } from '../core/event.ts';
 import { newId } from '../core/ids.ts';
-import type { Logger } from '../core/logger.ts';
+import type { Appender } from './appender.ts';
 import { OWN_SOURCE } from './event.ts';
 import { encodeRow } from './row.ts';
-import type { Spool } from './spool.ts';
 
-/** `failing`: the last event was refused. */
-export type RecordMetrics = { recorded: number; refused: number; failing: boolean };
+export type RecordMetrics = { recorded: number; refused: number };
 
-/** `RecordEvent`: an event that the disk does not accept is counted; the first one in a row is logged. */
-export function createRecord({ spool, log }: { spool: Pick<Spool, 'add'>; log: Logger }): {
-  record: RecordEvent;
-  metrics: RecordMetrics;
-} {
-  const metrics: RecordMetrics = { recorded: 0, refused: 0, failing: false };
-  const record: RecordEvent = ({ workspaceId, type, subject, data, eventId, time }) => {
+/** `RecordEvents`, through the buffer. */
+export function createRecord(appender: Appender): { record: RecordEvents; metrics: RecordMetrics } {
+  const metrics: RecordMetrics = { recorded: 0, refused: 0 };
+  const record: RecordEvents = async (events) => {
+    const rows = events.map(({ workspaceId, type, subject, data, eventId, time }) =>
+      encodeRow({
+        id: newId(),
+        workspaceId,
+        eventId,
+        source: OWN_SOURCE,
+        type,
+        subject,
+        timeMicroseconds: BigInt(time.getTime()) * 1000n,
+        data: JSON.stringify(data),
+        extensions: null,
+        value: String(data.value),
+      }),
+    );
     try {
-      spool.add(
-        encodeRow({
-          id: newId(),
-          workspaceId,
-          eventId,
-          source: OWN_SOURCE,
-          type,
-          subject,
-          timeMicroseconds: BigInt(time.getTime()) * 1000n,
-          data: JSON.stringify(data),
-          extensions: null,
-          value: String(data.value),
-        }),
-      );
-      metrics.recorded += 1;
-      if (metrics.failing) log.info({}, 'the disk takes accounts of models again');
-      metrics.failing = false;
-      return true;
+      await appender.append(rows);
+      metrics.recorded += rows.length;
     } catch (error) {
-      metrics.refused += 1;
-      if (!metrics.failing)
-        log.error({ err: error, type }, 'the disk does not take accounts of models; they are kept for later');
-      metrics.failing = true;
-      return false;
+      metrics.refused += rows.length;
+      throw error;
     }
   };
   return { record, metrics };

@@ -1,7 +1,7 @@
 // The service is killed again and again while models are asked: every answered request is accounted for, once.
 
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bodyOf, createCaller } from '../acceptance/support/caller.ts';
 import { eventually, freePort } from '../support/child.ts';
@@ -14,6 +14,12 @@ import { createRandom, type Random, seedOfRun } from './support/random.ts';
 const CRASHES = 6;
 const CLIENTS = 6;
 const LOAD_MS = { from: 300, to: 1500 };
+
+/** Whether a file of accounts has more than its head. */
+const hasAccounts = (directory: string): boolean =>
+  readdirSync(directory).some(
+    (name) => name.endsWith('.names') && readFileSync(join(directory, name), 'utf8').split('\n').length > 2,
+  );
 
 /** What clients saw: of each model, answers that came whole, and requests that got none. */
 type Seen = Record<'whole' | 'streamed', { answered: number; lost: number }>;
@@ -49,7 +55,7 @@ for (const processes of ['1', '2']) {
       }
       ending = true;
       await Promise.all(clients);
-      await expectAccounts(service.url, seen);
+      await expectAccounts(service, seen);
     } catch (error) {
       console.error(`FAULT_SEED=${seed}`);
       throw error;
@@ -98,9 +104,10 @@ async function askAgainAndAgain(
   }
 }
 
+type Readiness = { services: { usage_events: { waiting_packs: number } } };
 type Usage = { items: { group: string; requests: number; prompt_tokens: number }[] };
 
-async function expectAccounts(url: string, seen: Seen): Promise<void> {
+async function expectAccounts({ url, dataDir }: RunningService, seen: Seen): Promise<void> {
   const call = createCaller(url);
   const read = async (): Promise<Map<string, number>> => {
     const path = `/admin/api/workspaces/${WORKSPACE}/model-usage`;
@@ -121,8 +128,12 @@ async function expectAccounts(url: string, seen: Seen): Promise<void> {
   ).catch(() => undefined);
   const accounted = [...counts];
   expect({ seen, accounted, all: isAccounted(counts) }).toEqual({ seen, accounted, all: true });
-  // None comes twice, however long one waits.
-  await Bun.sleep(12_000);
+  // None comes twice: there is nothing left that could be handed on again.
+  await eventually('all files to be handed on', () => !hasAccounts(join(dataDir, 'events/models')), 30_000);
+  await eventually('all events to be stored', async () => {
+    const { services } = bodyOf<Readiness>(await call('GET', '/readyz'), 200);
+    return services.usage_events.waiting_packs === 0;
+  });
   for (const [model, requests] of await read()) {
     const { answered, lost } = seen[model as keyof Seen];
     expect(requests).toBeGreaterThanOrEqual(answered);

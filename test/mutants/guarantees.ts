@@ -114,7 +114,7 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'Accounts of model calls survive the process, and never delay a request',
-    tests: ['test/faults/model-usage-crash.test.ts', 'test/usage/spool.test.ts'],
+    tests: ['test/faults/model-usage-crash.test.ts', 'test/gateway/ledger.test.ts'],
     mistakes: ['what a killed process has left of the accounts of models is not looked for'],
   },
   {

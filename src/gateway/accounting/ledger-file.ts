@@ -1,7 +1,9 @@
 // One file of accounts: their names, a line each, and their sums, mapped into memory so that adding costs no system call.
 
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFolder } from '../../core/durable.ts';
 import { parseJson } from '../../core/json.ts';
 import { LEDGER_SLOTS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
@@ -120,6 +122,20 @@ export function readLedgerFile(directory: string, id: string): Sums | undefined 
 export function removeLedgerFile(directory: string, id: string): void {
   rmSync(sumsPath(directory, id), { force: true });
   rmSync(namesPath(directory, id), { force: true });
+}
+
+/** Flushes a file, if it is still there: its sums then survive a loss of power. */
+export async function syncLedgerFile(directory: string, id: string): Promise<void> {
+  for (const path of [namesPath(directory, id), sumsPath(directory, id)]) {
+    if (!existsSync(path)) continue;
+    const file = await open(path, 'r');
+    try {
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+  }
+  await syncFolder(directory);
 }
 
 const NAMES = '.names';

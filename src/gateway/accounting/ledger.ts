@@ -1,16 +1,17 @@
 // Accounts of answered requests, summed in a file that outlives the process. Once a second the sums become usage events; a
 // file that a dead process left is handed on by others, and counts once, because its events are named after it.
-// A file goes once its events are recorded. While the disk takes none, sums go on in the file that there is; without one
-// new requests are refused, and those that were under way are summed in memory.
+// A file is removed once the buffer has made its events durable. While the buffer does not accept them, sums go on in the file
+// that there is, and are flushed. Without a file new requests are refused, and those that were under way are summed in memory.
 
 import type { Clock } from '../../core/clock.ts';
 import { type DiskFault, diskFaultOf } from '../../core/disk-fault.ts';
 import { unavailable } from '../../core/errors.ts';
-import type { AwaitRecorded, RecordEvent } from '../../core/event.ts';
+import type { RecordEvents, ServiceEvent } from '../../core/event.ts';
 import { newRandomId } from '../../core/ids.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createOwnedFolder } from '../../core/owned-folder.ts';
+import { createPeriodic } from '../../core/periodic.ts';
 import { LEDGER_ADOPT_MS, LEDGER_RETRY_MS, LEDGER_ROTATE_MS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
 import {
@@ -20,6 +21,7 @@ import {
   readLedgerFile,
   removeLedgerFile,
   type Sums,
+  syncLedgerFile,
   toLedgerId,
 } from './ledger-file.ts';
 import { MODEL_USAGE_TYPE, toLedgerWorkspace } from './projection.ts';
@@ -36,21 +38,19 @@ export type Ledger = {
 
 export function createLedger(deps: {
   directory: string;
-  record: RecordEvent;
-  awaitRecorded: AwaitRecorded;
+  record: RecordEvents;
   clock: Clock;
   log: Logger;
 }): Ledger {
-  const { directory, record, awaitRecorded, clock, log } = deps;
+  const { directory, record, clock, log } = deps;
   const folder = createOwnedFolder(directory);
   let open: LedgerFile | undefined;
   /** No more is added to them; their events are not recorded yet. */
   const closed: LedgerFile[] = [];
-  const removals = new Set<Promise<void>>();
   /** Requests that are under way, or more: those that end without an account stay counted. */
   let letIn = 0;
-  let timer: ReturnType<typeof setInterval> | undefined;
-  let adoptTimer: ReturnType<typeof setInterval> | undefined;
+  /** When files of dead processes are looked for again. */
+  let adoptAtMs = 0;
   /** Why no file could be made, and until when that is taken for granted. */
   let failure: { error: unknown; untilMs: number } | undefined;
 
@@ -80,68 +80,53 @@ export function createLedger(deps: {
     }
   };
 
-  /** False if not all of it is recorded; recording an account again counts it once. */
-  const recordSums = ({ id, openedAt, accounts, sums }: Sums): boolean =>
-    accounts.every((account, slot) => {
-      const measures = measuresOf(sums, slot);
-      if (account === undefined || measures === undefined) return true;
-      const { workspaceId, subject, keyId, ...rest } = account;
-      return record({
-        workspaceId: toLedgerWorkspace(workspaceId),
-        type: MODEL_USAGE_TYPE,
-        subject,
-        data: { value: measures.requests, key_id: keyId, ...rest, ...measures },
-        eventId: `${id}-${slot}`,
-        time: openedAt,
-      });
-    });
-  /** Deletes recorded accounts once they survive a loss of power. The rest is forwarded again, and counts once. */
-  const removeLater = (id: string): void => {
-    const removal = awaitRecorded().then(
-      () => removeLedgerFile(directory, id),
-      (error: unknown) => log.debug({ err: error }, 'recorded accounts stay on disk for now'),
-    );
-    removals.add(removal);
-    void removal.finally(() => removals.delete(removal));
+  /** False where the buffer does not accept the events. Recording an account again counts it once. */
+  const recordSums = async (sums: Sums): Promise<boolean> => {
+    try {
+      await record(toEvents(sums));
+      return true;
+    } catch (error) {
+      log.debug({ err: error }, 'accounts of models wait for the buffer of usage events');
+      return false;
+    }
   };
-  /** A file goes once its events are kept elsewhere. False where the disk does not take them. */
-  const handOn = (): boolean => {
+  /** Whether all closed files are recorded, and removed. Where they are not, all files are flushed. */
+  const handOn = async (): Promise<boolean> => {
     for (let file = closed[0]; file !== undefined; file = closed[0]) {
-      if (!recordSums(file)) return false;
+      if (!(await recordSums(file))) {
+        const waiting = open === undefined ? closed : [...closed, open];
+        for (const { id, onDisk } of [...waiting]) if (onDisk) await syncLedgerFile(directory, id);
+        return false;
+      }
       closed.shift();
-      if (file.onDisk) removeLater(file.id);
+      if (file.onDisk) removeLedgerFile(directory, file.id);
     }
     return true;
   };
-  const rotate = (): void => {
-    const isTaken = handOn();
+  const rotate = async (): Promise<void> => {
+    const isRecorded = await handOn();
     if (open === undefined) return;
     // Each hour has sums of its own.
     const isOfThisHour = hourOf(open.openedAt) === hourOf(clock.now());
-    if (isOfThisHour && (isEmpty(open) || (!isTaken && open.onDisk))) return;
+    if (isOfThisHour && (isEmpty(open) || (!isRecorded && open.onDisk))) return;
     // Requests were let in because there is room on disk: the file goes when there is a next one.
     const next = open.onDisk && letIn > 0 ? beginOnDisk() : undefined;
     if (open.onDisk && letIn > 0 && next === undefined) return;
     close();
     open = next;
-    handOn();
+    await handOn();
   };
-  const safely = (what: string, work: () => void): void => {
-    try {
-      work();
-    } catch (error) {
-      log.error({ err: error }, what);
-    }
-  };
-  const adopt = (): void => {
-    for (const name of folder.abandoned()) {
-      const id = toLedgerId(name);
-      if (id === undefined) continue;
-      safely('accounts that were left cannot be handed on', () => {
+  const adopt = async (): Promise<void> => {
+    if (performance.now() < adoptAtMs) return;
+    adoptAtMs = performance.now() + LEDGER_ADOPT_MS;
+    for (const id of folder.abandoned().flatMap((name) => toLedgerId(name) ?? []))
+      try {
         const left = readLedgerFile(directory, id);
-        if (left === undefined || recordSums(left)) removeLater(id);
-      });
-    }
+        if (left === undefined || (await recordSums(left))) removeLedgerFile(directory, id);
+        else await syncLedgerFile(directory, id);
+      } catch (error) {
+        log.error({ err: error }, 'accounts that were left cannot be handed on');
+      }
   };
   const requireRoom = (): void => {
     if (open?.onDisk === true && !open.isFull()) return;
@@ -153,7 +138,15 @@ export function createLedger(deps: {
     close();
     open = file;
   };
-  const rotateSafely = (): void => safely('the use of models cannot be handed on', rotate);
+  const periodic = createPeriodic({
+    name: 'gateway.ledger',
+    intervalMs: LEDGER_ROTATE_MS,
+    async run() {
+      await adopt();
+      await rotate();
+    },
+    log,
+  });
 
   return {
     requireRoom() {
@@ -183,33 +176,37 @@ export function createLedger(deps: {
       }
     },
     job: {
-      name: 'gateway.ledger',
-      start() {
-        const adoptSafely = () => safely('accounts that were left cannot be looked for', adopt);
-        adoptSafely();
-        timer = setInterval(rotateSafely, LEDGER_ROTATE_MS);
-        adoptTimer = setInterval(adoptSafely, LEDGER_ADOPT_MS);
-      },
+      ...periodic,
       async stop() {
-        clearInterval(timer);
-        clearInterval(adoptTimer);
-        safely('the use of models cannot be handed on', () => {
-          close();
-          handOn();
-        });
-        await Promise.all(removals);
+        await periodic.stop();
+        close();
+        await handOn().catch((error: unknown) =>
+          log.error({ err: error }, 'the use of models cannot be handed on'),
+        );
         // Accounts on disk are found at the next start, or by another process.
         folder.leave();
         const lost = closed.filter(({ onDisk }) => !onDisk);
         if (lost.length > 0) log.error({ files: lost.length }, 'accounts of the use of models are lost');
       },
-      async settle() {
-        rotateSafely();
-        await Promise.all(removals);
-      },
     },
   };
 }
+
+/** One for each account that something was added to, with an identity from the file. */
+const toEvents = ({ id, openedAt, accounts, sums }: Sums): ServiceEvent[] =>
+  accounts.flatMap((account, slot) => {
+    const measures = measuresOf(sums, slot);
+    if (account === undefined || measures === undefined) return [];
+    const { workspaceId, subject, keyId, ...rest } = account;
+    return {
+      workspaceId: toLedgerWorkspace(workspaceId),
+      type: MODEL_USAGE_TYPE,
+      subject,
+      data: { value: measures.requests, key_id: keyId, ...rest, ...measures },
+      eventId: `${id}-${slot}`,
+      time: openedAt,
+    };
+  });
 
 const isEmpty = ({ accounts }: LedgerFile): boolean => accounts.length === 0;
 const hourOf = (time: Date): number => Math.floor(time.getTime() / 3_600_000);

@@ -338,12 +338,36 @@ export const gateway: readonly Planted[] = [
 
   // A loss of power.
   {
-    mistake: 'accounts are forgotten before their events would survive a loss of power',
+    mistake: 'accounts are forgotten before the buffer has their events',
     file: 'src/gateway/accounting/ledger.ts',
-    text: 'awaitRecorded().then(',
-    replacement: 'Promise.resolve().then(',
+    text: 'await record(toEvents(sums));',
+    replacement: 'void record(toEvents(sums)).catch(() => undefined);',
     test: 'test/gateway/ledger.test.ts',
-    name: 'sums are forgotten once',
+    name: 'the file stays',
+  },
+  {
+    mistake: 'accounts that wait for the buffer are not flushed',
+    file: 'src/gateway/accounting/ledger-file.ts',
+    text: 'await file.datasync();',
+    replacement: 'await file.stat();',
+    test: 'test/gateway/ledger.test.ts',
+    name: 'sums that the buffer does not take are flushed',
+  },
+  {
+    mistake: 'files of accounts that wait for the buffer have no durable names',
+    file: 'src/gateway/accounting/ledger-file.ts',
+    text: '  await syncFolder(directory);\n',
+    replacement: '',
+    test: 'test/gateway/ledger.test.ts',
+    name: 'sums that the buffer does not take are flushed',
+  },
+  {
+    mistake: 'what a killed process has left of the accounts of models is not looked for',
+    file: 'src/gateway/accounting/ledger.ts',
+    text: 'if (performance.now() < adoptAtMs) return;',
+    replacement: 'if (performance.now() > adoptAtMs) return;',
+    test: 'test/gateway/ledger.test.ts',
+    name: 'is handed on by the next one',
   },
   {
     mistake: 'what is left of a budget ignores requests under way',

@@ -168,14 +168,6 @@ export const usage: readonly Planted[] = [
     name: 'goes on after a status',
   },
   {
-    mistake: 'what a killed process has left of the accounts of models is not looked for',
-    file: 'src/usage/spool.ts',
-    text: 'if (unreadable.has(path)',
-    replacement: 'if (true || unreadable.has(path)',
-    test: 'test/usage/spool.test.ts',
-    name: 'finds what a killed process has left',
-  },
-  {
     mistake: 'an event leaves the outbox before it is stored',
     file: 'src/usage/store/outbox.ts',
     text: 'await tx.unsafe(statement, [ids as number[]], { prepare: true });',
@@ -261,8 +253,8 @@ export const usage: readonly Planted[] = [
     file: 'src/core/owned-folder.ts',
     text: 'if (lock === undefined) return false;',
     replacement: 'if (lock === undefined) return true;',
-    test: 'test/usage/spool.test.ts',
-    name: 'finds what a killed process has left',
+    test: 'test/gateway/ledger.test.ts',
+    name: 'nothing of one that lives',
   },
   {
     mistake: 'a lock that nobody can reach any more is free while its process lives',
@@ -312,21 +304,5 @@ export const usage: readonly Planted[] = [
     replacement: "database.run('PRAGMA synchronous = OFF');\n      write(() => insertAll.immediate(packs));",
     test: 'test/faults/power-cut.test.ts',
     name: 'loses no usage event that was acknowledged',
-  },
-  {
-    mistake: 'events that wait for the buffer are not flushed',
-    file: 'src/usage/spool.ts',
-    text: 'await file.datasync();',
-    replacement: 'await file.stat();',
-    test: 'test/usage/spool.test.ts',
-    name: 'what the buffer does not take is flushed',
-  },
-  {
-    mistake: 'files of events that wait for the buffer have no durable names',
-    file: 'src/usage/spool.ts',
-    text: '    await syncFolder(directory);\n',
-    replacement: '',
-    test: 'test/usage/spool.test.ts',
-    name: 'what the buffer does not take is flushed',
   },
 ];
