@@ -319,7 +319,11 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'Each administrative change and each purge has its row in the audit log, in the transaction of the change and without secrets, and an administrator sees those of their own workspace alone',
-    tests: ['test/access/audit.test.ts', 'test/access/audit-retention.test.ts'],
+    tests: [
+      'test/access/audit-changes.test.ts',
+      'test/access/audit.test.ts',
+      'test/access/audit-retention.test.ts',
+    ],
     mistakes: [
       'a key is revoked without a row of the audit log',
       'the row of the audit log is written after the change, in another transaction',

@@ -149,7 +149,7 @@ export const access: readonly Planted[] = [
     file: 'src/access/store/keys.ts',
     text: `AS hash, \${auditKey(sql, author, { change: 'revoke', before: sql\`was\` })}`,
     replacement: 'AS hash',
-    test: 'test/access/audit.test.ts',
+    test: 'test/access/audit-changes.test.ts',
     name: 'writes who, from where',
   },
   {
@@ -158,7 +158,7 @@ export const access: readonly Planted[] = [
     text: `\${columns}, \${audit(author)}\`;`,
     replacement: `\${columns}\`;
       if (row !== undefined) await sql\`SELECT \${audit(author)} FROM workspaces WHERE id = \${id}\`;`,
-    test: 'test/access/audit.test.ts',
+    test: 'test/access/audit-changes.test.ts',
     name: 'changes nothing where its row',
   },
   {
@@ -166,7 +166,7 @@ export const access: readonly Planted[] = [
     file: 'src/access/store/audit-entries.ts',
     text: "'prefix', prefix,",
     replacement: "'prefix', encode(hash, 'hex'),",
-    test: 'test/access/audit.test.ts',
+    test: 'test/access/audit-changes.test.ts',
     name: 'no row has a key',
   },
   {
