@@ -1,19 +1,19 @@
 // What the platform sends where a chat app is a Google Workspace add-on, and what it takes for an answer.
 
 import { type Static, Type } from '@sinclair/typebox';
-import { described, optional } from '../http/schemas.ts';
-import { ChatappMessage, ChatappSpace, ChatappUser, platformObject, Text } from './event-schema.ts';
+import { component, described, openComponent, optional } from '../http/schemas.ts';
+import { ChatappMessage, ChatappSpace, ChatappUser, Text } from './event-schema.ts';
 import { ADD_ON_EVENT_EXAMPLE } from './examples.ts';
 
 const Fields = Type.Record(Type.String(), Type.Unknown());
 
-const Payload = platformObject('ChatappAddOnPayload', 'What has happened.', {
+const Payload = openComponent('ChatappAddOnPayload', 'What has happened.', {
   message: optional(ChatappMessage, 'The message that it is about.'),
   space: optional(ChatappSpace, 'Where it happened.'),
   configCompleteRedirectUri: described(Text, 'Where a person is sent on after a configuration.'),
   appCommandMetadata: optional(Fields, 'The command that was called.'),
 });
-const MessagePayload = platformObject('ChatappAddOnMessagePayload', 'A message that was written.', {
+const MessagePayload = openComponent('ChatappAddOnMessagePayload', 'A message that was written.', {
   ...Payload.properties,
   message: ChatappMessage,
 });
@@ -29,7 +29,9 @@ export const TYPES = {
 } as const;
 export type PayloadName = keyof typeof TYPES;
 
-export const ChatappAddOnEvent = Type.Object(
+export const ChatappAddOnEvent = component(
+  'ChatappAddOnEvent',
+  'An event of a Google Workspace add-on.',
   {
     commonEventObject: optional(Fields, 'Information about the client.'),
     chat: Type.Object(
@@ -52,16 +54,13 @@ export const ChatappAddOnEvent = Type.Object(
       { additionalProperties: true, description: 'It has one payload, which says what has happened.' },
     ),
   },
-  {
-    $id: 'ChatappAddOnEvent',
-    description: 'An event of a Google Workspace add-on.',
-    additionalProperties: true,
-    examples: [ADD_ON_EVENT_EXAMPLE],
-  },
+  { additionalProperties: true, examples: [ADD_ON_EVENT_EXAMPLE] },
 );
 export type ChatappAddOnEvent = Static<typeof ChatappAddOnEvent>;
 
-export const ChatappAddOnReply = Type.Object(
+export const ChatappAddOnReply = component(
+  'ChatappAddOnReply',
+  'A message, as the answer to an event of an add-on.',
   {
     hostAppDataAction: described(
       Type.Object({
@@ -72,6 +71,5 @@ export const ChatappAddOnReply = Type.Object(
       'The action that sends the message.',
     ),
   },
-  { $id: 'ChatappAddOnReply', description: 'A message, as the answer to an event of an add-on.' },
 );
 export type ChatappAddOnReply = Static<typeof ChatappAddOnReply>;

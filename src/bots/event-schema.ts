@@ -1,18 +1,14 @@
 // What the platform sends: the events of chat apps.
 
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
-import { described, optional } from '../http/schemas.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import { described, openComponent, optional, text } from '../http/schemas.ts';
 
 /** Nested fields may all be absent: real events leave out most of them. */
 export const Text = optional(Type.String());
 /** Its inner structure is not laid down. */
 const Anything = Type.Optional(Type.Unknown());
 
-/** An object of the platform as the component `id`: it may have more members than ours know. */
-export const platformObject = <Fields extends TProperties>(id: string, description: string, fields: Fields) =>
-  Type.Object(fields, { $id: id, description, additionalProperties: true });
-
-export const ChatappUser = platformObject('ChatappUser', 'A user of the chat platform.', {
+export const ChatappUser = openComponent('ChatappUser', 'A user of the chat platform.', {
   name: described(Text, 'The resource name of the user.'),
   displayName: described(Text, 'The name that is shown.'),
   avatarUrl: described(Text, 'Where the picture is.'),
@@ -21,7 +17,7 @@ export const ChatappUser = platformObject('ChatappUser', 'A user of the chat pla
   domainId: described(Text, 'The organisation of the user.'),
 });
 
-export const ChatappSpace = platformObject('ChatappSpace', 'A conversation of the chat platform.', {
+export const ChatappSpace = openComponent('ChatappSpace', 'A conversation of the chat platform.', {
   name: described(Text, 'The resource name of the space.'),
   type: described(Text, '`DM` or `ROOM`.'),
   singleUserBotDm: optional(Type.Boolean(), 'Whether one person speaks with the bot alone.'),
@@ -31,16 +27,16 @@ export const ChatappSpace = platformObject('ChatappSpace', 'A conversation of th
   spaceUri: described(Text, 'Where people open it.'),
 });
 
-const ChatappThread = platformObject('ChatappThread', 'A thread of a space.', {
+const ChatappThread = openComponent('ChatappThread', 'A thread of a space.', {
   name: described(Text, 'The resource name of the thread.'),
   retentionSettings: described(Anything, 'How long its messages are kept.'),
 });
 
-const ChatappSlashCommand = platformObject('ChatappSlashCommand', 'A command that a message is.', {
+const ChatappSlashCommand = openComponent('ChatappSlashCommand', 'A command that a message is.', {
   commandId: described(Text, 'The number that the command has with the chat app.'),
 });
 
-export const ChatappMessage = platformObject('ChatappMessage', 'A message of the chat platform.', {
+export const ChatappMessage = openComponent('ChatappMessage', 'A message of the chat platform.', {
   name: described(Text, 'The resource name of the message.'),
   createTime: described(Text, 'When it was written.'),
   text: described(Text, 'The text as it was written, mentions included.'),
@@ -56,18 +52,16 @@ export const ChatappMessage = platformObject('ChatappMessage', 'A message of the
 });
 
 /** Of a message, and of event types that are not known. */
-export const ChatappMessageRequest = platformObject(
+export const ChatappMessageRequest = openComponent(
   'ChatappMessageRequest',
   'An event of a chat app: a message.',
   {
-    type: Type.String({ description: 'What has happened: `MESSAGE`, for instance.' }),
-    eventTime: Type.String({ description: 'When it happened.' }),
+    type: text('What has happened: `MESSAGE`, for instance.'),
+    eventTime: text('When it happened.'),
     message: ChatappMessage,
     user: ChatappUser,
     space: ChatappSpace,
-    configCompleteRedirectUrl: Type.String({
-      description: 'Where a person is sent on after a configuration.',
-    }),
+    configCompleteRedirectUrl: text('Where a person is sent on after a configuration.'),
     common: described(Type.Record(Type.String(), Type.Unknown()), 'Information about the client.'),
   },
 );
@@ -76,7 +70,7 @@ const { type, eventTime, message, user, space, configCompleteRedirectUrl, common
   ChatappMessageRequest.properties;
 
 /** Of the other known types. */
-export const ChatappEvent = platformObject('ChatappEvent', 'Another event of a chat app.', {
+export const ChatappEvent = openComponent('ChatappEvent', 'Another event of a chat app.', {
   type,
   eventTime,
   message: optional(message, 'The message that it is about.'),

@@ -2,7 +2,17 @@
 
 import { Kind, type Static, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
-import { described, Moment, nullable, optional, WorkspacePath } from '../http/schemas.ts';
+import {
+  component,
+  described,
+  integer,
+  moment,
+  nullable,
+  oneOf,
+  optional,
+  text,
+  WorkspacePath,
+} from '../http/schemas.ts';
 import { AUDIENCE_LENGTH_MAX, COMMANDS_MAX, NAME_LENGTH_MAX, REPLY_LENGTH_MAX } from './limits.ts';
 
 const BOT_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
@@ -11,8 +21,8 @@ const BOT_ID = new RegExp(BOT_ID_PATTERN);
 export const isBotId = (text: string): boolean => BOT_ID.test(text);
 
 export const WebhookPath = Type.Object({
-  workspace_id: Type.String({ description: 'The workspace of the bot.' }),
-  bot_id: Type.String({ description: 'The identifier under which the bot is registered.' }),
+  workspace_id: text('The workspace of the bot.'),
+  bot_id: text('The identifier under which the bot is registered.'),
 });
 
 export const BotPath = Type.Object({
@@ -24,14 +34,11 @@ export const BotPath = Type.Object({
 });
 
 const MODES = ['project_number', 'endpoint_url', 'key'] as const;
-const Mode = Type.Union(
-  MODES.map((mode) => Type.Literal(mode)),
-  {
-    description:
-      '`project_number`: tokens of the app itself. `endpoint_url`: identity tokens for the URL of the webhook. ' +
-      '`key`: API keys alone.',
-  },
-);
+const Mode = oneOf(MODES, {
+  description:
+    '`project_number`: tokens of the app itself. `endpoint_url`: identity tokens for the URL of the webhook. ' +
+    '`key`: API keys alone.',
+});
 
 const AUDIENCE = 'The number of the project, or the exact URL of the webhook.';
 const Audience = Type.String({ minLength: 1, maxLength: AUDIENCE_LENGTH_MAX, description: AUDIENCE });
@@ -47,9 +54,7 @@ const ServiceAccount = Type.String({
 const KeySetSource = Type.Unsafe<unknown>({
   [Kind]: 'Unknown',
   anyOf: [
-    Type.String({
-      description: 'https to a public address; from an operator to any, and http to this machine.',
-    }),
+    text('https to a public address; from an operator to any, and http to this machine.'),
     Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) }),
     Type.Null(),
   ],
@@ -61,80 +66,62 @@ const Said = Type.String({ minLength: 1, maxLength: REPLY_LENGTH_MAX });
 const CommandId = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
 const CommandName = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX });
 
-export const BotPut = Type.Object(
-  {
-    verification: Type.Object(
-      {
-        mode: Mode,
-        audience: optional(Audience),
-        jwks: Type.Optional(KeySetSource),
-        service_account_email: optional(ServiceAccount),
-      },
-      { $id: 'BotVerificationPut', description: 'How events prove where they come from.' },
+export const BotPut = component('BotPut', 'A bot as it is to be.', {
+  verification: component('BotVerificationPut', 'How events prove where they come from.', {
+    mode: Mode,
+    audience: optional(Audience),
+    jwks: Type.Optional(KeySetSource),
+    service_account_email: optional(ServiceAccount),
+  }),
+  agent_id: optional(AgentId, 'The agent that answers; absent: the default of the workspace.'),
+  welcome_text: optional(Said, 'What the bot says where it is added.'),
+  commands: optional(
+    Type.Array(
+      component('BotCommandPut', 'A command of a bot.', {
+        id: described(CommandId, 'The number that the command has with the chat app.'),
+        name: described(CommandName, 'Its name.'),
+        reply: optional(Said, 'What the bot says to it.'),
+        agent_id: optional(AgentId, 'The agent that answers it.'),
+      }),
+      { maxItems: COMMANDS_MAX },
     ),
-    agent_id: optional(AgentId, 'The agent that answers; absent: the default of the workspace.'),
-    welcome_text: optional(Said, 'What the bot says where it is added.'),
-    commands: optional(
-      Type.Array(
-        Type.Object(
-          {
-            id: described(CommandId, 'The number that the command has with the chat app.'),
-            name: described(CommandName, 'Its name.'),
-            reply: optional(Said, 'What the bot says to it.'),
-            agent_id: optional(AgentId, 'The agent that answers it.'),
-          },
-          { $id: 'BotCommandPut', description: 'A command of a bot.' },
-        ),
-        { maxItems: COMMANDS_MAX },
-      ),
-      'Commands that have a reply or an agent of their own.',
-    ),
-  },
-  { $id: 'BotPut', description: 'A bot as it is to be.' },
-);
+    'Commands that have a reply or an agent of their own.',
+  ),
+});
 export type BotPut = Static<typeof BotPut>;
 
-const text = nullable(Type.String());
-export const BotRead = Type.Object(
-  {
-    id: Type.String({ description: 'The identifier of the bot.' }),
-    verification: Type.Object(
-      {
-        mode: Mode,
-        audience: described(text, AUDIENCE),
-        jwks: KeySetSource,
-        service_account_email: Type.Optional(ServiceAccount),
-      },
-      { $id: 'BotVerification', description: 'How events prove where they come from.' },
-    ),
-    agent_id: described(text, 'The agent that answers; null: the default of the workspace.'),
-    welcome_text: described(text, 'What the bot says where it is added.'),
-    commands: Type.Array(
-      Type.Object(
-        {
-          id: Type.Integer({ description: 'The number that the command has with the chat app.' }),
-          name: Type.String({ description: 'Its name.' }),
-          reply: described(text, 'What the bot says to it.'),
-          agent_id: described(text, 'The agent that answers it.'),
-        },
-        { $id: 'BotCommand', description: 'A command of a bot.' },
-      ),
-      { description: 'Commands that have a reply or an agent of their own.' },
-    ),
-    created_at: described(Moment, 'When it was registered.'),
-    updated_at: described(Moment, 'When it was last changed.'),
-  },
-  { $id: 'BotRead', description: 'A registered bot.' },
-);
+export const BotRead = component('BotRead', 'A registered bot.', {
+  id: text('The identifier of the bot.'),
+  verification: component('BotVerification', 'How events prove where they come from.', {
+    mode: Mode,
+    audience: nullable(Type.String(), AUDIENCE),
+    jwks: KeySetSource,
+    service_account_email: Type.Optional(ServiceAccount),
+  }),
+  agent_id: nullable(Type.String(), 'The agent that answers; null: the default of the workspace.'),
+  welcome_text: nullable(Type.String(), 'What the bot says where it is added.'),
+  commands: Type.Array(
+    component('BotCommand', 'A command of a bot.', {
+      id: integer('The number that the command has with the chat app.'),
+      name: text('Its name.'),
+      reply: nullable(Type.String(), 'What the bot says to it.'),
+      agent_id: nullable(Type.String(), 'The agent that answers it.'),
+    }),
+    { description: 'Commands that have a reply or an agent of their own.' },
+  ),
+  created_at: moment('When it was registered.'),
+  updated_at: moment('When it was last changed.'),
+});
 export type BotRead = Static<typeof BotRead>;
 export const BotPage = pageOf(BotRead, 'BotPage');
 
-export const ChatappReply = Type.Object(
+export const ChatappReply = component(
+  'ChatappReply',
+  'A message of the chat app; `{}` says nothing, in either format.',
   {
-    text: Type.Optional(Type.String({ description: 'What is said.' })),
+    text: Type.Optional(text('What is said.')),
     actionResponse: Type.Optional(
       described(Type.Object({ type: Type.String() }), 'How the chat app is to treat the message.'),
     ),
   },
-  { $id: 'ChatappReply', description: 'A message of the chat app; `{}` says nothing, in either format.' },
 );

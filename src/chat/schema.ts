@@ -2,7 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
-import { described, Moment, nullable, optional } from '../http/schemas.ts';
+import { component, described, flag, integer, moment, nullable, oneOf, optional } from '../http/schemas.ts';
 import { SESSION_KEYS_EXAMPLE } from './examples.ts';
 import { FEEDBACK_LENGTH_MAX, ID_LENGTH_MAX, TITLE_LENGTH_MAX } from './limits.ts';
 
@@ -45,7 +45,9 @@ export const MessagePath = Type.Object({
   message_id: described(Id, 'The identifier of the message.'),
 });
 
-export const CreateChatSessionRequest = Type.Object(
+export const CreateChatSessionRequest = component(
+  'CreateChatSessionRequest',
+  'The chat session that a channel begins, or goes on with.',
   {
     persona_id: Type.Optional(
       Type.Integer({
@@ -58,150 +60,117 @@ export const CreateChatSessionRequest = Type.Object(
     agi_id: opaque('The agent that answers, by its id; another one: the default of the workspace.'),
     channel_session_id: opaque('Chat identifier assigned by the channel.'),
   },
-  {
-    $id: 'CreateChatSessionRequest',
-    description: 'The chat session that a channel begins, or goes on with.',
-  },
 );
 
 const sessionKeys = {
-  chat_session_id: Type.Integer({ description: 'The identifier of the session.' }),
+  chat_session_id: integer('The identifier of the session.'),
   channel_session_id: described(Text, 'The identifier that the channel has given the session.'),
-  persona_id: Type.Integer({ description: 'The persona that was asked for.' }),
+  persona_id: integer('The persona that was asked for.'),
   agi_id: described(Text, 'The agent that was asked for.'),
   channel: described(Text, 'The communication channel.'),
   channel_plugin: described(Text, 'The plugin of the channel.'),
   channel_id: described(Text, "The identifier of the configuration in the channel's own system."),
 };
 
-export const ChatSessionCreated = Type.Object(
-  {
-    ...sessionKeys,
-    workspace_id: described(Text, 'The workspace of the session.'),
-    created: Type.Boolean({ description: 'False: it was there.' }),
-    created_at: described(Moment, 'When it was made.'),
-  },
-  { $id: 'ChatSessionCreated', description: 'A chat session, and whether it is new.' },
-);
+export const ChatSessionCreated = component('ChatSessionCreated', 'A chat session, and whether it is new.', {
+  ...sessionKeys,
+  workspace_id: described(Text, 'The workspace of the session.'),
+  created: flag('False: it was there.'),
+  created_at: moment('When it was made.'),
+});
 export type ChatSessionCreated = Static<typeof ChatSessionCreated>;
 
-export const ChatSession = Type.Object(
-  {
-    ...sessionKeys,
-    title: nullable(Text, 'The title that somebody gave it.'),
-    user: described(Text, "The person's e-mail, else that of the key's owner."),
-    message_count: Type.Integer({ minimum: 0, description: 'How many messages it has.' }),
-    created_at: described(Moment, 'When it was made.'),
-    updated_at: described(Moment, 'When something was last said or changed in it.'),
-  },
-  { $id: 'ChatSession', description: 'A chat session.' },
-);
+export const ChatSession = component('ChatSession', 'A chat session.', {
+  ...sessionKeys,
+  title: nullable(Text, 'The title that somebody gave it.'),
+  user: described(Text, "The person's e-mail, else that of the key's owner."),
+  message_count: Type.Integer({ minimum: 0, description: 'How many messages it has.' }),
+  created_at: moment('When it was made.'),
+  updated_at: moment('When something was last said or changed in it.'),
+});
 export type ChatSession = Static<typeof ChatSession>;
 export const ChatSessionPage = pageOf(ChatSession, 'ChatSessionPage');
 
-export const SendMessageRequest = Type.Object(
-  {
-    message: Type.String({ minLength: 1, description: 'Text sent to the AI.' }),
-    channel_user_message_id: opaque('The same again gives the same answer.'),
-    channel_assistant_message_id: opaque('Assistant message identifier assigned by the channel.'),
-  },
-  { $id: 'SendMessageRequestSchema', description: 'A message of a person.' },
-);
+export const SendMessageRequest = component('SendMessageRequestSchema', 'A message of a person.', {
+  message: Type.String({ minLength: 1, description: 'Text sent to the AI.' }),
+  channel_user_message_id: opaque('The same again gives the same answer.'),
+  channel_assistant_message_id: opaque('Assistant message identifier assigned by the channel.'),
+});
 
-const Citation = Type.Object(
-  {
-    document_id: described(Text, 'The document that the answer rests on.'),
-    name: described(Text, 'Its name.'),
-    score: Type.Number({ minimum: 0, maximum: 1, description: 'How well it fits the question.' }),
-  },
-  { $id: 'Citation', description: 'A document that an answer rests on.' },
-);
+const Citation = component('Citation', 'A document that an answer rests on.', {
+  document_id: described(Text, 'The document that the answer rests on.'),
+  name: described(Text, 'Its name.'),
+  score: Type.Number({ minimum: 0, maximum: 1, description: 'How well it fits the question.' }),
+});
 
-export const ChatAnswer = Type.Object(
-  {
-    chat_session_id: Type.Integer({ description: 'The identifier of the session.' }),
-    channel_session_id: described(Text, 'The identifier that the channel has given the session.'),
-    message_id: Type.Integer({ description: 'Of the answer.' }),
-    user_message_id: Type.Integer({ description: 'The message that is answered.' }),
-    channel_user_message_id: nullable(Text, 'The identifier that the channel has given that message.'),
-    channel_assistant_message_id: nullable(Text, 'The identifier that the channel has given the answer.'),
-    answer: described(Text, 'The text of the answer.'),
-    citations: described(Type.Array(Citation), 'The documents that it rests on.'),
-    model: nullable(described(Text, 'Null where no model was asked.')),
-    finish_reason: described(Text, 'Why the answer ends.'),
-    usage: described(
-      Type.Object({
-        prompt_tokens: Type.Integer({ minimum: 0 }),
-        completion_tokens: Type.Integer({ minimum: 0 }),
-        total_tokens: Type.Integer({ minimum: 0 }),
-      }),
-      'The tokens that it has used.',
-    ),
-    error_msg: nullable(Text, 'Why there is no answer; null where there is one.'),
-    created_at: described(Moment, 'When the answer was made.'),
-  },
-  { $id: 'ChatAnswer', description: 'The answer to a message.' },
-);
+export const ChatAnswer = component('ChatAnswer', 'The answer to a message.', {
+  chat_session_id: integer('The identifier of the session.'),
+  channel_session_id: described(Text, 'The identifier that the channel has given the session.'),
+  message_id: integer('Of the answer.'),
+  user_message_id: integer('The message that is answered.'),
+  channel_user_message_id: nullable(Text, 'The identifier that the channel has given that message.'),
+  channel_assistant_message_id: nullable(Text, 'The identifier that the channel has given the answer.'),
+  answer: described(Text, 'The text of the answer.'),
+  citations: described(Type.Array(Citation), 'The documents that it rests on.'),
+  model: nullable(described(Text, 'Null where no model was asked.')),
+  finish_reason: described(Text, 'Why the answer ends.'),
+  usage: described(
+    Type.Object({
+      prompt_tokens: Type.Integer({ minimum: 0 }),
+      completion_tokens: Type.Integer({ minimum: 0 }),
+      total_tokens: Type.Integer({ minimum: 0 }),
+    }),
+    'The tokens that it has used.',
+  ),
+  error_msg: nullable(Text, 'Why there is no answer; null where there is one.'),
+  created_at: moment('When the answer was made.'),
+});
 export type ChatAnswer = Static<typeof ChatAnswer>;
 
-export const TitlePatch = Type.Object(
-  { title: Type.String({ minLength: 1, maxLength: TITLE_LENGTH_MAX, description: 'The new title.' }) },
-  { $id: 'ChatSessionPatch', description: 'A new title of a chat session.' },
-);
+export const TitlePatch = component('ChatSessionPatch', 'A new title of a chat session.', {
+  title: Type.String({ minLength: 1, maxLength: TITLE_LENGTH_MAX, description: 'The new title.' }),
+});
 
-export const MessagePut = Type.Object(
-  { message: Type.String({ minLength: 1, description: 'Replaces the question, and is answered anew.' }) },
-  { $id: 'ChatMessagePut', description: 'A message that replaces another.' },
-);
+export const MessagePut = component('ChatMessagePut', 'A message that replaces another.', {
+  message: Type.String({ minLength: 1, description: 'Replaces the question, and is answered anew.' }),
+});
 
-export const FeedbackCreate = Type.Object(
-  {
-    is_positive: Type.Boolean({ description: 'Whether the answer was good.' }),
-    feedback_text: optional(
-      Type.String({ maxLength: FEEDBACK_LENGTH_MAX }),
-      'What there is to say about it.',
-    ),
-  },
-  { $id: 'FeedbackCreate', description: 'What a person thinks of an answer.' },
-);
+export const FeedbackCreate = component('FeedbackCreate', 'What a person thinks of an answer.', {
+  is_positive: flag('Whether the answer was good.'),
+  feedback_text: optional(Type.String({ maxLength: FEEDBACK_LENGTH_MAX }), 'What there is to say about it.'),
+});
 const feedbackFields = {
-  is_positive: Type.Boolean({ description: 'Whether the answer was good.' }),
+  is_positive: flag('Whether the answer was good.'),
   feedback_text: described(Text, 'What was said about it.'),
 };
-export const FeedbackRead = Type.Object(
-  { message_id: Type.Integer({ description: 'The answer.' }), ...feedbackFields },
-  { $id: 'FeedbackRead', description: 'What was said of an answer.' },
-);
+export const FeedbackRead = component('FeedbackRead', 'What was said of an answer.', {
+  message_id: integer('The answer.'),
+  ...feedbackFields,
+});
 
-export const AgentMessageCreate = Type.Object(
-  {
-    message: Type.String({ minLength: 1, description: 'The text of the message.' }),
-    agent_id: Type.String({
-      format: 'email',
-      maxLength: 320,
-      description: 'E-mail of the person who answers.',
-    }),
-  },
-  { $id: 'AgentMessageCreate', description: 'A message of a person of the company.' },
-);
+export const AgentMessageCreate = component('AgentMessageCreate', 'A message of a person of the company.', {
+  message: Type.String({ minLength: 1, description: 'The text of the message.' }),
+  agent_id: Type.String({
+    format: 'email',
+    maxLength: 320,
+    description: 'E-mail of the person who answers.',
+  }),
+});
 
-export const ChatMessage = Type.Object(
-  {
-    message_id: Type.Integer({ description: 'The identifier of the message.' }),
-    parent_message_id: nullable(Type.Integer(), 'The message that it follows; null for the first.'),
-    role: described(
-      Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('agent')]),
-      'Who speaks: the user, the assistant, or a person of the company (`agent`).',
-    ),
-    message: described(Text, 'The text.'),
-    channel_message_id: nullable(Text, 'The identifier that the channel has given it.'),
-    agent_id: nullable(described(Text, 'The agent that answered, or the e-mail of the person who did.')),
-    citations: described(Type.Array(Citation), 'The documents that it rests on.'),
-    feedback: nullable(Type.Object(feedbackFields), 'What was said of it.'),
-    error_msg: nullable(described(Text, 'Why there is no answer; the same question again asks anew.')),
-    created_at: described(Moment, 'When it was made.'),
-  },
-  { $id: 'ChatMessage', description: 'A message of a chat session.' },
-);
+export const ChatMessage = component('ChatMessage', 'A message of a chat session.', {
+  message_id: integer('The identifier of the message.'),
+  parent_message_id: nullable(Type.Integer(), 'The message that it follows; null for the first.'),
+  role: described(
+    oneOf(['user', 'assistant', 'agent']),
+    'Who speaks: the user, the assistant, or a person of the company (`agent`).',
+  ),
+  message: described(Text, 'The text.'),
+  channel_message_id: nullable(Text, 'The identifier that the channel has given it.'),
+  agent_id: nullable(described(Text, 'The agent that answered, or the e-mail of the person who did.')),
+  citations: described(Type.Array(Citation), 'The documents that it rests on.'),
+  feedback: nullable(Type.Object(feedbackFields), 'What was said of it.'),
+  error_msg: nullable(described(Text, 'Why there is no answer; the same question again asks anew.')),
+  created_at: moment('When it was made.'),
+});
 export type ChatMessage = Static<typeof ChatMessage>;
 export const ChatMessagePage = pageOf(ChatMessage, 'ChatMessagePage');

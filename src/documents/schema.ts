@@ -2,7 +2,7 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Parsed } from '../http/parsed.ts';
-import { nullable, optional } from '../http/schemas.ts';
+import { component, integer, moment, nullable, oneOf, optional, text } from '../http/schemas.ts';
 import { INLINE_TYPES, parseContentType } from './content-type.ts';
 import {
   EXPIRES_IN_SECONDS_DEFAULT,
@@ -36,71 +36,68 @@ const AccessRules = Type.Object(
 );
 const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Size in bytes.' });
 
-export const DocumentMetadataRead = Type.Object(
-  {
-    id: Type.String({ format: 'uuid', description: 'Unique identifier of the file.' }),
-    owner_id: Type.String({ description: 'Identifier of the user who uploaded the file.' }),
-    name: Type.String({ description: 'File name including extension.' }),
-    storage_url: Type.String({ description: 'Object-store location of the file.' }),
-    created_at: Type.String({ format: 'date-time', description: 'When the upload was confirmed.' }),
-    file_size: nullable(Size),
-    file_type: nullable(Type.String({ description: 'File extension.' })),
-    tags: nullable(Type.Array(Type.String()), 'Tags of the file.'),
-    categories: nullable(Type.Array(Type.String()), 'Categories of the file.'),
-    status: StatusEnum,
-    file_hash: nullable(Type.String({ description: 'MD5 hash of the content.' })),
-    summary: nullable(Type.String(), 'Summary of the content.'),
-    access: nullable(
-      Type.Record(Type.String(), Type.Unknown()),
-      'Who may read and edit the document besides its owner: `curators` lists their e-mail addresses.',
-    ),
-    slots: nullable(Type.Record(Type.String(), Type.Unknown()), 'Free-form extra metadata.'),
-  },
-  { $id: 'DocumentMetadataRead', description: 'The metadata of a document.' },
-);
+export const DocumentMetadataRead = component('DocumentMetadataRead', 'The metadata of a document.', {
+  id: Type.String({ format: 'uuid', description: 'Unique identifier of the file.' }),
+  owner_id: text('Identifier of the user who uploaded the file.'),
+  name: text('File name including extension.'),
+  storage_url: text('Object-store location of the file.'),
+  created_at: moment('When the upload was confirmed.'),
+  file_size: nullable(Size),
+  file_type: nullable(text('File extension.')),
+  tags: nullable(Type.Array(Type.String()), 'Tags of the file.'),
+  categories: nullable(Type.Array(Type.String()), 'Categories of the file.'),
+  status: StatusEnum,
+  file_hash: nullable(text('MD5 hash of the content.')),
+  summary: nullable(Type.String(), 'Summary of the content.'),
+  access: nullable(
+    Type.Record(Type.String(), Type.Unknown()),
+    'Who may read and edit the document besides its owner: `curators` lists their e-mail addresses.',
+  ),
+  slots: nullable(Type.Record(Type.String(), Type.Unknown()), 'Free-form extra metadata.'),
+});
 
-const DocumentMetadataCreate = Type.Object(
-  {
-    name: Name,
-    tags: optional(Labels('Tags of the file.')),
-    categories: optional(Labels('Categories of the file.')),
-    summary: optional(Type.String({ description: 'Summary of the content.' })),
-    slots: optional(Slots),
-    access: optional(AccessRules),
-    owner_id: optional(
-      Type.String({ format: 'uuid', description: "Another user's, from administrators only." }),
-    ),
-    status: optional(StatusEnum),
-    storage_url: optional(Type.String({ description: 'Ignored: the store decides.' })),
-    created_at: optional(Type.String({ format: 'date-time', description: 'Ignored.' })),
-    file_size: optional(Type.Integer({ description: 'Ignored: the store decides.' })),
-    file_type: optional(Type.String({ description: 'Ignored: the name decides.' })),
-    file_hash: optional(Type.String({ description: 'Ignored: the store decides.' })),
-  },
-  { $id: 'DocumentMetadataCreate', description: 'The metadata of a new document.' },
-);
+const DocumentMetadataCreate = component('DocumentMetadataCreate', 'The metadata of a new document.', {
+  name: Name,
+  tags: optional(Labels('Tags of the file.')),
+  categories: optional(Labels('Categories of the file.')),
+  summary: optional(text('Summary of the content.')),
+  slots: optional(Slots),
+  access: optional(AccessRules),
+  owner_id: optional(
+    Type.String({ format: 'uuid', description: "Another user's, from administrators only." }),
+  ),
+  status: optional(StatusEnum),
+  storage_url: optional(text('Ignored: the store decides.')),
+  created_at: optional(moment('Ignored.')),
+  file_size: optional(integer('Ignored: the store decides.')),
+  file_type: optional(text('Ignored: the name decides.')),
+  file_hash: optional(text('Ignored: the store decides.')),
+});
 export type DocumentMetadataCreate = Static<typeof DocumentMetadataCreate>;
 
-export const DocumentMetadataConfirm = Type.Object(
+export const DocumentMetadataConfirm = component(
+  'DocumentMetadataConfirm',
+  'An upload that is to become a document.',
   {
-    temp_key: Type.String({ description: 'Temporary object key from the upload step.' }),
-    folder: optional(Type.String({ description: 'Folder for the file.' })),
+    temp_key: text('Temporary object key from the upload step.'),
+    folder: optional(text('Folder for the file.')),
     document_metadata: DocumentMetadataCreate,
   },
-  { $id: 'DocumentMetadataConfirm', description: 'An upload that is to become a document.' },
 );
 export type DocumentMetadataConfirm = Static<typeof DocumentMetadataConfirm>;
 
-export const DocumentMetadataPatch = Type.Object(
+export const DocumentMetadataPatch = component(
+  'DocumentMetadataPatch',
+  'Changes to the metadata of a document.',
   {
     name: Type.Optional(Name),
     tags: optional(Labels('Tags of the file.')),
     categories: optional(Labels('Categories of the file.')),
     access: optional(AccessRules),
     slots: optional(Slots),
-    file_hash: optional(Type.String({ description: 'MD5 hash of the content.' })),
+    file_hash: optional(text('MD5 hash of the content.')),
     file_size: optional(Size),
-    summary: optional(Type.String({ description: 'Summary of the content.' })),
+    summary: optional(text('Summary of the content.')),
     status: Type.Optional(
       Type.Union(STATUS_WORDS, {
         description:
@@ -111,39 +108,31 @@ export const DocumentMetadataPatch = Type.Object(
       Type.String({ format: 'uuid', description: "Another user's, from administrators only." }),
     ),
   },
-  { $id: 'DocumentMetadataPatch', description: 'Changes to the metadata of a document.' },
 );
 export type DocumentMetadataPatch = Static<typeof DocumentMetadataPatch>;
 
-export const UploadDescriptor = Type.Object(
-  {
-    url: Type.String({ description: 'Object-store bucket URL to post the file to.' }),
-    fields: Type.Object(
-      {
-        key: Type.String({ description: 'The temporary key where the upload lands.' }),
-        StorageAccessKeyId: Type.String({ description: 'Whose signature it is.' }),
-        policy: Type.String({ description: 'What may be uploaded, in base64.' }),
-        signature: Type.String({ description: 'The signature of the policy.' }),
-      },
-      {
-        additionalProperties: Type.String(),
-        description: 'Send every entry as a form field, then the file.',
-      },
-    ),
-  },
-  { $id: 'UploadDescriptor', description: 'How to post a file to the object store.' },
-);
-
-const moment = (description: string) => Type.String({ format: 'date-time', description });
-const listOf = (item: TSchema, $id: string, description: string) =>
-  Type.Object(
+export const UploadDescriptor = component('UploadDescriptor', 'How to post a file to the object store.', {
+  url: text('Object-store bucket URL to post the file to.'),
+  fields: Type.Object(
     {
-      items: Type.Array(item, { description: 'The documents of this page.' }),
-      count: Type.Integer({ minimum: 0, description: 'Rows in all, on this page or not.' }),
-      next_cursor: Type.Optional(Type.String({ description: 'Present when there are more rows.' })),
+      key: text('The temporary key where the upload lands.'),
+      StorageAccessKeyId: text('Whose signature it is.'),
+      policy: text('What may be uploaded, in base64.'),
+      signature: text('The signature of the policy.'),
     },
-    { $id, description },
-  );
+    {
+      additionalProperties: Type.String(),
+      description: 'Send every entry as a form field, then the file.',
+    },
+  ),
+});
+
+const listOf = (item: TSchema, $id: string, description: string) =>
+  component($id, description, {
+    items: Type.Array(item, { description: 'The documents of this page.' }),
+    count: Type.Integer({ minimum: 0, description: 'Rows in all, on this page or not.' }),
+    next_cursor: Type.Optional(text('Present when there are more rows.')),
+  });
 
 export const TrashList = listOf(
   Type.Composite(
@@ -162,21 +151,21 @@ export const ArchiveList = listOf(
   'Documents in the archive.',
 );
 
-const Workspace = { workspace_id: Type.String({ description: "The workspace of the caller's API key." }) };
+const Workspace = { workspace_id: text("The workspace of the caller's API key.") };
 export const InWorkspace = Type.Object(Workspace);
 export const ByFileId = Type.Object({
   ...Workspace,
-  file_id: Type.String({ description: 'Unique identifier of the file.' }),
+  file_id: text('Unique identifier of the file.'),
 });
 export const ByDocument = Type.Object({
   ...Workspace,
-  document: Type.String({ description: 'Id or name of the document.' }),
+  document: text('Id or name of the document.'),
 });
 export const ByFileName = Type.Object({
   ...Workspace,
-  file_name: Type.String({ description: 'Name of the file.' }),
+  file_name: text('Name of the file.'),
 });
-export const ByFile = Type.Object({ ...Workspace, file: Type.String({ description: 'Name of the file.' }) });
+export const ByFile = Type.Object({ ...Workspace, file: text('Name of the file.') });
 
 const expiresIn = {
   expires_in: Type.Integer({
@@ -196,7 +185,7 @@ export const PresignQuery = Type.Object({
 });
 export const DownloadQuery = Type.Object({
   ...expiresIn,
-  disposition: Type.Union([Type.Literal('attachment'), Type.Literal('inline')], {
+  disposition: oneOf(['attachment', 'inline'], {
     default: 'attachment',
     description: `attachment: browsers save it under its name; inline: they show it, for ${INLINE_TYPES.join(', ')}.`,
   }),
@@ -208,7 +197,7 @@ const listQuery = {
     default: LIST_LIMIT_MAX,
     description: 'Rows a page.',
   }),
-  cursor: Type.Optional(Type.String({ description: '`next_cursor` of the page before.' })),
+  cursor: Type.Optional(text('`next_cursor` of the page before.')),
 };
 export const ArchiveQuery = Type.Object(listQuery);
 export const TrashQuery = Type.Object({

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { Parsed } from '../http/parsed.ts';
-import { nullable } from '../http/schemas.ts';
+import { component, nullable, oneOf } from '../http/schemas.ts';
 import type { Filter } from './filter/ast.ts';
 import { ATTRIBUTES, type Attribute } from './filter/attributes.ts';
 import { parseFilter } from './filter/grammar.ts';
@@ -57,7 +57,7 @@ export const SearchParameters = Type.Object(
       { minimum: 1, maximum: PAGE_SIZE_MAX },
     ),
     offset: whole('How many documents to skip, where `page` and `size` are absent.', { minimum: 0 }),
-    archived: Type.Union([Type.Literal('false'), Type.Literal('true'), Type.Literal('any')], {
+    archived: oneOf(['false', 'true', 'any'], {
       default: 'false',
       description: '`false`: without archived documents; `true`: only them; `any`: both.',
     }),
@@ -75,7 +75,9 @@ export const SearchParameters = Type.Object(
 );
 export type SearchParameters = Static<typeof SearchParameters>;
 
-export const DocumentPage = Type.Object(
+export const DocumentPage = component(
+  'Page_DocumentMetadataRead_',
+  'A page of found documents.',
   {
     items: Type.Array(DocumentMetadataRead, { description: 'The documents of this page.' }),
     total: Type.Integer({ minimum: 0, description: 'Documents in all, on this page or not.' }),
@@ -89,9 +91,5 @@ export const DocumentPage = Type.Object(
       'How many pages there are; null with `limit` and `offset`.',
     ),
   },
-  {
-    $id: 'Page_DocumentMetadataRead_',
-    title: 'Page[DocumentMetadataRead]',
-    description: 'A page of found documents.',
-  },
+  { title: 'Page[DocumentMetadataRead]' },
 );

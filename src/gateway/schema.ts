@@ -1,13 +1,9 @@
 // The input and output of the gateway's operations, as far as the gateway defines them: the rest is OpenAI's.
 
 import { Kind, type Static, type TSchema, Type } from '@sinclair/typebox';
+import { component, flag, integer, moment, nullable, oneOf, openComponent, text } from '../http/schemas.ts';
 import { EMBEDDING_INPUTS_MAX } from './limits.ts';
 import { GROUPINGS } from './store/model-usage.ts';
-
-const text = (description: string) => Type.String({ description });
-const integer = (description: string) => Type.Integer({ description });
-const nullable = <S extends TSchema>(schema: S, description: string) =>
-  Type.Union([schema, Type.Null()], { description });
 
 export const NoParameters = Type.Object({});
 export const ModelPath = Type.Object({
@@ -20,11 +16,11 @@ export const WorkspacePath = Type.Object({
 const Open = { additionalProperties: true };
 
 const model = Type.Optional(text("A model of the catalogue; absent: the models file's default."));
-const stream = Type.Optional(
-  Type.Boolean({ description: 'Whether the answer comes as server-sent events, as it is made.' }),
-);
+const stream = Type.Optional(flag('Whether the answer comes as server-sent events, as it is made.'));
 
-export const ChatRequest = Type.Object(
+export const ChatRequest = openComponent(
+  'ChatCompletionRequest',
+  'A conversation that a model is to answer.',
   {
     model,
     messages: Type.Array(
@@ -33,33 +29,30 @@ export const ChatRequest = Type.Object(
     ),
     stream,
   },
-  { ...Open, $id: 'ChatCompletionRequest', description: 'A conversation that a model is to answer.' },
 );
-export const CompletionRequest = Type.Object(
-  {
-    model,
-    prompt: Type.Unknown({ description: 'A text, a list of texts, or tokens, to be continued.' }),
-    stream,
-  },
-  { ...Open, $id: 'CompletionRequest', description: 'A text that a model is to continue.' },
-);
-export const ImageRequest = Type.Object(
-  { model, prompt: text('What the images show.') },
-  { ...Open, $id: 'ImageRequest', description: 'Images that a model is to make.' },
-);
-export const EmbeddingRequest = Type.Object(
+export const CompletionRequest = openComponent('CompletionRequest', 'A text that a model is to continue.', {
+  model,
+  prompt: Type.Unknown({ description: 'A text, a list of texts, or tokens, to be continued.' }),
+  stream,
+});
+export const ImageRequest = openComponent('ImageRequest', 'Images that a model is to make.', {
+  model,
+  prompt: text('What the images show.'),
+});
+export const EmbeddingRequest = openComponent(
+  'EmbeddingRequest',
+  'Texts that a model is to turn into vectors.',
   {
     model,
     input: Type.Union([Type.String(), Type.Array(Type.Unknown())], {
       description: 'A text, a list of texts, or tokens.',
     }),
     encoding_format: Type.Optional(
-      Type.Union([Type.Literal('float'), Type.Literal('base64')], {
+      oneOf(['float', 'base64'], {
         description: '`base64`: float32, little-endian.',
       }),
     ),
   },
-  { ...Open, $id: 'EmbeddingRequest', description: 'Texts that a model is to turn into vectors.' },
 );
 
 /** The models that currently support an endpoint, and the default for requests that name none. */
@@ -83,65 +76,49 @@ export const modelEnum = (present: () => Choice) =>
 
 /** `model` as the document has it; the operation looks at it by itself, for the catalogue changes. */
 export const embeddingIn = (model: TSchema) =>
-  Type.Object(
-    {
-      input: Type.Array(Type.String(), {
-        minItems: 1,
-        maxItems: EMBEDDING_INPUTS_MAX,
-        description: 'The texts to turn into vectors.',
+  openComponent('EmbeddingInSchema', 'Texts to turn into vectors.', {
+    input: Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: EMBEDDING_INPUTS_MAX,
+      description: 'The texts to turn into vectors.',
+    }),
+    model: Type.Optional(model),
+    encoding_format: Type.Optional(
+      Type.Union([Type.Literal('float'), Type.Literal('base64'), Type.Null()], {
+        description: '`base64`: float32, little-endian.',
       }),
-      model: Type.Optional(model),
-      encoding_format: Type.Optional(
-        Type.Union([Type.Literal('float'), Type.Literal('base64'), Type.Null()], {
-          description: '`base64`: float32, little-endian.',
-        }),
-      ),
-      dimensions: Type.Optional(
-        nullable(Type.Integer({ minimum: 1 }), 'Length of the vectors, of models that have several.'),
-      ),
-    },
-    { ...Open, $id: 'EmbeddingInSchema', description: 'Texts to turn into vectors.' },
-  );
+    ),
+    dimensions: Type.Optional(
+      nullable(Type.Integer({ minimum: 1 }), 'Length of the vectors, of models that have several.'),
+    ),
+  });
 
-export const ModelRead = Type.Object(
-  {
-    id: text('What requests name the model by.'),
-    object: text('`model`.'),
-    created: integer('When it was made, in seconds since 1970; 0 where nobody knows.'),
-    owned_by: text('Whose model it is.'),
-    endpoints: Type.Array(Type.String(), { description: 'What it can do.' }),
-    description: Type.Optional(text('What the models file says about it.')),
-  },
-  { $id: 'Model', description: 'A model that can be asked.' },
-);
+export const ModelRead = component('Model', 'A model that can be asked.', {
+  id: text('What requests name the model by.'),
+  object: text('`model`.'),
+  created: integer('When it was made, in seconds since 1970; 0 where nobody knows.'),
+  owned_by: text('Whose model it is.'),
+  endpoints: Type.Array(Type.String(), { description: 'What it can do.' }),
+  description: Type.Optional(text('What the models file says about it.')),
+});
 export type ModelRead = Static<typeof ModelRead>;
-export const ModelList = Type.Object(
-  {
-    object: text('`list`.'),
-    data: Type.Array(ModelRead, { description: 'The models, in the order of the models file.' }),
-  },
-  { $id: 'ModelList', description: 'The models that can be asked.' },
-);
+export const ModelList = component('ModelList', 'The models that can be asked.', {
+  object: text('`list`.'),
+  data: Type.Array(ModelRead, { description: 'The models, in the order of the models file.' }),
+});
 
 export const ModelUsageQuery = Type.Object({
   from: Type.Optional(text('Start, cut down to its hour; absent: 30 days before `to`.')),
   to: Type.Optional(text('End, filled up to its hour; absent: now.')),
-  group_by: Type.Optional(
-    Type.Union(
-      GROUPINGS.map((each) => Type.Literal(each)),
-      { default: 'model', description: 'What to tell apart.' },
-    ),
-  ),
+  group_by: Type.Optional(oneOf(GROUPINGS, { default: 'model', description: 'What to tell apart.' })),
 });
 
 export const OwnUsageQuery = Type.Object(
   {
-    from: Type.Optional(
-      Type.String({ description: 'Start, cut down to its hour; absent: the month of `to`, in UTC.' }),
-    ),
+    from: Type.Optional(text('Start, cut down to its hour; absent: the month of `to`, in UTC.')),
     to: ModelUsageQuery.properties.to,
     group_by: Type.Optional(
-      Type.Union([Type.Literal('model'), Type.Literal('day')], {
+      oneOf(['model', 'day'], {
         default: 'model',
         description: 'What to tell apart; days are in UTC.',
       }),
@@ -160,36 +137,27 @@ const sums = {
   latency_ms: nullable(Type.Number(), 'Mean, to the last byte.'),
   first_event_ms: nullable(Type.Number(), 'Mean, of those that streamed.'),
 };
-const UsedKey = Type.Object(
-  {
-    name: text('The name of the key.'),
-    prefix: text('The first characters of the key.'),
-    user_email: nullable(Type.String(), 'Null where the person was deleted.'),
-  },
-  { $id: 'UsedKey', description: 'What people know a key by.' },
-);
-const ModelUsageSums = Type.Object(sums, {
-  $id: 'ModelUsageSums',
-  description: 'Sums over requests.',
+const UsedKey = component('UsedKey', 'What people know a key by.', {
+  name: text('The name of the key.'),
+  prefix: text('The first characters of the key.'),
+  user_email: nullable(Type.String(), 'Null where the person was deleted.'),
 });
+const ModelUsageSums = component('ModelUsageSums', 'Sums over requests.', sums);
 export type ModelUsageSums = Static<typeof ModelUsageSums>;
-export const ModelUsageRead = Type.Object(
-  {
-    from: Type.String({ format: 'date-time', description: 'The start of what is summed.' }),
-    to: Type.String({ format: 'date-time', description: 'The end of what is summed.' }),
-    group_by: text('What is told apart.'),
-    items: Type.Array(
-      Type.Object({
-        group: text('The model, key or person that these sums are of.'),
-        key: Type.Optional(
-          nullable(UsedKey, 'With `group_by=key`: what people know the key by; null where nobody sent one.'),
-        ),
-        ...sums,
-      }),
-      { description: 'The sums of each group.' },
-    ),
-    total: ModelUsageSums,
-  },
-  { $id: 'ModelUsage', description: 'What models were used for.' },
-);
+export const ModelUsageRead = component('ModelUsage', 'What models were used for.', {
+  from: moment('The start of what is summed.'),
+  to: moment('The end of what is summed.'),
+  group_by: text('What is told apart.'),
+  items: Type.Array(
+    Type.Object({
+      group: text('The model, key or person that these sums are of.'),
+      key: Type.Optional(
+        nullable(UsedKey, 'With `group_by=key`: what people know the key by; null where nobody sent one.'),
+      ),
+      ...sums,
+    }),
+    { description: 'The sums of each group.' },
+  ),
+  total: ModelUsageSums,
+});
 export type ModelUsageRead = Static<typeof ModelUsageRead>;

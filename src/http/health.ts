@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { within } from '../core/wait.ts';
 import type { Metric, RequestMetrics } from './metrics.ts';
 import { type Route, reply, route } from './operation.ts';
-import { described } from './schemas.ts';
+import { component, described, oneOf, text } from './schemas.ts';
 
 /** The state of a backing service. `detail`: the effect of a state other than ready. */
 export type ServiceState = {
@@ -18,44 +18,37 @@ export type ReadinessCheck = { name: string; essential: boolean; check(): Promis
 
 const CHECK_TIMEOUT_MS = 2500;
 
-const Liveness = Type.Object(
-  { status: Type.Literal('ok', { description: 'The process answers.' }) },
-  { $id: 'Liveness', description: 'The process is alive.' },
-);
-const Readiness = Type.Object(
-  {
-    status: described(
-      Type.Union([Type.Literal('ready'), Type.Literal('degraded'), Type.Literal('unavailable')]),
-      '`unavailable`: a service is down without which nothing works. `degraded`: something works less well.',
-    ),
-    services: described(
-      Type.Record(
-        Type.String(),
-        Type.Object(
-          { state: Type.String(), detail: Type.Optional(Type.String()) },
-          { additionalProperties: true },
-        ),
+const Liveness = component('Liveness', 'The process is alive.', {
+  status: Type.Literal('ok', { description: 'The process answers.' }),
+});
+const Readiness = component('Readiness', 'How the service and what stands behind it do.', {
+  status: described(
+    oneOf(['ready', 'degraded', 'unavailable']),
+    '`unavailable`: a service is down without which nothing works. `degraded`: something works less well.',
+  ),
+  services: described(
+    Type.Record(
+      Type.String(),
+      Type.Object(
+        { state: Type.String(), detail: Type.Optional(Type.String()) },
+        { additionalProperties: true },
       ),
-      'The backing services by their names; beside its state each may have metrics.',
     ),
-  },
-  { $id: 'Readiness', description: 'How the service and what stands behind it do.' },
-);
+    'The backing services by their names; beside its state each may have metrics.',
+  ),
+});
 
 const READINESS_EXAMPLE = {
   status: 'ready',
   services: { postgres: { state: 'ready' }, object_store: { state: 'ready' } },
 };
 
-const Root = Type.Object(
-  {
-    name: Type.String({ description: 'The name of the service.' }),
-    version: Type.String({ description: 'Its version.' }),
-    status: Type.String({ description: '`ok`, or `ending` while it ends.' }),
-    docs: Type.String({ description: 'The path of its description.' }),
-  },
-  { $id: 'Root', description: 'What answers here.' },
-);
+const Root = component('Root', 'What answers here.', {
+  name: text('The name of the service.'),
+  version: text('Its version.'),
+  status: text('`ok`, or `ending` while it ends.'),
+  docs: text('The path of its description.'),
+});
 
 const PROBE = { area: 'health', method: 'GET', credential: 'none' } as const;
 

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { type ErrorKind, type RefusalOptions, ServiceError, type ValidationFailure } from '../core/errors.ts';
-import { nullable, type Responses } from './schemas.ts';
+import { component, nullable, type Responses, text } from './schemas.ts';
 
 export type OpenAiDetails = {
   type?: string;
@@ -96,20 +96,17 @@ export function unknownUrlOpenAiError(method: string, path: string): OpenAiError
   return openAiError(`There is no such URL: ${method} ${shown}`, 'invalid_request_error', 'unknown_url');
 }
 
-const OpenAiError = Type.Object(
-  {
-    error: Type.Object(
-      {
-        message: Type.String({ description: 'What was refused and why.' }),
-        type: Type.String({ description: 'The kind of the mistake.' }),
-        param: nullable(Type.String(), 'The member of the body that it is about.'),
-        code: nullable(Type.String(), 'The code of the mistake, for programs.'),
-      },
-      { description: 'What went wrong.' },
-    ),
-  },
-  { $id: 'OpenAiError', description: 'A refusal in the shape of the API of OpenAI.' },
-);
+const OpenAiError = component('OpenAiError', 'A refusal in the shape of the API of OpenAI.', {
+  error: Type.Object(
+    {
+      message: text('What was refused and why.'),
+      type: text('The kind of the mistake.'),
+      param: nullable(Type.String(), 'The member of the body that it is about.'),
+      code: nullable(Type.String(), 'The code of the mistake, for programs.'),
+    },
+    { description: 'What went wrong.' },
+  ),
+});
 
 const MEANINGS = {
   400: 'The request is malformed, or the model cannot do this.',

@@ -4,6 +4,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { TIME_MAX_MS } from '../core/date-time.ts';
 import { valueError } from '../core/errors.ts';
+import { component, text } from './schemas.ts';
 
 const PAGE_SIZE_MAX = 100;
 const PAGE_SIZE_DEFAULT = 50;
@@ -18,22 +19,17 @@ export const PageQuery = Type.Object({
       description: 'Rows in a page.',
     }),
   ),
-  cursor: Type.Optional(
-    Type.String({ description: 'The `next_cursor` of the page before; blank: first page.' }),
-  ),
+  cursor: Type.Optional(text('The `next_cursor` of the page before; blank: first page.')),
 });
 
 /** The schema of a page of `item`, as the component `id`. */
 export const pageOf = <Item extends TSchema>(item: Item, id: string) =>
-  Type.Object(
-    {
-      items: Type.Array(item, { description: 'The rows of the page.' }),
-      next_cursor: Type.Union([Type.String(), Type.Null()], {
-        description: 'The `cursor` of the next page; null on the last one.',
-      }),
-    },
-    { $id: id, description: 'A page of a list.' },
-  );
+  component(id, 'A page of a list.', {
+    items: Type.Array(item, { description: 'The rows of the page.' }),
+    next_cursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'The `cursor` of the next page; null on the last one.',
+    }),
+  });
 
 /** The answer of an operation that gives a page; `example`: one of its rows. */
 export const pageAnswer = (description: string, schema: TSchema, example: unknown) => ({

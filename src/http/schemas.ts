@@ -1,6 +1,12 @@
-// The answers that every area shares.
+// The words that schemas are made of, and the answers that every area shares.
 
-import { type TSchema, Type } from '@sinclair/typebox';
+import {
+  type ObjectOptions,
+  type SchemaOptions,
+  type TProperties,
+  type TSchema,
+  Type,
+} from '@sinclair/typebox';
 
 /** One documented answer: its meaning, and the schema of its JSON body (none: no body). */
 export type ResponseSpec = {
@@ -16,6 +22,28 @@ export type ResponseSpec = {
 
 /** By status. */
 export type Responses = Record<number, ResponseSpec>;
+
+/** An object that the OpenAPI document names. */
+export const component = <Fields extends TProperties>(
+  $id: string,
+  description: string,
+  fields: Fields,
+  options: ObjectOptions = {},
+) => Type.Object(fields, { ...options, $id, description });
+
+/** A component that may have other members, too. */
+export const openComponent = <Fields extends TProperties>($id: string, description: string, fields: Fields) =>
+  Type.Object(fields, { $id, description, additionalProperties: true });
+
+export const text = (description: string) => Type.String({ description });
+export const integer = (description: string) => Type.Integer({ description });
+export const flag = (description: string) => Type.Boolean({ description });
+export const moment = (description: string) => Type.String({ format: 'date-time', description });
+export const oneOf = <const Word extends string>(words: readonly Word[], options: SchemaOptions = {}) =>
+  Type.Union(
+    words.map((word) => Type.Literal(word)),
+    options,
+  );
 
 /** A schema that is used in several places, with its description in this one. Not for schemas that are components. */
 export const described = <S extends TSchema>(schema: S, description: string): S => ({

@@ -5,16 +5,26 @@ import { parseDateTime } from '../core/date-time.ts';
 import { valueError } from '../core/errors.ts';
 import { pageOf } from '../http/paging.ts';
 import { Parsed, type ParseOutcome } from '../http/parsed.ts';
-import { described, HTTPValidationError, nullable } from '../http/schemas.ts';
+import {
+  component,
+  described,
+  flag,
+  HTTPValidationError,
+  moment,
+  nullable,
+  oneOf,
+  openComponent,
+  text,
+} from '../http/schemas.ts';
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SUMMARY_SIZE_DEFAULT, SUMMARY_SIZE_MAX } from './limits.ts';
 import { GROUPINGS } from './store/summaries.ts';
 
 export const InWorkspace = Type.Object({
-  workspace_id: Type.String({ description: 'The workspace whose events they are.' }),
+  workspace_id: text('The workspace whose events they are.'),
 });
 
 const Authorization = Type.Optional(
-  Type.String({ description: 'The API key, with or without `Bearer `; or the header of this name.' }),
+  text('The API key, with or without `Bearer `; or the header of this name.'),
 );
 /** Query of operations whose only parameter is the key. */
 export const KeyQuery = Type.Object({ authorization: Authorization });
@@ -55,7 +65,7 @@ const WINDOW_BOUNDS = {
 export const MetricQuery = Type.Object({
   ...WINDOW_BOUNDS,
   authorization: Authorization,
-  cursor: Type.Optional(Type.String({ description: 'A page that another answer named; blank: the first.' })),
+  cursor: Type.Optional(text('A page that another answer named; blank: the first.')),
   size: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -63,7 +73,7 @@ export const MetricQuery = Type.Object({
       description: `Metrics in a page; default ${PAGE_SIZE_DEFAULT}.`,
     }),
   ),
-  include_total: Type.Optional(Type.Boolean({ description: 'Whether to count the window.' })),
+  include_total: Type.Optional(flag('Whether to count the window.')),
 });
 
 export const SummaryQuery = Type.Object({
@@ -72,10 +82,7 @@ export const SummaryQuery = Type.Object({
   type: Type.Optional(
     Type.String({ minLength: 1, description: 'Types that are this, or begin with it and a dot.' }),
   ),
-  group_by: Type.Union(
-    GROUPINGS.map((grouping) => Type.Literal(grouping)),
-    { default: 'type', description: 'What a row of the answer stands for.' },
-  ),
+  group_by: oneOf(GROUPINGS, { default: 'type', description: 'What a row of the answer stands for.' }),
   size: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -83,50 +90,42 @@ export const SummaryQuery = Type.Object({
       description: `Groups in a page; default ${SUMMARY_SIZE_DEFAULT}.`,
     }),
   ),
-  cursor: Type.Optional(Type.String({ description: '`next_page` of the page before; blank: the first.' })),
+  cursor: Type.Optional(text('`next_page` of the page before; blank: the first.')),
 });
 
-const MetricEvent = Type.Object(
-  {
-    specversion: Type.String({ description: 'The version of CloudEvents.' }),
-    type: Type.String({ description: 'The dotted name of what happened.' }),
-    event_id: Type.String({ description: 'The identifier that the source has given the event.' }),
-    time: Type.String({ description: 'UTC, ISO 8601 without a zone.' }),
-    source: Type.String({ description: 'The application that has sent it.' }),
-    subject: Type.String({ description: 'The person who has caused it; empty where none is named.' }),
-    data: described(
-      Type.Record(Type.String(), Type.Unknown()),
-      'What belongs to the type; `value` is always there.',
-    ),
-    id: Type.String({ format: 'uuid', description: 'The identifier of the stored event.' }),
-    workspace_id: Type.String({ description: 'The workspace of the event.' }),
-    created_at: Type.String({ description: 'UTC, ISO 8601 without a zone.' }),
-    updated_at: Type.String({ description: 'UTC, ISO 8601 without a zone.' }),
-  },
-  {
-    $id: 'MetricEvent',
-    additionalProperties: true,
-    description: 'Extension attributes stand beside the rest.',
-  },
-);
+const MetricEvent = openComponent('MetricEvent', 'Extension attributes stand beside the rest.', {
+  specversion: text('The version of CloudEvents.'),
+  type: text('The dotted name of what happened.'),
+  event_id: text('The identifier that the source has given the event.'),
+  time: text('UTC, ISO 8601 without a zone.'),
+  source: text('The application that has sent it.'),
+  subject: text('The person who has caused it; empty where none is named.'),
+  data: described(
+    Type.Record(Type.String(), Type.Unknown()),
+    'What belongs to the type; `value` is always there.',
+  ),
+  id: Type.String({ format: 'uuid', description: 'The identifier of the stored event.' }),
+  workspace_id: text('The workspace of the event.'),
+  created_at: text('UTC, ISO 8601 without a zone.'),
+  updated_at: text('UTC, ISO 8601 without a zone.'),
+});
 
 const nullableText = (description: string) => nullable(Type.String(), description);
 
-export const MetricPage = Type.Object(
-  {
-    items: described(Type.Array(MetricEvent), 'The events of this page, in order of storage.'),
-    total: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'Metrics in the window, where it was asked for.',
-    }),
-    current_page: Type.String({ description: 'Cursor of this page.' }),
-    current_page_backwards: Type.String({ description: 'Cursor of this page, read backwards from its end.' }),
-    previous_page: nullableText('Cursor of the page before; null when there is none.'),
-    next_page: nullableText('Cursor of the next page; null when there is none.'),
-  },
-  { $id: 'MetricPage', description: 'A page of usage events.' },
-);
+export const MetricPage = component('MetricPage', 'A page of usage events.', {
+  items: described(Type.Array(MetricEvent), 'The events of this page, in order of storage.'),
+  total: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Metrics in the window, where it was asked for.',
+  }),
+  current_page: text('Cursor of this page.'),
+  current_page_backwards: text('Cursor of this page, read backwards from its end.'),
+  previous_page: nullableText('Cursor of the page before; null when there is none.'),
+  next_page: nullableText('Cursor of the next page; null when there is none.'),
+});
 
-export const CloudEvent = Type.Object(
+export const CloudEvent = openComponent(
+  'CloudEvent',
+  'A usage event as a CloudEvent 1.0; extension attributes may stand beside the rest.',
   {
     specversion: described(Type.Literal('1.0'), 'The version of CloudEvents.'),
     id: Type.String({
@@ -135,92 +134,78 @@ export const CloudEvent = Type.Object(
     }),
     source: Type.String({ minLength: 1, description: 'The application that has sent it.' }),
     type: Type.String({ minLength: 1, description: 'The dotted name of what happened.' }),
-    subject: Type.Optional(Type.String({ description: 'The person who has caused it.' })),
-    time: Type.Optional(Type.String({ format: 'date-time', description: 'When it happened; absent: now.' })),
+    subject: Type.Optional(text('The person who has caused it.')),
+    time: Type.Optional(moment('When it happened; absent: now.')),
     data: Type.Optional(described(Type.Record(Type.String(), Type.Unknown()), 'What belongs to the type.')),
   },
-  {
-    $id: 'CloudEvent',
-    description: 'A usage event as a CloudEvent 1.0; extension attributes may stand beside the rest.',
-    additionalProperties: true,
-  },
 );
 
-export const Ingested = Type.Object(
-  {
-    accepted: Type.Integer({ minimum: 0, description: 'How many were accepted, and are durable.' }),
-    rejected: Type.Integer({ minimum: 0, description: 'How many were refused.' }),
-    results: described(
-      Type.Array(
-        Type.Object({
-          index: Type.Integer({ minimum: 0 }),
-          id: nullableText("The event's own id."),
-          status: Type.Union([Type.Literal('accepted'), Type.Literal('rejected')]),
-          error: Type.Optional(Type.String()),
-        }),
-      ),
-      'What became of each, in the order in which they were sent.',
+export const Ingested = component('IngestedEvents', 'What became of the events.', {
+  accepted: Type.Integer({ minimum: 0, description: 'How many were accepted, and are durable.' }),
+  rejected: Type.Integer({ minimum: 0, description: 'How many were refused.' }),
+  results: described(
+    Type.Array(
+      Type.Object({
+        index: Type.Integer({ minimum: 0 }),
+        id: nullableText("The event's own id."),
+        status: oneOf(['accepted', 'rejected']),
+        error: Type.Optional(Type.String()),
+      }),
     ),
-  },
-  { $id: 'IngestedEvents', description: 'What became of the events.' },
-);
+    'What became of each, in the order in which they were sent.',
+  ),
+});
 
 /** If all events are invalid, the answer has the usual 422 detail in addition to the result of each event. */
-export const NothingIngested = Type.Object(
-  { ...HTTPValidationError.properties, ...Type.Partial(Ingested).properties },
-  { $id: 'NothingIngested', description: 'Events of which none is right.' },
-);
+export const NothingIngested = component('NothingIngested', 'Events of which none is right.', {
+  ...HTTPValidationError.properties,
+  ...Type.Partial(Ingested).properties,
+});
 
 const Sums = {
   events: Type.Integer({ minimum: 0, description: 'How many.' }),
   value: Type.Number({ description: 'Sum of `data.value`, where that is a number.' }),
 };
 
-export const Summary = Type.Object(
-  {
-    group_by: Type.String({ description: 'What a row stands for.' }),
-    items: described(Type.Array(Type.Object({ key: Type.String(), ...Sums })), 'The sums of each group.'),
-    total: described(Type.Object(Sums), 'The sums of all groups.'),
-    next_page: nullableText('Cursor of the next page; null when there is none.'),
-  },
-  { $id: 'MetricSummary', description: 'Sums of usage events.' },
-);
+export const Summary = component('MetricSummary', 'Sums of usage events.', {
+  group_by: text('What a row stands for.'),
+  items: described(Type.Array(Type.Object({ key: Type.String(), ...Sums })), 'The sums of each group.'),
+  total: described(Type.Object(Sums), 'The sums of all groups.'),
+  next_page: nullableText('Cursor of the next page; null when there is none.'),
+});
 
-export const DeadLetterRead = Type.Object(
+export const DeadLetterRead = component(
+  'DeadLetter',
+  'An event that was accepted, and that the database refused.',
   {
     id: Type.String({ format: 'uuid', description: 'The identifier of the dead letter.' }),
-    created_at: Type.String({ format: 'date-time', description: 'When the database refused it.' }),
-    reason: Type.String({ description: 'Why the database refused it.' }),
+    created_at: moment('When the database refused it.'),
+    reason: text('Why the database refused it.'),
     event: Type.Object(
       {
-        event_id: Type.String({ description: 'The identifier that the source has given the event.' }),
-        source: Type.String({ description: 'The application that has sent it.' }),
-        type: Type.String({ description: 'The dotted name of what happened.' }),
-        subject: Type.String({ description: 'The person who has caused it.' }),
-        time: Type.String({ description: 'When it happened.' }),
-        data: Type.String({ description: 'Its JSON text, at most the first 4,096 characters.' }),
+        event_id: text('The identifier that the source has given the event.'),
+        source: text('The application that has sent it.'),
+        type: text('The dotted name of what happened.'),
+        subject: text('The person who has caused it.'),
+        time: text('When it happened.'),
+        data: text('Its JSON text, at most the first 4,096 characters.'),
       },
       { description: 'The event itself.' },
     ),
   },
-  { $id: 'DeadLetter', description: 'An event that was accepted, and that the database refused.' },
 );
 export type DeadLetterRead = Static<typeof DeadLetterRead>;
 export const DeadLetterPage = pageOf(DeadLetterRead, 'DeadLetterPage');
 
-export const DeadLetterSelection = Type.Object(
-  {
-    ids: Type.Optional(
-      Type.Array(Type.String({ format: 'uuid' }), {
-        minItems: 1,
-        maxItems: 1000,
-        description: 'Which ones; absent: as the operation says.',
-      }),
-    ),
-  },
-  { $id: 'DeadLetterSelection', description: 'Which dead letters are meant.' },
-);
-export const DeadLetterCount = Type.Object(
-  { count: Type.Integer({ minimum: 0, description: 'How many.' }) },
-  { $id: 'DeadLetterCount', description: 'How many dead letters it were.' },
-);
+export const DeadLetterSelection = component('DeadLetterSelection', 'Which dead letters are meant.', {
+  ids: Type.Optional(
+    Type.Array(Type.String({ format: 'uuid' }), {
+      minItems: 1,
+      maxItems: 1000,
+      description: 'Which ones; absent: as the operation says.',
+    }),
+  ),
+});
+export const DeadLetterCount = component('DeadLetterCount', 'How many dead letters it were.', {
+  count: Type.Integer({ minimum: 0, description: 'How many.' }),
+});

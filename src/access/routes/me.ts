@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { unauthenticated } from '../../core/errors.ts';
 import type { Principal, RemainingLimits } from '../../core/principal.ts';
 import { type Route, route } from '../../http/operation.ts';
-import { described, Moment, nullable } from '../../http/schemas.ts';
+import { component, moment, nullable, text } from '../../http/schemas.ts';
 import { KEY_EXAMPLE, USER_EXAMPLE, WORKSPACE_EXAMPLE } from '../examples.ts';
 import { KeyRead, UserRead } from '../schema.ts';
 import type { KeyStore, OwnKey } from '../store/keys.ts';
@@ -15,42 +15,39 @@ const leftOf = (description: string) =>
       remaining: Type.Number({
         description: 'What is left now; tokens are rounded down, and any part of one admits a call.',
       }),
-      resets_at: described(Moment, 'When all of it is back, if nothing is used until then.'),
+      resets_at: moment('When all of it is back, if nothing is used until then.'),
     }),
     description,
   );
 
-const MeRead = Type.Object(
-  {
-    workspace_id: Type.String({ description: 'The workspace of the key.' }),
-    key: Type.Object({ id, name, prefix, scopes, created_at, expires_at }, { description: 'The key.' }),
-    user: nullable(
-      Type.Object({
-        id: UserRead.properties.id,
-        email: UserRead.properties.email,
-        name: UserRead.properties.name,
-      }),
-      'The person that the key acts for.',
-    ),
-    limits: Type.Object(
-      {
-        requests_per_minute: limitOf('Requests to models in a minute; null: no limit.'),
-        tokens_per_minute: limitOf('Tokens in a minute; null: no limit.'),
-        budget_per_month: limitOf('In the currency of the prices; null: no limit.'),
-      },
-      { description: 'The limits of the key.' },
-    ),
-    remaining: Type.Object(
-      {
-        requests_per_minute: leftOf('Requests; null: no limit.'),
-        tokens_per_minute: leftOf('Tokens, those reserved by requests under way taken off; null: no limit.'),
-        budget_per_month: leftOf('Money, what requests under way have reserved taken off; null: no limit.'),
-      },
-      { description: 'What is left of them, as the next call of a model would find it.' },
-    ),
-  },
-  { $id: 'Me', description: 'A key, for whom it acts, and what is left of its limits.' },
-);
+const MeRead = component('Me', 'A key, for whom it acts, and what is left of its limits.', {
+  workspace_id: text('The workspace of the key.'),
+  key: Type.Object({ id, name, prefix, scopes, created_at, expires_at }, { description: 'The key.' }),
+  user: nullable(
+    Type.Object({
+      id: UserRead.properties.id,
+      email: UserRead.properties.email,
+      name: UserRead.properties.name,
+    }),
+    'The person that the key acts for.',
+  ),
+  limits: Type.Object(
+    {
+      requests_per_minute: limitOf('Requests to models in a minute; null: no limit.'),
+      tokens_per_minute: limitOf('Tokens in a minute; null: no limit.'),
+      budget_per_month: limitOf('In the currency of the prices; null: no limit.'),
+    },
+    { description: 'The limits of the key.' },
+  ),
+  remaining: Type.Object(
+    {
+      requests_per_minute: leftOf('Requests; null: no limit.'),
+      tokens_per_minute: leftOf('Tokens, those reserved by requests under way taken off; null: no limit.'),
+      budget_per_month: leftOf('Money, what requests under way have reserved taken off; null: no limit.'),
+    },
+    { description: 'What is left of them, as the next call of a model would find it.' },
+  ),
+});
 
 const EXAMPLE: Static<typeof MeRead> = {
   workspace_id: WORKSPACE_EXAMPLE.id,
