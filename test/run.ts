@@ -4,7 +4,10 @@
 
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { sharedBy, startServer } from './support/database.ts';
+import { FailuresAgain } from './support/failures-again.ts';
 import { filesOf, type Group, isGroup } from './support/groups.ts';
 import { openRunFolder } from './support/run-folder.ts';
 
@@ -29,18 +32,28 @@ async function runTests(): Promise<number> {
       ...(group === undefined ? [] : filesOf(group).map((path) => `./${path}`)),
     ],
     {
-      stdio: ['inherit', 'inherit', 'inherit'],
+      stdio: ['inherit', 'inherit', process.stderr.isTTY ? 'inherit' : 'pipe'],
       env: { ...process.env, ...(server && sharedBy(server)) },
     },
   );
+  // The runner reports to its standard error.
+  const reported = tests.stderr && reportOn(tests.stderr);
   const end = (signal: NodeJS.Signals): void => tests.kill(signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
   const parent = process.ppid;
   const watch = setInterval(() => process.ppid === parent || end('SIGTERM'), PARENT_POLL_MS);
   const code = await tests.exited;
+  await reported;
   clearInterval(watch);
   await server?.end();
   return code;
+}
+
+async function reportOn(output: ReadableStream<Uint8Array>): Promise<void> {
+  const failures = new FailuresAgain();
+  for await (const line of createInterface(Readable.from(output))) {
+    process.stderr.write(`${failures.lines(line).join('\n')}\n`);
+  }
 }
 
 function groupOf(options: readonly string[]): Group | undefined {
