@@ -24,7 +24,7 @@ const shared = { TEST_DATABASE_URL, TEST_DATABASE_TEMPLATE };
 // 14 hours ahead of UTC and 11 behind.
 test.concurrent.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])('%s', async (zone) => {
   const child = startChild(
-    [process.execPath, 'test', ...FILES.map((file) => `./${file}`), '--timeout', '60000'],
+    [process.execPath, 'test', ...FILES.map((file) => `./${file}`), '--timeout', '600000'],
     {
       environment: { ...shared, TZ: zone },
       directory: ROOT,

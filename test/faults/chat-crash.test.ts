@@ -1,7 +1,7 @@
 // Processes, and the database, are killed at random while each message is sent twenty times at once to several of them: in the end there is
 // one user row, one answer and one set of events for each, every caller was told the same, and nothing hangs.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createMetrics, type MetricRecord } from '../acceptance/support/metrics.ts';
 import { type AnswerBody, createChatClient, type MessageRow } from '../support/chat-client.ts';
@@ -12,8 +12,6 @@ import { type PostgresUnderTest, startPostgresServer } from '../support/postgres
 import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
 import { createPlainCaller, LostAnswer } from './support/caller.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
-
-setDefaultTimeout(400_000);
 
 const PROCESSES = 3;
 const SESSIONS = 6;

@@ -16,7 +16,7 @@ import { type PostgresUnderTest, startPostgresServer } from '../support/postgres
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { createPlainCaller } from './support/caller.ts';
 
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 300_000;
 
 /** An answer that takes half a minute, longer than the database is away; abandoned answers take less. */
 const modelOf = (name: string) => ({

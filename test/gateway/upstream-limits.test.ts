@@ -1,6 +1,7 @@
 // What an upstream takes at once: requests, and texts of a batch.
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import { eventually } from '../support/child.ts';
 import { type ModelsFile, startGateway } from '../support/gateway.ts';
 import { vectorOf } from '../support/mock-upstream/openai-others.ts';
 import { shared } from '../support/shared.ts';
@@ -15,7 +16,7 @@ const modelsFile = (mockUrl: string): ModelsFile => ({
     keeper: { base_url: `http://127.0.0.1:${keeper.port}/v1`, embedding_inputs_max: BATCH_MAX },
   },
   models: {
-    narrow: { targets: [{ upstream: 'narrow', model: 'slow+ms=1000' }] },
+    narrow: { targets: [{ upstream: 'narrow', model: 'held+key=narrow' }] },
     short: { endpoints: ['embeddings'], targets: [{ upstream: 'short', model: `ok+batch=${BATCH_MAX}` }] },
     kept: { endpoints: ['embeddings'], targets: [{ upstream: 'keeper', model: 'kept' }] },
     failing: {
@@ -46,10 +47,12 @@ test('more requests than an upstream may have wait, and more than may wait are r
   const { url, key, mock } = gateway;
   const ask = () => send({ url, key, model: 'narrow', stream: false });
   const inOrder: Response[] = [];
-  await Promise.all(Array.from({ length: 4 }, async () => void inOrder.push(await ask())));
+  const asked = Array.from({ length: 4 }, async () => void inOrder.push(await ask()));
+  await eventually('the refusal', () => inOrder.length === 1).finally(() => mock.release('narrow'));
+  await Promise.all(asked);
   expect(inOrder.map(({ status }) => status)).toEqual([503, 200, 200, 200]);
   expect(Number(inOrder[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
-  const { requests, runningMax } = await mock.state('slow+ms=1000');
+  const { requests, runningMax } = await mock.state('narrow');
   expect({ requests, runningMax }).toEqual({ requests: 3, runningMax: 2 });
 });
 

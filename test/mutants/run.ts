@@ -13,7 +13,7 @@ import type { Planted } from './mistake.ts';
 import { planted } from './planted.ts';
 
 const ROOT = resolve(import.meta.dir, '../..');
-const TEST_TIMEOUT_MS = '60000';
+const TEST_TIMEOUT_MS = '120000';
 const RUN_TIMEOUT_MS = 300_000;
 /** What is shown of a test that fails without any mistake. */
 const END_CHARACTERS = 2_000;

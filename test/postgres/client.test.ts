@@ -114,7 +114,7 @@ test('a statement that fails after its first rows leaves the rows of the next on
 });
 
 test('nobody waits for a free connection for longer than for an answer', async () => {
-  const narrow = connectTo(database.url, { statementTimeoutMs: 100, connectionsMax: 1 });
+  const narrow = connectTo(database.url, { statementTimeoutMs: 1000, connectionsMax: 1 });
   let free = () => {};
   const taken = narrow.begin(() => new Promise<void>((resolve) => (free = resolve)));
   await sql`select 1`;

@@ -39,7 +39,7 @@ const all = (outcome: string): unknown[] => Array.from({ length: 12 }, () => out
 
 beforeAll(async () => {
   await start();
-  sql = connectTo(postgres.url, { connectionsMax: 3, statementTimeoutMs: 500 });
+  sql = connectTo(postgres.url, { connectionsMax: 3, statementTimeoutMs: 1500 });
 });
 beforeEach(async () => {
   expect(await burst()).toEqual(all('ok'));

@@ -77,7 +77,7 @@ async function serving({ child }: RunningService): Promise<number[]> {
 
 /** A process that has nothing to do with the service. */
 function startBystander() {
-  const child = startChild(['sleep', '60']);
+  const child = startChild(['sleep', '900']);
   return { pid: child.pid, [Symbol.asyncDispose]: () => child.stop() };
 }
 

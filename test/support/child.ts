@@ -25,7 +25,11 @@ export type Child = {
   type(text: string): void;
 };
 
-const STOP_TIMEOUT_MS = 15_000;
+/** Three times the time that the service gives itself, for a busy machine. */
+const STOP_TIMEOUT_MS = 60_000;
+/** Turns of the event loop in which output of an ended process is read: what it has left behind may keep its pipes open. */
+const READING_TURNS = 20;
+const READING_PAUSE_MS = 25;
 
 type ChildOptions = {
   environment?: Record<string, string | undefined>;
@@ -66,7 +70,7 @@ export function startChild(command: readonly string[], options: ChildOptions = {
   const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
   const exited = child.exited.then(async (code) => {
     running.delete(child);
-    await Promise.race([collected, Bun.sleep(500)]);
+    await Promise.race([collected, readingTurns()]);
     return code;
   });
   return {
@@ -85,6 +89,10 @@ export function startChild(command: readonly string[], options: ChildOptions = {
       clearTimeout(late);
     },
   };
+}
+
+async function readingTurns(): Promise<void> {
+  for (let turn = 0; turn < READING_TURNS; turn++) await Bun.sleep(READING_PAUSE_MS);
 }
 
 const inherited = (): Record<string, string | undefined> => {

@@ -14,6 +14,8 @@ export type MockUpstream = AsyncDisposable & {
   totals(): Promise<Totals>;
   /** Requests of the key meet the fault (`mock-upstream/scenario.ts`) until it is undefined, whatever they ask for. */
   strike(key: string, fault: string | undefined): Promise<void>;
+  /** Requests of the key that are `held`, and those that come later, are answered. */
+  release(key: string): Promise<void>;
   /** Forgets one key, or everything. */
   reset(key?: string): Promise<void>;
   stop(): Promise<void>;
@@ -44,6 +46,9 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     async strike(key, fault) {
       const asked = fault === undefined ? '' : `&fault=${encodeURIComponent(fault)}`;
       await fetch(`${url}/mock/strike${query(key)}${asked}`, { method: 'POST' });
+    },
+    async release(key) {
+      await fetch(`${url}/mock/release${query(key)}`, { method: 'POST' });
     },
     async reset(key) {
       await fetch(`${url}/mock/reset${key === undefined ? '' : query(key)}`, { method: 'POST' });

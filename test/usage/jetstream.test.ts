@@ -187,7 +187,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
       'a pack',
       async () =>
         (await buffer.fetch({ bytesMax: 1000, packsMax: 500, waitMs: 100 }).catch(() => [])).length > 0,
-      5000,
+      RETURN_MS,
     );
   });
 

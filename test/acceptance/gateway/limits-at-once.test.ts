@@ -20,6 +20,7 @@ const modelsFile = (mockUrl: string): ModelsFile => {
     },
     models: {
       thousand: to(THOUSAND),
+      conversed: to('held+words=997+key=conversed'),
       long: to('slow+ms=6000+words=997'),
       cheap: { targets: [{ upstream: 'mock', model: 'status-500' }], fallbacks: ['thousand'] },
       failing: to('status-500'),
@@ -32,7 +33,7 @@ const modelsFile = (mockUrl: string): ModelsFile => {
         targets: [{ upstream: 'narrow', model: 'ok+key=parts' }],
       },
     },
-    defaults: { chat: 'thousand' },
+    defaults: { chat: 'conversed' },
   };
 };
 
@@ -41,6 +42,28 @@ const client = createClient(gateway);
 
 const fortyAtOnce = (ask: () => Promise<Response>): Promise<Response[]> =>
   Promise.all(Array.from({ length: 40 }, ask));
+
+const REFUSED = 429;
+
+/** The answers, of which the model gives its own once so many others are refused. */
+async function releasedAfter(
+  refusals: number,
+  { asked, key }: { asked: Promise<Response>[]; key: string },
+): Promise<Response[]> {
+  let refused = 0;
+  for (const each of asked) void each.then(({ status }) => (refused += Number(status === REFUSED)));
+  await eventually(`${refusals} refusals`, () => refused === refusals).finally(() =>
+    gateway.mock.release(key),
+  );
+  return Promise.all(asked);
+}
+
+/** Of forty at once all but one are refused while that one runs. */
+function fortyAgainstOne(ask: (body: { mock: object }) => Promise<Response>): Promise<Response[]> {
+  const key = crypto.randomUUID();
+  const asked = Array.from({ length: 40 }, () => ask({ mock: { fault: 'held', key } }));
+  return releasedAfter(39, { asked, key });
+}
 
 const statusesOf = (answers: readonly Response[]): number[] => [
   ...new Set(answers.map(({ status }) => status)),
@@ -58,7 +81,9 @@ const BODIES: [name: string, body: Record<string, unknown>][] = [
 for (const [name, body] of BODIES) {
   test(`of 40 at once that use 1,000 tokens each, a limit of 1,000 tokens a minute answers one: ${name}`, async () => {
     const { key } = await client.newKey({ tokens_per_minute: 1000 });
-    const answers = await fortyAtOnce(() => client.ask('thousand', { key, body }));
+    const answers = await fortyAgainstOne((held) =>
+      client.ask('thousand', { key, body: { ...body, ...held } }),
+    );
     expect(countAnswered(answers)).toBe(1);
     expect(statusesOf(answers).sort()).toEqual([200, 429]);
     for (const answer of answers) {
@@ -95,7 +120,9 @@ test('the dearest model that may come to answer is reserved: a fallback is not a
 test('each of several answers to one request is reserved', async () => {
   const { key } = await client.newKey({ tokens_per_minute: 1000 });
   const body = { n: 10, max_tokens: 100 };
-  const answers = await fortyAtOnce(() => client.ask('thousand', { key, body }));
+  const answers = await fortyAgainstOne((held) =>
+    client.ask('thousand', { key, body: { ...body, ...held } }),
+  );
   expect(countAnswered(answers)).toBe(1);
   for (const answer of answers) await answer.text();
 });
@@ -193,13 +220,12 @@ test('conversations at once are under the limits of their key', async () => {
     const made = await send(`create-chat-session/${place}`, { agi_id: 'helper', channel_session_id });
     expect(made.status).toBe(200);
   }
-  const answers = await Promise.all(
-    sessions.map((session) =>
-      send(`send-message/${place}/bychannelsession/${session}`, {
-        ...{ message: 'one two three', channel_user_message_id: '1', channel_assistant_message_id: '2' },
-      }),
-    ),
+  const asked = sessions.map((session) =>
+    send(`send-message/${place}/bychannelsession/${session}`, {
+      ...{ message: 'one two three', channel_user_message_id: '1', channel_assistant_message_id: '2' },
+    }),
   );
+  const answers = await releasedAfter(sessions.length - 1, { asked, key: 'conversed' });
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(429)]);
 });
 

@@ -34,7 +34,7 @@ const gateway = await shared(
         twice: { base_url, retries: 1 },
         thrice: { base_url, retries: 2 },
         narrow: { base_url, retries: 2, concurrency: { max: 2, queue: 3 } },
-        impatient: { base_url, retries: 0, timeout_ms: { idle: 1000 } },
+        impatient: { base_url, retries: 0, timeout_ms: { idle: 3000 } },
         short: { base_url, retries: 0, concurrency: { max: 1, queue: 0 }, timeout_ms: { total: 3000 } },
         parts: { base_url, retries: 0, embedding_inputs_max: 3 },
         full: { base_url: `http://127.0.0.1:${full.port}/v1`, retries: 0, timeout_ms: { connect: 700 } },
@@ -68,7 +68,7 @@ const gateway = await shared(
           ],
         },
         heals: { targets: [target('once', 'status-500+times=5+key=heals')], fallbacks: ['ok'] },
-        narrow: { targets: [target('narrow', 'slow+ms=1000+key=narrow')] },
+        narrow: { targets: [target('narrow', 'ok+key=narrow')] },
         unreachable: { targets: [target('full', 'x')] },
         'unreachable-backed': { targets: [target('full', 'x')], fallbacks: ['ok'] },
         'fails-once': { targets: [target('thrice', 'status-500+times=1+key=fails-once')] },
@@ -168,18 +168,25 @@ test('a circuit opens after five failures, and heals', async () => {
 describe('a narrow upstream', () => {
   test('is asked by two at once; three wait, the rest is refused at once', async () => {
     const inOrder: Response[] = [];
-    await Promise.all(Array.from({ length: 10 }, async () => void inOrder.push(await client.ask('narrow'))));
+    const key = 'narrow-at-once';
+    const body = { mock: { fault: 'held', key } };
+    const asked = Array.from(
+      { length: 10 },
+      async () => void inOrder.push(await client.ask('narrow', { body })),
+    );
+    await eventually('the refusals', () => inOrder.length === 5).finally(() => gateway.mock.release(key));
+    await Promise.all(asked);
     const refused = inOrder.slice(0, 5);
     expect(inOrder.map(({ status }) => status)).toEqual([...Array(5).fill(503), ...Array(5).fill(200)]);
     for (const response of refused) {
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
       expect((await errorOf(response)).message).toBe('Too many requests wait for the model');
     }
-    expect((await gateway.mock.state('narrow')).runningMax).toBe(2);
+    expect((await gateway.mock.state(key)).runningMax).toBe(2);
   });
 
   test('lets nobody wait for much longer than five seconds', async () => {
-    const body = { mock: { ms: 12_000, key: 'narrow-long' } };
+    const body = { mock: { fault: 'hang', key: 'narrow-long' } };
     const leaving = new AbortController();
     const taken = [1, 2].map(() =>
       client.ask('narrow', { body, signal: leaving.signal }).catch(() => undefined),
@@ -246,7 +253,7 @@ describe('a client that reads slowly', () => {
       const reader = response.body?.getReader();
       await reader?.read();
       // Twice the upstream's idle time.
-      if (round === 0) await Bun.sleep(2500);
+      if (round === 0) await Bun.sleep(6500);
       let text = '';
       for (;;) {
         const { value, done } = (await reader?.read()) ?? { value: undefined, done: true };

@@ -1,7 +1,7 @@
 // Thousands of random searches over a nasty corpus, item by item and in order as the oracle says, totals included: in
 // Postgres, and on a real Meilisearch while it has everything and while changes are on their way to it.
 
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Document } from '../../../src/documents/document.ts';
@@ -19,8 +19,6 @@ import { createRandom, type Random, randomDocument, readDocuments, storeDocument
 import { mirrorSetting } from './mirror-setting.ts';
 import { expectedPage } from './oracle.ts';
 import { randomFacetQuery, randomQuery } from './query-texts.ts';
-
-setDefaultTimeout(300_000);
 
 const { MEILI_URL: url, MEILI_API_KEY: apiKey, SEARCH_SEED: seed } = process.env;
 const DOCUMENTS = 1200;

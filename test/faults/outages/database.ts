@@ -163,10 +163,11 @@ export function describeDatabaseOutages(setting: () => Setting): void {
           where pid <> pg_backend_pid() and query ~* '(listen |notify)'`;
         expect(cut.length).toBeGreaterThan(0);
         expect((await client.people.revoke(id)).status).toBe(204);
+        // A cache that heard nothing would keep it for half a minute.
         await eventually(
           'the key to be refused',
           async () => (await elsewhere.presign()).status === 401,
-          1000,
+          5000,
         );
       }
     } finally {

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { eventually } from '../../support/child.ts';
 import { startService } from '../../support/service.ts';
 import { createClient, type Setting } from '../support/setting.ts';
 
@@ -22,8 +23,12 @@ export function describeShutdown(setting: () => Setting): void {
       // Answered: so the service has the two others in hand.
       await call('GET', '/healthz');
       service.child.kill('SIGTERM');
-      const late = Bun.sleep(3 * SHUTDOWN_TIMEOUT_MS).then(() => 'still running');
-      expect(await Promise.race([service.child.exited, late])).toBe(0);
+      let code: number | undefined;
+      void service.child.exited.then((given) => {
+        code = given;
+      });
+      await eventually('the end', () => code !== undefined, 3 * SHUTDOWN_TIMEOUT_MS);
+      expect(code).toBe(0);
       await waiting;
     } finally {
       store.resume();

@@ -13,10 +13,10 @@ type Key = { id: string; key: string };
 
 /**
  * By the clock on the wall, as the cache of keys counts, which keeps them for 30 s: a mistake there would not show once they have
- * left it. A silent connection is noticed within 3 s; the rest is for a crowded machine.
+ * left it. A silent connection is noticed within 3 s; the rest is for a busy machine.
  */
-const PROMISED_MS = 10_000;
-const READY_MS = 15_000;
+const PROMISED_MS = 20_000;
+const READY_MS = 60_000;
 const PAUSE_MS = 20;
 /** The kernel deals new connections out to the processes: so many for each leave hardly one of them out. */
 const REQUESTS_PER_PROCESS = 8;

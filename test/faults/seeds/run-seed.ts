@@ -60,8 +60,8 @@ const CLIENTS: Record<ClientKind, (desk: Desk) => Promise<Client>> = {
   keys: createKeysClient,
 };
 
-const QUIESCENCE_MS = 30_000;
-const CHECKS_MS = 45_000;
+const QUIESCENCE_MS = 60_000;
+const CHECKS_MS = 120_000;
 const CHECK_PAUSE_MS = 250;
 const COPY_LOAD_MS = 800;
 

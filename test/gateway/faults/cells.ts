@@ -32,7 +32,7 @@ export const CELLS: readonly Cell[] = ROWS.flatMap((row) =>
 
 export const rescueOf = (cell: Cell): string => `rescue/${cell.name}`;
 
-export const TIMEOUTS_MS = { connect: 2000, first_byte: 3000, idle: 3000, total: 20_000 };
+export const TIMEOUTS_MS = { connect: 4000, first_byte: 5000, idle: 5000, total: 40_000 };
 
 /** Nobody listens there. */
 const CLOSED = 'http://127.0.0.1:1/v1';

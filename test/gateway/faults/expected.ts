@@ -54,9 +54,12 @@ const midway = (given: Given, status: number, asked: number): Row => ({
 
 export const ROWS: readonly Row[] = [
   answered({ fault: 'ok', does: 'answers' }),
-  { ...answered({ fault: 'slow+ms=400', does: 'takes a while before its first byte' }), running: both(true) },
   {
-    ...answered({ fault: 'trickle+ms=60', does: 'answers in drops' }),
+    ...answered({ fault: 'slow+ms=2000', does: 'takes a while before its first byte' }),
+    running: both(true),
+  },
+  {
+    ...answered({ fault: 'trickle+ms=300', does: 'answers in drops' }),
     running: { whole: false, streamed: true },
   },
   answered({ fault: 'shards', does: 'sends packets that end within events and characters' }),

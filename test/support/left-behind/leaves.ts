@@ -8,7 +8,7 @@ import { eventually, startChild } from '../child.ts';
 import { testDatabase } from '../database.ts';
 import { startService } from '../service.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 test('leaves processes behind', async () => {
   const shell = startChild(['sh', '-c', 'setsid sleep 600 & echo $!; sleep 600'], { detached: true });
@@ -19,6 +19,6 @@ test('leaves processes behind', async () => {
   const pids = [shell.pid, Number(inSession), service.child.pid, JSON.parse(connection).pid];
   const ports = [url, service.url].map((place) => Number(new URL(place).port));
   await Bun.write(process.env['REPORT'] ?? '', JSON.stringify({ folder: tmpdir(), pids, ports }));
-  if (process.env['HANG'] === '1') await Bun.sleep(120_000);
+  if (process.env['HANG'] === '1') await Bun.sleep(600_000);
   expect(pids).toHaveLength(4);
 });

@@ -3,6 +3,7 @@
 import { constants, createGzip, gzipSync } from 'node:zlib';
 import { machineNow } from '../machine-time.ts';
 import type { Entry } from './ledger.ts';
+import { released } from './releases.ts';
 import type { Scenario } from './scenario.ts';
 import type { Reply, Wire } from './wire.ts';
 
@@ -136,6 +137,7 @@ export async function play(reply: () => Reply, asked: Asked): Promise<Response> 
   const { fault, ms } = scenario;
   if (fault === 'hang') return never();
   if (fault === 'slow') await Bun.sleep(ms);
+  if (fault === 'held') await released(scenario.key);
   const refused = refusalOf(asked);
   if (refused !== undefined) return refused;
   const nonsense = NONSENSE[fault];

@@ -30,6 +30,8 @@ export const FAULTS = [
   'trickle',
   /** Nothing for `ms`, then an honest answer. */
   'slow',
+  /** Nothing until the test releases the key, then an honest answer. */
+  'held',
   /** Compressed, whatever was asked for. */
   'gzip',
   /** A text of `mb` megabytes. */

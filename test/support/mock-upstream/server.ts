@@ -6,6 +6,7 @@ import { createLedger } from './ledger.ts';
 import { chat, completions, openAiError } from './openai-chat.ts';
 import { embeddings, findModel, images, inputCount, modelList } from './openai-others.ts';
 import { play } from './play.ts';
+import { release } from './releases.ts';
 import { parseScenario, type Scenario } from './scenario.ts';
 import { type Body, isBody, type Wire } from './wire.ts';
 
@@ -137,6 +138,10 @@ function control(request: Request, path: string): Response {
     const fault = searchParams.get('fault');
     if (fault === null) struck.delete(key);
     else struck.set(key, fault);
+    return new Response(null, { status: 204 });
+  }
+  if (path === '/mock/release' && key !== null) {
+    release(key);
     return new Response(null, { status: 204 });
   }
   if (path === '/mock/stolen') {

@@ -7,7 +7,7 @@ import { childrenOf, runningOn, signalProcess } from './processes.ts';
 
 /** Time for a shutdown in order. */
 export const SHUTDOWN_MS = 8000;
-const READY_MS = 40_000;
+const READY_MS = 120_000;
 const STANDSTILL_MS = 50;
 const MAIN = join(import.meta.dir, '../../../../src/main.ts');
 
@@ -98,7 +98,7 @@ export function createService(environment: () => Record<string, string>): Servic
       gone((running) => {
         signalProcess(running.pid, 'SIGCONT');
         signalProcess(running.pid, 'SIGTERM');
-        const late = setTimeout(() => running.kill('SIGKILL'), SHUTDOWN_MS * 2);
+        const late = setTimeout(() => running.kill('SIGKILL'), SHUTDOWN_MS * 6);
         void running.exited.then(() => clearTimeout(late));
       }),
     async freeze(dataDir) {
