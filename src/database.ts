@@ -85,9 +85,8 @@ async function checkServer(sql: Sql): Promise<void> {
 
 function explainRefusal(error: unknown): string {
   const reason = explain(error);
-  if (isUnavailable(error)) {
+  if (isUnavailable(error))
     return `DATABASE_URL: the database cannot be reached, tried for ${DATABASE_WAIT_MS / 1000} s: ${reason}`;
-  }
   // An error with a code comes from the server or from TLS: the user, the database or the certificate is refused.
   const refused = error instanceof Error && 'code' in error;
   return refused ? `DATABASE_URL: the database refuses the connection: ${reason}` : reason;
@@ -107,11 +106,10 @@ export async function openDatabase(
     return { sql, close: () => sql.end({ timeout: 5 }) };
   }
   const directory = postgresFolder(config);
-  if (!hasCluster(directory)) {
+  if (!hasCluster(directory))
     throw new SettingsError(
       `DATA_DIR: ${JSON.stringify(config.dataDir)} holds no database; start the service on it first (bun run start), or set the folder that it runs on`,
     );
-  }
   const folder = openDataFolder(config.dataDir);
   try {
     const postgres = await startPostgres({ directory, log });

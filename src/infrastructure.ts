@@ -96,10 +96,5 @@ export function createQueuedWork(queue: JobQueue): Area {
     if (reasons.length === 0) return { state: 'ready', ...state };
     return { state: 'degraded', detail: reasons.join('; '), ...state };
   };
-  return {
-    routes: [],
-    jobs: [queue.job],
-    checks: [{ name: 'jobs', essential: false, check }],
-    metrics: [],
-  };
+  return { routes: [], jobs: [queue.job], checks: [{ name: 'jobs', essential: false, check }], metrics: [] };
 }

@@ -14,9 +14,8 @@ export function announceStart(config: Config, log: ProcessLog, started: Started)
   if (config.announces === 'on-terminal') process.stdout.write(renderWelcome(started, models));
   if (config.announces !== 'in-log') return;
   const { url, workspace, newKey, keyFile, readyMs } = started;
-  if (newKey !== undefined) {
+  if (newKey !== undefined)
     log.announce({ workspace, key_file: keyFile }, `the first key is made; it is in the file ${keyFile}`);
-  }
   log.announce(
     { url, docs: `${url}/docs`, models, key_file: keyFile },
     `Atrium listens on ${url} (ready in ${readyMs} ms)`,

@@ -34,13 +34,11 @@ export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; l
     const created = await sql.begin(async (transaction) => {
       const createdAt = clock.now();
       const workspaces = createWorkspaceStore(transaction);
-      if (isReservedWorkspaceName(workspace) && !(await workspaces.exists(workspace))) {
+      if (isReservedWorkspaceName(workspace) && !(await workspaces.exists(workspace)))
         throw new Error(`The workspace name ${workspace} is reserved`);
-      }
       const made = await workspaces.insert({ id: workspace, name: workspace, createdAt }, SERVICE);
-      if (made !== undefined || given !== undefined) {
+      if (made !== undefined || given !== undefined)
         await createKeyStore(transaction).insert(toBootstrapKey(workspace, text, createdAt));
-      }
       if (made !== undefined && given === undefined) keep?.(text);
       return made !== undefined;
     });
@@ -54,9 +52,8 @@ export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; l
     const owner = await store.findWorkspace(hashSecret(key));
     if (owner !== workspace)
       throw new Error(`The bootstrap key belongs to another workspace than ${workspace}`);
-    if ((await store.findLive(hashSecret(key))) === undefined) {
+    if ((await store.findLive(hashSecret(key))) === undefined)
       log.warn({ workspace }, 'the bootstrap key was revoked or disabled, and stays so');
-    }
   }
 }
 
@@ -77,14 +74,12 @@ const toBootstrapKey = (workspaceId: string, text: string, createdAt: Date): New
 });
 
 function refuseImpossible({ workspace, key }: BootstrapRequest): void {
-  if (!isWorkspaceName(workspace)) {
+  if (!isWorkspaceName(workspace))
     throw new Error(
       `The workspace name ${JSON.stringify(workspace)} is not 2 to 63 of a-z, 0-9 and - (not first)`,
     );
-  }
-  if (key !== undefined && !isKeyText(key)) {
+  if (key !== undefined && !isKeyText(key))
     throw new Error(
       'The bootstrap key is shorter than 32 characters, or starts with atr_ and its checksum is wrong',
     );
-  }
 }

@@ -24,9 +24,8 @@ const checksum = (body: string): string => toBase62(Bun.hash.crc32(body), CHECKS
 
 /** Whether a text can be a key: with the prefix its checksum must hold, without it its length must be in bounds. */
 export function isKeyText(text: string): boolean {
-  if (!text.startsWith(PREFIX)) {
+  if (!text.startsWith(PREFIX))
     return text.length >= GIVEN_KEY_LENGTH_MIN && text.length <= GIVEN_KEY_LENGTH_MAX;
-  }
   return (
     text.length === KEY_LENGTH && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH)
   );

@@ -142,9 +142,8 @@ const toSecret = (text: string, expiresAt: Date | null, createdAt: Date): Secret
 function toExpiry(text: string | null | undefined, now: Date): Date | null {
   if (text === null || text === undefined) return null;
   const expiresAt = parseDateTime(text);
-  if (expiresAt === undefined || expiresAt <= now) {
+  if (expiresAt === undefined || expiresAt <= now)
     throw valueError(['body', 'expires_at'], 'the expiry must be in the future', text);
-  }
   return expiresAt;
 }
 

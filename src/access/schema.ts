@@ -46,10 +46,7 @@ export type WorkspaceRead = Static<typeof WorkspaceRead>;
 export const WorkspacePage = pageOf(WorkspaceRead, 'WorkspacePage');
 
 export const WorkspaceCreate = component('WorkspaceCreate', 'A new workspace.', {
-  id: Type.String({
-    pattern: WORKSPACE_NAME_PATTERN,
-    description: 'Stands in every URL of the workspace.',
-  }),
+  id: Type.String({ pattern: WORKSPACE_NAME_PATTERN, description: 'Stands in every URL of the workspace.' }),
   name: optional(Name, 'The name.'),
 });
 

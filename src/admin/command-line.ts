@@ -84,9 +84,8 @@ function parseOptions(command: Command, words: string[]): { values: Values; posi
   for (const name of command.required) {
     if (parsed.values[name] === undefined) throw new UsageError(`${command.words} needs --${name}`);
   }
-  if (parsed.values['enable'] === true && parsed.values['disable'] === true) {
+  if (parsed.values['enable'] === true && parsed.values['disable'] === true)
     throw new UsageError('--enable and --disable exclude each other');
-  }
   return parsed;
 }
 

@@ -71,6 +71,5 @@ export const CLICK_LENGTH_MAX = 4_000;
 /** Longest time before the conversation begins: the fetch of the key set, and the look-up of an API key. */
 const LOOKUPS_MS_MAX = KEY_SET_TIMEOUT_MS + 2_000;
 
-if (LOOKUPS_MS_MAX + ANSWER_TIMEOUT_MS >= PLATFORM_TIMEOUT_MS) {
+if (LOOKUPS_MS_MAX + ANSWER_TIMEOUT_MS >= PLATFORM_TIMEOUT_MS)
   throw new Error('a bot has to answer before the platform gives up');
-}

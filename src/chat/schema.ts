@@ -17,9 +17,7 @@ const opaque = (description: string, example?: string) =>
     ...(example === undefined ? {} : { examples: [example] }),
   });
 
-export const InWorkspace = Type.Object({
-  workspace_id: described(Text, 'The workspace of the key.'),
-});
+export const InWorkspace = Type.Object({ workspace_id: described(Text, 'The workspace of the key.') });
 export const ChannelPath = Type.Object({
   ...InWorkspace.properties,
   channel: opaque('The communication channel.', SESSION_KEYS_EXAMPLE.channel),

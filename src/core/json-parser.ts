@@ -83,9 +83,8 @@ export class JsonParser {
 
   /** Parses from the start of a value to the start of the next one, or to the end of the text. */
   private parseValue(): void {
-    if (++this.values > this.options.valuesMax) {
+    if (++this.values > this.options.valuesMax)
       throw new JsonMistake('values', `More than ${this.options.valuesMax} values`, this.at);
-    }
     const code = this.skipBlanks();
     if (code === OPEN_BRACE) this.open({}, CLOSE_BRACE);
     else if (code === OPEN_BRACKET) this.open([], CLOSE_BRACKET);
@@ -94,9 +93,8 @@ export class JsonParser {
   }
 
   private open(container: Container, closer: number): void {
-    if (this.containers.length === this.options.nestingMax) {
+    if (this.containers.length === this.options.nestingMax)
       throw new JsonMistake('nesting', `Nesting deeper than ${this.options.nestingMax} levels`, this.at);
-    }
     this.at++;
     if (this.skipBlanks() === closer) {
       this.at++;
@@ -131,9 +129,8 @@ export class JsonParser {
   private toNext(isList: boolean): void {
     const comma = this.at++;
     const code = this.skipBlanks();
-    if (code === (isList ? CLOSE_BRACKET : CLOSE_BRACE)) {
+    if (code === (isList ? CLOSE_BRACKET : CLOSE_BRACE))
       throw syntax(`Illegal trailing comma before end of ${isList ? 'array' : 'object'}`, comma);
-    }
     if (!isList) this.parseName();
   }
 
@@ -145,9 +142,8 @@ export class JsonParser {
   }
 
   private parseName(): void {
-    if (this.skipBlanks() !== QUOTE) {
+    if (this.skipBlanks() !== QUOTE)
       throw syntax('Expecting property name enclosed in double quotes', this.at);
-    }
     this.parseString(true);
   }
 
@@ -161,9 +157,8 @@ export class JsonParser {
     if (source === 'false') return false;
     if (source === 'null') return null;
     const value = Number(source);
-    if (this.options.anyNumber !== true && !isStorableNumber(value, source)) {
+    if (this.options.anyNumber !== true && !isStorableNumber(value, source))
       throw new JsonMistake('number', 'Number out of range', start);
-    }
     return keepDigits(value, source);
   }
 

@@ -68,10 +68,7 @@ export type Thread<C extends Calls, Opened> = {
 };
 
 type Running<Opened> = { worker: Worker; opened: Promise<Opened>; hasOpened: boolean };
-type Pending = PromiseWithResolvers<unknown> & {
-  timer: ReturnType<typeof setTimeout>;
-  isOverdue: boolean;
-};
+type Pending = PromiseWithResolvers<unknown> & { timer: ReturnType<typeof setTimeout>; isOverdue: boolean };
 
 /** `onEnd` is called when a thread that had opened has ended by itself, or was replaced. */
 export function createThread<C extends Calls, Opened>(options: {

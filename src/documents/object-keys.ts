@@ -65,12 +65,10 @@ export function parseFolder(folder: string | null | undefined): string {
   const segments = (folder ?? '').split('/').filter((segment) => segment !== '');
   const canonical = segments.join('/');
   const loc = ['body', 'folder'];
-  if (segments.some((segment) => segment === '.' || segment === '..')) {
+  if (segments.some((segment) => segment === '.' || segment === '..'))
     throw valueError(loc, "a folder has no segment '.' or '..'", folder);
-  }
   if (UNFIT.test(canonical)) throw valueError(loc, 'a folder has no control characters', folder);
-  if (Buffer.byteLength(canonical) > FOLDER_BYTES_MAX) {
+  if (Buffer.byteLength(canonical) > FOLDER_BYTES_MAX)
     throw valueError(loc, `a folder has at most ${FOLDER_BYTES_MAX} bytes`, folder);
-  }
   return canonical;
 }

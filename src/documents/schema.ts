@@ -120,10 +120,7 @@ export const UploadDescriptor = component('UploadDescriptor', 'How to post a fil
       policy: text('What may be uploaded, in base64.'),
       signature: text('The signature of the policy.'),
     },
-    {
-      additionalProperties: Type.String(),
-      description: 'Send every entry as a form field, then the file.',
-    },
+    { additionalProperties: Type.String(), description: 'Send every entry as a form field, then the file.' },
   ),
 });
 
@@ -153,18 +150,9 @@ export const ArchiveList = listOf(
 
 const Workspace = { workspace_id: text("The workspace of the caller's API key.") };
 export const InWorkspace = Type.Object(Workspace);
-export const ByFileId = Type.Object({
-  ...Workspace,
-  file_id: text('Unique identifier of the file.'),
-});
-export const ByDocument = Type.Object({
-  ...Workspace,
-  document: text('Id or name of the document.'),
-});
-export const ByFileName = Type.Object({
-  ...Workspace,
-  file_name: text('Name of the file.'),
-});
+export const ByFileId = Type.Object({ ...Workspace, file_id: text('Unique identifier of the file.') });
+export const ByDocument = Type.Object({ ...Workspace, document: text('Id or name of the document.') });
+export const ByFileName = Type.Object({ ...Workspace, file_name: text('Name of the file.') });
 export const ByFile = Type.Object({ ...Workspace, file: text('Name of the file.') });
 
 const expiresIn = {

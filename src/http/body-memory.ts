@@ -10,9 +10,8 @@ export function createBodyMemory(bytesMax: number) {
   return {
     /** Adds the bytes to those of the request. Throws 503 where the bodies of all requests would be too large. */
     hold(request: Request, bytes: number): void {
-      if (held + bytes > bytesMax) {
+      if (held + bytes > bytesMax)
         throw unavailable('The bodies of the requests that are being answered take too much memory');
-      }
       held += bytes;
       heldBy.set(request, (heldBy.get(request) ?? 0) + bytes);
     },

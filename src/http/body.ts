@@ -36,18 +36,16 @@ export async function readDecodedBody(request: Request, bytesMax: number): Promi
   if (declared === null) return bytes;
   const encoding = declared.trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return bytes;
-  if (encoding !== 'gzip' && encoding !== 'x-gzip') {
+  if (encoding !== 'gzip' && encoding !== 'x-gzip')
     throw unsupportedMediaType('The body may be encoded with gzip, and with nothing else');
-  }
   const inflatedMax = Math.max(INFLATED_BYTES_ALWAYS_TAKEN, bytes.length * INFLATION_RATIO_MAX);
   let inflated: Uint8Array;
   try {
     inflated = await decompress(bytes, { maxOutputLength: Math.min(bytesMax, inflatedMax) });
   } catch (error) {
     const { code } = error as { code?: string };
-    if (code !== 'ERR_BUFFER_TOO_LARGE') {
+    if (code !== 'ERR_BUFFER_TOO_LARGE')
       throw valueError(['body'], 'the body is not gzip, though its content-encoding says so', null);
-    }
     if (inflatedMax >= bytesMax) throw bodyTooLarge(bytesMax);
     throw tooLarge(`The body inflates to more than ${INFLATION_RATIO_MAX} times its size`);
   }

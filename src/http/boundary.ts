@@ -142,20 +142,18 @@ function renderFailure(
   { exchange, operation, deps }: { exchange: Exchange; operation: Operation; deps: BoundaryDeps },
 ): Response {
   const { errorShape } = operation;
-  if (error instanceof ValidationFailure) {
+  if (error instanceof ValidationFailure)
     return errorShape === 'openai'
       ? reply(400, toOpenAiValidationError(error))
       : reply(422, { detail: error.entries });
-  }
   const refusal = error instanceof ServiceError ? error : deps.explainFailure(error);
   const context = { request_id: exchange.requestId, route: operation.path };
   if (refusal === undefined) {
     deps.log.error({ ...context, err: error }, 'unexpected failure');
     return reply(500, errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR);
   }
-  if (NOT_OF_CALLER.has(refusal.kind)) {
+  if (NOT_OF_CALLER.has(refusal.kind))
     deps.log.warn({ ...context, err: refusal.cause ?? error }, refusal.message);
-  }
   return renderRefusal(refusal, operation);
 }
 
@@ -171,9 +169,8 @@ function renderRefusal(refusal: ServiceError, { errorShape, credential }: Operat
   }
   if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', challengeOf(credential));
   if (refusal.kind === 'request-timeout') response.headers.set('connection', 'close');
-  if (refusal.retryAfterSeconds !== undefined) {
+  if (refusal.retryAfterSeconds !== undefined)
     response.headers.set('retry-after', String(refusal.retryAfterSeconds));
-  }
   return response;
 }
 

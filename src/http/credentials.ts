@@ -135,9 +135,8 @@ export function identify(
   const header = request.headers.get(name);
   if (header !== null)
     return resolve(authenticators.key(header, allowsStaleAuthentication), `header ${name}`);
-  if (required !== undefined) {
+  if (required !== undefined)
     throw new ValidationFailure([...parameters.entries, missing(['header', required], null)]);
-  }
   if (kind === 'metrics') {
     const { key, place } = metricsKey(request, parameters);
     return resolve(authenticators.key(key, allowsStaleAuthentication), place);
@@ -162,9 +161,8 @@ function withoutKey(
   { path: { workspace_id: workspaceId } }: Parameters,
   anonymous: Principal | undefined,
 ): Principal {
-  if (anonymous === undefined || (workspaceId !== undefined && workspaceId !== anonymous.workspaceId)) {
+  if (anonymous === undefined || (workspaceId !== undefined && workspaceId !== anonymous.workspaceId))
     throw bearerRequired();
-  }
   const reason = explainForeign(request);
   if (reason === undefined) return anonymous;
   throw bearerRequired(`; without one, the request must ${reason}`);
@@ -204,12 +202,10 @@ function accepted(principal: Principal | undefined, place: string): Principal {
 export function authorize(principal: Principal, operation: Operation, workspaceId: unknown): void {
   const { scopes } = principal;
   const operator = operation.credential === 'administration' && scopes.has('operator');
-  if (typeof workspaceId === 'string' && workspaceId !== principal.workspaceId && !operator) {
+  if (typeof workspaceId === 'string' && workspaceId !== principal.workspaceId && !operator)
     throw forbidden('The API key belongs to another workspace');
-  }
-  if (operation.scope !== undefined && !hasScope(principal, operation.scope)) {
+  if (operation.scope !== undefined && !hasScope(principal, operation.scope))
     throw forbidden(`The API key lacks the scope ${operation.scope}`);
-  }
 }
 
 /** `operator` includes `admin`; no other scope includes another. */

@@ -34,9 +34,8 @@ export async function toJsonBody(
     if (absent !== undefined) return absent;
     throw new ValidationFailure([missing(['body'], null)]);
   }
-  if (request.headers.has('content-type') && !declaresJson(request)) {
+  if (request.headers.has('content-type') && !declaresJson(request))
     throw unsupportedMediaType('The body must be sent as application/json');
-  }
   const { text, value } = await parseJsonBody(bytes, { nestingMax: JSON_NESTING_MAX, valuesMax });
   if (value === null) throw new ValidationFailure([missing(['body'], null)]);
   if (storable && mayHoldUnstorableText(text)) {

@@ -11,12 +11,7 @@ type RouteSeries = { operation: Operation; byStatus: Map<number, Series> };
 type Sample = { labels?: Record<string, string>; value: number };
 
 /** A metric that is read for each answer of /metrics: a counter only grows, a gauge is a current value. */
-export type Metric = {
-  name: string;
-  help: string;
-  type: 'counter' | 'gauge';
-  values(): Sample[];
-};
+export type Metric = { name: string; help: string; type: 'counter' | 'gauge'; values(): Sample[] };
 
 const metric =
   (type: Metric['type']) =>

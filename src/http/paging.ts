@@ -58,9 +58,8 @@ export function toPageRequest(
   const limit = query.limit ?? PAGE_SIZE_DEFAULT;
   if (query.cursor === undefined || query.cursor === '') return { limit, after: undefined };
   const after = parseCursor(query.cursor);
-  if (after === undefined || !isId(after.id)) {
+  if (after === undefined || !isId(after.id))
     throw valueError(['query', 'cursor'], 'the cursor is not one that this list has given', query.cursor);
-  }
   return { limit, after };
 }
 

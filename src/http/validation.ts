@@ -46,9 +46,8 @@ export const missing = (loc: Location, input: unknown): ValidationEntry => ({
 });
 
 const checkString: Rule = (schema, input, loc, report) => {
-  if (typeof input !== 'string') {
+  if (typeof input !== 'string')
     return report({ type: 'string_type', loc, msg: 'Input should be a valid string', input });
-  }
   const { minLength, maxLength, pattern, format } = schema as TSchema & Record<string, unknown>;
   const length = minLength === undefined && maxLength === undefined ? 0 : countCharacters(input);
   const size = (verb: string, count: number) =>
@@ -139,9 +138,8 @@ const checkBoolean: Rule = (_schema, input, loc, report) => {
 };
 
 const checkArray: Rule = (schema, input, loc, report) => {
-  if (!Array.isArray(input)) {
+  if (!Array.isArray(input))
     return report({ type: 'list_type', loc, msg: 'Input should be a valid list', input });
-  }
   const { minItems, maxItems } = schema as TSchema & Record<string, unknown>;
   const size = (verb: string, count: number) =>
     `List should have at ${verb} ${count} item${count === 1 ? '' : 's'} after validation, not ${input.length}`;

@@ -12,11 +12,7 @@ import { openDataFolder } from '../embedded/data-folder.ts';
 import { startObjectStore } from '../embedded/object-store/index.ts';
 import { type EmbeddedPostgres, startPostgres } from '../embedded/postgres/index.ts';
 
-export type Backing = {
-  databaseUrl: string;
-  s3: S3Settings;
-  stop(): Promise<void>;
-};
+export type Backing = { databaseUrl: string; s3: S3Settings; stop(): Promise<void> };
 
 /** Where the embedded store is, or would be. */
 export const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
@@ -121,12 +117,11 @@ async function startEmbeddedObjects(
   const port = Number(new URL(store.endpoint).port);
   writeIdentity(`${directory}.json`, { ...identity, port });
   const { endpoint } = store;
-  if (config.objects.publicEndpoint === undefined && !isLoopback(options.host)) {
+  if (config.objects.publicEndpoint === undefined && !isLoopback(options.host))
     log.warn(
       { endpoint },
       'signed URLs name this machine as it sees itself; set S3_PUBLIC_ENDPOINT for other clients',
     );
-  }
   return {
     settings: {
       endpoint,

@@ -72,11 +72,10 @@ async function lockPort(
 
 /** The reason why it cannot be listened on: SettingsError, or Error for a port that cannot be had. */
 export function explainPort(setting: string, { hostname, port }: Address, error: unknown): Error {
-  if (codeOf(error) === 'EADDRINUSE') {
+  if (codeOf(error) === 'EADDRINUSE')
     return new Error(
       `${setting}: ${port} is in use on ${hostname} (is the service running already?); set another, or 0 for a free one`,
     );
-  }
   if (codeOf(error) === 'EACCES')
     return new Error(`${setting}: ${port} needs privileges that this process does not have; set another`);
   return new SettingsError(

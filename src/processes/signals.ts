@@ -25,13 +25,12 @@ export function createSignals(oneOfSeveral: boolean): Signals {
   const ending = new Promise<string>((resolve) => {
     let signalledAt = Number.POSITIVE_INFINITY;
     process.on('disconnect', () => resolve(OWNER_ENDED));
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const)
       process.on(signal, () => {
         if (performance.now() - signalledAt > ECHO_MS && !oneOfSeveral) process.exit(130);
         signalledAt = Math.min(signalledAt, performance.now());
         resolve(signal);
       });
-    }
     // A terminal that closes says the same as an operator who changed the models file.
     process.on('SIGHUP', () => (startedOnTerminal && !hasTerminal() ? resolve('SIGHUP') : reload()));
   });

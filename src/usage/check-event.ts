@@ -45,12 +45,10 @@ export function checkEvent(workspaceId: string, sent: SentEvent, now: Date): Che
   checkRequired(sent, mistakes);
   const { specversion, source: from, type: named } = fields;
   if (from === OWN_SOURCE) wrong('source', `the source ${OWN_SOURCE} is the service's own`);
-  if (typeof named === 'string' && named !== '' && !DOTTED_NAME.test(named)) {
+  if (typeof named === 'string' && named !== '' && !DOTTED_NAME.test(named))
     wrong('type', 'a type is a dotted name: parts of a-z, 0-9, _ and -, with dots between them');
-  }
-  if (typeof specversion === 'string' && specversion !== '' && specversion !== '1.0') {
+  if (typeof specversion === 'string' && specversion !== '' && specversion !== '1.0')
     wrong('specversion', 'only version 1.0 of CloudEvents is understood');
-  }
   const subject = optionalText(sent, 'subject', SUBJECT_BYTES_MAX, mistakes) ?? '';
   const time = optionalText(sent, 'time', 64, mistakes);
   const timeMicroseconds = time === undefined ? BigInt(now.getTime()) * 1000n : toMicroseconds(time);
@@ -148,13 +146,11 @@ function readExtensions(fields: Record<string, unknown>, wrong: Wrong): string |
   }
   const { datacontenttype } = fields;
   const isJson = typeof datacontenttype === 'string' && isJsonMediaType(datacontenttype);
-  if (datacontenttype !== undefined && datacontenttype !== null && !isJson) {
+  if (datacontenttype !== undefined && datacontenttype !== null && !isJson)
     wrong('datacontenttype', 'data must be JSON');
-  }
   const text = JSON.stringify(kept);
-  if (isLonger(text, EXTENSIONS_BYTES_MAX)) {
+  if (isLonger(text, EXTENSIONS_BYTES_MAX))
     wrong('extensions', `attributes take at most ${EXTENSIONS_BYTES_MAX} bytes`, null);
-  }
   return text === '{}' ? null : text;
 }
 
@@ -176,9 +172,8 @@ function readData(
     return undefined;
   }
   if (typeof type === 'string') {
-    for (const mistake of findFieldMistakes(type, data, loc('data'))) {
+    for (const mistake of findFieldMistakes(type, data, loc('data')))
       mistakes.push({ ...mistake, input: short(mistake.input) });
-    }
   }
   const { value } = data as { value?: unknown };
   const kept = value === undefined || value === null ? { ...data, value: DEFAULT_VALUE } : data;

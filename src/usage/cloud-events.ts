@@ -70,11 +70,10 @@ async function readBinary(headers: Headers, body: Uint8Array, mediaType: string)
   const loc = (name: string) => (name === 'data' ? ['body'] : ['header', `ce-${name}`]);
   if (body.length === 0) return { fields, loc, suspect: true };
   // The media type of the data is optional (HTTP Protocol Binding, 3.1.1); SDKs leave it out.
-  if (mediaType !== '' && !isJsonMediaType(mediaType)) {
+  if (mediaType !== '' && !isJsonMediaType(mediaType))
     throw unsupportedMediaType(
       `The data of an event must be JSON: send content-type: application/json, not ${mediaType.slice(0, 100)}`,
     );
-  }
   return { fields: { ...fields, data: (await parse(body, 0)).value }, loc, suspect: true };
 }
 
@@ -109,9 +108,7 @@ const eventTooLarge = () => tooLarge(`An event takes at most ${EVENT_BYTES_MAX} 
 const PARSED = { nestingMax: REQUEST_NESTING_MAX, valuesMax: REQUEST_VALUES_MAX, anyNumber: true };
 
 async function parse(body: Uint8Array, levels: number): Promise<{ value: unknown; suspect: boolean }> {
-  if (body.length === 0) {
-    throw new ValidationFailure([missing(['body'], null)]);
-  }
+  if (body.length === 0) throw new ValidationFailure([missing(['body'], null)]);
   const { text, value } = await parseJsonBody(body, PARSED);
   return { value, suspect: mayBeUnstorable(text, JSON_NESTING_MAX + levels) };
 }

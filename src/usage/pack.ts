@@ -25,9 +25,8 @@ export function toPack(rows: readonly Buffer[]): Buffer {
 export function readPack(pack: Uint8Array): { rows: Buffer; count: number } {
   const bytes = Buffer.from(pack.buffer, pack.byteOffset, pack.byteLength);
   const [version, encoding] = bytes;
-  if (bytes.length < HEAD_BYTES || version !== VERSION || (encoding !== PLAIN && encoding !== ZSTD)) {
+  if (bytes.length < HEAD_BYTES || version !== VERSION || (encoding !== PLAIN && encoding !== ZSTD))
     throw new Error('not a pack of events that this version reads');
-  }
   const body = bytes.subarray(HEAD_BYTES);
   return { rows: encoding === ZSTD ? Bun.zstdDecompressSync(body) : body, count: bytes.readUInt32BE(2) };
 }

@@ -19,9 +19,7 @@ import {
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SUMMARY_SIZE_DEFAULT, SUMMARY_SIZE_MAX } from './limits.ts';
 import { GROUPINGS } from './store/summaries.ts';
 
-export const InWorkspace = Type.Object({
-  workspace_id: text('The workspace whose events they are.'),
-});
+export const InWorkspace = Type.Object({ workspace_id: text('The workspace whose events they are.') });
 
 const Authorization = Type.Optional(
   text('The API key, with or without `Bearer `; or the header of this name.'),
@@ -57,10 +55,7 @@ function parseBound(input: string, loc: (string | number)[]): ParseOutcome<Bound
 const zoneOrTime = (match: string, zone: string, at: number, text: string): string =>
   text.slice(0, at).includes(':') ? `+${zone}` : match;
 
-const WINDOW_BOUNDS = {
-  from_date: bound('Start of the window'),
-  to_date: bound('End of the window'),
-};
+const WINDOW_BOUNDS = { from_date: bound('Start of the window'), to_date: bound('End of the window') };
 
 export const MetricQuery = Type.Object({
   ...WINDOW_BOUNDS,

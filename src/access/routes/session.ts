@@ -5,11 +5,7 @@ import { SessionCreate, SessionRead } from '../schema.ts';
 import { renderCookie, renderCookieRemoval } from '../session-cookie.ts';
 import type { Sessions } from '../sessions.ts';
 
-const SESSION = {
-  area: 'access',
-  path: '/admin/api/session',
-  credential: 'none',
-} as const;
+const SESSION = { area: 'access', path: '/admin/api/session', credential: 'none' } as const;
 
 export function sessionRoutes(sessions: Sessions): Route[] {
   return [

@@ -51,9 +51,8 @@ export function createAnswerEvent({ converse, replies, answerTimeoutMs, clock, l
     // 3. The conversation answers, and stores message and answer. If this process dies, the platform repeats the event.
     const turn = { ...toTurn(bot, event), ...(key === undefined ? {} : { key }) };
     const outcome = await converseInTime(converse, { turn, turns: plan.turns, eventKey, answerTimeoutMs });
-    if ('error' in outcome) {
+    if ('error' in outcome)
       log.warn({ bot: bot.id, workspace: bot.workspaceId, err: outcome.error }, 'a bot could not answer');
-    }
     const text = outcome.answers.join(PARAGRAPH);
     if (!outcome.complete) return fresh(text);
     // 4. The message is stored before it is sent. A crash in between loses nothing, because the conversation has the answer.

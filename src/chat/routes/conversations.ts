@@ -95,11 +95,7 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
         body: CreateChatSessionRequest,
         bodyExample: SESSION_CREATE_EXAMPLE,
         responses: {
-          200: {
-            description: 'The session.',
-            schema: ChatSessionCreated,
-            example: SESSION_CREATED_EXAMPLE,
-          },
+          200: { description: 'The session.', schema: ChatSessionCreated, example: SESSION_CREATED_EXAMPLE },
         },
       },
       async ({ path, body, principal }) => {

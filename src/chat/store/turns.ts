@@ -44,10 +44,7 @@ export type Finished =
 
 export type TurnStore = ReturnType<typeof createTurnStore>;
 
-type Accepted = Omit<Turn, 'workspaceId' | 'message'> & {
-  outcome: Acceptance['outcome'];
-  isFirst: boolean;
-};
+type Accepted = Omit<Turn, 'workspaceId' | 'message'> & { outcome: Acceptance['outcome']; isFirst: boolean };
 
 /** Questions and answers in their line. `owner` is this process. */
 export function createTurnStore(sql: Transaction, owner: string) {
@@ -73,12 +70,7 @@ export function createTurnStore(sql: Transaction, owner: string) {
       const answer = 'answer' in result ? result.answer : undefined;
       const failure = 'failure' in result ? result.failure : undefined;
       const [row] = await sql<
-        {
-          outcome: Finished['outcome'];
-          nextId: number | null;
-          historyVersion: number;
-          createdAt: Date;
-        }[]
+        { outcome: Finished['outcome']; nextId: number | null; historyVersion: number; createdAt: Date }[]
       >`
         SELECT outcome, next_id AS "nextId", history_version AS "historyVersion", created_at AS "createdAt"
         FROM chat_finish(${turn.sessionId}, ${turn.answerId}, ${owner}, ${turn.attempt}, ${turn.caller.email},

@@ -72,12 +72,10 @@ function parseOperand(
   text: string,
   loc: (string | number)[],
 ): ParseOutcome<Operand> {
-  if (TRUTHS.has(operator)) {
+  if (TRUTHS.has(operator))
     return checked(checkTruth(text, loc), (value) => ({ kind: 'truth', text, truth: value === true }));
-  }
-  if (attribute === 'file_size') {
+  if (attribute === 'file_size')
     return checked(checkSize(text, loc), (value) => ({ kind: 'size', text, size: clamp(Number(value)) }));
-  }
   if (attribute === 'created_at') {
     const at = parseDateTime(withPlus(text)) ?? new Date(0);
     return checked(checkMoment(withPlus(text), loc), () => ({ kind: 'moment', text, at }), text);

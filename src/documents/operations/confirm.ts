@@ -48,9 +48,8 @@ export function createConfirm(deps: ConfirmDeps) {
       // 2. Size and hash are the store's own. No object: the upload may have been confirmed before.
       const stored = await objects.head(upload.key);
       if (stored === undefined) return confirmedBefore(principal, upload);
-      if (stored.size > deps.uploadBytesMax) {
+      if (stored.size > deps.uploadBytesMax)
         throw tooLarge(`The upload is larger than ${deps.uploadBytesMax} bytes`);
-      }
 
       // 3. The copy is made under a key of its own, and only of what step 2 saw. Killed after it: an orphan
       //    without a record, which the sweeper removes; the temporary object is still there to confirm again.

@@ -59,12 +59,10 @@ export function createEdit(deps: {
       const changes = toChanges(patch);
       return edit(viewer, reference, 'editable', async (found) => {
         const administered = ADMINISTERED.find((field) => patch[field] !== undefined);
-        if (administered !== undefined && !canAdminister(viewer, found)) {
+        if (administered !== undefined && !canAdminister(viewer, found))
           throw forbidden(`Only the owner and admins may change ${administered}`);
-        }
-        if (changes.ownerId !== undefined && changes.ownerId !== found.ownerId) {
+        if (changes.ownerId !== undefined && changes.ownerId !== found.ownerId)
           await assertMayOwn(findUser, viewer, { userId: changes.ownerId, loc: ['body', 'owner_id'] });
-        }
         return store.update(viewer, found, changes);
       });
     },
@@ -80,9 +78,8 @@ export function createEdit(deps: {
 /** Only the fields of a patch; others that a body carries have no effect. */
 function toChanges(patch: DocumentMetadataPatch): DocumentChanges {
   const { name, tags, categories, summary, access, slots, file_hash, file_size, status, owner_id } = patch;
-  if (status === 'deleted') {
+  if (status === 'deleted')
     throw valueError(['body', 'status'], "a patch can't bin a document; DELETE it instead", status);
-  }
   return given({
     name,
     tags,

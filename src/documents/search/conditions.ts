@@ -25,13 +25,7 @@ export function toConditions(
   predicates: readonly Predicate[],
   vocabulary: Vocabulary,
 ): Conditions {
-  const conditions: Conditions = {
-    required: [],
-    excluded: [],
-    from: undefined,
-    until: undefined,
-    rest: [],
-  };
+  const conditions: Conditions = { required: [], excluded: [], from: undefined, until: undefined, rest: [] };
   for (const predicate of predicates) {
     if (predicate.attribute === 'status') continue;
     const terms = termsOf(createTerms(workspaceId), predicate, vocabulary);

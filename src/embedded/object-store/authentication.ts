@@ -54,9 +54,8 @@ export function createAuthenticator(options: {
       ...(isPresigned ? { exceptParameter: 'X-Amz-Signature' } : {}),
     });
     const text = renderStringToSign(claim.timestamp, claim.scope.scope, canonical);
-    if (!isSameSignature(claim.signature, options.signer.sign(claim.scope.date, text))) {
+    if (!isSameSignature(claim.signature, options.signer.sign(claim.scope.date, text)))
       throw new S3Error('SignatureDoesNotMatch');
-    }
     return { ...claim, presigned: isPresigned };
   };
 }
@@ -80,30 +79,26 @@ function readHeaders(request: StoreRequest, now: number): Claim {
   const scope = parseCredential(fields.get('Credential') ?? '');
   const signedHeaders = fields.get('SignedHeaders');
   const signature = fields.get('Signature');
-  if (scope === undefined || signedHeaders === undefined || signature === undefined) {
+  if (scope === undefined || signedHeaders === undefined || signature === undefined)
     throw new S3Error('AuthorizationHeaderMalformed');
-  }
   const timestamp = request.headers.get('x-amz-date') ?? '';
   const time = parseTimestamp(timestamp);
-  if (time === undefined) {
+  if (time === undefined)
     throw new S3Error('AccessDenied', 'AWS authentication requires a valid x-amz-date header');
-  }
   if (Math.abs(now - time) > limits.clockSkewMsMax) {
     throw new S3Error('RequestTimeTooSkewed', {
       details: { RequestTime: timestamp, ServerTime: new Date(now).toISOString() },
     });
   }
   const payload = request.headers.get('x-amz-content-sha256');
-  if (payload === undefined) {
+  if (payload === undefined)
     throw new S3Error('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256');
-  }
   return { scope, timestamp, signedHeaders: signedHeaders.split(';'), signature, payload };
 }
 
 function readQuery(request: StoreRequest, now: number): Claim {
-  if (request.headers.has('authorization')) {
+  if (request.headers.has('authorization'))
     throw new S3Error('InvalidArgument', 'Only one auth mechanism allowed');
-  }
   const parameter = (name: string) => request.parameter(`X-Amz-${name}`) ?? '';
   const scope = parseCredential(parameter('Credential'));
   const timestamp = parameter('Date');
@@ -114,15 +109,11 @@ function readQuery(request: StoreRequest, now: number): Claim {
   if (time === undefined)
     throw queryError("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"");
   if (expires < 1) throw queryError('X-Amz-Expires must be a number of at least 1');
-  if (expires > limits.presignedSecondsMax) {
+  if (expires > limits.presignedSecondsMax)
     throw queryError('X-Amz-Expires must be less than a week (in seconds); that is, less than 604800');
-  }
-  if (parameter('SignedHeaders') === '' || parameter('Signature') === '') {
+  if (parameter('SignedHeaders') === '' || parameter('Signature') === '')
     throw queryError('Query-string authentication requires X-Amz-SignedHeaders and X-Amz-Signature');
-  }
-  if (time - now > limits.clockSkewMsMax) {
-    throw new S3Error('AccessDenied', 'Request is not yet valid');
-  }
+  if (time - now > limits.clockSkewMsMax) throw new S3Error('AccessDenied', 'Request is not yet valid');
   const expiry = time + expires * 1000;
   if (now > expiry) {
     throw new S3Error('AccessDenied', {

@@ -30,9 +30,8 @@ export function createChunkChain(authentication: Authentication, signer: Signer)
   function assertNext(kind: string, signature: string, rest: readonly string[]): void {
     const { timestamp, scope } = authentication;
     const text = [`AWS4-HMAC-SHA256-${kind}`, timestamp, scope.scope, previous, ...rest].join('\n');
-    if (!isSameSignature(signature, signer.sign(scope.date, text))) {
+    if (!isSameSignature(signature, signer.sign(scope.date, text)))
       throw new S3Error('SignatureDoesNotMatch');
-    }
     previous = signature;
   }
   return {

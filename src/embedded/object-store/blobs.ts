@@ -163,9 +163,8 @@ function createWriter(
   async function take(data: Buffer): Promise<void> {
     const position = sizeBytes;
     sizeBytes += data.length;
-    if (sizeBytes > options.sizeBytesMax) {
+    if (sizeBytes > options.sizeBytesMax)
       throw new S3Error('EntityTooLarge', { details: { MaxSizeAllowed: String(options.sizeBytesMax) } });
-    }
     const written = disk.call(() => writeAll(file, data, position));
     writing = written;
     for (const digest of digests.values()) digest.update(data);

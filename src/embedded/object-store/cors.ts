@@ -30,9 +30,8 @@ export function createCors(origins: readonly string[]) {
         !allows(request.headers.get('origin')) ||
         method === undefined ||
         !METHODS.split(', ').includes(method)
-      ) {
+      )
         throw new S3Error('AccessDenied', 'CORSResponse: This CORS request is not allowed.');
-      }
       const wanted = request.headers.get('access-control-request-headers');
       return {
         status: 200,

@@ -44,9 +44,8 @@ export function openDatabase(path: string, wasSnapshot: boolean): Database {
     if (!wasSnapshot) database.run(`PRAGMA user_version = ${VERSION}`);
   } catch (error) {
     database?.close();
-    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') {
+    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY')
       throw new Error(`${path} is in use by another process`, { cause: error });
-    }
     if (error instanceof SQLiteError && DAMAGED.has(error.code ?? ''))
       throw damaged(path, error.message, error);
     throw error;

@@ -49,15 +49,13 @@ function afterAllBelow(prefix: Buffer): Buffer {
 /** Throws InvalidArgument; NotImplemented for the older ListObjects. */
 export function parseListQuery(request: StoreRequest): ListQuery {
   if (request.parameter('list-type') !== '2') throw notImplemented('GET bucket without list-type=2');
-  if (![undefined, 'url'].includes(request.parameter('encoding-type'))) {
+  if (![undefined, 'url'].includes(request.parameter('encoding-type')))
     throw new S3Error('InvalidArgument', 'Invalid Encoding Method specified in Request');
-  }
   const prefix = request.parameter('prefix') ?? '';
   const token = request.parameter('continuation-token');
   if (token === undefined) return { prefix };
-  if (!token.startsWith(TOKEN_PREFIX) || !/^[\w-]+$/.test(token.slice(TOKEN_PREFIX.length))) {
+  if (!token.startsWith(TOKEN_PREFIX) || !/^[\w-]+$/.test(token.slice(TOKEN_PREFIX.length)))
     throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect');
-  }
   return { prefix, from: Buffer.from(token.slice(TOKEN_PREFIX.length), 'base64url') };
 }
 

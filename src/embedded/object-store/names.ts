@@ -7,9 +7,8 @@ const IP_ADDRESS = /^\d+\.\d+\.\d+\.\d+$/;
 
 /** Throws InvalidBucketName unless the name follows S3's rules. */
 export function assertBucketName(bucket: string): void {
-  if (!BUCKET.test(bucket) || bucket.includes('..') || IP_ADDRESS.test(bucket)) {
+  if (!BUCKET.test(bucket) || bucket.includes('..') || IP_ADDRESS.test(bucket))
     throw new S3Error('InvalidBucketName', { details: { BucketName: bucket } });
-  }
 }
 
 /** Throws unless the key has 1 to 1024 bytes of UTF-8. Any character will do, `/`, `..` and NUL included. */

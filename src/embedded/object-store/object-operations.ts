@@ -31,9 +31,8 @@ export function createObjectOperations({ objects, signer }: { objects: Objects; 
 
     put: async (request: StoreRequest, authentication: Authentication): Promise<Reply> => {
       objects.assertBucket(request.bucket);
-      if (!request.headers.has('content-length') && !request.headers.has('transfer-encoding')) {
+      if (!request.headers.has('content-length') && !request.headers.has('transfer-encoding'))
         throw new S3Error('MissingContentLength');
-      }
       const contentType = contentTypeOf(request);
       const payload = openPayload(request, authentication, signer);
       const blob = await objects.receive({
@@ -48,9 +47,8 @@ export function createObjectOperations({ objects, signer }: { objects: Objects; 
     /** Only with a new content type: a copy that keeps its source's is not implemented. */
     copy: async (request: StoreRequest): Promise<Reply> => {
       const name = parseCopySource(request.setting('x-amz-copy-source') ?? '');
-      if (request.setting('x-amz-metadata-directive') !== 'REPLACE') {
+      if (request.setting('x-amz-metadata-directive') !== 'REPLACE')
         throw notImplemented('x-amz-metadata-directive other than REPLACE');
-      }
       const ifMatch = request.setting('x-amz-copy-source-if-match');
       const copy = await objects.copy(name, request, {
         contentType: contentTypeOf(request),

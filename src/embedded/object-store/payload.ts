@@ -18,9 +18,8 @@ const SIGNED_TRAILER = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER';
 /** Throws where the announcement itself is not valid (InvalidDigest, an encoding that is not supported). */
 export function openPayload(request: StoreRequest, authentication: Authentication, signer: Signer) {
   const encodings = (request.headers.get('content-encoding') ?? 'aws-chunked').split(',');
-  if (encodings.some((encoding) => encoding.trim().toLowerCase() !== 'aws-chunked')) {
+  if (encodings.some((encoding) => encoding.trim().toLowerCase() !== 'aws-chunked'))
     throw notImplemented('content-encoding');
-  }
   const decoder = createDecoder(request, authentication, signer);
   const expectMd5 = parseContentMd5(request.headers.get('content-md5'));
   const expectSha256 = /^[0-9a-f]{64}$/.test(authentication.payload) ? authentication.payload : undefined;
@@ -39,19 +38,17 @@ export function openPayload(request: StoreRequest, authentication: Authenticatio
     /** Throws BadDigest and its like. After `send` only. */
     verify: (computed: ReadonlyMap<DigestAlgorithm, Buffer>) => {
       if (expectMd5 !== undefined && !isSame(expectMd5, computed.get('md5'))) throw new S3Error('BadDigest');
-      if (expectSha256 !== undefined && !isSame(Buffer.from(expectSha256, 'hex'), computed.get('sha256'))) {
+      if (expectSha256 !== undefined && !isSame(Buffer.from(expectSha256, 'hex'), computed.get('sha256')))
         throw new S3Error('XAmzContentSHA256Mismatch');
-      }
       if (announced === undefined) return;
       const name = `x-amz-checksum-${announced.algorithm}`;
       const value = announced.value ?? decoder?.trailers.get(name);
       if (value === undefined) throw new S3Error('InvalidRequest', `The trailer ${name} is missing.`);
-      if (!isSame(Buffer.from(value, 'base64'), computed.get(announced.algorithm))) {
+      if (!isSame(Buffer.from(value, 'base64'), computed.get(announced.algorithm)))
         throw new S3Error(
           'BadDigest',
           `The ${announced.algorithm.toUpperCase()} you specified did not match the calculated checksum.`,
         );
-      }
     },
   };
 }
@@ -79,17 +76,14 @@ function createDecoder(
 /** The checksum that a header gives, or whose value a trailer will give. */
 function findChecksum(request: StoreRequest): { algorithm: ChecksumAlgorithm; value?: string } | undefined {
   const trailer = request.headers.get('x-amz-trailer')?.toLowerCase();
-  if (trailer !== undefined && !CHECKSUM_ALGORITHMS.some((name) => trailer === `x-amz-checksum-${name}`)) {
+  if (trailer !== undefined && !CHECKSUM_ALGORITHMS.some((name) => trailer === `x-amz-checksum-${name}`))
     throw notImplemented(`the trailer ${trailer}`);
-  }
   const found = CHECKSUM_ALGORITHMS.flatMap((algorithm) => {
     const value = request.headers.get(`x-amz-checksum-${algorithm}`);
     if (value !== undefined) return [{ algorithm, value }];
     return trailer === `x-amz-checksum-${algorithm}` ? [{ algorithm }] : [];
   });
-  if (found.length > 1) {
-    throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header.');
-  }
+  if (found.length > 1) throw new S3Error('InvalidRequest', 'Expecting a single x-amz-checksum- header.');
   return found[0];
 }
 

@@ -54,16 +54,14 @@ export async function readPostForm<Result>(
   } finally {
     boundHead.lift();
   }
-  if (upload === undefined) {
+  if (upload === undefined)
     throw new S3Error('InvalidArgument', 'POST requires exactly one file upload per request.');
-  }
   return upload;
 }
 
 function createParser(contentType: string): BusboyInstance {
-  if (!/^multipart\/form-data\s*;/i.test(contentType)) {
+  if (!/^multipart\/form-data\s*;/i.test(contentType))
     throw new S3Error('PreconditionFailed', 'Bucket POST must be of the enclosure-type multipart/form-data');
-  }
   try {
     return new Busboy({
       headers: { 'content-type': contentType },

@@ -54,9 +54,8 @@ export function createPostOperation({ objects, verifyForm, now }: PostOperationO
     const other = [...fields.keys()].find((name) => !FIELDS.has(name) && !name.startsWith(EXEMPT_PREFIX));
     if (other !== undefined) throw notImplemented(`the form field ${other}`);
     const bucket = fields.get('bucket');
-    if (bucket !== undefined && bucket !== request.bucket) {
+    if (bucket !== undefined && bucket !== request.bucket)
       throw new S3Error('InvalidArgument', 'The form field bucket names another bucket.');
-    }
     objects.assertBucket(request.bucket);
     const key = fields.get('key') ?? '';
     assertKey(key);

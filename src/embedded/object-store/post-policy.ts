@@ -112,9 +112,8 @@ function parseFieldCondition(condition: readonly unknown[]): FieldCondition {
     typeof field !== 'string' ||
     !field.startsWith('$') ||
     typeof value !== 'string'
-  ) {
+  )
     throw invalid('Invalid condition: a field "$name" and a value are needed.');
-  }
   return { operator, field: field.slice(1).toLowerCase(), value };
 }
 
@@ -123,9 +122,8 @@ function parseSizeRange(condition: readonly unknown[]): SizeRange {
   const [min, max] = condition
     .slice(1)
     .map((bound) => (/^\d{1,15}$/.test(String(bound)) ? Number(bound) : -1));
-  if (condition.length !== 3 || min === undefined || max === undefined || min < 0 || max < 0) {
+  if (condition.length !== 3 || min === undefined || max === undefined || min < 0 || max < 0)
     throw invalid('Invalid content-length-range.');
-  }
   return { sizeBytesMin: min, sizeBytesMax: max };
 }
 

@@ -35,14 +35,12 @@ export function createFormVerifier({ credentials, signer }: { credentials: Crede
     const timestamp = fields.get('x-amz-date') ?? '';
     if (fields.get('x-amz-algorithm') !== ALGORITHM) throw invalidField('x-amz-algorithm');
     if (scope === undefined) throw invalidField('x-amz-credential');
-    if (parseTimestamp(timestamp) === undefined || !timestamp.startsWith(scope.date)) {
+    if (parseTimestamp(timestamp) === undefined || !timestamp.startsWith(scope.date))
       throw invalidField('x-amz-date');
-    }
     assertOwnCredential(scope, credentials);
     const expected = signer.sign(scope.date, policy);
-    if (!isSameSignature(fields.get('x-amz-signature') ?? '', expected)) {
+    if (!isSameSignature(fields.get('x-amz-signature') ?? '', expected))
       throw new S3Error('SignatureDoesNotMatch');
-    }
   }
 
   /** Version 2 names the access key AWSAccessKeyId; the interface's own form calls it StorageAccessKeyId. */
@@ -50,9 +48,8 @@ export function createFormVerifier({ credentials, signer }: { credentials: Crede
     const given = ['awsaccesskeyid', 'storageaccesskeyid'].flatMap((name) => fields.get(name) ?? []);
     const signature = fields.get('signature');
     if (given.length === 0 || signature === undefined) throw new S3Error('AccessDenied');
-    if (given.some((accessKeyId) => accessKeyId !== credentials.accessKeyId)) {
+    if (given.some((accessKeyId) => accessKeyId !== credentials.accessKeyId))
       throw new S3Error('InvalidAccessKeyId');
-    }
     const expected = createHmac('sha1', credentials.secretAccessKey).update(policy).digest('base64');
     if (!isSameSignature(signature, expected)) throw new S3Error('SignatureDoesNotMatch');
   }

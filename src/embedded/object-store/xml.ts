@@ -3,12 +3,7 @@
 export const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
-const NAMED: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-};
+const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 /** A piece of XML, as opposed to text that is still to be escaped. */
 export interface Xml {

@@ -97,9 +97,8 @@ async function createDatabase(parts: Parts, password: string): Promise<void> {
 /** Every file and folder: nothing is a cluster before all of it would survive a loss of power. */
 async function syncCluster(parts: Parts): Promise<void> {
   const { binaries, cluster } = parts;
-  if (!(await run(parts, [binaries.initdb, '--sync-only', '--pgdata', cluster], ''))) {
+  if (!(await run(parts, [binaries.initdb, '--sync-only', '--pgdata', cluster], '')))
     throw failed(parts, 'be set up');
-  }
 }
 
 /** Whether the command succeeded; what it said is in the log from its mark on. */

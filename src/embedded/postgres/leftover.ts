@@ -39,11 +39,10 @@ export async function clearLeftover(cluster: string, log: { warn(fields: object,
   if (state === undefined) return;
   if (isServerOf(state.pid, cluster)) {
     log.warn({ pid: state.pid }, 'stopping a Postgres that an earlier process left running');
-    if (!(await shutDown(state.pid))) {
+    if (!(await shutDown(state.pid)))
       throw new Error(
         `A Postgres (process ${state.pid}) still runs in ${cluster} and can't be stopped from here`,
       );
-    }
   }
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
 }

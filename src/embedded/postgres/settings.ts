@@ -34,11 +34,7 @@ function memorySettings(totalMib: number): Record<string, string> {
 }
 
 /** Many short statements on solid-state storage: compiling and parallel workers cost more than they bring. */
-const plannerSettings = {
-  jit: 'off',
-  max_parallel_workers_per_gather: '0',
-  random_page_cost: '1.1',
-};
+const plannerSettings = { jit: 'off', max_parallel_workers_per_gather: '0', random_page_cost: '1.1' };
 
 /** The server's own events only. A failed statement is the client's to report, and its text may be private. */
 const logSettings = {

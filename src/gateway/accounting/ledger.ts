@@ -132,9 +132,7 @@ export function createLedger(deps: {
     if (open?.onDisk === true && !open.isFull()) return;
     const file = beginOnDisk();
     if (file === undefined)
-      throw unavailable('The use of models cannot be accounted for at the moment', {
-        cause: failure?.error,
-      });
+      throw unavailable('The use of models cannot be accounted for at the moment', { cause: failure?.error });
     close();
     open = file;
   };

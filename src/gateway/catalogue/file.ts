@@ -230,9 +230,8 @@ function readTarget(
   const model = (members['model'] ?? value.fail('needs a model')).text();
   const weight = members['weight']?.number({ minimum: 0, maximum: 1e6 }) ?? 1;
   const name = members['upstream']?.text();
-  if (name === undefined) {
+  if (name === undefined)
     return isBuiltIn(model) ? { upstream: undefined, model, weight } : value.fail('needs an upstream');
-  }
   const upstream = upstreams.get(name);
   if (upstream === undefined) return value.fail(`names the upstream ${name}, which is not in the file`);
   const able = ADAPTERS[upstream.kind].endpoints;

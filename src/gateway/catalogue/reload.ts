@@ -116,11 +116,10 @@ export async function checkModels(source: CatalogueSource): Promise<void> {
 
 async function read(source: CatalogueSource): Promise<CatalogueSpec> {
   if (source.kind === 'built-in') return BUILT_IN_CATALOGUE;
-  if (source.kind === 'upstream') {
+  if (source.kind === 'upstream')
     return listModels(source.upstream).catch((error: unknown) => {
       throw new Error(`OPENAI_BASE_URL: ${explain(error)}`, { cause: error });
     });
-  }
   try {
     return parseModelsFile(await readFile(source.path, 'utf8'), source.variable);
   } catch (error) {

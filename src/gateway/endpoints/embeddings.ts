@@ -41,9 +41,8 @@ export function createServeEmbeddings({
     );
     if (count <= most) return serve(call);
     // Of the request no more is parsed: its other members go on as they were written, with each part.
-    if (otherBytes > SMALL_MEMBER_BYTES_MAX) {
+    if (otherBytes > SMALL_MEMBER_BYTES_MAX)
       throw new OpenAiRefusal('malformed', "The members besides 'input' are too large");
-    }
     const input = (await parseMember(call.request, 'input')) as Json[];
     const reservation = await reserve(call, { catalogue: present, model: findModel(present, call) });
     return serveParts(serve, call, { input, most, reservation });

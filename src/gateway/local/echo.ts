@@ -98,12 +98,11 @@ function textOfMessage(message: Json, index: number): string {
   const content = given(message['content']);
   if (typeof content === 'string') return content;
   if (content === undefined) return '';
-  if (!Array.isArray(content)) {
+  if (!Array.isArray(content))
     throw invalid(
       `'messages[${index}].content' must be a text or a list of parts`,
       `messages[${index}].content`,
     );
-  }
   return content
     .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
     .join('');

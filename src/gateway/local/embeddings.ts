@@ -19,12 +19,10 @@ export async function embedLocally(
 ): Promise<WholeAnswer> {
   const texts = readInput(body['input']);
   const { encoding_format: encoding, dimensions } = body;
-  if (dimensions !== undefined && dimensions !== null && dimensions !== DIMENSIONS) {
+  if (dimensions !== undefined && dimensions !== null && dimensions !== DIMENSIONS)
     throw invalid(`${MODEL} has ${DIMENSIONS} dimensions, and no others`, 'dimensions');
-  }
-  if (encoding !== undefined && encoding !== null && encoding !== 'float' && encoding !== 'base64') {
+  if (encoding !== undefined && encoding !== null && encoding !== 'float' && encoding !== 'base64')
     throw invalid("'encoding_format' must be float or base64", 'encoding_format');
-  }
   const vectors = await embed(texts, signal);
   const rows: string[] = [];
   let sliceEndsAt = performance.now() + SLICE_MS;
@@ -47,19 +45,16 @@ function readInput(input: Json | undefined): string[] {
   const texts = typeof input === 'string' ? [input] : input;
   if (Array.isArray(texts) && texts.length === 0)
     throw invalid("'input' must hold at least one text", 'input');
-  if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string')) {
+  if (!Array.isArray(texts) || !texts.every((text) => typeof text === 'string'))
     throw invalid(`'input' must be a text or a list of texts: ${MODEL} has no tokens`, 'input');
-  }
   let length = 0;
   for (const [index, text] of texts.entries()) {
-    if (text.length > EMBEDDING_TEXT_LENGTH_MAX) {
+    if (text.length > EMBEDDING_TEXT_LENGTH_MAX)
       throw invalid(`'input[${index}]' has more than ${EMBEDDING_TEXT_LENGTH_MAX} characters`, 'input');
-    }
     length += text.length;
   }
-  if (length > EMBEDDING_TEXTS_LENGTH_MAX) {
+  if (length > EMBEDDING_TEXTS_LENGTH_MAX)
     throw invalid(`The texts have more than ${EMBEDDING_TEXTS_LENGTH_MAX} characters together`, 'input');
-  }
   return texts;
 }
 

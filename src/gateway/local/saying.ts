@@ -69,12 +69,11 @@ function readForcedTool(body: JsonObject): Tool | undefined {
     return first;
   }
   const called = isObject(choice) && choice['type'] === 'function' ? choice['function'] : undefined;
-  if (!isObject(called)) {
+  if (!isObject(called))
     throw invalid(
       "'tool_choice' must be none, auto, required or an object that names a function",
       'tool_choice',
     );
-  }
   const named = tools.find(({ name }) => name === called['name']);
   if (named === undefined)
     throw invalid("'tool_choice' names a function that 'tools' does not hold", 'tool_choice');

@@ -39,13 +39,12 @@ export function createModelUsage({ store, describeKeys, clock }: ModelUsageDeps)
     const start = keyId === undefined ? to - WINDOW_DEFAULT_MS : startOfMonth(to - 1);
     const from = floorHour(readTime('from', wanted.from) ?? start);
     if (from > to) throw valueError(['query', 'to'], 'to is before from', wanted.to ?? null);
-    if (to - from > MODEL_USAGE_DAYS_MAX * DAY_MS) {
+    if (to - from > MODEL_USAGE_DAYS_MAX * DAY_MS)
       throw valueError(
         ['query', 'from'],
         `a window has ${MODEL_USAGE_DAYS_MAX} days at most`,
         wanted.from ?? null,
       );
-    }
     const window = { workspaceId, keyId, from: new Date(from), to: new Date(to) };
     const rows = await store.sum(window, wanted.groupBy);
     const ids = wanted.groupBy === 'key' ? rows.map(({ group }) => group) : undefined;

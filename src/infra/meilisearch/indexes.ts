@@ -173,9 +173,8 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
 
 /** Of a request: its own mistakes are 400 and 413, all else is the server's state or our key. */
 function toIndexingError(error: unknown): IndexingError {
-  if (!(error instanceof MeilisearchApiError)) {
+  if (!(error instanceof MeilisearchApiError))
     return new IndexingError('the search server cannot be reached, or did not answer in time');
-  }
   const { cause, response } = error;
   const refused = response.status === 400 || response.status === 413;
   return new IndexingError(`the search server answered ${response.status} ${cause?.code ?? ''}`.trimEnd(), {

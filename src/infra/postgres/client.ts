@@ -76,10 +76,7 @@ export function connectPostgres(options: ClientOptions): Sql {
   const timeoutMs = statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0;
   const connect = (differences: object) =>
     openPostgres(options.url, { ...connectionOptions(options), ...differences });
-  const session = {
-    ...sessionSettings(options.applicationName, statementTimeoutMs),
-    ...options.settings,
-  };
+  const session = { ...sessionSettings(options.applicationName, statementTimeoutMs), ...options.settings };
   const transactionsMax = Math.min(TRANSACTIONS_MAX, options.connectionsMax ?? CONNECTIONS_MAX);
   const disk = createDiskWatch((run) => begin(pool.current(), run, timeoutMs));
   const pool = createPool({

@@ -66,9 +66,8 @@ export function createJobWorker(options: JobWorkerOptions) {
         if (count < options.batchMax) await pause.take(options.pollMs);
       } catch (error) {
         // Once an outage.
-        if (outageDelayMs === OUTAGE_DELAY_MS_MIN) {
+        if (outageDelayMs === OUTAGE_DELAY_MS_MIN)
           options.log.warn({ err: error, kind: options.kind }, 'the job queue is out of reach');
-        }
         await pause.take(outageDelayMs);
         outageDelayMs = Math.min(OUTAGE_DELAY_MS_MAX, outageDelayMs * 2);
       }

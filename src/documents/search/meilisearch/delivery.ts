@@ -67,9 +67,8 @@ export function createDelivery(indexes: Indexes) {
       );
       // A server that fails at everything fails by itself.
       const ill = delivered.refused.length > 1 && delivered.refused.length === documents.length;
-      if (ill && delivered.refused.every(({ reason }) => reason === 'internal')) {
+      if (ill && delivered.refused.every(({ reason }) => reason === 'internal'))
         throw new IndexingError('the search server fails at every document');
-      }
       return delivered;
     },
   };

@@ -5,12 +5,7 @@ import type { Document } from '../../document.ts';
 import { documentColumns } from '../../rows.ts';
 
 /** A document as it is now; without one it is gone. */
-export type Change = {
-  id: string;
-  workspaceId: string;
-  sequence: number;
-  document: Document | undefined;
-};
+export type Change = { id: string; workspaceId: string; sequence: number; document: Document | undefined };
 
 export type Backlog = {
   /** Documents that wait to be sent, and for how long the first of them has waited. */

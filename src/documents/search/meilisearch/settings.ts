@@ -18,9 +18,7 @@ export const INDEX_SETTINGS: IndexSettings = {
   sortableAttributes: ['id', 'created_at', 'order_name', 'no_size', 'file_size'],
   // Relevance before the order that was asked for.
   rankingRules: ['words', 'typo', 'proximity', 'attribute', 'exactness', 'sort'],
-  typoTolerance: {
-    minWordSizeForTypos: { oneTypo: ONE_ERROR_LENGTH_MIN, twoTypos: TWO_ERRORS_LENGTH_MIN },
-  },
+  typoTolerance: { minWordSizeForTypos: { oneTypo: ONE_ERROR_LENGTH_MIN, twoTypos: TWO_ERRORS_LENGTH_MIN } },
   // Totals are exact, whatever they are.
   pagination: { maxTotalHits: 1_000_000_000 },
   facetSearch: false,

@@ -83,12 +83,11 @@ async function makeBitmaps(tx: Transaction, terms: readonly string[]): Promise<v
 export async function remakeBitmaps(tx: Transaction): Promise<void> {
   await tx`DELETE FROM document_bitmaps`;
   const rows = await tx<{ term: string }[]>`SELECT term FROM document_common_terms`;
-  for (let first = 0; first < rows.length; first += PASS_MAX) {
+  for (let first = 0; first < rows.length; first += PASS_MAX)
     await fillBitmaps(
       tx,
       rows.slice(first, first + PASS_MAX).map(({ term }) => term),
     );
-  }
 }
 
 /**
@@ -125,11 +124,13 @@ const ROWS_PER_STATEMENT = 500;
 
 export async function changeBitmaps(tx: Transaction, changes: readonly BitChange[]): Promise<void> {
   for (let first = 0; first < changes.length; first += ROWS_PER_STATEMENT) {
-    const rows = changes.slice(first, first + ROWS_PER_STATEMENT).map(({ added, removed, ...key }) => ({
-      ...key,
-      added: toMask(added ?? []),
-      removed: toMask(removed ?? []),
-    }));
+    const rows = changes
+      .slice(first, first + ROWS_PER_STATEMENT)
+      .map(({ added, removed, ...key }) => ({
+        ...key,
+        added: toMask(added ?? []),
+        removed: toMask(removed ?? []),
+      }));
     await tx`
       INSERT INTO document_bitmaps AS kept (term, class, day, chunk, bits)
       SELECT term, class, day, chunk, added::bit(4096) FROM jsonb_to_recordset(${tx.json(rows)}::jsonb)

@@ -114,9 +114,8 @@ function giveBack(connection: NatsConnection, receipt: string, delayMs: number):
 }
 
 function toServiceError(error: unknown): Error {
-  if (error instanceof NatsError && error.code === ErrorCode.MaxPayloadExceeded) {
+  if (error instanceof NatsError && error.code === ErrorCode.MaxPayloadExceeded)
     return tooLarge('The event is larger than the message queue takes', { cause: error });
-  }
   // "maximum bytes exceeded" has the number of every failure to store.
   const description = error instanceof NatsError ? (error.api_error?.description ?? '') : '';
   const full = /^maximum \w+ exceeded/.test(description);

@@ -108,9 +108,8 @@ export function createSession({ settings, identity, log }: SessionDeps) {
       const { url, creds } = settings;
       link = linkNats({ url, creds, name: 'atrium', log, onConnect: begin });
       const until = performance.now() + START_WAIT_MS;
-      while (performance.now() < until && durability === undefined && refusal === undefined) {
+      while (performance.now() < until && durability === undefined && refusal === undefined)
         await Bun.sleep(10);
-      }
       if (refusal === undefined) return;
       await link.close();
       throw refusal;

@@ -111,14 +111,11 @@ async function openManager(connection: NatsConnection): Promise<JetStreamManager
   try {
     return await connection.jetstreamManager({ timeout: API_TIMEOUT_MS });
   } catch (error) {
-    if (error instanceof NatsError && hasNoJetStream(error)) {
+    if (error instanceof NatsError && hasNoJetStream(error))
       throw new ServerRefused(
         'NATS_URL: the server has no JetStream for this account: enable jetstream there',
-        {
-          cause: error,
-        },
+        { cause: error },
       );
-    }
     throw error;
   }
 }
