@@ -5,11 +5,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { allRoutes, generatedPages } from './support/generated-pages.ts';
 
-for (const [path, text] of generatedPages()) {
+for (const [path, text] of generatedPages())
   test(`${path.split('/').at(-1)} is up to date (bun run docs:generate)`, () => {
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
-}
 
 test('operations have names and places of their own', () => {
   const operations = allRoutes().map(({ operation }) => operation);

@@ -51,9 +51,8 @@ async function runTests(): Promise<number> {
 
 async function reportOn(output: ReadableStream<Uint8Array>): Promise<void> {
   const failures = new FailuresAgain();
-  for await (const line of createInterface(Readable.from(output))) {
+  for await (const line of createInterface(Readable.from(output)))
     process.stderr.write(`${failures.lines(line).join('\n')}\n`);
-  }
 }
 
 function groupOf(options: readonly string[]): Group | undefined {

@@ -30,17 +30,11 @@ async function measureRound(url: string, pid: number, format: string): Promise<R
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, keep));
   const seconds = (performance.now() - startedAt) / 1000;
-  return {
-    perSecond: texts / seconds,
-    perCore: texts / ((processorMicros(pid) - used) / 1_000_000),
-  };
+  return { perSecond: texts / seconds, perCore: texts / ((processorMicros(pid) - used) / 1_000_000) };
 }
 
 export async function measureEmbeddings(): Promise<void> {
-  await using service = await startService({
-    environment: { COMPUTE_THREADS: '2' },
-    postgres: 'embedded',
-  });
+  await using service = await startService({ environment: { COMPUTE_THREADS: '2' }, postgres: 'embedded' });
   const url = `${service.url}/${WORKSPACE}/v1/embeddings`;
   const rates = new Map<string, Rate[]>([
     ['base64', []],

@@ -22,11 +22,10 @@ export async function measureSmall(
     const measured: Record<SideName, Measured[]> = { mock: [], floor: [], gateway: [] };
     for (const name of SIDES) await send(setting, setting.sides[name], { body: BODY, flight, seconds: 2 });
     for (let round = 0; round < pace.rounds; round++) {
-      for (const name of SIDES) {
+      for (const name of SIDES)
         measured[name].push(
           await send(setting, setting.sides[name], { body: BODY, flight, seconds: pace.seconds }),
         );
-      }
     }
     const of = (name: SideName, value: (each: Measured) => number): number =>
       median(measured[name].map(value));

@@ -53,22 +53,20 @@ async function measureChunks(setting: Setting, rounds: number): Promise<void> {
   const measured: Record<'floor' | 'gateway', Measured[]> = { floor: [], gateway: [] };
   const rows: string[][] = [];
   for (let round = 0; round < Math.min(3, rounds); round++) {
-    for (const name of ['floor', 'gateway'] as const satisfies readonly SideName[]) {
+    for (const name of ['floor', 'gateway'] as const satisfies readonly SideName[])
       measured[name].push(
         await send(setting, setting.sides[name], { body, flight: STREAMS, count: STREAMS }),
       );
-    }
   }
   const micros = (name: 'floor' | 'gateway'): number =>
     median(measured[name].map(({ microsPerRequest }) => microsPerRequest / TRICKLE_CHUNKS));
-  for (const name of ['floor', 'gateway'] as const) {
+  for (const name of ['floor', 'gateway'] as const)
     rows.push([
       name,
       whole(median(measured[name].map(({ count }) => count))),
       `${(median(measured[name].map(({ p50 }) => p50)) / 1000).toFixed(1)} s`,
       micros(name).toFixed(1),
     ]);
-  }
   const ratio = micros('gateway') / micros('floor');
   rows.push([
     'gateway ÷ floor',

@@ -46,12 +46,7 @@ export async function startMeter(options: {
       const value = await work();
       await Bun.sleep(SETTLE_MS);
       const probe = await take();
-      return {
-        value,
-        probe,
-        stallMs: probe.longestMs,
-        memoryMiB: Math.max(0, memoryMiB(pid).peak - before),
-      };
+      return { value, probe, stallMs: probe.longestMs, memoryMiB: Math.max(0, memoryMiB(pid).peak - before) };
     },
     async [Symbol.asyncDispose]() {
       child.kill();

@@ -162,9 +162,5 @@ function slotsOf(random: Random, language: Language, createdAt: Date): Record<st
     { score: below(random, 100) },
     { review: { score: 1 + below(random, 5), by: pick(random, DEPARTMENTS), done: random() < 0.5 } },
   ];
-  return {
-    department: pick(random, DEPARTMENTS),
-    year: createdAt.getUTCFullYear(),
-    ...pick(random, third),
-  };
+  return { department: pick(random, DEPARTMENTS), year: createdAt.getUTCFullYear(), ...pick(random, third) };
 }

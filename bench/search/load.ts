@@ -51,9 +51,8 @@ export async function ensureCorpus(folder: string, workspaces: readonly Workspac
     sizes: workspaces.map((each) => each.documents),
   });
   if (existsSync(mark) && readFileSync(mark, 'utf8') === wanted) return;
-  if (existsSync(folder) && !existsSync(mark) && readdirSync(folder).length > 0) {
+  if (existsSync(folder) && !existsSync(mark) && readdirSync(folder).length > 0)
     throw new Error(`${folder} holds something else than a corpus of this benchmark`);
-  }
   if (readConnection(join(folder, 'postgres')) !== undefined) throw new Error(`${folder} is in use`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

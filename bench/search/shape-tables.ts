@@ -38,9 +38,8 @@ export async function measureShapes(
   options: { mirrored: boolean; title: string },
 ): Promise<void> {
   const rows: Measured[] = [];
-  for (const who of ['reader', 'admin'] as const) {
+  for (const who of ['reader', 'admin'] as const)
     rows.push(...(await measureAll(session, LARGE_SHAPES, who, [session.large])));
-  }
   printShapes(
     `${options.title}: workspace \`${LARGE}\`, ${whole(session.large.documents)} documents`,
     rows,

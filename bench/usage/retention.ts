@@ -94,9 +94,8 @@ async function storeFor(sql: Sql, seconds: number): Promise<{ perSecond: number 
 /** Events of three days ago. */
 async function fillOld(sql: Sql): Promise<void> {
   const writer = createEventWriter(sql);
-  for (let stored = 0; stored < OLD_EVENTS; stored += BATCH) {
+  for (let stored = 0; stored < OLD_EVENTS; stored += BATCH)
     await writer.store(Array.from({ length: BATCH }, (_, index) => rowOf(index)));
-  }
   writer.close();
   await sql`UPDATE usage_events SET created_at = created_at - interval '3 days'`;
   await sql`DELETE FROM usage_counts WHERE grain > 0`;

@@ -113,12 +113,11 @@ describe('a body', () => {
       'application/json',
       'Application/JSON; charset=utf-8',
       'application/merge-patch+json',
-    ]) {
+    ])
       expectStatus(
         await send('PUT', patchPath, { body: utf8('{}'), headers: { 'content-type': type } }),
         404,
       );
-    }
     expectStatus(await send('PUT', patchPath, { body: utf8('{}') }), 404);
   });
 
@@ -158,9 +157,8 @@ describe('text that no database can hold', () => {
         { temp_key: 'x', folder: text, document_metadata: metadata },
         { temp_key: text, document_metadata: metadata },
         { temp_key: 'x', document_metadata: metadata, [text]: 1 },
-      ]) {
+      ])
         expect(entriesOf(await confirm(json))).toHaveLength(1);
-      }
     }
   });
 

@@ -17,11 +17,7 @@ const CHAT = '/v1/chat/completions';
 const post = (path: string, body: Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
   setting.call('POST', path, {
     body,
-    headers: {
-      authorization: `Bearer ${setting.adminKey}`,
-      'content-type': 'application/json',
-      ...headers,
-    },
+    headers: { authorization: `Bearer ${setting.adminKey}`, 'content-type': 'application/json', ...headers },
   });
 const postZipped = (path: string, text: string, headers: Record<string, string> = {}): Promise<Answer> =>
   post(path, new Uint8Array(gzipSync(text)), { ...headers, 'content-encoding': 'gzip' });

@@ -134,9 +134,8 @@ describe('filters', () => {
         `ends_with:${tail}`,
       ],
       ...[`ends_with:${location}`, location, `not_contains:x${location}`, `neq:${half}`, `not_in:${half},x`],
-    ]) {
+    ])
       expect([text, await found(text)]).toEqual([text, ['located.txt']]);
-    }
     for (const text of [
       ...[
         `neq:${location}`,
@@ -146,9 +145,8 @@ describe('filters', () => {
         `starts_with:${tail}`,
       ],
       ...['starts_with:3', 'starts_with:s3x', 'eq:s3'],
-    ]) {
+    ])
       expect([text, await found(text)]).toEqual([text, []]);
-    }
   });
 
   test('a location with its scheme is 422 and told to leave it out', async () => {

@@ -110,9 +110,8 @@ describe('settings', () => {
       'idempotent-replayed',
       'atrium-model-target',
       'x-ratelimit-remaining-tokens',
-    ]) {
+    ])
       expect(exposed).toContain(name);
-    }
     const { url } = bodyOf<{ url: string }>(answer, 201);
     const upload = await fetch(url, {
       method: 'OPTIONS',

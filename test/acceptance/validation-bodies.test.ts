@@ -28,9 +28,8 @@ describe('a body', () => {
   });
 
   test.each([[[]], [[{}]], ['text'], [3], [true]])('that is %j is not an object', async (json) => {
-    for (const [method, path] of [CONFIRM, PATCH]) {
+    for (const [method, path] of [CONFIRM, PATCH])
       expect(await entriesOf(method, path, { json })).toEqual([entry.notObject(['body'], json)]);
-    }
   });
 
   test('lacks required fields', async () => {

@@ -76,9 +76,8 @@ describe('a query parameter', () => {
       '?expires_in=7.0',
       '?expires_in=%207',
       '?&&expires_in=7&',
-    ]) {
+    ])
       expect((await setting.call('GET', path + search, { key: setting.adminKey })).status).toBe(201);
-    }
     expect(await entriesOf('GET', '/v1/{w}/presigned/url?expires_in=7&expires_in=x')).toEqual([
       entry.notInteger(SECONDS, 'x'),
     ]);
@@ -134,15 +133,13 @@ describe('the administration', () => {
   test('a workspace has a name that can stand in a URL and is not reserved', async () => {
     const refused = (json: unknown) => entriesOf('POST', '/admin/api/workspaces', { json });
     expect(await refused({})).toEqual([entry.missing(['body', 'id'], {})]);
-    for (const id of ['x', 'Upper', '-a', 'a_b', 'ü1', 'a/b', 'a'.repeat(64), '']) {
+    for (const id of ['x', 'Upper', '-a', 'a_b', 'ü1', 'a/b', 'a'.repeat(64), ''])
       expect(await refused({ id })).toEqual([entry.noMatch(['body', 'id'], id, '^[a-z0-9][a-z0-9-]{1,62}$')]);
-    }
     const reserved =
       'filter metadata chat models completions images embeddings admin api v1 docs temp chatapp compute healthz readyz ' +
       'metrics file upload trash restore';
-    for (const id of reserved.split(' ')) {
+    for (const id of reserved.split(' '))
       expect(await refused({ id })).toMatchObject([{ loc: ['body', 'id'], input: id }]);
-    }
   });
 
   test('ids in paths are UUIDs', async () => {

@@ -31,12 +31,7 @@ export function createTestClock() {
 }
 export type TestClock = ReturnType<typeof createTestClock>;
 
-type Ask = {
-  key?: string;
-  body?: unknown;
-  headers?: Record<string, string>;
-  origin?: string;
-};
+type Ask = { key?: string; body?: unknown; headers?: Record<string, string>; origin?: string };
 
 /** What answers hold, as far as tests look at it. */
 export type Fields = {
@@ -148,9 +143,8 @@ function documentedAnswers({ id, responses }: Operation) {
   return (status: number, text: string): void => {
     const check = checks.get(status);
     if (check === undefined) throw new Error(`${id} does not list the status ${status}: ${text}`);
-    if (!check(text === '' ? undefined : JSON.parse(text))) {
+    if (!check(text === '' ? undefined : JSON.parse(text)))
       throw new Error(`${id} answers ${status} with another body than it lists: ${text}`);
-    }
   };
 }
 

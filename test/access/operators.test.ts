@@ -144,9 +144,8 @@ test.each(parseStatusTable(TABLE, ['operation']))(
       found[caller] = status;
       if (status !== 403) continue;
       // A refusal changes nothing.
-      for (const text of [target.operatorKey.key, target.plainKey.key]) {
+      for (const text of [target.operatorKey.key, target.plainKey.key])
         expect(await administration.access.authenticators.key(text)).toMatchObject({ email: target.email });
-      }
     }
     expect(found).toEqual(row.statuses);
   },

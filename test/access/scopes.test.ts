@@ -55,9 +55,8 @@ test.each(POWERLESS)('the scope %s administers nothing', async (scope) => {
 });
 
 test('without a credential, or with one that is none, everything is 401', async () => {
-  for (const key of [undefined, '', 'nonsense', 'x'.repeat(40), `atr_${'0'.repeat(39)}`]) {
+  for (const key of [undefined, '', 'nonsense', 'x'.repeat(40), `atr_${'0'.repeat(39)}`])
     expect(new Set(await askAll(key, OWN))).toEqual(new Set([401]));
-  }
   const refused = await administration.ask('GET', `${OWN}/keys`);
   expect(refused.headers.get('www-authenticate')).toContain('Bearer');
 });

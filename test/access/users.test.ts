@@ -20,10 +20,7 @@ test('a person is added with their e-mail in lower case', async () => {
   expect(listed.body.items[0]).toEqual(made.body);
   expect(
     await administration.access.findUser({ workspaceId: WORKSPACE, userId: made.body.id }),
-  ).toMatchObject({
-    id: made.body.id,
-    email: 'grace@example.com',
-  });
+  ).toMatchObject({ id: made.body.id, email: 'grace@example.com' });
   expect(
     await administration.access.findUser({ workspaceId: 'other', userId: made.body.id }),
   ).toBeUndefined();
@@ -102,9 +99,8 @@ test('pages hold every person once, newest first', async () => {
   await ask('POST', '/admin/api/workspaces', { key, body: { id: 'pages' } });
   const path = '/admin/api/workspaces/pages/users';
   const made: string[] = [];
-  for (let index = 0; index < 5; index++) {
+  for (let index = 0; index < 5; index++)
     made.unshift((await ask('POST', path, { key, body: { email: `p${index}@example.com` } })).body.id);
-  }
   const seen: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page = await ask('GET', `${path}?limit=2&cursor=${cursor}`, { key });

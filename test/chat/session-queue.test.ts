@@ -23,9 +23,7 @@ const answered = (message: string) => ({
 
 /** What the next question is told of the one before, where storing its answer ended so; the store is a fake. */
 async function recalledAfter(finish: () => Promise<Finished>) {
-  const memory = createMemory({
-    history: async () => [{ role: 'assistant', message: 'the stored answer' }],
-  });
+  const memory = createMemory({ history: async () => [{ role: 'assistant', message: 'the stored answer' }] });
   const line = createSessionQueue({
     store: {
       over: async () => [],

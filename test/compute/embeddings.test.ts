@@ -50,9 +50,7 @@ describe('a list of texts', () => {
       Array.from({ length: 20 + list }, (_, index) => `list ${list} text ${index}`),
     );
     const all = await Promise.all(lists.map((list) => embedding.rows(list)));
-    for (const [list, texts] of lists.entries()) {
-      expect(all[list]).toEqual(texts.map(plainly));
-    }
+    for (const [list, texts] of lists.entries()) expect(all[list]).toEqual(texts.map(plainly));
   });
 
   test('whose caller leaves is given up with the reason', async () => {

@@ -79,9 +79,8 @@ describe('embed', () => {
 
   test('gives the same bits as the plain one for texts with more n-grams than are counted together', () => {
     const words = Array.from({ length: 12_000 }, (_, index) => `wort${(index * 7919) % 9973}`);
-    for (const text of [words.join(' '), '漢字'.repeat(40_000), 'x'.repeat(1_000_000), words.join('')]) {
+    for (const text of [words.join(' '), '漢字'.repeat(40_000), 'x'.repeat(1_000_000), words.join('')])
       expect(embed(text)).toEqual(embedPlainly(text));
-    }
   });
 
   test('gives vectors of unit length, never NaN', () => {
@@ -95,9 +94,8 @@ describe('embed', () => {
 
   test('gives a text without a word the first axis', () => {
     const axis = Float32Array.from({ length: 384 }, (_, index) => (index === 0 ? 1 : 0));
-    for (const text of ['', ' ', '\t\n\u2003', '...', '！？']) {
+    for (const text of ['', ' ', '\t\n\u2003', '...', '！？'])
       expect(embed(normaliseText(text))).toEqual(axis);
-    }
   });
 
   test('keeps its memory over 1,000,000 texts', () => {

@@ -39,12 +39,11 @@ const VECTORS: [text: string, error: string, offset: number][] = [
   ['   ', 'Expecting value', 3],
 ];
 
-for (const [text, error, offset] of VECTORS) {
+for (const [text, error, offset] of VECTORS)
   test(JSON.stringify(text), () => {
     const mistake = mistakeIn(text);
     expect({ error: mistake.message, offset: mistake.index }).toEqual({ error, offset });
   });
-}
 
 const damagedTexts = fc
   .tuple(

@@ -25,10 +25,7 @@ const shared = { TEST_DATABASE_URL, TEST_DATABASE_TEMPLATE };
 test.concurrent.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])('%s', async (zone) => {
   const child = startChild(
     [process.execPath, 'test', ...FILES.map((file) => `./${file}`), '--timeout', '600000'],
-    {
-      environment: { ...shared, TZ: zone },
-      directory: ROOT,
-    },
+    { environment: { ...shared, TZ: zone }, directory: ROOT },
   );
   const status = await child.exited;
   const failed = child.output().match(/^\(fail\).*$/gm) ?? [];

@@ -24,9 +24,8 @@ describe('folders', () => {
   });
 
   test('traversal, control characters and more than 512 bytes are refused', () => {
-    for (const folder of ['..', 'a/../b', '.', 'a/./b', 'a\tb', 'a\u0085b', 'é'.repeat(257)]) {
+    for (const folder of ['..', 'a/../b', '.', 'a/./b', 'a\tb', 'a\u0085b', 'é'.repeat(257)])
       expect(() => parseFolder(folder)).toThrow(ValidationFailure);
-    }
     expect(parseFolder('é'.repeat(256))).toBe('é'.repeat(256));
   });
 

@@ -449,9 +449,8 @@ describe('a database that is older than its bucket', () => {
   test('is not confused by processes that advance at once', async () => {
     const objects = await openBucket('sweep-at-once');
     const all = Array.from({ length: 8 }, () => custodyOf(objects));
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 5; round++)
       expect(await Promise.all(all.map((custody) => custody.advance()))).not.toContain(false);
-    }
     expect(await problemIn()).toBeNull();
   });
 });

@@ -50,10 +50,7 @@ test.skipIf(disk === undefined)(
       expect(await state()).toMatchObject({
         status: 200,
         overall: 'degraded',
-        postgres: {
-          state: 'degraded',
-          detail: 'its disk is full: what needs space there is refused',
-        },
+        postgres: { state: 'degraded', detail: 'its disk is full: what needs space there is refused' },
       });
       expect((await call('GET', `/v1/filter/${WORKSPACE}`, { key: reader })).status).toBe(200);
     }

@@ -26,10 +26,7 @@ async function admin(dataDir: string, ...words: string[]): Promise<string> {
 test('a restored backup of the database sweeps nothing that was confirmed since, until an operator decides', async () => {
   const folder = freshFolder();
   const [dataDir, backup] = [join(folder, 'data'), join(folder, 'backup')];
-  const environment = {
-    UPLOAD_RETENTION_SECONDS: `${RETENTION_SECONDS}`,
-    SWEEP_INTERVAL_SECONDS: '1',
-  };
+  const environment = { UPLOAD_RETENTION_SECONDS: `${RETENTION_SECONDS}`, SWEEP_INTERVAL_SECONDS: '1' };
   const start = () => startService({ dataDir, environment });
   const store = async (url: string): Promise<string> => {
     const library = createLibrary(createPlainCaller(url), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });

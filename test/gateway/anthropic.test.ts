@@ -153,12 +153,11 @@ describe('a request', () => {
     [undefined, false, { type: 'auto', disable_parallel_tool_use: true }],
     ['required', false, { type: 'any', disable_parallel_tool_use: true }],
   ];
-  for (const [choice, parallel, sent] of choices) {
+  for (const [choice, parallel, sent] of choices)
     test(`tool_choice ${JSON.stringify(choice)} with parallel_tool_calls ${parallel}`, () => {
       const body = { ...user('go'), tools: [tool], tool_choice: choice, parallel_tool_calls: parallel };
       expect(ask(body)['tool_choice']).toEqual(sent);
     });
-  }
 
   test('asks for the structure of the answer', () => {
     const schema = { type: 'object', properties: {}, additionalProperties: false };
@@ -195,11 +194,10 @@ describe('a request', () => {
     ['tool_choice', { ...user('go'), tools: [tool], tool_choice: 'sometimes' }],
     ['tool_choice', { ...user('go'), tools: [tool], tool_choice: 'constructor' }],
   ];
-  for (const [index, [param, body]] of impossible.entries()) {
+  for (const [index, [param, body]] of impossible.entries())
     test(`that cannot be had names the parameter: ${param} (${index})`, () => {
       expect(refusalOf(body)).toBe(param);
     });
-  }
 
   test('of any JSON is translated or refused, never a failure', () => {
     const names = ['messages', 'tools', 'tool_choice', 'response_format', 'stop', 'n', 'user', 'temperature'];
@@ -318,18 +316,16 @@ describe('an answer', () => {
     a_reason_of_tomorrow: 'stop',
     constructor: 'stop',
   };
-  for (const [theirs, ours] of Object.entries(reasons)) {
+  for (const [theirs, ours] of Object.entries(reasons))
     test(`that ends for ${theirs} finishes for ${ours}`, () => {
       const answer = { id: 'm', content: [], stop_reason: theirs, usage: {} };
       expect(translation.response(answer, CONTEXT)).toMatchObject({ choices: [{ finish_reason: ours }] });
     });
-  }
 
-  for (const nonsense of [null, 'text', [], {}, { content: 'hello' }, { type: 'error', error: {} }]) {
+  for (const nonsense of [null, 'text', [], {}, { content: 'hello' }, { type: 'error', error: {} }])
     test(`that is ${JSON.stringify(nonsense)} is refused`, () => {
       expect(() => translation.response(nonsense, CONTEXT)).toThrow();
     });
-  }
 });
 
 describe('a stream', () => {
@@ -417,12 +413,11 @@ describe('an error', () => {
     [529, 'overloaded_error', 'server_error', 'overloaded'],
     [418, 'error_of_tomorrow', 'invalid_request_error', null],
   ];
-  for (const [status, theirs, type, code] of cases) {
+  for (const [status, theirs, type, code] of cases)
     test(`${theirs} is ${type}, ${code}`, () => {
       const answer = { type: 'error', error: { type: theirs, message: 'no' }, request_id: 'r' };
       expect(translation.error(status, answer)).toEqual({ message: 'no', type, code, param: null });
     });
-  }
 
   test('of any JSON has all four members', () => {
     fc.assert(

@@ -86,11 +86,10 @@ const CASES: [name: string, body: string, options: Parameters<typeof sent>[1], e
     '{"model":"theirs","stream":true}',
   ],
 ];
-for (const [name, body, options, expected] of CASES) {
+for (const [name, body, options, expected] of CASES)
   test(name, async () => {
     expect(await sent(body, options)).toBe(expected);
   });
-}
 
 describe('a request that another area makes as an object', () => {
   const messages = [{ role: 'user', content: 'one two' }];

@@ -94,14 +94,13 @@ describe('the same request is', () => {
     'that says it does not stream': '{"model":"m","temperature":0,"messages":[],"stream":false}',
     'with escapes': '{"model":"m","temperature":0,"m\\u0065ssages":[]}',
   };
-  for (const [name, body] of Object.entries(same)) {
+  for (const [name, body] of Object.entries(same))
     test(name, async () => {
       const { serve, asked } = setting();
       await serve();
       await serve({ body });
       expect(asked()).toBe(1);
     });
-  }
 });
 
 describe('another request is one', () => {
@@ -132,14 +131,13 @@ describe('another request is one', () => {
       { body: Buffer.from('{"model":"m","temperature":0,"x":"\xfe"}', 'latin1') },
     ],
   };
-  for (const [name, [one, other]] of Object.entries(others)) {
+  for (const [name, [one, other]] of Object.entries(others))
     test(name, async () => {
       const { serve, asked } = setting();
       await serve(one);
       await serve(other);
       expect(asked()).toBe(2);
     });
-  }
 });
 
 test('one name in several objects, colons within texts, and escapes are no repeats', async () => {
@@ -203,14 +201,13 @@ describe('is asked each time', () => {
     'what says an empty name twice': '{"model":"m","temperature":0,"messages":[{"":1,"":1}]}',
     'what says __proto__ twice': '{"model":"m","temperature":0,"messages":[{"__proto__":1,"__proto__":1}]}',
   };
-  for (const [name, body] of Object.entries(bodies)) {
+  for (const [name, body] of Object.entries(bodies))
     test(name, async () => {
       const { serve, asked } = setting();
       expect((await serve({ body })).headers['atrium-cache']).toBeUndefined();
       await serve({ body });
       expect(asked()).toBe(2);
     });
-  }
 
   test('an image', async () => {
     const { serve, asked } = setting();
@@ -242,10 +239,7 @@ test('memory is bounded, and the least recently used goes first', async () => {
   const { serve, cache, asked } = setting();
   const large = { ...ANSWER, x: 'a'.repeat(1_000_000) };
   const ask = (seed: number) =>
-    serve({
-      body: `{"model":"m","temperature":0,"seed":${seed}}`,
-      fresh: async () => whole(200, large),
-    });
+    serve({ body: `{"model":"m","temperature":0,"seed":${seed}}`, fresh: async () => whole(200, large) });
   for (let seed = 0; seed < 100; seed++) {
     await ask(seed);
     await ask(0);

@@ -15,11 +15,7 @@ const logprobs = fc.option(
   fc.record({ content: fc.array(fc.record({ token: text, logprob: fc.integer() }), { minLength: 1 }) }),
 );
 const reason = fc.constantFrom('stop', 'length', 'tool_calls', 'content_filter');
-const usage = fc.record({
-  prompt_tokens: fc.nat(),
-  completion_tokens: fc.nat(),
-  total_tokens: fc.nat(),
-});
+const usage = fc.record({ prompt_tokens: fc.nat(), completion_tokens: fc.nat(), total_tokens: fc.nat() });
 const base = { id: text, created: fc.nat(), model: text, system_fingerprint: fc.option(text) };
 
 const message = fc
@@ -147,11 +143,10 @@ describe('is not kept', () => {
     'a call of a tool far away': `${said}${chunkOf([deltaOf({ tool_calls: [{ index: 4e9 }] })])}${DONE}`,
     'pieces of something unknown': `${chunkOf([deltaOf({ audio: 'a' })])}${chunkOf([deltaOf({ audio: 'b' })])}${DONE}`,
   };
-  for (const [name, stream] of Object.entries(odd)) {
+  for (const [name, stream] of Object.entries(odd))
     test(name, () => {
       expect(fromChunks(stream, undefined)).toBeUndefined();
     });
-  }
 });
 
 describe('a whole answer that is hard to stream', () => {
@@ -164,9 +159,8 @@ describe('a whole answer that is hard to stream', () => {
     { choices: [{ index: 0, message: null }], object: 'chat.completion' },
     { choices: [{ index: 0, message: { tool_calls: [null] } }], object: 'chat.completion' },
   ];
-  for (const answer of answers) {
+  for (const answer of answers)
     test(JSON.stringify(answer), () => {
       expect(toChunks(answer, true).at(-1)).toBe(DONE);
     });
-  }
 });

@@ -21,9 +21,8 @@ function runAll<Result>(cells: readonly Cell[], width: number, run: (cell: Cell)
   const results = new Map<Cell, Result | Error>();
   const left = [...cells];
   const worker = async (): Promise<void> => {
-    for (let cell = left.shift(); cell !== undefined; cell = left.shift()) {
+    for (let cell = left.shift(); cell !== undefined; cell = left.shift())
       results.set(cell, await run(cell).catch((error: unknown) => new Error(String(error))));
-    }
   };
   return Promise.all(Array.from({ length: width }, worker)).then(() => results);
 }

@@ -66,14 +66,7 @@ function setting({ deadlines = createDeadlines(), url = mock.url, patient = fals
     parseModelsFile(
       JSON.stringify({
         upstreams: {
-          mock: {
-            base_url: `${url}/v1`,
-            ...{
-              retries: 1,
-              timeout_ms,
-              concurrency: { max: 4, queue: 100 },
-            },
-          },
+          mock: { base_url: `${url}/v1`, ...{ retries: 1, timeout_ms, concurrency: { max: 4, queue: 100 } } },
         },
         models: Object.fromEntries([
           ...FAULTS.map((fault) => [fault, { targets: [{ upstream: 'mock', model: fault }] }]),
@@ -206,14 +199,13 @@ describe('a conversation within the process', () => {
     ['hang', 'upstream-timeout'],
     ['hang-mid', 'upstream-timeout'],
   ];
-  for (const [model, kind] of failures) {
+  for (const [model, kind] of failures)
     test(`fails as ${kind}: ${model}`, async () => {
       const { streamChat, rests } = setting();
       const parts = partsOf(streamChat({ caller, model, messages, signal: new AbortController().signal }));
       await expect(parts).rejects.toMatchObject({ kind });
       await rests();
     });
-  }
 
   test('that is cancelled ends at once, with the signal’s reason, and cancels the model', async () => {
     for (const model of ['trickle+ms=20+words=100', 'hang', 'hang-mid', 'ok']) {

@@ -32,13 +32,7 @@ export const nextReader = (): string => `reader-${++readers}`;
 /** What a process learns that asks for the first time. */
 export async function read(store: AllowanceStore, keyId: string): Promise<Shared> {
   const told = [{ ...NOTHING_TOLD, keyId }];
-  const known = await store.share({
-    processId: nextReader(),
-    number: 1,
-    told,
-    ageMs: 0,
-    leaseMs: 1,
-  });
+  const known = await store.share({ processId: nextReader(), number: 1, told, ageMs: 0, leaseMs: 1 });
   const shared = known?.get(keyId);
   if (shared === undefined) throw new Error('nothing is known of it');
   return shared;

@@ -256,12 +256,11 @@ describe('a mistake is told with its line', () => {
     ['embeddings: local-multilingual-e1', 'embeddings: opus', /^line 27: .*cannot do embeddings/],
     ['defaults: {', 'defaults: [', /^line 2[78]: /],
   ];
-  for (const [from, to, mistake] of changes) {
+  for (const [from, to, mistake] of changes)
     test(`${from.trim()} → ${to.trim()}`.replaceAll('\n', '⏎'), () => {
       expect(GOOD).toContain(from);
       expect(() => parse(GOOD.replace(from, () => to))).toThrow(mistake);
     });
-  }
 
   for (const text of [
     '',

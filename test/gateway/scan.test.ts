@@ -242,9 +242,8 @@ describe('a request', () => {
     [`{"${'\\"'.repeat(40_000)}":1}`, /name is longer than 65536 bytes/],
     [`{"model":"${'\\"'.repeat(600_000)}"}`, /'model' is too large/],
   ];
-  for (const [body, sentence] of refused) {
+  for (const [body, sentence] of refused)
     test(`is refused: ${body.slice(0, 40)}`, () => {
       expect(() => readRequest(bytesOf(body))).toThrow(sentence);
     });
-  }
 });

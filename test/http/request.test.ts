@@ -30,10 +30,7 @@ test.each(['http://localhost:3000', 'http://[::1]', 'http://%zz', 'http://[::1',
       query: { limit: 3 },
       entries: [],
     });
-    expect(splitTarget(url)).toEqual({
-      path: '/v1/acme/things/a%2Fb',
-      search: 'limit=3&next=http://b/c',
-    });
+    expect(splitTarget(url)).toEqual({ path: '/v1/acme/things/a%2Fb', search: 'limit=3&next=http://b/c' });
   },
 );
 

@@ -35,9 +35,7 @@ const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.
 test('any key holds its own object: what was put under each is read, copied, listed and deleted as that', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(anyKey, { minLength: 1, maxLength: 6 }), async (keys) => {
-      for (const Key of keys) {
-        await store.put(Key, `body of ${Key}`);
-      }
+      for (const Key of keys) await store.put(Key, `body of ${Key}`);
       for (const key of keys) expect(await store.text(key)).toBe(`body of ${key}`);
       expect(await listKeys()).toEqual(keys.toSorted(byBytes));
       const [first = '', ...others] = keys;
@@ -47,9 +45,8 @@ test('any key holds its own object: what was put under each is read, copied, lis
       if (first !== 'copy') await store.remove(first);
       expect(await listKeys()).toEqual(others.toSorted(byBytes));
       const Objects = others.map((Key) => ({ Key }));
-      if (others.length > 0) {
+      if (others.length > 0)
         await store.client.send(new DeleteObjectsCommand({ Bucket: BUCKET, Delete: { Objects } }));
-      }
       expect(await listKeys()).toEqual([]);
     }),
     { numRuns: 40 },

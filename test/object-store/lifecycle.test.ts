@@ -30,9 +30,8 @@ test('it makes its directory, for its owner alone', async () => {
   const directory = join(await freshDirectory(), 'a', 'b');
   const store = await startStore(storeOptions(directory));
   expect(store.endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  for (const folder of ['', 'blobs', 'staging']) {
+  for (const folder of ['', 'blobs', 'staging'])
     expect((await stat(join(directory, folder))).mode & 0o777).toBe(0o700);
-  }
   await store.close();
 });
 

@@ -47,9 +47,8 @@ describe('through the SDK', () => {
     store = await startTestStore();
     const [first = '', ...others] = keys;
     await store.put(first, 'content');
-    for (let at = 0; at < others.length; at += 100) {
+    for (let at = 0; at < others.length; at += 100)
       await Promise.all(others.slice(at, at + 100).map((key) => store.copy(first, key)));
-    }
   });
   afterAll(() => store[Symbol.asyncDispose]());
 

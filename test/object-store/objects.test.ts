@@ -184,9 +184,7 @@ describe('deleting', () => {
       }),
     );
     expect(Deleted?.map(({ Key }) => Key)).toEqual([...keys, 'absent']);
-    for (const Key of keys) {
-      expect(await refusal(store.get(Key))).toEqual(['NoSuchKey', 404]);
-    }
+    for (const Key of keys) expect(await refusal(store.get(Key))).toEqual(['NoSuchKey', 404]);
     const quiet = await store.client.send(
       new DeleteObjectsCommand({ Bucket: BUCKET, Delete: { Objects: [{ Key: 'a' }], Quiet: true } }),
     );

@@ -32,10 +32,7 @@ describe('checksums', () => {
       digest.update(Buffer.from('56789'));
       return [algorithm, digest.finish().toString('hex')];
     });
-    expect(Object.fromEntries(sums)).toEqual({
-      crc32: 'cbf43926',
-      crc64nvme: 'ae8b14860a799888',
-    });
+    expect(Object.fromEntries(sums)).toEqual({ crc32: 'cbf43926', crc64nvme: 'ae8b14860a799888' });
   });
 });
 
@@ -73,9 +70,8 @@ function encode(chunks: readonly Buffer[], options: { isSigned: boolean; trailer
   if (options.trailer !== undefined) {
     const trailer = `x-amz-checksum-crc32:${options.trailer}`;
     parts.push(Buffer.from(`${trailer}\r\n`));
-    if (options.isSigned) {
+    if (options.isSigned)
       parts.push(Buffer.from(`x-amz-trailer-signature:${sign('TRAILER', [sha256(`${trailer}\n`)])}\r\n`));
-    }
   }
   return Buffer.concat([...parts, Buffer.from('\r\n')]);
 }
@@ -156,9 +152,8 @@ describe('the aws-chunked encoding', () => {
       ),
       { numRuns: 200 },
     );
-    for (const cut of [1, 3, 40, 120, encoded.length - 5]) {
+    for (const cut of [1, 3, 40, 120, encoded.length - 5])
       await expect(decode(encoded.subarray(0, -cut), options)).rejects.toThrow();
-    }
     await expect(decode(Buffer.concat([encoded, Buffer.from('x')]), options)).rejects.toThrow();
   });
 
@@ -195,9 +190,8 @@ describe('a body', () => {
     input.middlewareStack.add(
       (next) => (args) => {
         const { request } = args;
-        if (typeof request === 'object' && request !== null && 'headers' in request) {
+        if (typeof request === 'object' && request !== null && 'headers' in request)
           headers = { ...(request.headers as Record<string, string>) };
-        }
         return next(args);
       },
       { step: 'finalizeRequest', priority: 'low' },

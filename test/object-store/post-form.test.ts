@@ -188,9 +188,8 @@ describe('a form is refused, and leaves nothing,', () => {
   test('without its last boundary', async () => {
     const before = await countFiles(store.directory);
     const { head: start, tail, type } = renderForm(supersetForm('cut'));
-    for (const end of ['', tail.slice(0, -8), tail.slice(0, -4)]) {
+    for (const end of ['', tail.slice(0, -8), tail.slice(0, -4)])
       expect(await errorOf(await send(`${start}content${end}`, type))).toEqual(['MalformedPOSTRequest', 400]);
-    }
     expect(await countFiles(store.directory)).toEqual(before);
   });
 

@@ -102,11 +102,8 @@ describe('a condition', () => {
 
   test('on a range lets a download go on only with the same content', async () => {
     const range = 'bytes=5-';
-    for (const ifRange of [etag, at(0)]) {
-      expect((await get({ range, 'if-range': ifRange })).status).toBe(206);
-    }
-    for (const ifRange of ['"other"', `W/${etag}`, at(-HOUR), 'nonsense']) {
+    for (const ifRange of [etag, at(0)]) expect((await get({ range, 'if-range': ifRange })).status).toBe(206);
+    for (const ifRange of ['"other"', `W/${etag}`, at(-HOUR), 'nonsense'])
       expect((await get({ range, 'if-range': ifRange })).status).toBe(200);
-    }
   });
 });

@@ -45,9 +45,8 @@ describe('a signed request', () => {
   });
 
   test('is good for fifteen minutes around its time', async () => {
-    for (const skewMs of [-14 * MINUTE, 14 * MINUTE]) {
+    for (const skewMs of [-14 * MINUTE, 14 * MINUTE])
       await createClient(store.endpoint, { skewMs }).send(new HeadObjectCommand(OBJECT));
-    }
     for (const skewMs of [-16 * MINUTE, 16 * MINUTE]) {
       const skewed = createClient(store.endpoint, { skewMs }).send(new GetObjectCommand(OBJECT));
       expect(await refusal(skewed)).toEqual(['RequestTimeTooSkewed', 403]);

@@ -84,9 +84,8 @@ test('the first start sets up a cluster whose role is no superuser and whose fil
       },
     });
   });
-  for (const file of ['password', 'connection.json', 'postgres.log']) {
+  for (const file of ['password', 'connection.json', 'postgres.log'])
     expect(statSync(join(directory, file)).mode & 0o077).toBe(0);
-  }
   expect(readConnection(directory)).toBe(postgres.url);
   await postgres.stop();
   expect(await postgres.exited).toBe(0);

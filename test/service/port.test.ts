@@ -14,9 +14,7 @@ const hasIpv6 = Object.values(networkInterfaces())
 const HOSTS = ['0.0.0.0', '127.0.0.1', '127.0.0.1', ...(hasIpv6 ? ['::'] : [])];
 
 function startClaimant(hostname: string) {
-  const child = Bun.spawn([process.execPath, CLAIMANT, hostname], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = Bun.spawn([process.execPath, CLAIMANT, hostname], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   return {
     /** Its answer to a line. */

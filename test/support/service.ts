@@ -9,11 +9,7 @@ import { type TestDatabase, testDatabase } from './database.ts';
 export const BOOTSTRAP_KEY = 'test-bootstrap-key-0123456789abcdef';
 export const WORKSPACE = 'acme';
 
-export type RunningService = AsyncDisposable & {
-  url: string;
-  dataDir: string;
-  child: Child;
-};
+export type RunningService = AsyncDisposable & { url: string; dataDir: string; child: Child };
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 

@@ -327,14 +327,7 @@ test('in an upgrade, processes of the version before lose nothing and count noth
   const record = ({ event_id: eventId }: { event_id: string }) =>
     writer.store([
       encodeRow({
-        ...{
-          id: newId(),
-          workspaceId: 'acme',
-          eventId,
-          source: 'atrium',
-          type: 'chat.delete',
-          subject: '',
-        },
+        ...{ id: newId(), workspaceId: 'acme', eventId, source: 'atrium', type: 'chat.delete', subject: '' },
         ...{ timeMicroseconds: 0n, data: '{"value":"1"}', extensions: null, value: '1' },
       }),
     ]);

@@ -115,11 +115,10 @@ test('two sinks at once on the same events neither wait for each other for ever 
       const shuffled = events
         .map((event, index) => ({ event, key: (index * 7919 * seed) % 3001 }))
         .sort((a, b) => a.key - b.key);
-      for (let start = 0; start < shuffled.length; start += 100 * seed) {
+      for (let start = 0; start < shuffled.length; start += 100 * seed)
         await buffer.append(
           toPack(shuffled.slice(start, start + 100 * seed).map(({ event }) => encodeRow(event))),
         );
-      }
       return { buffer, ...sinkOf(database.sql, buffer) };
     }),
   );
@@ -182,9 +181,8 @@ test('an event that the database refuses becomes a dead letter, the others are s
   const events = Array.from({ length: 400 }, () => eventIn('poison'));
   const poison = [eventIn('poison', { data: '{"value":' }), eventIn('poison', { data: '{"a":"\0"}' })];
   const all = events.toSpliced(123, 0, ...poison.slice(0, 1)).toSpliced(300, 0, ...poison.slice(1));
-  for (let start = 0; start < all.length; start += 67) {
+  for (let start = 0; start < all.length; start += 67)
     await buffer.append(toPack(all.slice(start, start + 67).map(encodeRow)));
-  }
   await sink.job.start();
   await settle(sink);
   await expectCountedRight(sql, 'poison', 400);
@@ -389,9 +387,8 @@ test('a sink that hangs loses its work to another, and stores nothing twice when
 test('a page reads no more rows than it gives, wherever it begins, and a total reads none', async () => {
   const sql = connectTo(database.url, { connectionsMax: 1 });
   const writer = createEventWriter(sql);
-  for (let batch = 0; batch < 10; batch++) {
+  for (let batch = 0; batch < 10; batch++)
     await writer.store(Array.from({ length: 2000 }, () => encodeRow(eventIn('deep'))));
-  }
   writer.close();
   await sql`ANALYZE usage_events`;
   const reader = createEventReader(sql);
@@ -427,9 +424,8 @@ test('a page reads no more rows than it gives, wherever it begins, and a total r
 test('retention takes whole batches with their counts, and leaves rollups', async () => {
   const { sql } = database;
   const writer = createEventWriter(sql);
-  for (let batch = 0; batch < 6; batch++) {
+  for (let batch = 0; batch < 6; batch++)
     await writer.store(Array.from({ length: 100 }, () => encodeRow(eventIn('retained'))));
-  }
   writer.close();
   // Half of it is older than it was.
   await sql`WITH old AS (SELECT DISTINCT created_at FROM usage_events WHERE workspace_id = 'retained' ORDER BY 1 LIMIT 3)

@@ -51,9 +51,7 @@ describe('the header authorization', () => {
     for (const options of [{ json }, { json, key: setting.adminKey }]) {
       const answer = await setting.call('POST', bot.path, options);
       expectStatus(answer, 422);
-      expect(JSON.parse(answer.text)).toEqual({
-        detail: [entry.missing(['header', 'authorization'], null)],
-      });
+      expect(JSON.parse(answer.text)).toEqual({ detail: [entry.missing(['header', 'authorization'], null)] });
     }
   });
 

@@ -93,9 +93,8 @@ describe('a session', () => {
       await chat.messages(chat_session_id),
       await chat.send(name, 'hello'),
       await chat.addAgentMessage(chat_session_id, { message: 'x', agent_id: 'a@example.com' }),
-    ]) {
+    ])
       expect(expectRefusal(answer, 404)).toBe('Chat session not found');
-    }
     const again = await chat.newSession({ agi_id: 'one', channel_session_id: name });
     expect([again.created, again.chat_session_id === chat_session_id]).toEqual([true, false]);
     expect(await chat.transcript(again.chat_session_id)).toEqual([]);

@@ -149,12 +149,11 @@ describe('a body', () => {
       }),
     ],
   ];
-  for (const [operation, field, value, expected] of VECTORS) {
+  for (const [operation, field, value, expected] of VECTORS)
     test(`of ${operation[0]} ${operation[1]} with ${field} ${titleOf(JSON.stringify(value))}`, async () => {
       const json = { ...GOOD.get(operation), [field]: value };
       expect(entriesOf(await ask(...operation, { json }))).toEqual([expected(['body', field])]);
     });
-  }
 
   test('with NULs and lone surrogates is refused where they stand', async () => {
     const headers = { 'svc-key': setting.adminKey, 'content-type': 'application/json' };

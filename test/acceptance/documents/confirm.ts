@@ -170,9 +170,8 @@ export function describeConfirm(setting: () => Setting, environment: () => Recor
         `${own}/x`,
         `${own}/`,
         `${own}/a/../b`,
-      ]) {
+      ])
         expectRefusal(await admin.confirm({ temp_key, document_metadata: { name: 'a.txt' } }), 404);
-      }
     });
 
     test("is refused with 403 for another workspace's temporary key, and for keys outside the own uploads", async () => {
@@ -182,9 +181,8 @@ export function describeConfirm(setting: () => Setting, environment: () => Recor
       const foreign = await stranger.library.uploaded();
       const own = await admin.stored();
       const outside = [`temp/${workspace}x/${crypto.randomUUID()}`, `/temp/${workspace}/x`, 'temp/', '', 'x'];
-      for (const temp_key of [foreign, keyOf(own.storage_url), ...outside]) {
+      for (const temp_key of [foreign, keyOf(own.storage_url), ...outside])
         expectRefusal(await admin.confirm({ temp_key, document_metadata: { name: 'a.txt' } }), 403);
-      }
       expectStatus(
         await stranger.library.confirm({ temp_key: foreign, document_metadata: { name: 'a.txt' } }),
         201,

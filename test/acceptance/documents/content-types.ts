@@ -136,9 +136,8 @@ export function describeContentTypes(setting: () => Setting): void {
         link.replace('attachment', 'inline'),
         `${link}&response-content-type=text%2Fhtml`,
         link.replace('X-Amz-Signature', 'response-content-type=text%2Fhtml&X-Amz-Signature'),
-      ]) {
+      ])
         expect([url, (await fetch(url)).status]).toEqual([url, 403]);
-      }
       const stranger = await people.person();
       expectRefusal(await stranger.library.downloadUrl(id, { disposition: 'inline' }), 404);
       for (const disposition of ['', 'INLINE', 'form-data']) {

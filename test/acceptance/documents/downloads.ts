@@ -132,9 +132,8 @@ export function describeDownloads(setting: () => Setting): void {
     test('is refused with 404 for an id that does not exist, and for a name', async () => {
       const { admin } = setting();
       const { name } = await admin.stored();
-      for (const id of [crypto.randomUUID(), name, 'x', '0', '%', '../x']) {
+      for (const id of [crypto.randomUUID(), name, 'x', '0', '%', '../x'])
         expectRefusal(await admin.downloadUrl(id), 404);
-      }
     });
 
     test('of a private document goes to its owner, curators and admins alone; to others it is 404', async () => {

@@ -66,9 +66,8 @@ export function describeNames(setting: () => Setting): void {
         `${name} `,
         name.normalize('NFD'),
         name.slice(0, -1),
-      ]) {
+      ])
         expectRefusal(await library.detail(other), 404);
-      }
     });
 
     test('is found among namesakes: the newest that the caller sees', async () => {

@@ -111,9 +111,8 @@ export function describePatch(setting: () => Setting): void {
     });
 
     test('is refused with 404 for an id or name that does not exist', async () => {
-      for (const reference of [crypto.randomUUID(), freshName()]) {
+      for (const reference of [crypto.randomUUID(), freshName()])
         expectRefusal(await setting().admin.patch(reference, { summary: 'x' }), 404);
-      }
     });
 
     test('is for owner, curators and admins; others who see the document get 403, who do not 404', async () => {
@@ -123,9 +122,8 @@ export function describePatch(setting: () => Setting): void {
       const shown = await owner.library.stored({ status: 'public', access });
       const hidden = await owner.library.stored({ access });
       for (const { id } of [shown, hidden]) {
-        for (const library of [owner.library, curator.library, admin]) {
+        for (const library of [owner.library, curator.library, admin])
           expectStatus(await library.patch(id, { summary: 'edited' }), 200);
-        }
       }
       expectRefusal(await other.library.patch(shown.id, { summary: 'mine now' }), 403);
       expectRefusal(await other.library.patch(hidden.id, { summary: 'mine now' }), 404);
@@ -136,9 +134,8 @@ export function describePatch(setting: () => Setting): void {
       const { admin, people } = setting();
       const [owner, curator] = [await people.person(), await people.person()];
       const { id } = await owner.library.stored({ access: { curators: [curator.email] } });
-      for (const access of [null, { curators: [] }, { curators: [curator.email, 'friend@example.com'] }]) {
+      for (const access of [null, { curators: [] }, { curators: [curator.email, 'friend@example.com'] }])
         expectRefusal(await curator.library.patch(id, { summary: 'and access', access }), 403);
-      }
       expect(await owner.library.read(id)).toMatchObject({
         summary: null,
         access: { curators: [curator.email] },

@@ -93,9 +93,8 @@ export function describeUploads(setting: () => Setting, environment: () => Recor
         `temp/${setting().workspace}/${crypto.randomUUID()}`,
         `${setting().workspace}/mine.txt`,
         'x',
-      ]) {
+      ])
         expect((await postFile(descriptor, 'some text', { key })).status).toBe(403);
-      }
     });
 
     test('is refused by the store when the policy was tampered with', async () => {

@@ -116,9 +116,8 @@ describe('without a key', () => {
   });
 
   test('the first workspace alone has models, and others are not told apart from none', async () => {
-    for (const workspace of ['other', 'nowhere', 'a%2Fb']) {
+    for (const workspace of ['other', 'nowhere', 'a%2Fb'])
       expect(await statusOf(['POST', `/${workspace}/v1/embeddings`, EMBEDDING])).toBe(401);
-    }
   });
 
   test('the refusal says what a request without a key must be, in the shape of OpenAI', async () => {
@@ -141,9 +140,8 @@ test('with a key nothing of this is asked', async () => {
 });
 
 test('an empty or wrong key is 401, though none is needed', async () => {
-  for (const header of ['authorization: ', 'authorization: Bearer sk-nobody', 'APIKeyHeader: ']) {
+  for (const header of ['authorization: ', 'authorization: Bearer sk-nobody', 'APIKeyHeader: '])
     expect(await statusesOf({ headers: [JSON_TYPE, header] })).toEqual([401]);
-  }
 });
 
 /** Whether models answer this machine without a key, and what the start has said of it. */

@@ -39,11 +39,10 @@ describe('a body that is no JSON object', () => {
     'an escape that there is not': `{"model":"ri\\ght",${MESSAGES}}`,
     'a form': 'model=right&messages=hello',
   };
-  for (const [name, body] of Object.entries(bodies)) {
+  for (const [name, body] of Object.entries(bodies))
     test(`is refused with 400: ${name}`, async () => {
       for (const path of PATHS) expectOpenAiError(await setting.post(path, body), 400);
     });
-  }
 
   test('is refused with 400 where it is nested without end', async () => {
     const body = `{"model":"right","messages":${'['.repeat(200_000)}`;
@@ -68,12 +67,11 @@ describe('a model', () => {
     for (const name of ['nobody', 'right', 'wrong']) expect(message).toContain(name);
   });
 
-  for (const value of ['5', '[]', '{}', 'true', '["right"]', '{"model":"right"}']) {
+  for (const value of ['5', '[]', '{}', 'true', '["right"]', '{"model":"right"}'])
     test(`that is ${value} is 400`, async () => {
       const { param } = expectOpenAiError(await setting.post(CHAT, `{"model":${value},${MESSAGES}}`), 400);
       expect(param).toBe('model');
     });
-  }
 
   for (const value of [
     ' ',
@@ -134,12 +132,11 @@ describe('a model', () => {
 });
 
 describe('stream', () => {
-  for (const value of ['"yes"', '"true"', '1', '0', '[]', '{}', '""']) {
+  for (const value of ['"yes"', '"true"', '1', '0', '[]', '{}', '""'])
     test(`that is ${value} is 400`, async () => {
       const body = `{"model":"right","stream":${value},${MESSAGES}}`;
       expect(expectOpenAiError(await setting.post(CHAT, body), 400).param).toBe('stream');
     });
-  }
 
   test('that is null or false is none', async () => {
     for (const value of ['null', 'false']) {

@@ -72,13 +72,9 @@ export function createClient({ url, key: adminKey }: { url: string; key: string 
 export type Client = ReturnType<typeof createClient>;
 
 /** OpenAI's error in an answer. */
-export async function errorOf(response: Response): Promise<{
-  status: number;
-  code: string | null;
-  type: string;
-  message: string;
-  param: string | null;
-}> {
+export async function errorOf(
+  response: Response,
+): Promise<{ status: number; code: string | null; type: string; message: string; param: string | null }> {
   const { error } = (await response.json()) as {
     error: { code: string | null; type: string; message: string; param: string | null };
   };

@@ -93,11 +93,10 @@ describe('on the workspace’s route every mistake is a 422', () => {
       { type: 'enum', loc: ['body', 'model'], input: null },
     ],
   ];
-  for (const [body, entry] of cases) {
+  for (const [body, entry] of cases)
     test(JSON.stringify(body), async () =>
       expect(entriesOf(await ask(body))).toEqual([expect.objectContaining(entry)]),
     );
-  }
 
   test('several are told at once', async () => {
     const entries = entriesOf(await ask({ input: [], model: 'nobody', encoding_format: 'hex' }));
@@ -109,19 +108,17 @@ describe('on the workspace’s route every mistake is a 422', () => {
     ['{', 'json_invalid'],
     ['{"input":["a"],}', 'json_invalid'],
     ['[]', 'model_attributes_type'],
-  ] as const) {
+  ] as const)
     test(`malformed: ${JSON.stringify(body)}`, async () => {
       expect(entriesOf(await post(`/${WORKSPACE}/v1/embeddings`, body))[0]?.type).toBe(type);
     });
-  }
 
-  for (const model of ['strict', 'odd']) {
+  for (const model of ['strict', 'odd'])
     test(`also what an upstream refuses: ${model}`, async () => {
       const [entry] = entriesOf(await ask({ input: ['a'], model }));
       expect(entry).toMatchObject({ type: 'value_error', loc: expect.arrayContaining(['body']) });
       expect(entry?.msg).toMatch(/^Value error, .*mock says/);
     });
-  }
 
   test('but not what is no mistake of the caller', async () => {
     expectOpenAiError(await ask({ input: ['a'], model: 'busy' }), 429);
@@ -164,12 +161,11 @@ describe('on the routes of OpenAI’s API it is told in its shape', () => {
     }
   });
 
-  for (const [body, param, message] of cases) {
+  for (const [body, param, message] of cases)
     test(JSON.stringify(body), async () => {
       for (const path of ['/v1/embeddings', '/embeddings']) {
         const error = expectOpenAiError(await post(path, JSON.stringify({ model: LOCAL, ...body })), 400);
         expect(error).toMatchObject({ param, message: expect.stringMatching(message) });
       }
     });
-  }
 });

@@ -65,11 +65,10 @@ describe('is refused with 422', () => {
     });
   }
 
-  for (const body of ['', '{', '[]', '"a"', 'null']) {
+  for (const body of ['', '{', '[]', '"a"', 'null'])
     test(`the body ${JSON.stringify(body)}`, async () => {
       expect((await setting.post(PATH, body)).status).toBe(422);
     });
-  }
 });
 
 test("another workspace's path is closed", async () => {

@@ -51,11 +51,10 @@ const CASES: [model: string, status: number, target: string][] = [
   ['odd', 200, 'Z%C3%BCrich%0A1/ok+key=odd'],
 ];
 for (const [model, ...expected] of CASES) {
-  for (const stream of [false, true]) {
+  for (const stream of [false, true])
     test(`${model}, ${stream ? 'streamed' : 'whole'}`, async () => {
       expect(await targetOf(await client.ask(model, { body: { stream } }))).toEqual(expected);
     });
-  }
 }
 
 test('an answer that was kept comes from the cache', async () => {

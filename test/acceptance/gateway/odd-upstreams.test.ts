@@ -90,14 +90,13 @@ afterAll(async () => {
   await upstream.stop(true);
 });
 
-for (const model of ['comments-then-error', 'comments-with-an-error', 'comments-then-nothing']) {
+for (const model of ['comments-then-error', 'comments-with-an-error', 'comments-then-nothing'])
   test(`one that only made comments before it failed is replaced: ${model}`, async () => {
     const response = await client.ask(model, { body: { stream: true } });
     const text = await response.text();
     expect(text).not.toContain('"error"');
     expect(text).toEndWith('data: [DONE]\n\n');
   });
-}
 
 test('an answer without a message can be streamed', async () => {
   const response = await client.ask('no-message', { body: { stream: true } });
@@ -110,13 +109,12 @@ test('a large answer that is no JSON is the upstream’s fault', async () => {
   expect((await errorOf(response)).status).toBe(502);
 });
 
-for (const model of ['no-vectors', 'too-few-vectors', 'vectors-elsewhere']) {
+for (const model of ['no-vectors', 'too-few-vectors', 'vectors-elsewhere'])
   test(`parts of a batch that are none are the upstream’s fault: ${model}`, async () => {
     const body = { input: ['a', 'b', 'c', 'd', 'e'], messages: undefined };
     const response = await client.ask(model, { path: '/v1/embeddings', body });
     expect(await errorOf(response)).toMatchObject({ status: 502, code: 'upstream_failed' });
   });
-}
 
 test('parts of a batch that are streams are the upstream’s fault', async () => {
   const body = { input: ['a', 'b', 'c', 'd', 'e'], messages: undefined, stream: true };

@@ -239,9 +239,7 @@ describe('a request that may be sent once', () => {
   });
 
   test('may go elsewhere only where nothing was sent', async () => {
-    const response = await client.ask('fails-once-backed', {
-      headers: { 'atrium-at-most-once': 'false' },
-    });
+    const response = await client.ask('fails-once-backed', { headers: { 'atrium-at-most-once': 'false' } });
     expect(response.status).toBe(200);
   });
 });

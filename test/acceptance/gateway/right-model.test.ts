@@ -30,25 +30,23 @@ describe('the name of the model', () => {
     'in the prototype': `{"__proto__":{"model":"wrong"},"model":"right",${MESSAGES}}`,
     'with blanks everywhere': ` \n{ "model"\t:\r\n "right" , ${MESSAGES} } \n`,
   };
-  for (const [name, body] of Object.entries(others)) {
+  for (const [name, body] of Object.entries(others))
     test(`is the body's own, though there is another ${name}`, async () => {
       expectStatus(await setting.post(CHAT, body), 200);
       expect(await lastBody()).toBe(body.replace(/("model"\s*:\s*)"right"/, `$1${behindRight}`));
       expect(await setting.asked('wrong')).toBe(0);
     });
-  }
 
   const escaped = {
     'the name': `{"\\u006dodel":"right",${MESSAGES}}`,
     'the value': `{"model":"\\u0072ight",${MESSAGES}}`,
     'all of both': `{"\\u006d\\u006f\\u0064\\u0065\\u006c":"\\u0072\\u0069\\u0067\\u0068\\u0074",${MESSAGES}}`,
   };
-  for (const [name, body] of Object.entries(escaped)) {
+  for (const [name, body] of Object.entries(escaped))
     test(`is understood though ${name} is escaped`, async () => {
       expectStatus(await setting.post(CHAT, body), 200);
       expect((JSON.parse(await lastBody()) as { model: string }).model).toBe(upstreamName('right'));
     });
-  }
 
   const doubled = [
     `{"model":"right","model":"wrong",${MESSAGES}}`,
@@ -58,12 +56,11 @@ describe('the name of the model', () => {
     `{"model":"right","\\u006dodel":"wrong",${MESSAGES}}`,
     `{"mode\\u006C":"wrong","model":"right",${MESSAGES}}`,
   ];
-  for (const body of doubled) {
+  for (const body of doubled)
     test(`that is there twice is refused: ${body.slice(0, 40)}`, async () => {
       expectOpenAiError(await setting.post(CHAT, body), 400);
       expect(await setting.asked('wrong')).toBe(0);
     });
-  }
 });
 
 type Member = { name: string; value: string };

@@ -223,9 +223,8 @@ describe('ingestion', () => {
       'application/cloudevents+xml',
       'application/cloudeventsx',
       '',
-    ]) {
+    ])
       expectStatus(await metrics.send(eventOf(), type), 415);
-    }
     const headers = {
       'ce-id': '1',
       'ce-source': 's',
@@ -297,9 +296,8 @@ describe('ingestion', () => {
     expect(await mistakes(eventOf({ id: '' }))).toEqual(['string_too_short body.id']);
     expect(await mistakes(eventOf({ id: 7 }))).toEqual(['string_type body.id']);
     expect(await mistakes(eventOf({ id: 'x'.repeat(10_240) }))).toEqual(['string_too_long body.id']);
-    for (const specversion of ['0.3', '1.0x', '1']) {
+    for (const specversion of ['0.3', '1.0x', '1'])
       expect(await mistakes(eventOf({ specversion }))).toEqual(['value_error body.specversion']);
-    }
     expect(await mistakes(eventOf({ specversion: '' }))).toEqual(['string_too_short body.specversion']);
     expect(await mistakes(eventOf({ datacontenttype: 7 }))).toEqual(['value_error body.datacontenttype']);
     expect(await mistakes(eventOf({ data: [] }))).toEqual(['value_error body.data']);
@@ -308,9 +306,8 @@ describe('ingestion', () => {
     expect(await mistakes(eventOf({ data: {} }))).toEqual(missing);
     expect(await mistakes(eventOf({ data: undefined }))).toEqual(missing);
     expect(await mistakes(eventOf({ source: 'atrium' }))).toEqual(['value_error body.source']);
-    for (const type of ['Chat.create', 'chat..create', '.chat', 'chat.', 'chat create', 'chat/create', 'é']) {
+    for (const type of ['Chat.create', 'chat..create', '.chat', 'chat.', 'chat create', 'chat/create', 'é'])
       expect(await mistakes(eventOf({ type }))).toEqual(['value_error body.type']);
-    }
     expect(await mistakes(eventOf({ data_base64: 'eA==' }))).toEqual(['value_error body.data_base64']);
     expect(await mistakes(eventOf({ datacontenttype: 'text/xml' }))).toEqual([
       'value_error body.datacontenttype',
@@ -324,9 +321,8 @@ describe('ingestion', () => {
       '2026-02-30T00:00:00Z',
       '+10000-01-01T00:00:00Z',
       '',
-    ]) {
+    ])
       expect(await mistakes(eventOf({ time }))).toEqual(['value_error body.time']);
-    }
     const raw = (data: string) =>
       JSON.stringify(eventOf({ type: 't', data: 0 })).replace('"data":0', `"data":${data}`);
     expect(await mistakes(raw('{"a":"\\u0000"}'))).toEqual(['value_error body.data']);

@@ -126,11 +126,10 @@ describe('retrieval', () => {
     for (const answer of [
       await other.get('by_created_at', { cursor: given ?? '' }),
       await metrics.get('by_created_at', { cursor: windowed, size: 10 }),
-    ]) {
+    ])
       expect(bodyOf<{ detail: string }>(answer, 400).detail).toContain(
         'belongs to another workspace or window',
       );
-    }
   });
 
   test('a blank cursor is the first page', async () => {
@@ -146,12 +145,11 @@ describe('retrieval', () => {
       ['by_created_at', { include_total: true }],
       ['summary', {}],
     ] as const) {
-      for (const to_date of ['9999-12-31 23:59:59.999', '9999-12-31T23:59:59.999Z']) {
+      for (const to_date of ['9999-12-31 23:59:59.999', '9999-12-31T23:59:59.999Z'])
         expectStatus(
           await metrics.get(name, { ...query, from_date: '0001-01-01 00:00:00.000', to_date }),
           200,
         );
-      }
       expectStatus(await metrics.get(name, { ...query, to_date: '9999-12-31T23:59:59-05:00' }), 422);
       expectStatus(await metrics.get(name, { ...query, from_date: '0000-01-01T00:00:00+14:00' }), 422);
     }

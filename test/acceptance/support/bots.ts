@@ -155,10 +155,7 @@ export const addOnEvent = (payload: string, fields: object = {}, more: object = 
     ...more,
   },
   authorizationEventObject: { userOAuthToken: 'x', systemIdToken: 'x' },
-  chat: {
-    ...{ user: USER, eventTime: new Date().toISOString() },
-    [payload]: { space: DIRECT, ...fields },
-  },
+  chat: { ...{ user: USER, eventTime: new Date().toISOString() }, [payload]: { space: DIRECT, ...fields } },
 });
 
 /** A message to a bot, in the format of add-ons. */

@@ -3,11 +3,7 @@
 import { expect } from 'bun:test';
 import { type Contract, createContract, readDocument } from './contract.ts';
 
-export type Answer = {
-  status: number;
-  headers: Headers;
-  text: string;
-};
+export type Answer = { status: number; headers: Headers; text: string };
 
 export type CallOptions = {
   /** Sent as `APIKeyHeader`. */

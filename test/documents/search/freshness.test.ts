@@ -125,10 +125,7 @@ test.skipIf(!binary)('nor while it is killed and comes back (needs MEILI_BINARY)
   const boot = (): Child =>
     startChild(
       [binary ?? '', '--db-path', folder, '--http-addr', `127.0.0.1:${port}`, '--env', 'development'],
-      {
-        environment: { MEILI_MASTER_KEY: own.apiKey ?? '', MEILI_NO_ANALYTICS: 'true' },
-        directory: folder,
-      },
+      { environment: { MEILI_MASTER_KEY: own.apiKey ?? '', MEILI_NO_ANALYTICS: 'true' }, directory: folder },
     );
   let child = boot();
   try {

@@ -36,9 +36,8 @@ test.skipIf(!url)(`${CHANGES_PER_SECOND} changes a second are kept up with (need
   let changes = 0;
   for (let tick = performance.now(); tick < until; tick += TICK_MS) {
     const chosen = new Set<string>();
-    while (chosen.size < (CHANGES_PER_SECOND * TICK_MS) / 1000) {
+    while (chosen.size < (CHANGES_PER_SECOND * TICK_MS) / 1000)
       chosen.add(ids[Math.floor(Math.random() * ids.length)] ?? '');
-    }
     await sql`
         WITH changed AS (
           UPDATE documents SET summary = summary || 'x' WHERE id = ANY (${[...chosen]}::uuid[]) RETURNING id, workspace_id)

@@ -71,9 +71,7 @@ export function describeClients(): void {
           clients.every((client) => client.received().split(`"id":"${id}"`).length === round + 1),
         );
       }
-      for (const client of clients) {
-        expect(client.received().match(/HTTP\/1\.1 200 /g)).toHaveLength(3);
-      }
+      for (const client of clients) expect(client.received().match(/HTTP\/1\.1 200 /g)).toHaveLength(3);
     } finally {
       for (const client of clients) client.leave();
     }

@@ -172,11 +172,7 @@ export const FAULTS = {
     }),
   ),
   slow: onDisk({ weight: 2, forMs: { from: 200, to: 1500 } }, (disk, chance) =>
-    disk.delay({
-      calls: ['fsync', 'write'],
-      path: folderOf(chance),
-      ms: 5 + Math.floor(chance * 60),
-    }),
+    disk.delay({ calls: ['fsync', 'write'], path: folderOf(chance), ms: 5 + Math.floor(chance * 60) }),
   ),
   hang: onDisk({ weight: 2, forMs: { from: 100, to: 1500 } }, (disk, chance) =>
     disk.hang({ calls: ['fsync', 'write'], path: folderOf(chance) }),

@@ -4,12 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 
-export type BucketAccess = {
-  endpoint: string;
-  bucket: string;
-  accessKeyId: string;
-  secretAccessKey: string;
-};
+export type BucketAccess = { endpoint: string; bucket: string; accessKeyId: string; secretAccessKey: string };
 
 /** Of the store that a service embeds: what it keeps in its data folder. */
 export function embeddedBucket(dataDir: string): BucketAccess {

@@ -23,12 +23,7 @@ export type LoadClient = {
   emptied: Entry[];
 };
 
-export type Load = {
-  client: LoadClient;
-  library: Library;
-  random: Random;
-  retentionMs: number;
-};
+export type Load = { client: LoadClient; library: Library; random: Random; retentionMs: number };
 
 type Kept = Exclude<State, { phase: 'absent' }>;
 
@@ -173,9 +168,8 @@ async function post(entry: Entry, content: Content): Promise<void> {
 function makeContent(random: Random): Uint8Array<ArrayBuffer> {
   const kibibytes = random.chance(0.1) ? random.between({ from: 2048, to: 12_288 }) : random.below(64);
   const content = new Uint8Array(kibibytes * 1024 + random.below(1024));
-  for (let offset = 0; offset < content.length; offset += 65_536) {
+  for (let offset = 0; offset < content.length; offset += 65_536)
     crypto.getRandomValues(content.subarray(offset, offset + 65_536));
-  }
   return content;
 }
 

@@ -59,9 +59,8 @@ async function compareLists(library: Library, entries: readonly Entry[]): Promis
     archive: idsOf(({ state }) => state.phase === 'live' && state.archived),
   };
   const counts = [bin.count, archive.count];
-  if (!Bun.deepEquals(found, expected) || !Bun.deepEquals(counts, [found.bin.length, found.archive.length])) {
+  if (!Bun.deepEquals(found, expected) || !Bun.deepEquals(counts, [found.bin.length, found.archive.length]))
     throw new Error(`the lists hold ${JSON.stringify({ found, counts })}, not ${JSON.stringify(expected)}`);
-  }
 }
 
 /** By a URL that was signed before the crash, where the store still has its port, else by a new one. */
@@ -77,9 +76,8 @@ async function compareBytes(library: Library, entry: Entry): Promise<void> {
   const response = await fetch(earlier ? (entry.link ?? fresh) : fresh);
   const content = await response.bytes();
   entry.link = fresh;
-  if (response.status !== 200 || md5(content) !== entry.md5) {
+  if (response.status !== 200 || md5(content) !== entry.md5)
     throw new Error(`${entry.firstName}: ${response.status}, ${content.length} bytes of ${entry.sizeBytes}`);
-  }
 }
 
 async function forEach<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {

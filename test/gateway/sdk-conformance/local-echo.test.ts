@@ -346,11 +346,10 @@ describe('a completion', () => {
     ['suffix', { suffix: 5 }],
     ['max_tokens', { max_tokens: -1 }],
   ];
-  for (const [param, options] of wrong) {
+  for (const [param, options] of wrong)
     test(`is refused by the name: ${JSON.stringify(options).slice(0, 50)}`, async () => {
       expect((await refusalOf(complete(options as CompletionOptions))).param).toBe(param);
     });
-  }
 
   test('shares what an answer may have among all of its choices', async () => {
     const prompt = Array<string>(2048).fill('a b c d e f g h i j k');

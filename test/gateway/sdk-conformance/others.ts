@@ -19,9 +19,8 @@ export function otherSuites(here: () => Place): void {
     expect(completion).toMatchObject({ object: 'text_completion', choices: [{ finish_reason: 'stop' }] });
     expect(completion.choices[0]?.text).toBe('You said: once upon a time');
     let text = '';
-    for await (const chunk of await client().completions.create({ ...asked, stream: true })) {
+    for await (const chunk of await client().completions.create({ ...asked, stream: true }))
       text += chunk.choices[0]?.text ?? '';
-    }
     expect(text).toBe('You said: once upon a time');
   });
 

@@ -41,10 +41,9 @@ for (const name of PLACES) {
       expect((await results()).size).toBeGreaterThan(15);
     });
 
-    for (const each of NAMES) {
+    for (const each of NAMES)
       test(each.replace(/^test_/, '').replaceAll('_', ' '), async () => {
         expect((await results()).get(each) ?? null).toBeNull();
       });
-    }
   });
 }

@@ -89,10 +89,7 @@ export async function createBotsClient(desk: Desk): Promise<Client> {
       if (!isAnswered) desk.violate('an event is answered in the end', `${current}`);
     },
     keep() {
-      const kept = {
-        current,
-        answers: [...answers].map(([text, given]) => [text, new Set(given)] as const),
-      };
+      const kept = { current, answers: [...answers].map(([text, given]) => [text, new Set(given)] as const) };
       return () => {
         current = kept.current;
         answers.clear();
