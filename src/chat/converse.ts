@@ -86,7 +86,9 @@ export function createConverse({
           sessionKey: sessionKeyOf(turn),
           requestKey: requestKeyOf(turn.channelMessageId),
           channelMessageId: turn.channelMessageId,
-          ...{ message, reply, subject: personOf(turn) },
+          message,
+          reply,
+          subject: personOf(turn),
         }),
       );
       wakeMover();

@@ -64,7 +64,8 @@ export function createGenerate({
     const ending = new AbortController();
     const parts = streamChat({
       caller: {
-        ...{ workspaceId: turn.workspaceId, email },
+        workspaceId: turn.workspaceId,
+        email,
         ...(keyId === undefined ? {} : { keyId }),
         ...(limits === undefined ? {} : { limits }),
       },
@@ -81,8 +82,14 @@ export function createGenerate({
       memory.remember(turn, { window, earlier, answer: text });
       const citations = passages.map(({ document_id, name, score }) => ({ document_id, name, score }));
       return {
-        ...{ message: text, citations, agentId: agent.id, kind: agent.kind },
-        ...{ model: end.model, finishReason: end.finishReason, promptTokens, completionTokens },
+        message: text,
+        citations,
+        agentId: agent.id,
+        kind: agent.kind,
+        model: end.model,
+        finishReason: end.finishReason,
+        promptTokens,
+        completionTokens,
       };
     } catch (error) {
       ending.abort(error);
@@ -95,8 +102,14 @@ const cannedAnswer = (agent: Agent, { message }: Turn, onText: (text: string) =>
   const reply = replyTo(agent, message);
   onText(reply);
   return {
-    ...{ message: reply, citations: [], agentId: agent.id, kind: agent.kind },
-    ...{ model: null, finishReason: 'stop', promptTokens: 0, completionTokens: 0 },
+    message: reply,
+    citations: [],
+    agentId: agent.id,
+    kind: agent.kind,
+    model: null,
+    finishReason: 'stop',
+    promptTokens: 0,
+    completionTokens: 0,
   };
 };
 

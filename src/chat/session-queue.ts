@@ -187,9 +187,15 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
       const earlier = entries.get(turn.answerId);
       if (earlier !== undefined) lose(earlier);
       const entry: Entry = {
-        ...{ turn, open: openStream(turn, () => isSure(entry)), running: undefined, ownedAt: takenAt },
+        turn,
+        open: openStream(turn, () => isSure(entry)),
+        running: undefined,
+        ownedAt: takenAt,
         // An answer that is taken over may have been deleted before: an empty question is not sent to the model.
-        ...{ isDeleted: turn.message === '', isFirst: false, isLost: false, isStoring: false },
+        isDeleted: turn.message === '',
+        isFirst: false,
+        isLost: false,
+        isStoring: false,
         ending: new AbortController(),
       };
       entries.set(turn.answerId, entry);

@@ -19,7 +19,9 @@ export const toCaller = ({
   limits,
   scopes,
 }: Pick<Principal, 'email' | 'keyId' | 'limits' | 'scopes'>): TurnCaller => ({
-  ...{ email, keyId, limits },
+  email,
+  keyId,
+  limits,
   readsAs: scopes.has('documents:read') ? email : null,
 });
 

@@ -147,9 +147,9 @@ function mergeCalls(known: Json | undefined, next: Json): Json[] {
   return calls;
 }
 
-const GROWING: ReadonlySet<string> = new Set([
-  ...['content', 'refusal', 'arguments', 'reasoning_content', 'reasoning'],
-]);
+const GROWING: ReadonlySet<string> = new Set(
+  'content refusal arguments reasoning_content reasoning'.split(' '),
+);
 const REPLACED: ReadonlySet<string> = new Set(['role', 'id', 'type', 'name']);
 
 function toWhole(choice: JsonObject, isChat: boolean): JsonObject {

@@ -91,11 +91,16 @@ const ORGANIZATION = ['openai-organization', 'openai-project'];
 const TO_UPSTREAMS = [...ORGANIZATION, 'openai-version', 'openai-beta', 'x-request-id', 'idempotency-key'];
 
 const TO_CALLERS = [
-  ...['x-request-id', 'retry-after', 'retry-after-ms'],
-  ...['openai-processing-ms', 'openai-version', 'openai-model'],
-  ...['x-ratelimit-limit-requests', 'x-ratelimit-limit-tokens'],
-  ...['x-ratelimit-remaining-requests', 'x-ratelimit-remaining-tokens'],
-  ...['x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'],
+  'x-request-id',
+  'retry-after',
+  'retry-after-ms',
+  'openai-processing-ms',
+  'openai-version',
+  'openai-model',
+  ...['limit', 'remaining', 'reset'].flatMap((kind) => [
+    `x-ratelimit-${kind}-requests`,
+    `x-ratelimit-${kind}-tokens`,
+  ]),
 ];
 
 const TO_CALLERS_WITH_ORGANIZATION = [...TO_CALLERS, ...ORGANIZATION];

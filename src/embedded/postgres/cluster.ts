@@ -70,10 +70,19 @@ export function ensurePassword(path: string): string {
 async function initialise(parts: Parts, password: string): Promise<void> {
   const { binaries, cluster, log } = parts;
   const command = (ctype: string) => [
-    ...[binaries.initdb, '--pgdata', cluster, '--username', 'postgres', '--pwfile', '/dev/stdin'],
-    ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--data-checksums', '--no-instructions'],
+    binaries.initdb,
+    `--pgdata=${cluster}`,
+    '--username=postgres',
+    '--pwfile=/dev/stdin',
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--data-checksums',
+    '--no-instructions',
     '--no-sync',
-    ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C', '--lc-ctype', ctype],
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--locale=C',
+    `--lc-ctype=${ctype}`,
   ];
   if (await run(parts, command('C.UTF-8'), password)) return;
   if (log.written().includes('invalid locale name') && (await run(parts, command('C'), password))) return;

@@ -71,13 +71,21 @@ export function createLedgerFile(options: {
     return accounts.push(account) - 1;
   };
   const file: LedgerFile = {
-    ...{ id, openedAt, accounts, sums, onDisk: path !== undefined },
+    id,
+    openedAt,
+    accounts,
+    sums,
+    onDisk: path !== undefined,
     isFull: () => accounts.length === LEDGER_SLOTS,
     add(account, { requests, usage, cost, latencyMs, firstEventMs }) {
       const at = slotOf(account) * SLOT_SIZE;
       const values = [
-        ...[requests, usage.estimated ? requests : 0, usage.promptTokens, usage.completionTokens],
-        ...[cost, requests * latencyMs],
+        requests,
+        usage.estimated ? requests : 0,
+        usage.promptTokens,
+        usage.completionTokens,
+        cost,
+        requests * latencyMs,
         ...(firstEventMs === undefined ? [0, 0] : [1, firstEventMs]),
       ];
       for (let index = 0; index < SLOT_SIZE; index++)
@@ -114,7 +122,9 @@ export function readLedgerFile(directory: string, id: string): Sums | undefined 
   if (bytes?.length !== FILE_BYTES || names === undefined) return undefined;
   const [openedAt = '', ...lines] = Buffer.from(names).toString().split('\n');
   return {
-    ...{ id, openedAt: new Date(Number(openedAt)), accounts: lines.map(parseAccount) },
+    id,
+    openedAt: new Date(Number(openedAt)),
+    accounts: lines.map(parseAccount),
     sums: new Float64Array(bytes.buffer, bytes.byteOffset, FILE_BYTES / 8),
   };
 }

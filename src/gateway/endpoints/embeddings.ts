@@ -145,7 +145,9 @@ function putTogether(parts: readonly Part[]): Served {
   const data = parts.flatMap(({ rows }) => rows);
   const answerers = [...new Set(parts.map(({ headers }) => headers[TARGET_HEADER]))].join(', ');
   return {
-    ...{ kind: 'whole', status: 200, headers: { ...parts[0]?.headers, [TARGET_HEADER]: answerers } },
+    kind: 'whole',
+    status: 200,
+    headers: { ...parts[0]?.headers, [TARGET_HEADER]: answerers },
     bytes: Buffer.from(JSON.stringify({ ...parts[0]?.answer, data, usage })),
   };
 }

@@ -19,6 +19,10 @@ export function createModels(catalogue: CurrentCatalogue) {
 }
 
 const render = ({ id, created, ownedBy, endpoints, description }: Model): ModelRead => ({
-  ...{ id, object: 'model', created, owned_by: ownedBy, endpoints: [...endpoints] },
+  id,
+  object: 'model',
+  created,
+  owned_by: ownedBy,
+  endpoints: [...endpoints],
   ...(description === undefined ? {} : { description }),
 });

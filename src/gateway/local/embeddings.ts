@@ -35,7 +35,9 @@ export async function embedLocally(
   const promptTokens = texts.reduce((sum, text) => sum + estimateTokens(Buffer.byteLength(text)), 0);
   const usage = `{"prompt_tokens":${promptTokens},"total_tokens":${promptTokens}}`;
   return {
-    ...{ kind: 'whole', status: 200, headers: {} },
+    kind: 'whole',
+    status: 200,
+    headers: {},
     bytes: Buffer.from(`{"object":"list","data":[${rows.join(',')}],"model":"${MODEL}","usage":${usage}}`),
     usage: { promptTokens, completionTokens: 0, estimated: false },
   };

@@ -15,10 +15,12 @@ export function sampleOf(schema: Json | undefined, text: string): Json {
   return new Sampler(schema, text).sample(schema, 0);
 }
 
-const ANNOTATIONS = new Set([
-  ...['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly', '$schema', '$id'],
-  ...['$comment', '$defs', 'definitions', 'nullable'],
-]);
+const ANNOTATIONS = new Set(
+  (
+    'title description default examples deprecated readOnly writeOnly nullable definitions ' +
+    '$schema $id $comment $defs'
+  ).split(' '),
+);
 
 const KEYWORDS: Record<string, readonly string[]> = {
   object: ['properties', 'required', 'additionalProperties', 'patternProperties', 'maxProperties'],

@@ -28,7 +28,9 @@ export type Wire = {
 };
 
 export const COMPLETION_WIRE: Wire = {
-  ...{ idPrefix: 'cmpl-', object: 'text_completion', chunkObject: 'text_completion' },
+  idPrefix: 'cmpl-',
+  object: 'text_completion',
+  chunkObject: 'text_completion',
   whole: (text) => ({ text, logprobs: null }),
   begin: () => undefined,
   piece: (text) => ({ text, logprobs: null }),
@@ -49,11 +51,14 @@ export const CHAT_WIRE: Wire = {
 /** The text is the arguments of a call of this tool. */
 export const toolCallWire = (name: string): Wire => {
   const call = (args: string) => ({
-    ...{ id: `call_${newRandomId()}`, type: 'function' },
+    id: `call_${newRandomId()}`,
+    type: 'function',
     function: { name, arguments: args },
   });
   const message = (toolCall: JsonObject): JsonObject => ({
-    ...{ role: 'assistant', content: null, refusal: null },
+    role: 'assistant',
+    content: null,
+    refusal: null,
     tool_calls: [toolCall],
   });
   return {
@@ -80,10 +85,15 @@ export function render(
   };
   if (stream) return toStream(eventsOf(said, { wire, usage, base, includeUsage }));
   const choices = said.map(({ text, finishReason }, index) => ({
-    ...{ index, ...wire.whole(text), finish_reason: finishReason },
+    index,
+    ...wire.whole(text),
+    finish_reason: finishReason,
   }));
   return {
-    ...{ kind: 'whole', status: 200, headers: {}, usage },
+    kind: 'whole',
+    status: 200,
+    headers: {},
+    usage,
     bytes: Buffer.from(JSON.stringify({ ...base, choices, usage: toWire(usage) })),
   };
 }
@@ -116,7 +126,9 @@ const toWire = ({ promptTokens, completionTokens }: Usage): JsonObject => ({
 function toStream(events: Generator<string>): StreamAnswer {
   const first = events.next();
   return {
-    ...{ kind: 'stream', headers: {}, first: Buffer.from(first.done === true ? '' : first.value) },
+    kind: 'stream',
+    headers: {},
+    first: Buffer.from(first.done === true ? '' : first.value),
     blocks: blocksOf(events),
     settle: () => undefined,
     touch: () => undefined,

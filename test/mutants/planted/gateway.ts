@@ -219,8 +219,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'the milliseconds that an upstream asks for do not reach the caller',
     file: 'src/gateway/upstream-request.ts',
-    text: "'retry-after', 'retry-after-ms'],",
-    replacement: "'retry-after'],",
+    text: "  'retry-after-ms',\n",
+    replacement: '',
     test: 'test/gateway/retry-after.test.ts',
     name: 'reaches the caller',
   },

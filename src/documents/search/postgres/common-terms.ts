@@ -124,13 +124,11 @@ const ROWS_PER_STATEMENT = 500;
 
 export async function changeBitmaps(tx: Transaction, changes: readonly BitChange[]): Promise<void> {
   for (let first = 0; first < changes.length; first += ROWS_PER_STATEMENT) {
-    const rows = changes
-      .slice(first, first + ROWS_PER_STATEMENT)
-      .map(({ added, removed, ...key }) => ({
-        ...key,
-        added: toMask(added ?? []),
-        removed: toMask(removed ?? []),
-      }));
+    const rows = changes.slice(first, first + ROWS_PER_STATEMENT).map(({ added, removed, ...key }) => ({
+      ...key,
+      added: toMask(added ?? []),
+      removed: toMask(removed ?? []),
+    }));
     await tx`
       INSERT INTO document_bitmaps AS kept (term, class, day, chunk, bits)
       SELECT term, class, day, chunk, added::bit(4096) FROM jsonb_to_recordset(${tx.json(rows)}::jsonb)
