@@ -47,13 +47,11 @@ type Entry = {
   running: Promise<void> | undefined;
   isDeleted: boolean;
   isFirst: boolean;
-  /** When it is known to have been this process's. */
   ownedAt: number;
   /** Another process has taken it over. */
   isLost: boolean;
   /** Its end may be in the database already, which alone knows from now on whether it counts. */
   isStoring: boolean;
-  /** Ends the work in progress for it. */
   ending: AbortController;
 };
 type Result = { answer: Answer } | { failure: Failure };
