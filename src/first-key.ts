@@ -11,7 +11,13 @@ const FILE = 'first-key';
 const fileOf = (workspace: string): string =>
   workspace === DEFAULT_WORKSPACE ? FILE : `${FILE}-${workspace}`;
 
-export type FirstKey = { workspace: string; newKey: string | undefined; keyFile: string | undefined };
+/** `newKey`, `newLink`: the key, and the secret of a one-time link to the portal, where this start has made them. */
+export type FirstKey = {
+  workspace: string;
+  newKey: string | undefined;
+  newLink: string | undefined;
+  keyFile: string | undefined;
+};
 
 /**
  * Idempotent. A key that is made here is kept in the data folder (0600), before the database has it, and returned at
@@ -20,7 +26,7 @@ export type FirstKey = { workspace: string; newKey: string | undefined; keyFile:
 export async function keepFirstKey(config: Config, bootstrap: Access['bootstrap']): Promise<FirstKey> {
   const { workspace: wanted, apiKey } = config.bootstrap;
   const workspace = wanted ?? DEFAULT_WORKSPACE;
-  const none = { workspace, newKey: undefined, keyFile: undefined };
+  const none = { workspace, newKey: undefined, newLink: undefined, keyFile: undefined };
   if (apiKey !== undefined) {
     await bootstrap({ workspace, key: apiKey });
     return none;
@@ -29,7 +35,12 @@ export async function keepFirstKey(config: Config, bootstrap: Access['bootstrap'
   if (wanted === undefined && config.databaseUrl !== undefined) return none;
   const keyFile = join(config.dataDir, fileOf(workspace));
   const made = await bootstrap({ workspace, keep: (key) => keep(keyFile, key) });
-  return { workspace, newKey: made.key, keyFile: isReadable(keyFile) ? keyFile : undefined };
+  return {
+    workspace,
+    newKey: made.key,
+    newLink: made.link,
+    keyFile: isReadable(keyFile) ? keyFile : undefined,
+  };
 }
 
 function keep(file: string, key: string): void {

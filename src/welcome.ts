@@ -29,8 +29,12 @@ function describeModels({ gateway, server }: Config): string {
     : 'answer without a key to every client that reaches this port and calls it localhost';
 }
 
-function renderWelcome({ url, workspace, newKey, keyFile, readyMs }: Started, models: string): string {
+function renderWelcome(started: Started, models: string): string {
+  const { url, workspace, newKey, newLink, keyFile, readyMs } = started;
   const lines = ['', `Atrium listens on ${url}  (ready in ${readyMs} ms)`, `  Interface  ${url}/docs`];
+  // What follows the # stays in the browser: no log on the way has it.
+  if (newLink === undefined) lines.push(`  Portal     ${url}/admin`);
+  else lines.push(`  Portal     ${url}/admin/sign-in#${newLink}  (opens once, within 15 minutes)`);
   lines.push(`  Models     ${models}`);
   if (newKey !== undefined) lines.push(`  Workspace  ${workspace}`, `  Key        ${newKey}`);
   if (keyFile !== undefined)

@@ -125,7 +125,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3260);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3830);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7915);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_340);
+  expect(linesOf('src/')).toBeLessThanOrEqual(40_740);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1940);
 });

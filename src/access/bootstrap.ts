@@ -5,7 +5,9 @@ import type { Logger } from '../core/logger.ts';
 import { SCOPES } from '../core/principal.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { createKeyText, hashSecret, isKeyText, shownPrefix } from './key-text.ts';
+import { createLink } from './sessions.ts';
 import { createKeyStore, type NewKey } from './store/keys.ts';
+import { createSessionStore } from './store/sessions.ts';
 import { createWorkspaceStore } from './store/workspaces.ts';
 import { administratorOf, isReservedWorkspaceName, isWorkspaceName } from './workspace-names.ts';
 
@@ -19,8 +21,8 @@ export type BootstrapRequest = {
   keep?: ((key: string) => void) | undefined;
 };
 
-/** `key`: the generated key, which is shown nowhere again. */
-export type BootstrapOutcome = { workspace: string; key: string | undefined };
+/** `key`: the generated key; `link`: the secret of a one-time link to the portal with its rights. Both are shown nowhere again. */
+export type BootstrapOutcome = { workspace: string; key: string | undefined; link: string | undefined };
 
 /**
  * Creates the workspace, its administrator and a key with every scope where they are absent; processes may do so
@@ -37,14 +39,18 @@ export function createBootstrap({ sql, clock, log }: { sql: Sql; clock: Clock; l
       if (isReservedWorkspaceName(workspace) && !(await workspaces.exists(workspace)))
         throw new Error(`The workspace name ${workspace} is reserved`);
       const made = await workspaces.insert({ id: workspace, name: workspace, createdAt }, SERVICE);
-      if (made !== undefined || given !== undefined)
-        await createKeyStore(transaction).insert(toBootstrapKey(workspace, text, createdAt));
-      if (made !== undefined && given === undefined) keep?.(text);
-      return made !== undefined;
+      const key = toBootstrapKey(workspace, text, createdAt);
+      if (made !== undefined || given !== undefined) await createKeyStore(transaction).insert(key);
+      if (made === undefined || given !== undefined) return { made, key: undefined, link: undefined };
+      const link = createLink(key.id, createdAt);
+      await createSessionStore(transaction).insertLink(link.row);
+      keep?.(text);
+      return { made, key: text, link: link.secret };
     });
     if (given !== undefined) await checkGiven({ workspace, key: given });
-    if (created) log.info({ workspace }, 'the first workspace, its administrator and a key were created');
-    return { workspace, key: created && given === undefined ? text : undefined };
+    if (created.made !== undefined)
+      log.info({ workspace }, 'the first workspace, its administrator and a key were created');
+    return { workspace, key: created.key, link: created.link };
   };
 
   async function checkGiven({ workspace, key }: { workspace: string; key: string }): Promise<void> {

@@ -54,3 +54,14 @@ export const AUDIT_EXAMPLE = {
   before: { email: 'ada@example.com', name: null },
   after: { email: 'ada@example.com', name: 'Ada' },
 };
+
+export const PORTAL_SESSION_EXAMPLE = {
+  id: '019a9f3e-9a44-7b21-a3c4-0c7b1f5e2d61',
+  user_email: USER_EXAMPLE.email,
+  key_name: KEY_EXAMPLE.name,
+  provider: 'key',
+  user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0',
+  current: true,
+  created_at: '2026-11-20T23:38:56.123Z',
+  expires_at: '2026-11-21T11:38:56.123Z',
+};

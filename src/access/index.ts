@@ -33,6 +33,7 @@ import { sessionRoutes } from './routes/session.ts';
 import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { createSessions } from './sessions.ts';
+import { createSignInDelay } from './sign-in-delay.ts';
 import { createAuditStore } from './store/audit.ts';
 import { createKeyStore, type KeyDescription } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
@@ -92,7 +93,15 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log, setting
   };
   const administration = { requireWorkspace, forget, wakeMover, clock };
   const { sessions: store } = stores;
-  const sessions = createSessions({ store, sessions: openSessions, authentication, wakeMover, clock });
+  const sessions = createSessions({
+    store,
+    requireWorkspace,
+    sessions: openSessions,
+    authentication,
+    delay: createSignInDelay(),
+    wakeMover,
+    clock,
+  });
 
   const { auditRetentionDays } = settings;
   const auditSweep = createSweep({

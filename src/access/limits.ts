@@ -34,6 +34,21 @@ export const SESSION_SWEEP_MS = 600_000;
 export const AUDIT_SWEEP_MS = 3_600_000;
 export const AUDIT_SWEEP_ROWS = 10_000;
 export const DAY_MS = 86_400_000;
+/** Time within which a one-time link has to be opened. */
+export const LINK_SECONDS = 900;
+
+/** Delay of the answer to the first failed sign-in; it doubles with each further one. */
+export const SIGN_IN_DELAY_MS = 50;
+export const SIGN_IN_DELAY_MS_MAX = 3_000;
+
+/** Time after the last failure in which earlier ones count. */
+export const SIGN_IN_FAILURES_SECONDS = 60;
+
+/** Failed sign-ins of a process whose answers are delayed at once; beyond, 429. */
+export const SIGN_IN_DELAYS_MAX = 32;
+
+/** Length of the name of a browser that is kept with a session. */
+export const USER_AGENT_LENGTH_MAX = 300;
 
 /** Longest time for which a rotated key stays valid. */
 export const GRACE_SECONDS_MAX = 7 * 86_400;

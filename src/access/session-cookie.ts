@@ -1,6 +1,7 @@
 // The portal's cookie: how it is written, and when a request that carries it may be trusted.
 
-import { isSameOrigin } from '../http/provenance.ts';
+import { forbidden } from '../core/errors.ts';
+import { explainOtherSite } from '../http/provenance.ts';
 import { SESSION_SECONDS } from './limits.ts';
 
 const NAME = 'atrium_session';
@@ -17,12 +18,14 @@ export const renderCookie = (request: Request, value: string): string =>
 export const renderCookieRemoval = (request: Request): string =>
   `${NAME}=; ${ATTRIBUTES}; Max-Age=0${secure(request)}`;
 
-/** The cookie's value. Undefined where there is none, and for a change that a page of another site has sent. */
+/** The cookie's value; undefined where there is none. Throws 403 for a request that a page of another origin has sent. */
 export function readCookie(request: Request): string | undefined {
   const value = VALUE.exec(request.headers.get('cookie') ?? '')?.[1];
   if (value === undefined) return undefined;
-  const changes = request.method !== 'GET' && request.method !== 'HEAD';
-  return changes && !isSameOrigin(request) ? undefined : value;
+  const reason = explainOtherSite(request);
+  if (reason !== undefined)
+    throw forbidden(`The portal's cookie was sent by a page of another origin: ${reason}`);
+  return value;
 }
 
 /** A proxy that terminates TLS states the scheme of the request in the header. */

@@ -1,51 +1,119 @@
 import { randomBytes } from 'node:crypto';
-import { type RequestOrigin, SERVICE } from '../core/author.ts';
+import { type Author, type RequestOrigin, SERVICE } from '../core/author.ts';
 import type { CachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
-import { forbidden, unauthenticated } from '../core/errors.ts';
+import { forbidden, notFound, unauthenticated } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import { isAdmin, type Principal } from '../core/principal.ts';
+import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import type { Authentication } from './authentication.ts';
 import { hashSecret } from './key-text.ts';
-import { SESSION_SECONDS } from './limits.ts';
+import { LINK_SECONDS, SESSION_SECONDS, USER_AGENT_LENGTH_MAX } from './limits.ts';
+import { refuseUnlessOperator } from './operators.ts';
+import type { PortalSessionRead } from './portal-schema.ts';
 import { readCookie } from './session-cookie.ts';
-import type { PortalSession, SessionStore } from './store/sessions.ts';
+import type { SignInDelay } from './sign-in-delay.ts';
+import type { ListedSession, NewSession, PortalSession, SessionStore } from './store/sessions.ts';
 
 export type SessionsDeps = {
   store: SessionStore;
+  /** Throws 404 for a workspace that does not exist. */
+  requireWorkspace(id: string): Promise<void>;
   sessions: Pick<CachedLookup<PortalSession>, 'get' | 'drop'>;
   authentication: Pick<Authentication, 'authenticate' | 'principalOf'>;
+  delay: SignInDelay;
   wakeMover: WakeEventMover;
   clock: Clock;
 };
 
-const COOKIE_BYTES = 32;
+const SECRET_BYTES = 32;
+
+/** The value of a cookie, or the secret of a link: 43 characters of base64url. */
+const createSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
+
+/** A one-time link to the portal as its secret, and the row that is kept of it. */
+export function createLink(keyId: string, now: Date) {
+  const secret = createSecret();
+  const expiresAt = new Date(now.getTime() + LINK_SECONDS * 1000);
+  return { secret, row: { hash: hashSecret(secret), keyId, expiresAt } };
+}
+
+/** A request without a credential that the service knows, and what it says about its author. */
+type SignIn = { request: Request; origin: RequestOrigin };
+type Caller = { principal: Principal; author: Author };
 
 export type Sessions = ReturnType<typeof createSessions>;
 
 /** The portal's sessions. A session has the scopes of the key that opened it, and ends with it. */
-export function createSessions({ store, sessions, authentication, wakeMover, clock }: SessionsDeps) {
+export function createSessions(deps: SessionsDeps) {
+  const { store, requireWorkspace, sessions, authentication, delay, wakeMover, clock } = deps;
+
+  /** `insert` keeps the session, and says whether there was what it opens it with. */
+  const open = async (
+    { request, origin }: SignIn,
+    insert: (session: NewSession, author: Author) => Promise<boolean>,
+  ) => {
+    const value = createSecret();
+    const createdAt = clock.now();
+    const expiresAt = new Date(createdAt.getTime() + SESSION_SECONDS * 1000);
+    const userAgent = request.headers.get('user-agent')?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
+    const session = { hash: hashSecret(value), userAgent, expiresAt, createdAt };
+    const opened = await insert(session, { ...SERVICE, ...origin, via: 'key' });
+    if (opened) wakeMover();
+    return opened ? value : undefined;
+  };
+
   return {
     /** Opens a session and returns the cookie's value. Throws 401 for an invalid key, 403 for one that may not administer. */
-    async open(key: string, origin: RequestOrigin): Promise<string> {
+    async open(key: string, signIn: SignIn): Promise<string> {
       const principal = await authentication.authenticate(key);
-      if (principal === undefined) throw keyRefused();
-      if (!isAdmin(principal)) throw forbidden('The portal needs a key with the scope admin or operator');
-      const value = randomBytes(COOKIE_BYTES).toString('base64url');
-      const createdAt = clock.now();
-      const expiresAt = new Date(createdAt.getTime() + SESSION_SECONDS * 1000);
-      const session = { hash: hashSecret(value), keyId: principal.keyId, expiresAt, createdAt };
-      if (!(await store.insert(session, { ...SERVICE, ...origin, via: 'key' }))) throw keyRefused();
-      wakeMover();
-      return value;
+      if (principal !== undefined && !isAdmin(principal))
+        throw forbidden('The portal needs a key with the scope admin or operator');
+      const value =
+        principal &&
+        (await open(signIn, (session, author) =>
+          store.insert({ ...session, keyId: principal.keyId }, author),
+        ));
+      if (value !== undefined) return value;
+      await delay.afterFailure();
+      throw unauthenticated('The API key is unknown, expired or revoked');
     },
 
-    /** Ends the session of the request's cookie, if there is one. */
+    /** Likewise, with the secret of a one-time link. Throws 401 for one that is unknown, used or too old. */
+    async openByLink(secret: string, signIn: SignIn): Promise<string> {
+      const linkHash = hashSecret(secret);
+      const value = await open(signIn, (session, author) =>
+        store.insertByLink({ ...session, linkHash }, author),
+      );
+      if (value !== undefined) return value;
+      await delay.afterFailure();
+      throw unauthenticated('The link has been used, or is too old: sign in with a key');
+    },
+
+    /** Ends the session of the request's cookie, if there is one. Throws 403 as `readCookie` does. */
     async close(request: Request, origin: RequestOrigin): Promise<void> {
       const value = readCookie(request);
       if (value === undefined) return;
       const hash = hashSecret(value);
       await store.delete(hash, { ...SERVICE, ...origin, via: 'session' });
+      sessions.drop(hash);
+      wakeMover();
+    },
+
+    /** The open sessions of a workspace. Throws 404. */
+    async list(workspaceId: string, page: PageRequest, request: Request): Promise<Page<PortalSessionRead>> {
+      await requireWorkspace(workspaceId);
+      const own = readCookie(request);
+      const ownHash = own === undefined ? undefined : hashSecret(own);
+      const rows = await store.list(workspaceId, clock.now(), page);
+      return toPage(rows, page.limit, (row) => render(row, ownHash));
+    },
+
+    /** Ends a session of a workspace. Throws 404; 403 when others than operators end the session of an operator's key. */
+    async revoke({ principal, author }: Caller, workspaceId: string, id: string): Promise<void> {
+      refuseUnlessOperator(principal, await store.isOfOperator(workspaceId, id));
+      const hash = await store.revoke({ workspaceId, id }, author);
+      if (hash === undefined) throw notFound('Session not found');
       sessions.drop(hash);
       wakeMover();
     },
@@ -64,4 +132,13 @@ export function createSessions({ store, sessions, authentication, wakeMover, clo
 
 const inSession = (principal: Principal): Principal => ({ ...principal, via: 'session' });
 
-const keyRefused = () => unauthenticated('The API key is unknown, expired or revoked');
+const render = (row: ListedSession, ownHash: string | undefined): PortalSessionRead => ({
+  id: row.id,
+  user_email: row.userEmail,
+  key_name: row.keyName,
+  provider: row.provider,
+  user_agent: row.userAgent,
+  current: row.hash === ownHash,
+  created_at: row.createdAt.toISOString(),
+  expires_at: row.expiresAt.toISOString(),
+});

@@ -2,7 +2,7 @@
 // refuse pages of other sites and proxied requests, but not a program that connects directly.
 
 /** Whether the page that sent the request, if the browser says so, was served under the request's own host. */
-export function isSameOrigin(request: Request): boolean {
+function isSameOrigin(request: Request): boolean {
   const origin = request.headers.get('origin');
   if (origin === null) return true;
   const host = request.headers.get('host') ?? URL.parse(request.url)?.host;
@@ -18,6 +18,21 @@ const ADDED_BY_PROXIES =
 
 /** `Sec-Fetch-Site` of requests that the user or a page of the same origin has caused (Fetch Metadata, 2.2). */
 const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
+
+const isOwnSite = ({ headers }: Request): boolean => {
+  const site = headers.get('sec-fetch-site');
+  return site === null || OWN_SITES.has(site);
+};
+
+/**
+ * The header by which the browser says that a page of another origin has caused the request; undefined where none does.
+ * The `Origin` of a request that only reads is not compared, because such requests change nothing.
+ */
+export function explainOtherSite(request: Request): string | undefined {
+  if (!isOwnSite(request)) return `Sec-Fetch-Site: ${request.headers.get('sec-fetch-site')}`;
+  const reads = request.method === 'GET' || request.method === 'HEAD';
+  return reads || isSameOrigin(request) ? undefined : 'Origin';
+}
 
 const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
@@ -35,9 +50,7 @@ export function explainForeign(request: Request): string | undefined {
   const { headers, method } = request;
   if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) return 'name this machine localhost in its Host';
   for (const name of headers.keys()) if (ADDED_BY_PROXIES.test(name)) return `not pass a proxy (${name})`;
-  const site = headers.get('sec-fetch-site');
-  if (!isSameOrigin(request) || (site !== null && !OWN_SITES.has(site)))
-    return "not be sent by another site's page";
+  if (!isSameOrigin(request) || !isOwnSite(request)) return "not be sent by another site's page";
   if (method !== 'GET' && method !== 'HEAD' && !declaresJson(request)) return 'be sent as application/json';
   return undefined;
 }

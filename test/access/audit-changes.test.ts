@@ -106,6 +106,29 @@ const CHANGES: Record<string, Change> = {
     before: async () => (await signIn()).cookie,
     change: (cookie) => ask('DELETE', '/admin/api/session', { key: '', headers: { cookie } }),
   },
+  'access.open-session-by-link': {
+    audits: 'access.open-session',
+    object: 'session',
+    async before() {
+      const link = newId();
+      const hash = new Bun.CryptoHasher('sha256').update(link).digest('hex');
+      await sql`
+        INSERT INTO portal_links (hash, key_id, expires_at)
+        VALUES (decode(${hash}, 'hex'), ${bootstrapId ?? ''}, now() + interval '1 hour')`;
+      return link;
+    },
+    change: (link) => ask('POST', '/admin/api/session/link', { key: '', json: { link } }),
+  },
+  'access.revoke-session': {
+    audits: 'access.close-session',
+    object: 'session',
+    async before() {
+      await signIn();
+      const [newest] = await sql`SELECT id FROM portal_sessions ORDER BY created_at DESC, id DESC LIMIT 1`;
+      return String(newest?.['id']);
+    },
+    change: (id) => ask('DELETE', `${BASE}/sessions/${id}`),
+  },
   'chat.put-agent': { object: 'agent', change: () => put(`/agents/${newId()}`, AGENT) },
   'chat.delete-agent': {
     object: 'agent',
@@ -208,6 +231,7 @@ async function state(): Promise<Record<string, string[]>> {
     'users',
     'keys',
     'portal_sessions',
+    'portal_links',
     'chat_agents',
     'bots',
     'usage_dead_letters',

@@ -124,12 +124,27 @@ test('a session is worth what its key is worth', async () => {
 });
 
 test.each(['https://evil.example', 'http://localhost:8080', 'null', 'http://localhost.evil.example'])(
-  'a change that a page of %s sends is not authenticated by the cookie',
+  'a change that a page of %s sends with the cookie is 403',
   async (origin) => {
     const headers = { cookie: await openSession(), origin };
     const body = { name: 'k', scopes: ['chat'] };
-    expect((await administration.ask('POST', KEYS, { headers, body })).status).toBe(401);
+    expect((await administration.ask('POST', KEYS, { headers, body })).status).toBe(403);
+    expect((await administration.ask('DELETE', SESSION, { headers })).status).toBe(403);
     expect((await administration.ask('GET', KEYS, { headers })).status).toBe(200);
+  },
+);
+
+test.each(['cross-site', 'same-site'])(
+  'what the browser says a %s page has caused is 403, also where it only reads',
+  async (site) => {
+    const headers = { cookie: await openSession(), 'sec-fetch-site': site };
+    const body = { name: 'k', scopes: ['chat'] };
+    expect((await administration.ask('GET', KEYS, { headers })).status).toBe(403);
+    expect((await administration.ask('POST', KEYS, { headers, body })).status).toBe(403);
+    for (const own of ['same-origin', 'none'])
+      expect(
+        (await administration.ask('GET', KEYS, { headers: { ...headers, 'sec-fetch-site': own } })).status,
+      ).toBe(200);
   },
 );
 
@@ -219,4 +234,86 @@ test('any key, and any sign-in, may ask for whom it speaks', async () => {
   expect(JSON.parse(signedIn.text)).toMatchObject({ workspace_id: WORKSPACE });
   expect((await administration.ask('GET', SESSION, { key: 'nobody-has-this-key' })).status).toBe(401);
   expect((await administration.ask('GET', SESSION, { headers: { cookie: '' } })).status).toBe(401);
+});
+
+const SESSIONS = `/admin/api/workspaces/${WORKSPACE}/sessions`;
+type OpenSession = {
+  id: string;
+  key_name: string;
+  provider: string;
+  current: boolean;
+  user_agent: string | null;
+};
+const openSessions = async (headers: Record<string, string>): Promise<OpenSession[]> =>
+  JSON.parse((await administration.ask('GET', SESSIONS, { headers })).text).items;
+
+test('open sessions are listed, and a revoked one ends in every process', async () => {
+  const other = await administration.start();
+  const key = await administration.makeKey(['admin'], {
+    name: 'lost laptop',
+    user_email: 'lost@example.com',
+  });
+  const answer = await signIn(key.key, { headers: { 'user-agent': 'Browser/1.0' } });
+  const lost = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const cookie = await openSession();
+  const found = (await openSessions({ cookie })).find(({ key_name }) => key_name === 'lost laptop');
+  expect(found).toMatchObject({
+    provider: 'key',
+    current: false,
+    user_agent: 'Browser/1.0',
+    user_email: 'lost@example.com',
+  });
+  expect((await openSessions({ cookie: lost })).filter(({ current }) => current).map(({ id }) => id)).toEqual(
+    [found?.id ?? ''],
+  );
+  const elsewhere = new Request(`http://localhost${KEYS}`, { headers: { cookie: lost } });
+  expect(await other.access.authenticators.session(elsewhere)).toBeDefined();
+  const headers = { cookie, origin: 'http://localhost' };
+  expect((await administration.ask('DELETE', `${SESSIONS}/${found?.id}`, { headers })).status).toBe(204);
+  expect((await administration.ask('DELETE', `${SESSIONS}/${found?.id}`, { headers })).status).toBe(404);
+  expect((await list(lost)).status).toBe(401);
+  await eventually(
+    'the other process to refuse the session',
+    async () => (await other.access.authenticators.session(elsewhere)) === undefined,
+    3_000,
+  );
+});
+
+test("an administrator does not end an operator's session, and sees no other workspace's", async () => {
+  const admin = await administration.makeKey(['admin'], { user_email: 'small@example.com' });
+  const headers = { cookie: await openSession(admin.key), origin: 'http://localhost' };
+  await openSession();
+  const operators = (await openSessions(headers)).find(({ key_name }) => key_name === 'bootstrap');
+  expect((await administration.ask('DELETE', `${SESSIONS}/${operators?.id}`, { headers })).status).toBe(403);
+  const foreign = await administration.ask('GET', '/admin/api/workspaces/other/sessions', { headers });
+  expect(foreign.status).toBe(403);
+});
+
+test('a one-time link signs in once, within its time', async () => {
+  const instance = administration.first;
+  const made = await instance.access.bootstrap({ workspace: 'with-link' });
+  const again = await instance.access.bootstrap({ workspace: 'with-link' });
+  const late = await instance.access.bootstrap({ workspace: 'too-late' });
+  expect([typeof made.link, again.link]).toEqual(['string', undefined]);
+  const open = (link: unknown) => administration.ask('POST', `${SESSION}/link`, { body: { link } });
+  const [first, second] = await Promise.all([open(made.link), open(made.link)]);
+  expect([first.status, second.status].sort()).toEqual([204, 401]);
+  const cookie =
+    [first, second].map(({ headers }) => headers.get('set-cookie')?.split(';')[0]).find(Boolean) ?? '';
+  const signedIn = await administration.ask('GET', SESSION, { headers: { cookie } });
+  expect(JSON.parse(signedIn.text)).toMatchObject({ workspace_id: 'with-link' });
+  const login = (await readOutbox(administration.sql)).filter(
+    ({ workspaceId }) => workspaceId === 'with-link',
+  );
+  expect(login.map(({ type, data }) => [type, data['provider']])).toEqual([['auth.user.login', 'link']]);
+  instance.clock.advance(900_001);
+  expect((await open(late.link)).status).toBe(401);
+  expect((await open('')).status).toBe(401);
+});
+
+test('a link is kept as its hash alone', async () => {
+  const { link } = await administration.first.access.bootstrap({ workspace: 'hashed-link' });
+  const rows = await administration.sql`SELECT row_to_json(portal_links) AS row FROM portal_links`;
+  expect(JSON.stringify(rows)).not.toContain(link ?? 'no link');
+  expect(JSON.stringify(rows)).toContain(new Bun.CryptoHasher('sha256').update(link ?? '').digest('hex'));
 });

@@ -51,6 +51,26 @@ describe('a browser', () => {
     }
   });
 
+  test('of a page of the same host name may, on any port and by any name of this machine', async () => {
+    await using store = await startTestStore([]);
+    for (const origin of [
+      'http://127.0.0.1:3000',
+      'http://localhost:8080',
+      'http://[::1]:3000',
+      'https://127.0.0.1',
+    ]) {
+      const allowed = await preflight(store.endpoint, origin, 'POST');
+      expect([origin, allowed.status]).toEqual([origin, 200]);
+      expect(allowed.headers.get('access-control-allow-origin')).toBe(origin);
+    }
+    for (const origin of [
+      'http://localhost.evil.example:3000',
+      'http://127.0.0.1.evil.example',
+      'http://evil@10.0.0.1',
+    ])
+      expect((await preflight(store.endpoint, origin, 'POST')).status).toBe(403);
+  });
+
   test('of any origin may, where * is configured', async () => {
     await using store = await startTestStore(['*']);
     const allowed = await preflight(store.endpoint, 'https://any.example', 'POST');

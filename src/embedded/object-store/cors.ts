@@ -1,4 +1,5 @@
-// Lets the configured origins use the store from a browser.
+// Lets the configured origins, and pages of the store's own host, use the store from a browser.
+import { isLoopback } from '../../core/origin.ts';
 import { S3Error } from './errors.ts';
 import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
@@ -8,15 +9,21 @@ const EXPOSED =
   'ETag, Location, Content-Length, Content-Range, Accept-Ranges, Last-Modified, x-amz-request-id';
 const PREFLIGHT_SECONDS = '3600';
 
-/** `origins` are exact (`https://app.example`); `*` among them allows every one. */
+/**
+ * `origins` are exact (`https://app.example`); `*` among them allows every one. A page that was served under the host name by
+ * which the store is addressed is always allowed, on any port: the service's portal is such a page. The permission is worth
+ * nothing without a signature, because no request to the store carries a cookie.
+ */
 export function createCors(origins: readonly string[]) {
   const isOpen = origins.includes('*');
-  const allows = (origin: string | undefined) => origin !== undefined && (isOpen || origins.includes(origin));
+  const allows = (origin: string | undefined, host: string | undefined) =>
+    origin !== undefined && (isOpen || origins.includes(origin) || isOwnHost(origin, host));
   return {
-    /** Headers for any answer to a request with this Origin. */
-    headers: (origin: string | undefined): Record<string, string> => {
-      const vary: Record<string, string> = origins.length > 0 && !isOpen ? { vary: 'Origin' } : {};
-      if (origin === undefined || !allows(origin)) return vary;
+    /** Headers for any answer to a request with this Origin and this Host. */
+    headers: (asked: { origin?: string | undefined; host?: string | undefined }): Record<string, string> => {
+      const { origin, host } = asked;
+      const vary: Record<string, string> = isOpen ? {} : { vary: 'Origin' };
+      if (origin === undefined || !allows(origin, host)) return vary;
       return {
         ...vary,
         'access-control-allow-origin': isOpen ? '*' : origin,
@@ -27,7 +34,7 @@ export function createCors(origins: readonly string[]) {
     preflight: (request: StoreRequest): Reply => {
       const method = request.headers.get('access-control-request-method');
       if (
-        !allows(request.headers.get('origin')) ||
+        !allows(request.headers.get('origin'), request.headers.get('host')) ||
         method === undefined ||
         !METHODS.split(', ').includes(method)
       )
@@ -44,3 +51,13 @@ export function createCors(origins: readonly string[]) {
     },
   };
 }
+
+/** Names of this machine count as one: a person may open the portal as localhost while the store is known as 127.0.0.1. */
+function isOwnHost(origin: string, host: string | undefined): boolean {
+  const page = URL.parse(origin)?.hostname;
+  const own = URL.parse(`http://${host ?? ''}`)?.hostname;
+  if (page === undefined || own === undefined) return false;
+  return page === own || (isLoopbackName(page) && isLoopbackName(own));
+}
+
+const isLoopbackName = (name: string): boolean => isLoopback(name.replace(/^\[(.+)\]$/, '$1'));

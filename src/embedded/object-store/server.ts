@@ -40,7 +40,7 @@ export function createStoreServer(options: StoreServerOptions) {
         'x-amz-request-id': requestId,
         // Browsers must use the declared type of a file, and never guess.
         'x-content-type-options': 'nosniff',
-        ...cors.headers(message.headers.origin),
+        ...cors.headers(message.headers),
         ...ending,
       };
       return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } });

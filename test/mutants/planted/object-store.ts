@@ -44,8 +44,8 @@ export const objectStore: readonly Planted[] = [
   {
     mistake: 'a cache may hand an answer of the embedded store for one origin to another',
     file: 'src/embedded/object-store/cors.ts',
-    text: "? { vary: 'Origin' } : {}",
-    replacement: '? {} : {}',
+    text: "isOpen ? {} : { vary: 'Origin' }",
+    replacement: 'isOpen ? {} : {}',
     test: 'test/object-store/cors.test.ts',
   },
   {
