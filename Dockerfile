@@ -10,6 +10,9 @@ RUN bun install --frozen-lockfile --production && cp bun.lock node_modules/.bun.
 FROM dependencies AS kernels
 COPY assembly assembly
 RUN sh assembly/build.sh
+COPY tsconfig.json ./
+COPY src src
+RUN bun src/console/build.ts
 
 FROM oven/bun:1.4.5-slim
 WORKDIR /app

@@ -4,6 +4,7 @@ import { version } from '../package.json';
 import { createApp } from './app.ts';
 import { createAreas } from './areas.ts';
 import type { Config, S3Settings } from './config.ts';
+import { consoleRoutes } from './console/index.ts';
 import { createLifecycle } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
@@ -76,7 +77,11 @@ export async function startService(
     ending: () => ending,
   };
   const described = [...areas.routes, ...healthRoutes(health), ...embedderRoutes];
-  const routes = [...described, ...docsRoutes(described, version)];
+  const routes = [
+    ...described,
+    ...docsRoutes(described, version),
+    ...consoleRoutes({ routes: areas.routes, storeOrigin: new URL(backing.s3.publicEndpoint).origin }),
+  ];
   const app = createApp({ routes, boundary, cors });
   const lifecycle = createLifecycle(areas.jobs, log);
   const close = async (timeoutMs: number): Promise<void> => {

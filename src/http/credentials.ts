@@ -57,6 +57,7 @@ export const CREDENTIALS: Record<CredentialKind, CredentialSpec> = {
     schemes: ['Bearer', API_KEY_HEADER],
     place: `in the header \`${API_KEY_HEADER}\` or as \`Authorization: Bearer …\``,
   },
+  portal: { schemes: ['PortalCookie'], place: 'the cookie of the portal' },
   metrics: {
     schemes: ['AuthorizationParameter', 'Bearer', API_KEY_HEADER],
     place: `in the query parameter \`authorization\`, as \`Authorization: Bearer …\` or in the header \`${API_KEY_HEADER}\``,
@@ -130,6 +131,7 @@ export function identify(
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
     return verifyToken(text, parameters.path);
   }
+  if (kind === 'portal') return sessionOf(request, authenticators);
   const required = CREDENTIALS[kind].header;
   const name = required ?? API_KEY_HEADER;
   const header = request.headers.get(name);
@@ -149,10 +151,14 @@ export function identify(
     return resolve(authenticators.key(bearer, allowsStaleAuthentication), 'header Authorization');
   if (kind === 'models') throw bearerRequired();
   if (kind === 'key') throw bearerRequired(`, or ${API_KEY_HEADER}: …`);
-  return authenticators.session(request).then((principal) => {
-    if (principal === undefined) throw bearerRequired(`, or ${API_KEY_HEADER}: …`);
-    return principal;
-  });
+  return sessionOf(request, authenticators);
+}
+
+/** Throws 401 for a request without a session of the portal. */
+async function sessionOf(request: Request, { session }: Authenticators): Promise<Principal> {
+  const principal = await session(request);
+  if (principal === undefined) throw bearerRequired(`, or ${API_KEY_HEADER}: …`);
+  return principal;
 }
 
 /** Throws 401 for a request that does not come from this machine, and for another workspace than the caller's. */

@@ -13,7 +13,7 @@ export type OpenAiPaths = ReturnType<typeof createOpenAiPaths>;
 
 export function createOpenAiPaths(operations: readonly Operation[]) {
   const own = operations
-    .filter(({ errorShape }) => errorShape === 'openai')
+    .filter(({ errorShape, credential }) => errorShape === 'openai' && credential !== 'portal')
     .map(({ path }) => /^(?:\/v1)?\/(\w+)/.exec(path)?.[1])
     .filter((name) => name !== undefined);
   return {

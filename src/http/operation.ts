@@ -12,6 +12,7 @@ export type CredentialKind =
   | 'key-or-token'
   | 'administration'
   | 'key'
+  | 'portal'
   | 'metrics'
   | 'models'
   | 'none';

@@ -1,0 +1,63 @@
+import { ASSETS_PATH, type Manifest } from './manifest.ts';
+
+/** What a person has chosen, as the front end keeps it in cookies that scripts may read. */
+const THEMES = new Set(['light', 'dark']);
+const LANGUAGES = new Set(['en', 'de']);
+
+/**
+ * The one HTML page of the portal. Theme and language stand in it from the beginning, so that nothing flickers: the theme of the
+ * cookie `atrium_theme`, else the system's; the language of `atrium_language`, else the browser's.
+ */
+export function renderIndexPage({ script, style }: Manifest, request: Request): string {
+  const theme = readChoice(request, 'atrium_theme', THEMES);
+  const language = readChoice(request, 'atrium_language', LANGUAGES) ?? preferredLanguage(request);
+  return `<!doctype html>
+<html lang="${language}"${theme === undefined ? '' : ` data-theme="${theme}"`}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Atrium</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${ASSETS_PATH}${style}">
+<script type="module" src="${ASSETS_PATH}${script}"></script>
+</head>
+<body><div id="app"></div><noscript>The portal needs JavaScript.</noscript></body>
+</html>
+`;
+}
+
+function readChoice(request: Request, name: string, allowed: ReadonlySet<string>): string | undefined {
+  const value = new RegExp(`(?:^|;\\s*)${name}=(\\w+)`).exec(request.headers.get('cookie') ?? '')?.[1];
+  return value !== undefined && allowed.has(value) ? value : undefined;
+}
+
+function preferredLanguage(request: Request): string {
+  const [first = ''] = (request.headers.get('accept-language') ?? '').toLowerCase().split(/[,;-]/);
+  return LANGUAGES.has(first) ? first : 'en';
+}
+
+/**
+ * The headers of the page. It runs only its own scripts and styles; beside this service it connects to the object store alone,
+ * for uploads and previews.
+ */
+export function pageHeaders(storeOrigin: string): Record<string, string> {
+  const policy = [
+    "default-src 'self'",
+    `connect-src 'self' ${storeOrigin}`,
+    `img-src 'self' data: ${storeOrigin}`,
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': policy,
+    'cache-control': 'no-store',
+    'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  };
+}

@@ -1,0 +1,3246 @@
+// Made from the OpenAPI document by `bun run docs:generate`; a test compares.
+
+export interface paths {
+    "/admin/api/workspaces/{workspace_id}/model-usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["models.usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["chat.list-agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/agents/{agent_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["chat.read-agent"];
+        put: operations["chat.put-agent"];
+        post?: never;
+        delete: operations["chat.delete-agent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/bots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["bots.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/bots/{bot_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["bots.read"];
+        put: operations["bots.put"];
+        post?: never;
+        delete: operations["bots.delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["metrics.list-dead-letters"];
+        put?: never;
+        post?: never;
+        delete: operations["metrics.purge-dead-letters"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/dead-letters/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["metrics.replay-dead-letters"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.list-workspaces"];
+        put?: never;
+        post: operations["access.create-workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.list-users"];
+        put?: never;
+        post: operations["access.create-user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["access.delete-user"];
+        options?: never;
+        head?: never;
+        patch: operations["access.update-user"];
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.list-keys"];
+        put?: never;
+        post: operations["access.create-key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["access.revoke-key"];
+        options?: never;
+        head?: never;
+        patch: operations["access.update-key"];
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/keys/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["access.rotate-key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.read-session"];
+        put?: never;
+        post: operations["access.open-session"];
+        delete: operations["access.close-session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/session/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["access.open-session-by-link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.list-sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["access.revoke-session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/workspaces/{workspace_id}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.list-audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.list-service-audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["admin.status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/presigned/url": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.presign"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/upload/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.documents.confirm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/file/{file_id}/download/url": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.download"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/metadata/{workspace_id}/{document}/detail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.detail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/metadata/{workspace_id}/{document}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: operations["portal.documents.patch"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/metadata/{workspace_id}/archive/{file_name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.documents.archive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/metadata/{workspace_id}/archive/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.archived"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/metadata/{workspace_id}/un-archive/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.documents.unarchive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/filter/{workspace_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/{file_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["portal.documents.bin"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/trash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.trash"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/trash/{file_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["portal.documents.purge"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/restore/{file_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.documents.restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/empty/trash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["portal.documents.empty-trash"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.models.chat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.models.completions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/images/generations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.models.images"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.models.embeddings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/{workspace_id}/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.models.embed-for-workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.models.list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/models/{model_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.models.find"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/chat/messages/create-chat-session/{workspace_id}/{channel}/{channel_plugin}/{channel_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.chat.create-session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/chat/messages/send-message/{workspace_id}/{channel}/{channel_plugin}/{channel_id}/bychannelsession/{channel_session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.chat.send-message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/chat/messages/{workspace_id}/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: operations["portal.chat.edit-message"];
+        post?: never;
+        delete: operations["portal.chat.delete-message"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/chat/sessions/{workspace_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.chat.list-sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/chat/sessions/{workspace_id}/{chat_session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["portal.chat.delete-session"];
+        options?: never;
+        head?: never;
+        patch: operations["portal.chat.rename-session"];
+        trace?: never;
+    };
+    "/admin/call/api/v1/chat/sessions/{workspace_id}/{chat_session_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.chat.list-messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/chat/sessions/{workspace_id}/{chat_session_id}/agent-messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.chat.add-agent-message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/chat/messages/{workspace_id}/{message_id}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.chat.give-feedback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/workspace_metric/{workspace_id}/by_created_at": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.metrics.retrieve"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/workspace_metric/{workspace_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.metrics.ingest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/api/v1/workspace_metric/{workspace_id}/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.metrics.summarise"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        ModelUsage: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            group_by: string;
+            items: {
+                group: string;
+                key?: components["schemas"]["UsedKey"] | null;
+                requests: number;
+                estimated: number;
+                prompt_tokens: number;
+                completion_tokens: number;
+                total_tokens: number;
+                cost: number;
+                latency_ms: number | null;
+                first_event_ms: number | null;
+            }[];
+            total: components["schemas"]["ModelUsageSums"];
+        };
+        UsedKey: {
+            name: string;
+            prefix: string;
+            user_email: string | null;
+        };
+        ModelUsageSums: {
+            requests: number;
+            estimated: number;
+            prompt_tokens: number;
+            completion_tokens: number;
+            total_tokens: number;
+            cost: number;
+            latency_ms: number | null;
+            first_event_ms: number | null;
+        };
+        ErrorDetail: {
+            detail: string;
+        };
+        HTTPValidationError: {
+            detail: components["schemas"]["ValidationError"][];
+        };
+        ValidationError: {
+            type: string;
+            loc: (string | number)[];
+            msg: string;
+            input: unknown;
+            ctx?: {
+                [key: string]: unknown;
+            };
+        };
+        AgentPage: {
+            items: components["schemas"]["AgentRead"][];
+            next_cursor: string | null;
+        };
+        AgentRead: {
+            id: string;
+            name: string;
+            /** @enum {string} */
+            kind: "persona" | "agent" | "bot";
+            model: string | null;
+            instructions: string;
+            temperature: number | null;
+            history_messages: number;
+            history_tokens: number;
+            /** @enum {string} */
+            knowledge: "none" | "documents";
+            replies: components["schemas"]["AgentReply"][];
+            default: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        AgentReply: {
+            match: string;
+            reply: string;
+        };
+        AgentWrite: {
+            name: string;
+            /** @enum {string} */
+            kind: "persona" | "agent" | "bot";
+            model?: string | null;
+            instructions?: string | null;
+            temperature?: number | null;
+            history_messages?: number | null;
+            history_tokens?: number | null;
+            knowledge?: "none" | "documents" | null;
+            replies?: components["schemas"]["AgentReply"][] | null;
+            default?: boolean | null;
+        };
+        BotPage: {
+            items: components["schemas"]["BotRead"][];
+            next_cursor: string | null;
+        };
+        BotRead: {
+            id: string;
+            verification: components["schemas"]["BotVerification"];
+            agent_id: string | null;
+            welcome_text: string | null;
+            commands: components["schemas"]["BotCommand"][];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        BotVerification: {
+            /** @enum {string} */
+            mode: "project_number" | "endpoint_url" | "key";
+            audience: string | null;
+            jwks: string | {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            } | null;
+            /** Format: email */
+            service_account_email?: string;
+        };
+        BotCommand: {
+            id: number;
+            name: string;
+            reply: string | null;
+            agent_id: string | null;
+        };
+        BotPut: {
+            verification: components["schemas"]["BotVerificationPut"];
+            agent_id?: string | null;
+            welcome_text?: string | null;
+            commands?: components["schemas"]["BotCommandPut"][] | null;
+        };
+        BotVerificationPut: {
+            /** @enum {string} */
+            mode: "project_number" | "endpoint_url" | "key";
+            audience?: string | null;
+            jwks?: string | {
+                keys: {
+                    [key: string]: unknown;
+                }[];
+            } | null;
+            service_account_email?: string | null;
+        };
+        BotCommandPut: {
+            id: number;
+            name: string;
+            reply?: string | null;
+            agent_id?: string | null;
+        };
+        DeadLetterPage: {
+            items: components["schemas"]["DeadLetter"][];
+            next_cursor: string | null;
+        };
+        DeadLetter: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            reason: string;
+            event: {
+                event_id: string;
+                source: string;
+                type: string;
+                subject: string;
+                time: string;
+                data: string;
+            };
+        };
+        DeadLetterSelection: {
+            ids?: string[];
+        };
+        DeadLetterCount: {
+            count: number;
+        };
+        WorkspacePage: {
+            items: components["schemas"]["WorkspaceRead"][];
+            next_cursor: string | null;
+        };
+        WorkspaceRead: {
+            id: string;
+            name: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        WorkspaceCreate: {
+            id: string;
+            name?: string | null;
+        };
+        UserPage: {
+            items: components["schemas"]["UserRead"][];
+            next_cursor: string | null;
+        };
+        UserRead: {
+            /** Format: uuid */
+            id: string;
+            email: string;
+            name: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        UserCreate: {
+            /** Format: email */
+            email: string;
+            name?: string | null;
+        };
+        UserPatch: {
+            /** Format: email */
+            email?: string;
+            name?: string | null;
+        };
+        KeyPage: {
+            items: components["schemas"]["KeyRead"][];
+            next_cursor: string | null;
+        };
+        KeyRead: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            prefix: string;
+            scopes: ("documents:read" | "documents:write" | "models" | "chat" | "bots" | "metrics" | "admin" | "operator")[];
+            user_email: string;
+            limits: components["schemas"]["KeyLimits"];
+            disabled: boolean;
+            /** Format: date-time */
+            created_at: string;
+            expires_at: string | null;
+            last_used_at: string | null;
+        };
+        KeyLimits: {
+            requests_per_minute?: number | null;
+            tokens_per_minute?: number | null;
+            budget_per_month?: number | null;
+        };
+        KeyCreate: {
+            name: string;
+            scopes: ("documents:read" | "documents:write" | "models" | "chat" | "bots" | "metrics" | "admin" | "operator")[];
+            user_email?: string | null;
+            expires_at?: string | null;
+            limits?: components["schemas"]["KeyLimits"] | null;
+        };
+        KeyCreated: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            prefix: string;
+            scopes: ("documents:read" | "documents:write" | "models" | "chat" | "bots" | "metrics" | "admin" | "operator")[];
+            user_email: string;
+            limits: components["schemas"]["KeyLimits"];
+            disabled: boolean;
+            /** Format: date-time */
+            created_at: string;
+            expires_at: string | null;
+            last_used_at: string | null;
+            key: string;
+        };
+        KeyPatch: {
+            name?: string;
+            disabled?: boolean;
+        };
+        KeyRotate: {
+            /** @default 0 */
+            grace_seconds: number;
+            expires_at?: string | null;
+        };
+        SessionCreate: {
+            key: string;
+        };
+        LinkSessionCreate: {
+            link: string;
+        };
+        SessionRead: {
+            workspace_id: string;
+            /** Format: uuid */
+            user_id: string;
+            user_email: string;
+            /** Format: uuid */
+            key_id: string;
+            scopes: ("documents:read" | "documents:write" | "models" | "chat" | "bots" | "metrics" | "admin" | "operator")[];
+        };
+        PortalSessionPage: {
+            items: components["schemas"]["PortalSession"][];
+            next_cursor: string | null;
+        };
+        PortalSession: {
+            /** Format: uuid */
+            id: string;
+            user_email: string;
+            key_name: string;
+            /** @enum {string} */
+            provider: "key" | "link";
+            user_agent: string | null;
+            current: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        AuditPage: {
+            items: components["schemas"]["AuditEntry"][];
+            next_cursor: string | null;
+        };
+        AuditEntry: {
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            action: string;
+            actor: string;
+            /** @enum {string} */
+            via: "key" | "session" | "command-line" | "service";
+            user_id: string | null;
+            key_id: string | null;
+            address: string | null;
+            request_id: string | null;
+            object: {
+                kind: string;
+                id: string | null;
+            };
+            before: {
+                [key: string]: unknown;
+            } | null;
+            after: {
+                [key: string]: unknown;
+            } | null;
+        };
+        Readiness: {
+            /** @enum {string} */
+            status: "ready" | "degraded" | "unavailable";
+            services: {
+                [key: string]: {
+                    state: string;
+                    detail?: string;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        UploadDescriptor: {
+            url: string;
+            fields: {
+                key: string;
+                StorageAccessKeyId: string;
+                policy: string;
+                signature: string;
+            } & {
+                [key: string]: string;
+            };
+        };
+        DocumentMetadataConfirm: {
+            temp_key: string;
+            folder?: string | null;
+            document_metadata: components["schemas"]["DocumentMetadataCreate"];
+        };
+        DocumentMetadataCreate: {
+            name: string;
+            tags?: string[] | null;
+            categories?: string[] | null;
+            summary?: string | null;
+            slots?: {
+                [key: string]: unknown;
+            } | null;
+            access?: ({
+                curators?: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            owner_id?: string | null;
+            status?: components["schemas"]["StatusEnum"] | null;
+            storage_url?: string | null;
+            created_at?: string | null;
+            file_size?: number | null;
+            file_type?: string | null;
+            file_hash?: string | null;
+        };
+        /** @enum {string} */
+        StatusEnum: "public" | "private" | "deleted";
+        DocumentMetadataRead: {
+            /** Format: uuid */
+            id: string;
+            owner_id: string;
+            name: string;
+            storage_url: string;
+            /** Format: date-time */
+            created_at: string;
+            file_size: number | null;
+            file_type: string | null;
+            tags: string[] | null;
+            categories: string[] | null;
+            status: components["schemas"]["StatusEnum"];
+            file_hash: string | null;
+            summary: string | null;
+            access: {
+                [key: string]: unknown;
+            } | null;
+            slots: {
+                [key: string]: unknown;
+            } | null;
+        };
+        DocumentMetadataPatch: {
+            name?: string;
+            tags?: string[] | null;
+            categories?: string[] | null;
+            access?: ({
+                curators?: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            slots?: {
+                [key: string]: unknown;
+            } | null;
+            file_hash?: string | null;
+            file_size?: number | null;
+            summary?: string | null;
+            /** @enum {string} */
+            status?: "public" | "private" | "deleted";
+            /** Format: uuid */
+            owner_id?: string;
+        };
+        ArchiveList: {
+            items: components["schemas"]["ArchivedDocument"][];
+            count: number;
+            next_cursor?: string;
+        };
+        ArchivedDocument: {
+            /** Format: uuid */
+            id: string;
+            owner_id: string;
+            name: string;
+            storage_url: string;
+            /** Format: date-time */
+            created_at: string;
+            file_size: number | null;
+            file_type: string | null;
+            tags: string[] | null;
+            categories: string[] | null;
+            status: components["schemas"]["StatusEnum"];
+            file_hash: string | null;
+            summary: string | null;
+            access: {
+                [key: string]: unknown;
+            } | null;
+            slots: {
+                [key: string]: unknown;
+            } | null;
+            /** Format: date-time */
+            archived_at: string;
+        };
+        /** Page[DocumentMetadataRead] */
+        Page_DocumentMetadataRead_: {
+            items: components["schemas"]["DocumentMetadataRead"][];
+            total: number;
+            page: number | null;
+            size: number | null;
+            pages: number | null;
+        };
+        TrashList: {
+            items: components["schemas"]["BinnedDocument"][];
+            count: number;
+            next_cursor?: string;
+        };
+        BinnedDocument: {
+            /** Format: uuid */
+            id: string;
+            owner_id: string;
+            name: string;
+            storage_url: string;
+            /** Format: date-time */
+            created_at: string;
+            file_size: number | null;
+            file_type: string | null;
+            tags: string[] | null;
+            categories: string[] | null;
+            status: components["schemas"]["StatusEnum"];
+            file_hash: string | null;
+            summary: string | null;
+            access: {
+                [key: string]: unknown;
+            } | null;
+            slots: {
+                [key: string]: unknown;
+            } | null;
+            /** Format: date-time */
+            deleted_at: string;
+        };
+        ChatCompletionRequest: {
+            model?: string;
+            messages: ({
+                role: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            stream?: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatCompletion: {
+            id?: string;
+            object?: string;
+            created?: number;
+            model?: string;
+            usage?: components["schemas"]["CompletionUsage"] | null;
+            choices: ({
+                index?: number;
+                message: components["schemas"]["ChatCompletionMessage"];
+                finish_reason?: string | null;
+                logprobs?: unknown | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        CompletionUsage: {
+            prompt_tokens?: number;
+            completion_tokens?: number;
+            total_tokens?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatCompletionMessage: {
+            role?: string;
+            content?: string | null;
+            refusal?: string | null;
+            tool_calls?: {
+                [key: string]: unknown;
+            }[] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        OpenAiError: {
+            error: {
+                message: string;
+                type: string;
+                param: string | null;
+                code: string | null;
+            };
+        };
+        CompletionRequest: {
+            model?: string;
+            prompt: unknown;
+            stream?: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        Completion: {
+            id?: string;
+            object?: string;
+            created?: number;
+            model?: string;
+            usage?: components["schemas"]["CompletionUsage"] | null;
+            choices: ({
+                index?: number;
+                text: string;
+                finish_reason?: string | null;
+                logprobs?: unknown | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        ImageRequest: {
+            model?: string;
+            prompt: string;
+        } & {
+            [key: string]: unknown;
+        };
+        ImageList: {
+            created?: number;
+            data: ({
+                url?: string | null;
+                b64_json?: string | null;
+                revised_prompt?: string | null;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        EmbeddingRequest: {
+            model?: string;
+            input: string | unknown[];
+            /** @enum {string} */
+            encoding_format?: "float" | "base64";
+        } & {
+            [key: string]: unknown;
+        };
+        EmbeddingList: {
+            object: string;
+            model: string;
+            data: components["schemas"]["EmbeddingDataOutSchema"][];
+            usage: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        EmbeddingDataOutSchema: {
+            object: string;
+            index: number;
+            embedding: number[] | string;
+        } & {
+            [key: string]: unknown;
+        };
+        EmbeddingInSchema: {
+            input: string[];
+            model?: components["schemas"]["ModelEnum"];
+            encoding_format?: "float" | "base64" | null;
+            dimensions?: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @default local-multilingual-e1
+         * @enum {string}
+         */
+        ModelEnum: "local-multilingual-e1";
+        EmbeddingOutSchema: {
+            object: string;
+            model: components["schemas"]["ModelEnum"];
+            data: components["schemas"]["EmbeddingDataOutSchema"][];
+            usage: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        ModelList: {
+            object: string;
+            data: components["schemas"]["Model"][];
+        };
+        Model: {
+            id: string;
+            object: string;
+            created: number;
+            owned_by: string;
+            endpoints: string[];
+            description?: string;
+        };
+        CreateChatSessionRequest: {
+            /** @default 0 */
+            persona_id: number;
+            agi_id: string;
+            channel_session_id: string;
+        };
+        ChatSessionCreated: {
+            chat_session_id: number;
+            channel_session_id: string;
+            persona_id: number;
+            agi_id: string;
+            channel: string;
+            channel_plugin: string;
+            channel_id: string;
+            workspace_id: string;
+            created: boolean;
+            /** Format: date-time */
+            created_at: string;
+        };
+        SendMessageRequestSchema: {
+            message: string;
+            channel_user_message_id: string;
+            channel_assistant_message_id: string;
+        };
+        ChatAnswer: {
+            chat_session_id: number;
+            channel_session_id: string;
+            message_id: number;
+            user_message_id: number;
+            channel_user_message_id: string | null;
+            channel_assistant_message_id: string | null;
+            answer: string;
+            citations: components["schemas"]["Citation"][];
+            model: string | null;
+            finish_reason: string;
+            usage: {
+                prompt_tokens: number;
+                completion_tokens: number;
+                total_tokens: number;
+            };
+            error_msg: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        Citation: {
+            document_id: string;
+            name: string;
+            score: number;
+        };
+        ChatMessagePut: {
+            message: string;
+        };
+        ChatSessionPage: {
+            items: components["schemas"]["ChatSession"][];
+            next_cursor: string | null;
+        };
+        ChatSession: {
+            chat_session_id: number;
+            channel_session_id: string;
+            persona_id: number;
+            agi_id: string;
+            channel: string;
+            channel_plugin: string;
+            channel_id: string;
+            title: string | null;
+            user: string;
+            message_count: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        ChatSessionPatch: {
+            title: string;
+        };
+        ChatMessagePage: {
+            items: components["schemas"]["ChatMessage"][];
+            next_cursor: string | null;
+        };
+        ChatMessage: {
+            message_id: number;
+            parent_message_id: number | null;
+            /** @enum {string} */
+            role: "user" | "assistant" | "agent";
+            message: string;
+            channel_message_id: string | null;
+            agent_id: string | null;
+            citations: components["schemas"]["Citation"][];
+            feedback: {
+                is_positive: boolean;
+                feedback_text: string;
+            } | null;
+            error_msg: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        AgentMessageCreate: {
+            message: string;
+            /** Format: email */
+            agent_id: string;
+        };
+        FeedbackCreate: {
+            is_positive: boolean;
+            feedback_text?: string | null;
+        };
+        FeedbackRead: {
+            message_id: number;
+            is_positive: boolean;
+            feedback_text: string;
+        };
+        MetricPage: {
+            items: components["schemas"]["MetricEvent"][];
+            total: number | null;
+            current_page: string;
+            current_page_backwards: string;
+            previous_page: string | null;
+            next_page: string | null;
+        };
+        MetricEvent: {
+            specversion: string;
+            type: string;
+            event_id: string;
+            time: string;
+            source: string;
+            subject: string;
+            data: {
+                [key: string]: unknown;
+            };
+            /** Format: uuid */
+            id: string;
+            workspace_id: string;
+            created_at: string;
+            updated_at: string;
+        } & {
+            [key: string]: unknown;
+        };
+        CloudEvent: {
+            /** @constant */
+            specversion: "1.0";
+            id: string;
+            source: string;
+            type: string;
+            subject?: string;
+            /** Format: date-time */
+            time?: string;
+            data?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        IngestedEvents: {
+            accepted: number;
+            rejected: number;
+            results: {
+                index: number;
+                id: string | null;
+                /** @enum {string} */
+                status: "accepted" | "rejected";
+                error?: string;
+            }[];
+        };
+        NothingIngested: {
+            detail: components["schemas"]["ValidationError"][];
+            accepted?: number;
+            rejected?: number;
+            results?: {
+                index: number;
+                id: string | null;
+                /** @enum {string} */
+                status: "accepted" | "rejected";
+                error?: string;
+            }[];
+        };
+        MetricSummary: {
+            group_by: string;
+            items: {
+                key: string;
+                events: number;
+                value: number;
+            }[];
+            total: {
+                events: number;
+                value: number;
+            };
+            next_page: string | null;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    "models.usage": {
+        parameters: {
+            query?: {
+                from?: string;
+                to?: string;
+                group_by?: "model" | "target" | "key" | "endpoint" | "outcome" | "hour" | "day";
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUsage"];
+                };
+            };
+        };
+    };
+    "chat.list-agents": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentPage"];
+                };
+            };
+        };
+    };
+    "chat.read-agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRead"];
+                };
+            };
+        };
+    };
+    "chat.put-agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentWrite"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentRead"];
+                };
+            };
+        };
+    };
+    "chat.delete-agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "bots.list": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BotPage"];
+                };
+            };
+        };
+    };
+    "bots.read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                bot_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BotRead"];
+                };
+            };
+        };
+    };
+    "bots.put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                bot_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BotPut"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BotRead"];
+                };
+            };
+        };
+    };
+    "bots.delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                bot_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "metrics.list-dead-letters": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterPage"];
+                };
+            };
+        };
+    };
+    "metrics.purge-dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DeadLetterSelection"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterCount"];
+                };
+            };
+        };
+    };
+    "metrics.replay-dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DeadLetterSelection"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterCount"];
+                };
+            };
+        };
+    };
+    "access.list-workspaces": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspacePage"];
+                };
+            };
+        };
+    };
+    "access.create-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspaceCreate"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceRead"];
+                };
+            };
+        };
+    };
+    "access.list-users": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserPage"];
+                };
+            };
+        };
+    };
+    "access.create-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserCreate"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserRead"];
+                };
+            };
+        };
+    };
+    "access.delete-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "access.update-user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserPatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserRead"];
+                };
+            };
+        };
+    };
+    "access.list-keys": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyPage"];
+                };
+            };
+        };
+    };
+    "access.create-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyCreate"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyCreated"];
+                };
+            };
+        };
+    };
+    "access.revoke-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "access.update-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyPatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyRead"];
+                };
+            };
+        };
+    };
+    "access.rotate-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["KeyRotate"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyCreated"];
+                };
+            };
+        };
+    };
+    "access.read-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionRead"];
+                };
+            };
+        };
+    };
+    "access.open-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionCreate"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "access.close-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "access.open-session-by-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkSessionCreate"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "access.list-sessions": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortalSessionPage"];
+                };
+            };
+        };
+    };
+    "access.revoke-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "access.list-audit": {
+        parameters: {
+            query?: {
+                action?: string;
+                actor?: string;
+                object?: string;
+                since?: string;
+                until?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+        };
+    };
+    "access.list-service-audit": {
+        parameters: {
+            query?: {
+                action?: string;
+                actor?: string;
+                object?: string;
+                since?: string;
+                until?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+        };
+    };
+    "admin.status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    "portal.documents.presign": {
+        parameters: {
+            query?: {
+                expires_in?: number;
+                content_type?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadDescriptor"];
+                };
+            };
+        };
+    };
+    "portal.documents.confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentMetadataConfirm"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentMetadataRead"];
+                };
+            };
+        };
+    };
+    "portal.documents.download": {
+        parameters: {
+            query?: {
+                expires_in?: number;
+                disposition?: "attachment" | "inline";
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string;
+                };
+            };
+        };
+    };
+    "portal.documents.detail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentMetadataRead"];
+                };
+            };
+        };
+    };
+    "portal.documents.patch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentMetadataPatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentMetadataRead"];
+                };
+            };
+        };
+    };
+    "portal.documents.archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentMetadataRead"];
+                };
+            };
+        };
+    };
+    "portal.documents.archived": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArchiveList"];
+                };
+            };
+        };
+    };
+    "portal.documents.unarchive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentMetadataRead"];
+                };
+            };
+        };
+    };
+    "portal.documents.search": {
+        parameters: {
+            query?: {
+                name?: string[];
+                owner_id?: string[];
+                storage_url?: string[];
+                file_hash?: string[];
+                file_type?: string[];
+                status?: string[];
+                summary?: string[];
+                access?: string[];
+                slots?: string[];
+                tags?: string[];
+                categories?: string[];
+                created_at?: string[];
+                file_size?: string[];
+                id?: string[];
+                order_by?: string[];
+                page?: number;
+                size?: number;
+                limit?: number;
+                offset?: number;
+                archived?: "false" | "true" | "any";
+                q?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_DocumentMetadataRead_"];
+                };
+            };
+        };
+    };
+    "portal.documents.bin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "portal.documents.trash": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                all?: boolean;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrashList"];
+                };
+            };
+        };
+    };
+    "portal.documents.purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "portal.documents.restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentMetadataRead"];
+                };
+            };
+        };
+    };
+    "portal.documents.empty-trash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "portal.models.chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatCompletionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCompletion"];
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    "portal.models.completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompletionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Completion"];
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    "portal.models.images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImageRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageList"];
+                };
+            };
+        };
+    };
+    "portal.models.embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbeddingRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbeddingList"];
+                };
+            };
+        };
+    };
+    "portal.models.embed-for-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EmbeddingInSchema"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmbeddingOutSchema"];
+                };
+            };
+        };
+    };
+    "portal.models.list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+        };
+    };
+    "portal.models.find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                model_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+        };
+    };
+    "portal.chat.create-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                channel: string;
+                channel_plugin: string;
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateChatSessionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatSessionCreated"];
+                };
+            };
+        };
+    };
+    "portal.chat.send-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                channel: string;
+                channel_plugin: string;
+                channel_id: string;
+                channel_session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendMessageRequestSchema"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatAnswer"];
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    "portal.chat.edit-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                message_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatMessagePut"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatAnswer"];
+                    "text/event-stream": string;
+                };
+            };
+        };
+    };
+    "portal.chat.delete-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                message_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "portal.chat.list-sessions": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatSessionPage"];
+                };
+            };
+        };
+    };
+    "portal.chat.delete-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                chat_session_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "portal.chat.rename-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                chat_session_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatSessionPatch"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatSession"];
+                };
+            };
+        };
+    };
+    "portal.chat.list-messages": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+                chat_session_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessagePage"];
+                };
+            };
+        };
+    };
+    "portal.chat.add-agent-message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                chat_session_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentMessageCreate"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatMessage"];
+                };
+            };
+        };
+    };
+    "portal.chat.give-feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                message_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FeedbackCreate"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FeedbackRead"];
+                };
+            };
+        };
+    };
+    "portal.metrics.retrieve": {
+        parameters: {
+            query?: {
+                from_date?: string;
+                to_date?: string;
+                authorization?: string;
+                cursor?: string;
+                size?: number;
+                include_total?: boolean;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricPage"];
+                };
+            };
+        };
+    };
+    "portal.metrics.ingest": {
+        parameters: {
+            query?: {
+                authorization?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/cloudevents+json": components["schemas"]["CloudEvent"];
+                "application/cloudevents-batch+json": components["schemas"]["CloudEvent"][];
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IngestedEvents"];
+                };
+            };
+        };
+    };
+    "portal.metrics.summarise": {
+        parameters: {
+            query?: {
+                from_date?: string;
+                to_date?: string;
+                authorization?: string;
+                type?: string;
+                group_by?: "type" | "day" | "hour" | "subject" | "source";
+                size?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MetricSummary"];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,145 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useId } from 'preact/hooks';
+
+type FieldProps = {
+  label: string;
+  hint?: ComponentChildren;
+  /** Why the value was refused. */
+  mistake?: string | undefined;
+};
+
+type Value = { value: string; onValue(value: string): void };
+
+type TextProps = FieldProps &
+  Value & {
+    type?: 'text' | 'email' | 'number' | 'password' | 'date' | 'datetime-local' | 'search';
+    rows?: number;
+    mono?: boolean;
+    placeholder?: string;
+    required?: boolean;
+    autofocus?: boolean;
+    autocomplete?: string;
+    list?: string;
+    step?: string;
+    min?: string | number;
+    max?: string | number;
+  };
+
+/** One line of text, or several where `rows` says so, with its label, hint and mistake. */
+export function TextField({
+  label,
+  hint,
+  mistake,
+  value,
+  onValue,
+  rows,
+  mono,
+  type = 'text',
+  ...rest
+}: TextProps) {
+  const id = useId();
+  const shared = {
+    id,
+    value,
+    class: mono === true ? 'mono' : '',
+    'aria-describedby': `${id}-note`,
+    'aria-invalid': mistake !== undefined,
+    onInput: (event: { currentTarget: { value: string } }) => onValue(event.currentTarget.value),
+    ...rest,
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {rows === undefined ? (
+        <input {...({ type, ...shared } as JSX.IntrinsicElements['input'])} />
+      ) : (
+        <textarea {...({ rows, ...shared } as JSX.IntrinsicElements['textarea'])} />
+      )}
+      <Note id={id} hint={hint} mistake={mistake} />
+    </div>
+  );
+}
+
+export type Choice = { value: string; label: string };
+
+export function SelectField({
+  label,
+  hint,
+  mistake,
+  value,
+  onValue,
+  choices,
+}: FieldProps & Value & { choices: readonly Choice[] }) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <Select id={id} value={value} onValue={onValue} choices={choices} />
+      <Note id={id} hint={hint} mistake={mistake} />
+    </div>
+  );
+}
+
+/** A choice without a visible label; `label` is read to those who do not see it. */
+export const Select = ({
+  id,
+  label,
+  value,
+  onValue,
+  choices,
+}: Value & { id?: string; label?: string; choices: readonly Choice[] }) => (
+  <select
+    {...(id === undefined ? {} : { id, 'aria-describedby': `${id}-note` })}
+    {...(label === undefined ? {} : { 'aria-label': label })}
+    value={value}
+    onChange={(event) => onValue(event.currentTarget.value)}
+  >
+    {choices.map((choice) => (
+      <option key={choice.value} value={choice.value} selected={choice.value === value}>
+        {choice.label}
+      </option>
+    ))}
+  </select>
+);
+
+export const CheckField = ({
+  label,
+  hint,
+  checked,
+  onChecked,
+  disabled = false,
+}: {
+  label: ComponentChildren;
+  hint?: string;
+  checked: boolean;
+  onChecked(checked: boolean): void;
+  disabled?: boolean;
+}) => (
+  <label class="check">
+    <input
+      type="checkbox"
+      checked={checked}
+      disabled={disabled}
+      onChange={(event) => onChecked(event.currentTarget.checked)}
+    />
+    <span>
+      {label}
+      {hint === undefined ? null : <span class="hint soft small">{hint}</span>}
+    </span>
+  </label>
+);
+
+const Note = ({
+  id,
+  hint,
+  mistake,
+}: {
+  id: string;
+  hint?: ComponentChildren;
+  mistake?: string | undefined;
+}) => (
+  <div id={`${id}-note`}>
+    {mistake === undefined ? null : <div class="mistake">{mistake}</div>}
+    {hint === undefined ? null : <div class="hint">{hint}</div>}
+  </div>
+);

@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact';
+import { hrefWith } from '../router.ts';
+import { t } from '../text.ts';
+import { LinkButton } from './button.tsx';
+
+export type Column<Row> = {
+  /** The heading; empty for a column of actions. */
+  title: string;
+  cell(row: Row): ComponentChildren;
+  kind?: 'number' | 'actions';
+  /** Stands in the heading instead of the title. */
+  heading?: ComponentChildren;
+};
+
+/** A table that scrolls sideways where it is wider than the page. `caption` is read to those who do not see it. */
+export const Table = <Row,>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+}: {
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf(row: Row): string;
+}) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
+  <section class="table-frame" tabIndex={0} aria-label={caption}>
+    <table class="table">
+      <caption class="visually-hidden">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ title, kind, heading }) => (
+            <th key={title} scope="col" class={kind === 'number' ? 'number' : ''}>
+              {kind === 'actions' ? (
+                <span class="visually-hidden">{t('table.actions')}</span>
+              ) : (
+                (heading ?? title)
+              )}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ title, kind, cell }) => (
+              <td key={title} class={kind === 'actions' ? 'cell-actions' : (kind ?? '')} data-title={title}>
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+);
+
+/** The way to older rows, and back to the newest; the cursor stands in the URL. */
+export const Pager = ({
+  next,
+  cursor,
+  name = 'cursor',
+}: {
+  next: string | null | undefined;
+  cursor: string | null;
+  name?: string;
+}) =>
+  next || cursor ? (
+    <nav class="pager" aria-label={t('table.pages')}>
+      {cursor ? (
+        <LinkButton href={hrefWith({ [name]: undefined })}>{t('table.newest')}</LinkButton>
+      ) : (
+        <span />
+      )}
+      {next ? (
+        <LinkButton href={hrefWith({ [name]: next })}>{t('table.older')}</LinkButton>
+      ) : (
+        <span>{t('table.end')}</span>
+      )}
+    </nav>
+  ) : null;

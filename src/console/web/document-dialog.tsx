@@ -1,0 +1,172 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Badge } from './components/badge.tsx';
+import { Button } from './components/button.tsx';
+import { Dialog } from './components/dialog.tsx';
+import { SelectField, TextField } from './components/field.tsx';
+import { ErrorNotice, Loading, Notice } from './components/notice.tsx';
+import { Time } from './components/time.tsx';
+import { type Document, patchDocument, readDocument, urlOf } from './library-data.ts';
+import { Preview } from './preview.tsx';
+import { useAction, useResource } from './resource.ts';
+import { toWords } from './tag-dialog.tsx';
+import { formatBytes, t } from './text.ts';
+
+type Props = { id: string; onClose(): void; onChanged(): void };
+
+/** One document: what it shows, what is known of it, and who may see it. */
+export function DocumentDialog({ id, onClose, onChanged }: Props) {
+  const document = useResource(() => readDocument(id), [id]);
+  return (
+    <Dialog title={document.data?.name ?? t('library.document')} wide onClose={onClose}>
+      <ErrorNotice error={document.error} />
+      {document.data === undefined ? (
+        document.loading && <Loading />
+      ) : (
+        <div class="form">
+          <Preview document={document.data} />
+          <Facts of={document.data} />
+          <DocumentForm key={document.data.id} document={document.data} onChanged={onChanged} />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function Facts({ of }: { of: Document }) {
+  const acting = useAction();
+  const open = async (disposition: 'inline' | 'attachment'): Promise<void> => {
+    globalThis.open(await urlOf(of.id, disposition), '_blank', 'noopener');
+  };
+  return (
+    <div class="stack">
+      <dl class="facts small">
+        <dt>{t('library.id')}</dt>
+        <dd>
+          <code>{of.id}</code>
+        </dd>
+        <dt>{t('library.size')}</dt>
+        <dd>{of.file_size === null ? '–' : formatBytes(of.file_size)}</dd>
+        <dt>{t('library.time')}</dt>
+        <dd>
+          <Time at={of.created_at} />
+        </dd>
+        <dt>{t('library.place')}</dt>
+        <dd>
+          <code>{of.storage_url}</code>
+        </dd>
+        <dt>MD5</dt>
+        <dd>
+          <code>{of.file_hash ?? '–'}</code>
+        </dd>
+        {of.status === 'deleted' ? (
+          <>
+            <dt>{t('library.status')}</dt>
+            <dd>
+              <Badge tone="warn">{t('library.binned')}</Badge>
+            </dd>
+          </>
+        ) : null}
+      </dl>
+      <ErrorNotice error={acting.error} />
+      <div class="row">
+        <Button busy={acting.busy} onClick={() => acting.run(() => open('attachment'))}>
+          {t('library.download')}
+        </Button>
+        <Button look="plain" onClick={() => acting.run(() => open('inline'))}>
+          {t('library.open')}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+const curatorsOf = ({ access }: Document): string[] => {
+  const curators = access?.['curators'];
+  return Array.isArray(curators) ? curators.map(String) : [];
+};
+
+function DocumentForm({ document, onChanged }: { document: Document; onChanged(): void }) {
+  const [name, setName] = useState(document.name);
+  const [tags, setTags] = useState((document.tags ?? []).join(', '));
+  const [categories, setCategories] = useState((document.categories ?? []).join(', '));
+  const [summary, setSummary] = useState(document.summary ?? '');
+  const [status, setStatus] = useState<string>(document.status);
+  const [curators, setCurators] = useState(curatorsOf(document).join(', '));
+  const [saved, setSaved] = useState(false);
+  const saving = useAction();
+  useEffect(() => setSaved(false), [name, tags, categories, summary, status, curators]);
+  if (document.status === 'deleted') return null;
+  const fields = saving.error?.fields ?? {};
+  const save = async (): Promise<void> => {
+    await patchDocument(document.id, {
+      name,
+      tags: toWords(tags),
+      categories: toWords(categories),
+      summary: summary === '' ? null : summary,
+      ...(status === document.status ? {} : { status: status as 'public' | 'private' }),
+      ...(curators === curatorsOf(document).join(', ')
+        ? {}
+        : { access: { ...document.access, curators: toWords(curators) } }),
+    });
+    setSaved(true);
+    onChanged();
+  };
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        saving.run(save);
+      }}
+    >
+      <ErrorNotice error={saving.error} />
+      <div class="form-row">
+        <TextField
+          label={t('library.name')}
+          value={name}
+          onValue={setName}
+          mistake={fields['name']}
+          required
+        />
+        <SelectField
+          label={t('library.status')}
+          value={status}
+          onValue={setStatus}
+          choices={[
+            { value: 'private', label: t('library.private') },
+            { value: 'public', label: t('library.public') },
+          ]}
+        />
+      </div>
+      <div class="form-row">
+        <TextField
+          label={t('library.tags')}
+          hint={t('library.words')}
+          value={tags}
+          onValue={setTags}
+          mistake={fields['tags']}
+        />
+        <TextField
+          label={t('library.categories')}
+          hint={t('library.words')}
+          value={categories}
+          onValue={setCategories}
+        />
+      </div>
+      <TextField
+        label={t('library.curators')}
+        hint={t('library.curators.hint')}
+        value={curators}
+        onValue={setCurators}
+        mistake={fields['0'] ?? fields['curators']}
+      />
+      <TextField label={t('library.summary')} rows={3} value={summary} onValue={setSummary} />
+      <div class="row">
+        <Button look="primary" type="submit" busy={saving.busy}>
+          {t('action.save')}
+        </Button>
+        {saved ? <Notice tone="good" title={t('library.saved')} /> : null}
+      </div>
+    </form>
+  );
+}

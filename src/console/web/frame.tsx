@@ -1,0 +1,168 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { PageName } from '../pages.ts';
+import { answerOf, api } from './api.ts';
+import { Button } from './components/button.tsx';
+import { Select } from './components/field.tsx';
+import { LANGUAGE_NAMES, LANGUAGES, type MessageName } from './messages.ts';
+import { useAction } from './resource.ts';
+import { hrefOf } from './router.ts';
+import { isOffline, isOperator, isOwnWorkspace, keepChoice, session, workspace } from './state.ts';
+import { language, t } from './text.ts';
+
+type Group = { title?: MessageName; pages: readonly PageName[] };
+
+const GROUPS: readonly Group[] = [
+  { pages: ['home'] },
+  { title: 'nav.work', pages: ['library', 'playground', 'conversations'] },
+  { title: 'nav.build', pages: ['models', 'agents', 'bots'] },
+  { title: 'nav.watch', pages: ['usage', 'events', 'health', 'audit'] },
+  { title: 'nav.access', pages: ['keys', 'people', 'workspaces', 'sessions'] },
+];
+
+/** Pages that are in the portal already. */
+const LINKED: ReadonlySet<PageName> = new Set([
+  'home',
+  'keys',
+  'people',
+  'workspaces',
+  'sessions',
+  'health',
+  'library',
+  'usage',
+]);
+
+const isShown = (page: PageName): boolean => LINKED.has(page) && (page !== 'workspaces' || isOperator.value);
+
+/** The navigation beside every page, with the choices of the reader and the way out. */
+export function Frame({ page, children }: { page: PageName | undefined; children: ComponentChildren }) {
+  const [open, setOpen] = useState(false);
+  const groups = GROUPS.map(({ title, pages }) => ({ title, pages: pages.filter(isShown) }));
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" target="_self">
+        {t('nav.skip')}
+      </a>
+      <header class="sidebar" {...(open ? { 'data-open': true } : {})}>
+        <div class="sidebar-top">
+          <a class="brand" href={hrefOf('home')}>
+            Atrium
+          </a>
+          <span class="menu-button">
+            <Button aria-expanded={open} onClick={() => setOpen(!open)}>
+              {t('nav.menu')}
+            </Button>
+          </span>
+        </div>
+        <nav class="nav" aria-label={t('nav.label')}>
+          {groups
+            .filter(({ pages }) => pages.length > 0)
+            .map(({ title, pages }) => (
+              <div class="nav-group" key={title ?? 'home'}>
+                {title === undefined ? null : <h2>{t(title)}</h2>}
+                <ul>
+                  {pages.map((each) => (
+                    <li key={each}>
+                      <NavLink page={each} current={each === page} onFollow={() => setOpen(false)} />
+                    </li>
+                  ))}
+                </ul>
+              </div>
+            ))}
+        </nav>
+        <Account />
+      </header>
+      <div>
+        {isOffline.value ? (
+          <div class="banner" role="alert">
+            {t('offline')}
+          </div>
+        ) : null}
+        {isOwnWorkspace.value ? null : (
+          <div class="banner" role="status">
+            {t('workspace.other', { workspace: workspace.value })}{' '}
+            <a href={hrefOf(page ?? 'home')}>{t('workspace.back')}</a>
+          </div>
+        )}
+        <main id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+    </div>
+  );
+}
+
+/** A link keeps the workspace that the person looks at. */
+const NavLink = ({ page, current, onFollow }: { page: PageName; current: boolean; onFollow(): void }) => (
+  <a
+    class="nav-link"
+    href={hrefOf(page, { workspace: isOwnWorkspace.value ? undefined : workspace.value })}
+    onClick={onFollow}
+    {...(current ? { 'aria-current': 'page' as const } : {})}
+  >
+    {t(`page.${page}` as MessageName)}
+  </a>
+);
+
+export async function signOut(): Promise<void> {
+  await answerOf(api.DELETE('/admin/api/session'));
+  session.value = null;
+}
+
+function Account() {
+  const leaving = useAction();
+  return (
+    <div class="account small">
+      <div>
+        <div class="name">{session.value?.user_email}</div>
+        <div class="soft">{t('account.workspace', { workspace: session.value?.workspace_id ?? '' })}</div>
+      </div>
+      <div class="account-choices">
+        <ThemeSelect />
+        <LanguageSelect />
+      </div>
+      <div class="row spread">
+        <Button look="plain" busy={leaving.busy} onClick={() => leaving.run(signOut)}>
+          {t('account.sign-out')}
+        </Button>
+        <a href="/docs" target="_blank" rel="noreferrer">
+          {t('account.interface')}
+        </a>
+      </div>
+    </div>
+  );
+}
+
+function ThemeSelect() {
+  const [theme, setTheme] = useState(document.documentElement.dataset['theme'] ?? '');
+  const choose = (value: string): void => {
+    setTheme(value);
+    keepChoice('theme', value);
+    if (value === '') delete document.documentElement.dataset['theme'];
+    else document.documentElement.dataset['theme'] = value;
+  };
+  return (
+    <Select
+      label={t('account.theme')}
+      value={theme}
+      onValue={choose}
+      choices={[
+        { value: '', label: t('theme.system') },
+        { value: 'light', label: t('theme.light') },
+        { value: 'dark', label: t('theme.dark') },
+      ]}
+    />
+  );
+}
+
+const LanguageSelect = () => (
+  <Select
+    label={t('account.language')}
+    value={language}
+    onValue={(value) => {
+      keepChoice('language', value);
+      location.reload();
+    }}
+    choices={LANGUAGES.map((each) => ({ value: each, label: LANGUAGE_NAMES[each] }))}
+  />
+);

@@ -1,0 +1,250 @@
+import { useState } from 'preact/hooks';
+import { Badge, Chips } from '../components/badge.tsx';
+import { Button, LinkButton } from '../components/button.tsx';
+import { ConfirmDialog } from '../components/confirm.tsx';
+import { Empty, ErrorNotice, Loading, Notice } from '../components/notice.tsx';
+import { Page, Tabs } from '../components/page.tsx';
+import { type Column, Pager, Table } from '../components/table.tsx';
+import { Time } from '../components/time.tsx';
+import { DocumentDialog } from '../document-dialog.tsx';
+import {
+  ACTIONS,
+  type ActionName,
+  doToAll,
+  PAGE_SIZE,
+  type Row,
+  readRows,
+  type Search,
+  type View,
+} from '../library-data.ts';
+import { Filters } from '../library-filters.tsx';
+import { useAction, useResource } from '../resource.ts';
+import { hrefOf, hrefWith, navigate, query } from '../router.ts';
+import { isOwnWorkspace, workspace } from '../state.ts';
+import { TagDialog } from '../tag-dialog.tsx';
+import { formatBytes, formatNumber, t } from '../text.ts';
+import { UploadPanel } from '../upload-panel.tsx';
+import { storedCount } from '../uploads.ts';
+
+const VIEWS: readonly View[] = ['documents', 'archive', 'bin'];
+const DEFAULT_ORDER = 'created_at DESC';
+
+const readView = (): View => VIEWS.find((view) => view === query.value.get('view')) ?? 'documents';
+
+const readSearch = (): Search => ({
+  where: new URLSearchParams(query.value.get('where') ?? ''),
+  q: query.value.get('q') ?? '',
+  order: query.value.get('order') ?? DEFAULT_ORDER,
+  page: Math.max(1, Number.parseInt(query.value.get('page') ?? '1', 10) || 1),
+  cursor: query.value.get('cursor') ?? '',
+});
+
+/** What can be done with the rows of a view. */
+const ACTIONS_OF: Record<View, readonly ActionName[]> = {
+  documents: ['publish', 'hide', 'archive', 'bin'],
+  archive: ['unarchive', 'bin'],
+  bin: ['restore', 'purge'],
+};
+
+export default function Library() {
+  if (!isOwnWorkspace.value) return <OtherWorkspace />;
+  return <OwnLibrary />;
+}
+
+/** Documents open only with a key of their workspace. */
+export const OtherWorkspace = () => (
+  <Page title={t('page.library')}>
+    <Notice title={t('workspace.key', { workspace: workspace.value })} />
+  </Page>
+);
+
+function OwnLibrary() {
+  const [view, search] = [readView(), readSearch()];
+  const list = useResource(
+    () => readRows(view, search),
+    [view, search.where.toString(), search.q, search.order, search.page, search.cursor, storedCount.value],
+  );
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const rows = list.data?.rows ?? [];
+  const chosen = rows.filter(({ id }) => selected.has(id));
+  const open = query.value.get('document');
+  return (
+    <Page title={t('page.library')} about={t('library.about')}>
+      {view === 'documents' ? <UploadPanel /> : null}
+      <Tabs
+        label={t('library.views')}
+        tabs={VIEWS.map((each) => ({
+          href: hrefOf('library', { view: each === 'documents' ? undefined : each }),
+          label: t(`library.view.${each}`),
+          current: each === view,
+        }))}
+      />
+      {view === 'documents' ? <Filters search={search} /> : null}
+      <ErrorNotice error={list.error} retry={list.reload} />
+      <Bulk view={view} chosen={chosen} onDone={list.reload} onClear={() => setSelected(new Set())} />
+      {list.data === undefined ? (
+        list.loading && <Loading />
+      ) : rows.length === 0 ? (
+        <Empty title={t(`library.none.${view}`)} />
+      ) : (
+        <div class="stack">
+          <Table
+            caption={t(`library.view.${view}`)}
+            rows={rows}
+            keyOf={({ id }) => id}
+            columns={columnsOf(rows, selected, setSelected)}
+          />
+          {view === 'documents' ? (
+            <Pages page={search.page} total={list.data.total} />
+          ) : (
+            <Pager next={list.data.next} cursor={search.cursor || null} />
+          )}
+        </div>
+      )}
+      {open === null ? null : <DocumentDialog id={open} onClose={closeDocument} onChanged={list.reload} />}
+    </Page>
+  );
+}
+
+const closeDocument = (): void => navigate(hrefWith({ document: undefined }));
+
+function columnsOf(
+  rows: readonly Row[],
+  selected: ReadonlySet<string>,
+  select: (ids: ReadonlySet<string>) => void,
+): Column<Row>[] {
+  const toggle = (id: string, on: boolean): void =>
+    select(new Set(on ? [...selected, id] : [...selected].filter((each) => each !== id)));
+  const all = rows.every(({ id }) => selected.has(id));
+  return [
+    {
+      title: t('library.select'),
+      heading: (
+        <input
+          type="checkbox"
+          aria-label={t('library.select-all')}
+          checked={all}
+          onChange={() => select(new Set(all ? [] : rows.map(({ id }) => id)))}
+        />
+      ),
+      cell: ({ id, name }) => (
+        <input
+          type="checkbox"
+          aria-label={t('library.select-one', { name })}
+          checked={selected.has(id)}
+          onChange={(event) => toggle(id, event.currentTarget.checked)}
+        />
+      ),
+    },
+    {
+      title: t('library.name'),
+      cell: ({ id, name, status }) => (
+        <>
+          <a class="name" href={hrefWith({ document: id })}>
+            {name}
+          </a>{' '}
+          {status === 'public' ? <Badge tone="good">{t('library.public')}</Badge> : null}
+        </>
+      ),
+    },
+    {
+      title: t('library.folder'),
+      cell: ({ storage_url: url }) => <span class="name soft">{folderOf(url) || '–'}</span>,
+    },
+    { title: t('library.tags'), cell: ({ tags }) => <Chips words={tags ?? []} /> },
+    {
+      title: t('library.size'),
+      kind: 'number',
+      cell: ({ file_size: size }) => (size === null ? '–' : formatBytes(size)),
+    },
+    {
+      title: t('library.time'),
+      cell: (row) => <Time at={row.deleted_at ?? row.archived_at ?? row.created_at} />,
+    },
+  ];
+}
+
+/** The part of `s3://bucket/workspace/folder/uuid.ext` between the workspace and the file. */
+const folderOf = (url: string): string => url.split('/').slice(4, -1).join('/');
+
+function Pages({ page, total }: { page: number; total: number }) {
+  const pages = Math.max(1, Math.ceil(total / PAGE_SIZE));
+  const first = (page - 1) * PAGE_SIZE + 1;
+  const range = t('library.range', {
+    first: formatNumber(first),
+    last: formatNumber(Math.min(total, page * PAGE_SIZE)),
+    total: formatNumber(total),
+  });
+  return (
+    <nav class="pager" aria-label={t('table.pages')}>
+      <span>{range}</span>
+      <span class="row">
+        {page > 1 ? (
+          <LinkButton href={hrefWith({ page: page === 2 ? undefined : String(page - 1) })}>
+            {t('library.previous')}
+          </LinkButton>
+        ) : null}
+        {page < pages ? (
+          <LinkButton href={hrefWith({ page: String(page + 1) })}>{t('library.next')}</LinkButton>
+        ) : null}
+      </span>
+    </nav>
+  );
+}
+
+type BulkProps = { view: View; chosen: readonly Row[]; onDone(): void; onClear(): void };
+
+/** What is done with all chosen documents; those that fail stay chosen, with the reason. */
+function Bulk({ view, chosen, onDone, onClear }: BulkProps) {
+  const acting = useAction();
+  const [failures, setFailures] = useState<readonly string[]>([]);
+  const [asked, setAsked] = useState<'purge' | 'tags'>();
+  if (chosen.length === 0 && failures.length === 0) return null;
+  const doIt = async (act: (id: string) => Promise<unknown>): Promise<void> => {
+    const failed = await doToAll(
+      chosen.map(({ id }) => id),
+      act,
+    );
+    setFailures(
+      chosen.flatMap(({ id, name }) => (failed.has(id) ? [`${name}: ${failed.get(id)?.message}`] : [])),
+    );
+    if (failed.size === 0) onClear();
+    onDone();
+  };
+  return (
+    <div class="stack">
+      <div class="row bulk">
+        <span role="status">{t('library.chosen', { count: formatNumber(chosen.length) })}</span>
+        {view === 'documents' ? <Button onClick={() => setAsked('tags')}>{t('library.tag')}</Button> : null}
+        {ACTIONS_OF[view].map((name) => (
+          <Button
+            key={name}
+            look={name === 'purge' ? 'danger' : undefined}
+            busy={acting.busy}
+            onClick={() => (name === 'purge' ? setAsked('purge') : acting.run(() => doIt(ACTIONS[name])))}
+          >
+            {t(`library.action.${name}`)}
+          </Button>
+        ))}
+      </div>
+      {failures.length === 0 ? null : (
+        <Notice tone="bad" title={t('library.failed', { count: formatNumber(failures.length) })}>
+          <p class="lines">{failures.slice(0, 10).join('\n')}</p>
+        </Notice>
+      )}
+      {asked === 'purge' ? (
+        <ConfirmDialog
+          title={t('library.purge.title', { count: formatNumber(chosen.length) })}
+          action={t('library.action.purge')}
+          run={() => doIt(ACTIONS.purge)}
+          onClose={() => setAsked(undefined)}
+        >
+          {t('library.purge.text')}
+        </ConfirmDialog>
+      ) : null}
+      {asked === 'tags' ? (
+        <TagDialog chosen={chosen} onClose={() => setAsked(undefined)} apply={doIt} />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+import { useState } from 'preact/hooks';
+import { answerOf, api, type Schemas } from '../api.ts';
+import { Badge } from '../components/badge.tsx';
+import { Button } from '../components/button.tsx';
+import { ConfirmDialog } from '../components/confirm.tsx';
+import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager, Table } from '../components/table.tsx';
+import { Time } from '../components/time.tsx';
+import { signOut } from '../frame.tsx';
+import { useResource } from '../resource.ts';
+import { query } from '../router.ts';
+import { workspace } from '../state.ts';
+import { t } from '../text.ts';
+
+type PortalSession = Schemas['PortalSession'];
+
+export default function Sessions() {
+  const cursor = query.value.get('cursor');
+  const sessions = useResource(
+    () =>
+      answerOf(
+        api.GET('/admin/api/workspaces/{workspace_id}/sessions', {
+          params: { path: { workspace_id: workspace.value }, query: { cursor: cursor ?? '' } },
+        }),
+      ),
+    [workspace.value, cursor],
+  );
+  const [ending, setEnding] = useState<PortalSession>();
+  const end = async (session: PortalSession): Promise<void> => {
+    if (session.current) return signOut();
+    const path = { workspace_id: workspace.value, session_id: session.id };
+    await answerOf(
+      api.DELETE('/admin/api/workspaces/{workspace_id}/sessions/{session_id}', { params: { path } }),
+    );
+    sessions.reload();
+  };
+  return (
+    <Page title={t('page.sessions')} about={t('sessions.about')}>
+      <ErrorNotice error={sessions.error} retry={sessions.reload} />
+      {sessions.data === undefined ? (
+        sessions.loading && <Loading />
+      ) : sessions.data.items.length === 0 ? (
+        <Empty title={t('sessions.none')} />
+      ) : (
+        <div class="stack">
+          <Table
+            caption={t('page.sessions')}
+            rows={sessions.data.items}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: t('sessions.person'),
+                cell: (row) => (
+                  <>
+                    <span class="name">{row.user_email}</span>{' '}
+                    {row.current ? <Badge tone="good">{t('sessions.current')}</Badge> : null}
+                  </>
+                ),
+              },
+              {
+                title: t('sessions.way'),
+                cell: (row) => (
+                  <>
+                    {t(`sessions.way.${row.provider}`)} <span class="name soft">{row.key_name}</span>
+                  </>
+                ),
+              },
+              {
+                title: t('sessions.browser'),
+                cell: (row) => <span class="name">{row.user_agent ?? '–'}</span>,
+              },
+              { title: t('sessions.since'), cell: (row) => <Time at={row.created_at} relative /> },
+              { title: t('sessions.until'), cell: (row) => <Time at={row.expires_at} /> },
+              {
+                title: '',
+                kind: 'actions',
+                cell: (row) => (
+                  <Button look="plain danger" onClick={() => setEnding(row)}>
+                    {t('sessions.end')}
+                  </Button>
+                ),
+              },
+            ]}
+          />
+          <Pager next={sessions.data.next_cursor} cursor={cursor} />
+        </div>
+      )}
+      {ending === undefined ? null : (
+        <ConfirmDialog
+          title={t('sessions.end.title', { email: ending.user_email })}
+          action={t('sessions.end')}
+          run={() => end(ending)}
+          onClose={() => setEnding(undefined)}
+        >
+          {t(ending.current ? 'sessions.end.own' : 'sessions.end.text')}
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,71 @@
+import { useEffect, useState } from 'preact/hooks';
+import { answerOf, api } from '../api.ts';
+import { Button } from '../components/button.tsx';
+import { TextField } from '../components/field.tsx';
+import { ErrorNotice } from '../components/notice.tsx';
+import { useAction } from '../resource.ts';
+import { hrefOf, navigate, place } from '../router.ts';
+import { session } from '../state.ts';
+import { t } from '../text.ts';
+
+/** Reads who has signed in, and goes on where the sign-in was missing. */
+async function enter(): Promise<void> {
+  session.value = await answerOf(api.GET('/admin/api/session'));
+  if (place.value.page === 'sign-in') navigate(hrefOf('home'), { replace: true });
+}
+
+const signInWithKey = async (key: string): Promise<void> => {
+  await answerOf(api.POST('/admin/api/session', { body: { key: key.trim() } }));
+  await enter();
+};
+
+const signInWithLink = async (link: string): Promise<void> => {
+  await answerOf(api.POST('/admin/api/session/link', { body: { link } }));
+  await enter();
+};
+
+export default function SignIn() {
+  const [key, setKey] = useState('');
+  const entering = useAction();
+  useEffect(() => {
+    document.title = `${t('sign-in.title')} · Atrium`;
+    const link = location.hash.slice(1);
+    if (link === '') return;
+    // The secret of the link does not stay in the history.
+    history.replaceState(null, '', location.pathname + location.search);
+    entering.run(() => signInWithLink(link));
+  }, []);
+  return (
+    <main class="sign-in">
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          entering.run(() => signInWithKey(key));
+        }}
+      >
+        <div>
+          <h1>{t('sign-in.title')}</h1>
+          <p class="soft">{t('sign-in.about')}</p>
+        </div>
+        <ErrorNotice error={entering.error} />
+        <TextField
+          label={t('sign-in.key')}
+          hint={t('sign-in.hint')}
+          type="password"
+          mono
+          value={key}
+          onValue={setKey}
+          autocomplete="current-password"
+          required
+          autofocus
+        />
+        <div>
+          <Button look="primary" type="submit" busy={entering.busy}>
+            {t('sign-in.enter')}
+          </Button>
+        </div>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,125 @@
+import { useState } from 'preact/hooks';
+import { answerOf, api } from '../api.ts';
+import { Badge } from '../components/badge.tsx';
+import { Button, LinkButton } from '../components/button.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { TextField } from '../components/field.tsx';
+import { ErrorNotice, Loading } from '../components/notice.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager, Table } from '../components/table.tsx';
+import { Time } from '../components/time.tsx';
+import { useAction, useResource } from '../resource.ts';
+import { hrefOf, query } from '../router.ts';
+import { isOperator, session } from '../state.ts';
+import { t } from '../text.ts';
+
+export default function Workspaces() {
+  const cursor = query.value.get('cursor');
+  const workspaces = useResource(
+    () => answerOf(api.GET('/admin/api/workspaces', { params: { query: { cursor: cursor ?? '' } } })),
+    [cursor],
+  );
+  const [adding, setAdding] = useState(false);
+  const add = isOperator.value ? (
+    <Button look="primary" onClick={() => setAdding(true)}>
+      {t('workspaces.create')}
+    </Button>
+  ) : undefined;
+  return (
+    <Page title={t('page.workspaces')} about={t('workspaces.about')} actions={add}>
+      <ErrorNotice error={workspaces.error} retry={workspaces.reload} />
+      {workspaces.data === undefined ? (
+        workspaces.loading && <Loading />
+      ) : (
+        <div class="stack">
+          <Table
+            caption={t('page.workspaces')}
+            rows={workspaces.data.items}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: t('workspaces.id'),
+                cell: ({ id }) => (
+                  <>
+                    <code>{id}</code>{' '}
+                    {id === session.value?.workspace_id ? <Badge>{t('workspaces.own')}</Badge> : null}
+                  </>
+                ),
+              },
+              { title: t('workspaces.name'), cell: ({ name }) => <span class="name">{name}</span> },
+              { title: t('workspaces.since'), cell: ({ created_at: at }) => <Time at={at} /> },
+              {
+                title: '',
+                kind: 'actions',
+                cell: ({ id }) => (
+                  <>
+                    <LinkButton look="plain" href={hrefOf('keys', { workspace: toParameter(id) })}>
+                      {t('page.keys')}
+                    </LinkButton>
+                    <LinkButton look="plain" href={hrefOf('people', { workspace: toParameter(id) })}>
+                      {t('page.people')}
+                    </LinkButton>
+                  </>
+                ),
+              },
+            ]}
+          />
+          <Pager next={workspaces.data.next_cursor} cursor={cursor} />
+        </div>
+      )}
+      {adding ? (
+        <WorkspaceDialog
+          onClose={() => setAdding(false)}
+          onDone={() => {
+            setAdding(false);
+            workspaces.reload();
+          }}
+        />
+      ) : null}
+    </Page>
+  );
+}
+
+const toParameter = (id: string): string | undefined => (id === session.value?.workspace_id ? undefined : id);
+
+function WorkspaceDialog({ onClose, onDone }: { onClose(): void; onDone(): void }) {
+  const [id, setId] = useState('');
+  const [name, setName] = useState('');
+  const making = useAction();
+  const fields = making.error?.fields ?? {};
+  const make = async (): Promise<void> => {
+    const body = { id: id.trim(), ...(name.trim() === '' ? {} : { name: name.trim() }) };
+    await answerOf(api.POST('/admin/api/workspaces', { body }));
+    onDone();
+  };
+  return (
+    <Dialog title={t('workspaces.create')} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          making.run(make);
+        }}
+      >
+        <ErrorNotice error={making.error} />
+        <TextField
+          label={t('workspaces.id')}
+          hint={t('workspaces.id.hint')}
+          value={id}
+          onValue={setId}
+          mistake={fields['id']}
+          mono
+          required
+          autofocus
+        />
+        <TextField label={t('workspaces.name')} value={name} onValue={setName} mistake={fields['name']} />
+        <div class="actions">
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+          <Button look="primary" type="submit" busy={making.busy}>
+            {t('workspaces.create')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,86 @@
+import { CallError } from './api.ts';
+import { ErrorNotice, Loading } from './components/notice.tsx';
+import { parseCsv } from './csv.ts';
+import { type Document, urlOf } from './library-data.ts';
+import { useResource } from './resource.ts';
+import { t } from './text.ts';
+
+const IMAGES = new Set(['png', 'jpg', 'jpeg', 'gif', 'webp', 'avif']);
+const TEXTS = new Set([
+  'txt',
+  'md',
+  'json',
+  'yaml',
+  'yml',
+  'xml',
+  'html',
+  'log',
+  'ts',
+  'js',
+  'py',
+  'sh',
+  'sql',
+  'toml',
+]);
+const TABLES = new Set(['csv', 'tsv']);
+
+const SHOWN_BYTES = 65_536;
+const SHOWN_ROWS = 50;
+
+/** The beginning of a file, as text: whatever it holds, none of it runs here. */
+export function Preview({ document }: { document: Document }) {
+  const type = document.file_type ?? '';
+  if (IMAGES.has(type)) return <ImagePreview document={document} />;
+  if (TEXTS.has(type) || TABLES.has(type)) return <TextPreview document={document} />;
+  return null;
+}
+
+function ImagePreview({ document }: { document: Document }) {
+  const url = useResource(() => urlOf(document.id, 'inline'), [document.id]);
+  if (url.data === undefined) return <ErrorNotice error={url.error} />;
+  return <img class="preview" src={url.data} alt={document.name} />;
+}
+
+async function readBeginning(id: string): Promise<string> {
+  const url = await urlOf(id, 'inline');
+  const answer = await fetch(url, { headers: { range: `bytes=0-${SHOWN_BYTES - 1}` } }).catch(() => {
+    throw new CallError(0, t('upload.blocked', { store: new URL(url).origin }));
+  });
+  // An empty file has no range.
+  if (answer.status === 416) return '';
+  if (!answer.ok)
+    throw new CallError(answer.status, t('upload.refused', { status: answer.status, message: '' }));
+  return answer.text();
+}
+
+function TextPreview({ document }: { document: Document }) {
+  const text = useResource(() => readBeginning(document.id), [document.id]);
+  if (text.data === undefined)
+    return text.error === undefined ? <Loading /> : <ErrorNotice error={text.error} />;
+  const separator = document.file_type === 'tsv' ? '\t' : ',';
+  return TABLES.has(document.file_type ?? '') ? (
+    <CsvTable rows={parseCsv(text.data, separator).slice(0, SHOWN_ROWS)} name={document.name} />
+  ) : (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
+    <pre class="preview" tabIndex={0}>
+      {text.data}
+    </pre>
+  );
+}
+
+const CsvTable = ({ rows, name }: { rows: readonly (readonly string[])[]; name: string }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
+  <section class="preview table-frame" tabIndex={0} aria-label={name}>
+    <table class="table plain">
+      <tbody>
+        {rows.map((row, at) => (
+          <tr key={at}>
+            {row.map((cell, column) => (
+              <td key={column}>{cell}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+);

@@ -1,0 +1,33 @@
+// What all pages share: who is signed in, which workspace they look at, and whether the service answers.
+
+import { computed, signal } from '@preact/signals';
+import type { components } from './api-types.d.ts';
+import { query } from './router.ts';
+
+type Session = components['schemas']['SessionRead'];
+
+/** Who is signed in; null: nobody, undefined: not known yet. */
+export const session = signal<Session | null | undefined>(undefined);
+
+/** Whether the last call got no answer at all. */
+export const isOffline = signal(false);
+
+/** The workspace of the page: the one that the URL names, else that of the sign-in. */
+export const workspace = computed(() => query.value.get('workspace') ?? session.value?.workspace_id ?? '');
+
+/** Whether this is the workspace of the sign-in: only there do documents, models, conversations and events open. */
+export const isOwnWorkspace = computed(() => workspace.value === session.value?.workspace_id);
+
+export const isOperator = computed(() => session.value?.scopes.includes('operator') ?? false);
+
+export type Scope = Session['scopes'][number];
+export const hasScope = (scope: Scope): boolean => session.value?.scopes.includes(scope) ?? false;
+
+const YEAR_SECONDS = 31_536_000;
+
+/** Keeps a choice of this browser where the server reads it, so that a page begins with it. */
+export const keepChoice = (name: 'theme' | 'language', value: string): void => {
+  const age = value === '' ? 0 : YEAR_SECONDS;
+  // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser.
+  document.cookie = `atrium_${name}=${value}; Path=/admin; Max-Age=${age}; SameSite=Strict`;
+};

@@ -1,0 +1,61 @@
+import { useState } from 'preact/hooks';
+import { Button } from './components/button.tsx';
+import { Dialog } from './components/dialog.tsx';
+import { TextField } from './components/field.tsx';
+import { ErrorNotice } from './components/notice.tsx';
+import { patchDocument, type Row } from './library-data.ts';
+import { useAction } from './resource.ts';
+import { formatNumber, t } from './text.ts';
+
+/** The words of a field, separated by commas; without repeats. */
+export const toWords = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map((word) => word.trim())
+      .filter(Boolean),
+  ),
+];
+
+type TagDialogProps = {
+  chosen: readonly Row[];
+  onClose(): void;
+  /** Does it to each chosen document. */
+  apply(act: (id: string) => Promise<unknown>): Promise<void>;
+};
+
+/** Adds tags to documents; those that they have stay. */
+export function TagDialog({ chosen, onClose, apply }: TagDialogProps) {
+  const [text, setText] = useState('');
+  const acting = useAction();
+  const present = new Map(chosen.map(({ id, tags }) => [id, tags ?? []]));
+  const add = (id: string) =>
+    patchDocument(id, { tags: [...new Set([...(present.get(id) ?? []), ...toWords(text)])] });
+  return (
+    <Dialog title={t('library.tag.title', { count: formatNumber(chosen.length) })} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          acting.run(() => apply(add).then(onClose));
+        }}
+      >
+        <ErrorNotice error={acting.error} />
+        <TextField
+          label={t('library.tags')}
+          hint={t('library.words')}
+          value={text}
+          onValue={setText}
+          required
+          autofocus
+        />
+        <div class="actions">
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+          <Button look="primary" type="submit" busy={acting.busy}>
+            {t('library.tag')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,54 @@
+// Words and numbers in the reader's language.
+
+import { LANGUAGES, MESSAGES, type MessageName } from './messages.ts';
+
+export const language = LANGUAGES.find((each) => each === document.documentElement.lang) ?? 'en';
+const column = LANGUAGES.indexOf(language);
+
+/** The message in the reader's language; `{name}` in it stands for a value. */
+export function t(name: MessageName, values: Record<string, string | number> = {}): string {
+  const text: string = MESSAGES[name][column] ?? MESSAGES[name][0];
+  return text.replaceAll(/\{(\w+)\}/g, (whole, key: string) => String(values[key] ?? whole));
+}
+
+const integer = new Intl.NumberFormat(language);
+const decimal = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
+const money = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
+export const formatNumber = (value: number): string =>
+  Number.isInteger(value) ? integer.format(value) : decimal.format(value);
+export const formatMoney = (value: number): string => money.format(value);
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1);
+  return `${decimal.format(bytes / 1000 ** power)} ${BYTE_UNITS[power]}`;
+}
+
+export const formatMilliseconds = (ms: number | null): string =>
+  ms === null ? '–' : ms < 1000 ? `${decimal.format(ms)} ms` : `${decimal.format(ms / 1000)} s`;
+
+const local = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
+const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
+
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+];
+
+/** In the reader's zone. */
+export const formatTime = (time: Date): string => local.format(time);
+
+/** “2 hours ago”, for times of the last and next days. */
+export function formatRelative(time: Date, now = Date.now()): string {
+  const distance = time.getTime() - now;
+  const [unit, ms] = UNITS.find(([, each]) => Math.abs(distance) >= each) ?? ['second', 1000];
+  return relative.format(Math.round(distance / ms), unit);
+}
+
+/** A time of the service; one without a zone is UTC. */
+export const parseTime = (text: string): Date =>
+  new Date(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);

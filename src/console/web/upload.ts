@@ -1,0 +1,59 @@
+// One file on its way: the form from the service, the bytes straight to the object store, the confirmation.
+
+import { answerOf, api, CallError, type Schemas } from './api.ts';
+import { t } from './text.ts';
+
+export type UploadOptions = {
+  workspace: string;
+  folder?: string | undefined;
+  signal?: AbortSignal;
+  /** Called with the bytes that were sent so far. */
+  onProgress?(sent: number): void;
+};
+
+/** Throws CallError where a step fails, and an AbortError after `signal`. */
+export async function upload(file: File, options: UploadOptions): Promise<Schemas['DocumentMetadataRead']> {
+  const { workspace, folder, signal } = options;
+  const params = { path: { workspace_id: workspace } };
+  const form = await answerOf(
+    api.GET('/admin/call/v1/{workspace_id}/presigned/url', { params, ...(signal && { signal }) }),
+  );
+  await post(file, form, options);
+  return answerOf(
+    api.POST('/admin/call/v1/{workspace_id}/upload/confirm', {
+      params,
+      body: { temp_key: form.fields.key, folder: folder || null, document_metadata: { name: file.name } },
+    }),
+  );
+}
+
+/** By XMLHttpRequest: fetch cannot tell in every browser how much was sent. */
+function post(
+  file: File,
+  form: Schemas['UploadDescriptor'],
+  { signal, onProgress }: UploadOptions,
+): Promise<void> {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(form.fields)) body.append(name, value);
+  body.append('file', file);
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const abort = (): void => request.abort();
+    request.upload.onprogress = ({ loaded }) => onProgress?.(Math.min(loaded, file.size));
+    request.onload = () =>
+      request.status < 300 ? resolve() : reject(new CallError(request.status, explainStore(request)));
+    request.onerror = () =>
+      reject(new CallError(0, t('upload.blocked', { store: new URL(form.url).origin })));
+    request.onabort = () => reject(new DOMException('cancelled', 'AbortError'));
+    request.onloadend = () => signal?.removeEventListener('abort', abort);
+    signal?.addEventListener('abort', abort);
+    request.open('POST', form.url);
+    request.send(body);
+  });
+}
+
+/** The store answers XML; its message is a sentence. */
+function explainStore({ status, responseXML }: XMLHttpRequest): string {
+  const message = responseXML?.querySelector('Message')?.textContent;
+  return t('upload.refused', { status, message: message ?? '' });
+}

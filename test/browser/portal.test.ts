@@ -1,0 +1,227 @@
+// As a person who opens the portal for the first time, by mouse and by keyboard.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { CHROMIUM, launchBrowser, type OpenBrowser, type OpenPage } from './chromium.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The serious violations of the page, as the rule and the elements that break it. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const axe = (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
+    type Violation = { id: string; impact: string; nodes: { target: string[] }[] };
+    const { violations } = await axe.run();
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
+  });
+}
+
+describe.skipIf(CHROMIUM === null)(
+  `the portal in a browser${CHROMIUM === null ? ' (chromium is not installed)' : ''}`,
+  () => {
+    let service: RunningService;
+    let browser: OpenBrowser;
+
+    beforeAll(async () => {
+      service = await startService();
+      browser = await launchBrowser();
+    });
+
+    afterAll(async () => {
+      await browser?.[Symbol.asyncDispose]();
+      await service?.[Symbol.asyncDispose]();
+    });
+
+    /** A page of the portal, signed in with the key. */
+    async function openSignedIn(path: string, options = {}): Promise<OpenPage> {
+      const opened = await browser.open(`${service.url}/admin${path}`, options);
+      await opened.page.getByLabel('Key').fill(BOOTSTRAP_KEY);
+      await opened.page.keyboard.press('Enter');
+      await opened.page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
+      await opened.page.getByRole('heading', { level: 1 }).waitFor();
+      return opened;
+    }
+
+    /** Waits until the page has its data. */
+    async function settled(path: string, { page, errors }: OpenPage): Promise<void> {
+      const loading = page.locator('.loading').first();
+      await loading.waitFor({ state: 'detached' }).catch(() => {
+        throw new Error(`${path} goes on loading: ${errors.join('; ')}`);
+      });
+    }
+
+    test('the sign-in refuses a wrong key with a sentence, and goes on to the page that was asked for', async () => {
+      const { page } = await browser.open(`${service.url}/admin/keys`);
+      await page.getByLabel('Key').fill('not-a-key-of-this-service-0123456789');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('The API key is unknown, expired or revoked').waitFor();
+      await page.getByLabel('Key').fill(BOOTSTRAP_KEY);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+      expect(await page.evaluate(() => JSON.stringify([{ ...localStorage }, document.cookie]))).not.toContain(
+        'atrium_session',
+      );
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in to Atrium' }).waitFor();
+      await page.close();
+    });
+
+    test('the first success needs a mouse alone: a key, a file, a model, an event', async () => {
+      const { page, hosts, errors } = await openSignedIn('');
+      await page.getByRole('button', { name: 'Create a key' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Import of manuals');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create a key' }).click();
+      const key = await page.getByRole('dialog').locator('pre').textContent();
+      await page.getByRole('button', { name: 'Done' }).click();
+      const allowed = await fetch(`${service.url}/v1/filter/${WORKSPACE}`, {
+        headers: { APIKeyHeader: key ?? '' },
+      });
+      expect(allowed.status).toBe(200);
+
+      const chooser = page.waitForEvent('filechooser');
+      await page.getByRole('button', { name: 'Choose a file' }).click();
+      await (await chooser).setFiles({
+        name: 'hello.txt',
+        mimeType: 'text/plain',
+        buffer: Buffer.from('Hello'),
+      });
+      await page.getByText('hello.txt is stored.').waitFor();
+      await page.getByRole('button', { name: 'Say good morning' }).click();
+      await page.getByText('local-echo:').waitFor();
+      await page.getByRole('button', { name: 'Send an event' }).click();
+      await page.getByText(/The event [\w-]+ is durable/).waitFor();
+      const store = new URL((await presign()).url).host;
+      expect([...hosts].sort()).toEqual([new URL(service.url).host, store].sort());
+      // The first question, whether somebody is signed in, is answered 401.
+      expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
+      await page.close();
+    });
+
+    const presign = async (): Promise<{ url: string }> =>
+      (
+        await fetch(`${service.url}/v1/${WORKSPACE}/presigned/url`, {
+          headers: { APIKeyHeader: BOOTSTRAP_KEY },
+        })
+      ).json();
+
+    test('a key is created, rotated, disabled and revoked', async () => {
+      const { page } = await openSignedIn('/keys');
+      const row = page.getByRole('row').filter({ hasText: 'for rotation' });
+      await page.getByRole('button', { name: 'Create a key' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('for rotation');
+      await page.getByLabel('Budget per month').fill('20');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create a key' }).click();
+      await page.getByRole('button', { name: 'Done' }).click();
+      await row.getByRole('button', { name: 'Disable' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
+      await row.getByText('disabled').waitFor();
+      await row.getByRole('button', { name: 'Enable' }).click();
+      await row.getByRole('button', { name: 'Disable' }).waitFor();
+      await row.getByRole('button', { name: 'Rotate' }).click();
+      await page.getByLabel('The old key stays valid').selectOption('not at all');
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+      await page.getByRole('button', { name: 'Done' }).click();
+      await row.getByRole('button', { name: 'Revoke' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+      await row.waitFor({ state: 'detached' });
+      await page.close();
+    });
+
+    test('a mistake of a form stands beside its field, and Escape gives the focus back', async () => {
+      const { page } = await openSignedIn('/workspaces');
+      const button = page.getByRole('button', { name: 'Create a workspace' });
+      await button.click();
+      await page.getByLabel('Identifier').fill('Not A Name');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create a workspace' }).click();
+      await page.getByLabel('Identifier').and(page.locator('[aria-invalid=true]')).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+      await page.close();
+    });
+
+    test('a person with a name of markup is shown as text', async () => {
+      const name = '<img src=x onerror="document.title=1"> \u202egnp.exe';
+      const { page, errors } = await openSignedIn('/people');
+      await page.getByRole('button', { name: 'Add a person' }).click();
+      await page.getByLabel('E-mail').fill('hostile@example.com');
+      await page.getByLabel('Name', { exact: true }).fill(name);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('row').filter({ hasText: 'onerror' }).waitFor();
+      expect(await page.locator('main img').count()).toBe(0);
+      expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
+      await page.close();
+    });
+
+    test('back, forward and reload keep the page', async () => {
+      const { page } = await openSignedIn('');
+      const heading = (name: string) => page.getByRole('heading', { name, level: 1 }).waitFor();
+      await page.getByRole('link', { name: 'Health' }).click();
+      await heading('Health');
+      await page.getByRole('link', { name: 'People' }).click();
+      await heading('People');
+      await page.goBack();
+      await heading('Health');
+      await page.reload();
+      await heading('Health');
+      await page.goForward();
+      await heading('People');
+      await page.close();
+    });
+
+    test('a session that was ended elsewhere asks for the key again, and stays at its page', async () => {
+      const { page } = await openSignedIn('/health');
+      await page.context().clearCookies();
+      // The page asks every few seconds by itself.
+      await page.getByLabel('Key').fill(BOOTSTRAP_KEY);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Health', level: 1 }).waitFor();
+      await page.close();
+    });
+
+    test('the choice of language and colours lasts', async () => {
+      const { page } = await openSignedIn('');
+      await page.getByLabel('Colours').selectOption('dark');
+      await page.getByLabel('Language').selectOption('de');
+      await page.getByRole('heading', { name: 'Die letzten 30 Tage' }).waitFor();
+      expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
+      await page.close();
+    });
+
+    const PAGES = [
+      '',
+      '/keys',
+      '/people',
+      '/workspaces',
+      '/sessions',
+      '/health',
+      '/components',
+      '/nothing-here',
+    ];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      test(`every page is accessible, and fits 360 pixels: ${colorScheme}`, async () => {
+        const opened = await openSignedIn('', { colorScheme });
+        const { page } = opened;
+        for (const path of PAGES) {
+          await page.setViewportSize({ width: 1280, height: 900 });
+          await page.goto(`${service.url}/admin${path}`);
+          await page.getByRole('heading', { level: 1 }).waitFor();
+          if (path !== '/components') await settled(path, opened);
+          expect([path, await violations(page)]).toEqual([path, []]);
+          await page.setViewportSize({ width: 360, height: 780 });
+          expect([path, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([
+            path,
+            360,
+          ]);
+        }
+        await page.close();
+      });
+    }
+  },
+);

@@ -1,0 +1,55 @@
+// The front end as it is built: small, whole, and from this origin alone.
+
+import { beforeAll, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OUTPUT_FOLDER, readManifest } from '../../src/console/manifest.ts';
+import { isPage, PAGES } from '../../src/console/pages.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+const SCRIPT_BYTES_MAX = 90_000;
+const build = async (): Promise<string> => {
+  const child = Bun.spawn([process.execPath, 'src/console/build.ts'], {
+    cwd: ROOT,
+    stderr: 'pipe',
+    stdout: 'pipe',
+  });
+  const output = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text());
+  expect([await child.exited, output]).toEqual([0, '']);
+  return output;
+};
+
+beforeAll(async () => {
+  await build();
+});
+
+const files = (): string[] => readManifest()?.files ?? [];
+const sizeOf = (name: string): number => readFileSync(join(OUTPUT_FOLDER, name)).length;
+
+test('all scripts together have less than 90 kB, compressed', () => {
+  const scripts = files().filter((name) => name.endsWith('.js'));
+  expect(scripts.length).toBeGreaterThan(5);
+  const total = scripts.reduce((sum, name) => sum + sizeOf(`${name}.gz`), 0);
+  expect(total).toBeLessThan(SCRIPT_BYTES_MAX);
+});
+
+test('files are named by their content, and a second build changes nothing', async () => {
+  for (const name of files()) expect(name).toMatch(/^[\w-]+-[a-z0-9]{8}\.(?:js|css)$/);
+  const before = readManifest();
+  await build();
+  expect(readManifest()).toEqual(before as NonNullable<typeof before>);
+});
+
+test('no file names another origin', () => {
+  // XML namespaces are names, and uPlot's licence names its home.
+  const harmless = /http:\/\/www\.w3\.org\/|https:\/\/github\.com\/leeoniya\/uPlot/g;
+  for (const name of files()) {
+    const text = readFileSync(join(OUTPUT_FOLDER, name), 'utf8').replaceAll(harmless, '');
+    expect([name, text.match(/https?:\/\/(?!\$)[a-z0-9.]+/g) ?? []]).toEqual([name, []]);
+  }
+});
+
+test('the names of pages are those of URLs', () => {
+  for (const page of PAGES) expect(page).toMatch(/^[a-z-]+$/);
+  expect([isPage('keys'), isPage('api'), isPage('')]).toEqual([true, false, false]);
+});
