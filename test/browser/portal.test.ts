@@ -194,6 +194,69 @@ describe.skipIf(CHROMIUM === null)(
       await page.close();
     });
 
+    test('files are uploaded, previewed, tagged, found, binned and deleted for good', async () => {
+      const { page, errors } = await openSignedIn('/library');
+      const chooser = page.waitForEvent('filechooser');
+      await page.getByRole('button', { name: 'Choose files' }).click();
+      const toFile = (name: string, text: string) => ({ name, mimeType: '', buffer: Buffer.from(text) });
+      await (await chooser).setFiles([
+        toFile('prices.csv', 'name,price\n"pump, small",20\n'),
+        toFile('notes.md', '<script>document.title = "run"</script> # Notes'),
+      ]);
+      await page.getByText('2 of 2 uploaded, 0 failed').waitFor();
+
+      await page.getByRole('link', { name: 'prices.csv' }).click();
+      await page.getByRole('cell', { name: 'pump, small', exact: true }).waitFor();
+      await page.reload();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Tags').fill('pump, 2026');
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.getByText('Saved').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('link', { name: 'notes.md' }).click();
+      await page.getByText('<script>document.title').waitFor();
+      expect(await page.title()).toBe('Library · Atrium');
+      await page.keyboard.press('Escape');
+
+      await page.getByLabel('Attribute').selectOption('tags');
+      await page.getByRole('textbox', { name: 'value' }).fill('pump');
+      await page.getByRole('button', { name: 'Add filter' }).click();
+      await page.getByRole('link', { name: 'notes.md' }).waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Show the URL' }).click();
+      await page.getByText(`/v1/filter/${WORKSPACE}?tags=any%3Apump`).waitFor();
+      await page.getByLabel('Choose prices.csv').check();
+      await page.getByRole('button', { name: 'Move to the bin' }).click();
+      await page.getByText('No document fits').waitFor();
+      await page.getByRole('link', { name: 'Bin' }).click();
+      await page.getByLabel('Choose prices.csv').check();
+      await page.getByRole('button', { name: 'Delete for good' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete for good' }).click();
+      await page.getByText('The bin is empty').waitFor();
+      expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
+      await page.close();
+    });
+
+    test('a test event is sent, and appears by itself', async () => {
+      const { page } = await openSignedIn('/events');
+      await page.getByRole('button', { name: 'Send a test event' }).click();
+      await page.getByLabel('Type').fill('portal.seen');
+      await page.getByRole('button', { name: 'Send an event' }).click();
+      await page.getByText(/The event [\w-]+ is durable/).waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+      await page.getByRole('cell', { name: 'portal.seen' }).first().waitFor();
+      await page.close();
+    });
+
+    test('the audit log names who made a key, and keeps the filter in its address', async () => {
+      const { page } = await openSignedIn('/audit');
+      await page.getByRole('link', { name: 'access.open-session' }).first().click();
+      await page.getByText('access.create-workspace').waitFor({ state: 'detached' });
+      await page.reload();
+      expect(await page.getByLabel('Action').inputValue()).toBe('access.open-session');
+      expect(await page.getByText('access.create-workspace').count()).toBe(0);
+      await page.close();
+    });
+
     const PAGES = [
       '',
       '/keys',
@@ -201,6 +264,12 @@ describe.skipIf(CHROMIUM === null)(
       '/workspaces',
       '/sessions',
       '/health',
+      '/library',
+      '/usage',
+      '/usage?view=events',
+      '/events',
+      '/events?view=dead',
+      '/audit',
       '/components',
       '/nothing-here',
     ];

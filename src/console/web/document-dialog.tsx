@@ -6,7 +6,7 @@ import { SelectField, TextField } from './components/field.tsx';
 import { ErrorNotice, Loading, Notice } from './components/notice.tsx';
 import { Time } from './components/time.tsx';
 import { type Document, patchDocument, readDocument, urlOf } from './library-data.ts';
-import { Preview } from './preview.tsx';
+import { opensInBrowser, Preview } from './preview.tsx';
 import { useAction, useResource } from './resource.ts';
 import { toWords } from './tag-dialog.tsx';
 import { formatBytes, t } from './text.ts';
@@ -72,9 +72,11 @@ function Facts({ of }: { of: Document }) {
         <Button busy={acting.busy} onClick={() => acting.run(() => open('attachment'))}>
           {t('library.download')}
         </Button>
-        <Button look="plain" onClick={() => acting.run(() => open('inline'))}>
-          {t('library.open')}
-        </Button>
+        {opensInBrowser(of) ? (
+          <Button look="plain" onClick={() => acting.run(() => open('inline'))}>
+            {t('library.open')}
+          </Button>
+        ) : null}
       </div>
     </div>
   );

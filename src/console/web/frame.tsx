@@ -30,6 +30,8 @@ const LINKED: ReadonlySet<PageName> = new Set([
   'health',
   'library',
   'usage',
+  'events',
+  'audit',
 ]);
 
 const isShown = (page: PageName): boolean => LINKED.has(page) && (page !== 'workspaces' || isOperator.value);

@@ -23,6 +23,8 @@ const PAGES: Partial<Record<PageName, () => Promise<PageModule>>> = {
   workspaces: () => import('./pages/workspaces.tsx'),
   sessions: () => import('./pages/sessions.tsx'),
   usage: () => import('./pages/usage.tsx'),
+  events: () => import('./pages/events.tsx'),
+  audit: () => import('./pages/audit.tsx'),
   library: () => import('./pages/library.tsx'),
   health: () => import('./pages/health.tsx'),
   'sign-in': () => import('./pages/sign-in.tsx'),

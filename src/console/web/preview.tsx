@@ -27,6 +27,11 @@ const TABLES = new Set(['csv', 'tsv']);
 const SHOWN_BYTES = 65_536;
 const SHOWN_ROWS = 50;
 
+/** Types that the browser shows in a tab of its own. */
+const SHOWN_BY_BROWSER = new Set(['pdf', 'txt', 'mp4', 'webm', 'mp3', 'm4a', 'ogg', 'wav', ...IMAGES]);
+
+export const opensInBrowser = ({ file_type: type }: Document): boolean => SHOWN_BY_BROWSER.has(type ?? '');
+
 /** The beginning of a file, as text: whatever it holds, none of it runs here. */
 export function Preview({ document }: { document: Document }) {
   const type = document.file_type ?? '';
@@ -42,7 +47,8 @@ function ImagePreview({ document }: { document: Document }) {
 }
 
 async function readBeginning(id: string): Promise<string> {
-  const url = await urlOf(id, 'inline');
+  // Whatever its type: what fetch reads is not shown by the browser itself.
+  const url = await urlOf(id, 'attachment');
   const answer = await fetch(url, { headers: { range: `bytes=0-${SHOWN_BYTES - 1}` } }).catch(() => {
     throw new CallError(0, t('upload.blocked', { store: new URL(url).origin }));
   });

@@ -42,7 +42,7 @@ export function TextField({
     id,
     value,
     class: mono === true ? 'mono' : '',
-    'aria-describedby': `${id}-note`,
+    ...(hint === undefined && mistake === undefined ? {} : { 'aria-describedby': `${id}-note` }),
     'aria-invalid': mistake !== undefined,
     onInput: (event: { currentTarget: { value: string } }) => onValue(event.currentTarget.value),
     ...rest,
@@ -89,7 +89,7 @@ export const Select = ({
   choices,
 }: Value & { id?: string; label?: string; choices: readonly Choice[] }) => (
   <select
-    {...(id === undefined ? {} : { id, 'aria-describedby': `${id}-note` })}
+    {...(id === undefined ? {} : { id })}
     {...(label === undefined ? {} : { 'aria-label': label })}
     value={value}
     onChange={(event) => onValue(event.currentTarget.value)}
@@ -129,6 +129,7 @@ export const CheckField = ({
   </label>
 );
 
+/** Nothing where there is nothing to say: an empty line would move the field. */
 const Note = ({
   id,
   hint,
@@ -137,9 +138,10 @@ const Note = ({
   id: string;
   hint?: ComponentChildren;
   mistake?: string | undefined;
-}) => (
-  <div id={`${id}-note`}>
-    {mistake === undefined ? null : <div class="mistake">{mistake}</div>}
-    {hint === undefined ? null : <div class="hint">{hint}</div>}
-  </div>
-);
+}) =>
+  hint === undefined && mistake === undefined ? null : (
+    <div id={`${id}-note`}>
+      {mistake === undefined ? null : <div class="mistake">{mistake}</div>}
+      {hint === undefined ? null : <div class="hint">{hint}</div>}
+    </div>
+  );

@@ -46,7 +46,7 @@ export const Table = <Row,>({
           <tr key={keyOf(row)}>
             {columns.map(({ title, kind, cell }) => (
               <td key={title} class={kind === 'actions' ? 'cell-actions' : (kind ?? '')} data-title={title}>
-                {cell(row)}
+                <div class="cell">{cell(row)}</div>
               </td>
             ))}
           </tr>

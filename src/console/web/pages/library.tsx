@@ -1,27 +1,17 @@
 import { useState } from 'preact/hooks';
 import { Badge, Chips } from '../components/badge.tsx';
-import { Button, LinkButton } from '../components/button.tsx';
-import { ConfirmDialog } from '../components/confirm.tsx';
+import { LinkButton } from '../components/button.tsx';
 import { Empty, ErrorNotice, Loading, Notice } from '../components/notice.tsx';
 import { Page, Tabs } from '../components/page.tsx';
 import { type Column, Pager, Table } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { DocumentDialog } from '../document-dialog.tsx';
-import {
-  ACTIONS,
-  type ActionName,
-  doToAll,
-  PAGE_SIZE,
-  type Row,
-  readRows,
-  type Search,
-  type View,
-} from '../library-data.ts';
+import { Bulk } from '../library-bulk.tsx';
+import { PAGE_SIZE, type Row, readRows, type Search, type View } from '../library-data.ts';
 import { Filters } from '../library-filters.tsx';
-import { useAction, useResource } from '../resource.ts';
+import { useResource } from '../resource.ts';
 import { hrefOf, hrefWith, navigate, query } from '../router.ts';
 import { isOwnWorkspace, workspace } from '../state.ts';
-import { TagDialog } from '../tag-dialog.tsx';
 import { formatBytes, formatNumber, t } from '../text.ts';
 import { UploadPanel } from '../upload-panel.tsx';
 import { storedCount } from '../uploads.ts';
@@ -39,20 +29,13 @@ const readSearch = (): Search => ({
   cursor: query.value.get('cursor') ?? '',
 });
 
-/** What can be done with the rows of a view. */
-const ACTIONS_OF: Record<View, readonly ActionName[]> = {
-  documents: ['publish', 'hide', 'archive', 'bin'],
-  archive: ['unarchive', 'bin'],
-  bin: ['restore', 'purge'],
-};
-
 export default function Library() {
   if (!isOwnWorkspace.value) return <OtherWorkspace />;
   return <OwnLibrary />;
 }
 
 /** Documents open only with a key of their workspace. */
-export const OtherWorkspace = () => (
+const OtherWorkspace = () => (
   <Page title={t('page.library')}>
     <Notice title={t('workspace.key', { workspace: workspace.value })} />
   </Page>
@@ -189,62 +172,5 @@ function Pages({ page, total }: { page: number; total: number }) {
         ) : null}
       </span>
     </nav>
-  );
-}
-
-type BulkProps = { view: View; chosen: readonly Row[]; onDone(): void; onClear(): void };
-
-/** What is done with all chosen documents; those that fail stay chosen, with the reason. */
-function Bulk({ view, chosen, onDone, onClear }: BulkProps) {
-  const acting = useAction();
-  const [failures, setFailures] = useState<readonly string[]>([]);
-  const [asked, setAsked] = useState<'purge' | 'tags'>();
-  if (chosen.length === 0 && failures.length === 0) return null;
-  const doIt = async (act: (id: string) => Promise<unknown>): Promise<void> => {
-    const failed = await doToAll(
-      chosen.map(({ id }) => id),
-      act,
-    );
-    setFailures(
-      chosen.flatMap(({ id, name }) => (failed.has(id) ? [`${name}: ${failed.get(id)?.message}`] : [])),
-    );
-    if (failed.size === 0) onClear();
-    onDone();
-  };
-  return (
-    <div class="stack">
-      <div class="row bulk">
-        <span role="status">{t('library.chosen', { count: formatNumber(chosen.length) })}</span>
-        {view === 'documents' ? <Button onClick={() => setAsked('tags')}>{t('library.tag')}</Button> : null}
-        {ACTIONS_OF[view].map((name) => (
-          <Button
-            key={name}
-            look={name === 'purge' ? 'danger' : undefined}
-            busy={acting.busy}
-            onClick={() => (name === 'purge' ? setAsked('purge') : acting.run(() => doIt(ACTIONS[name])))}
-          >
-            {t(`library.action.${name}`)}
-          </Button>
-        ))}
-      </div>
-      {failures.length === 0 ? null : (
-        <Notice tone="bad" title={t('library.failed', { count: formatNumber(failures.length) })}>
-          <p class="lines">{failures.slice(0, 10).join('\n')}</p>
-        </Notice>
-      )}
-      {asked === 'purge' ? (
-        <ConfirmDialog
-          title={t('library.purge.title', { count: formatNumber(chosen.length) })}
-          action={t('library.action.purge')}
-          run={() => doIt(ACTIONS.purge)}
-          onClose={() => setAsked(undefined)}
-        >
-          {t('library.purge.text')}
-        </ConfirmDialog>
-      ) : null}
-      {asked === 'tags' ? (
-        <TagDialog chosen={chosen} onClose={() => setAsked(undefined)} apply={doIt} />
-      ) : null}
-    </div>
   );
 }
