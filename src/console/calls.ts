@@ -1,4 +1,4 @@
-import type { Operation, Route } from '../http/operation.ts';
+import type { CredentialKind, Operation, Route } from '../http/operation.ts';
 
 /** The operations of the interface stand below this path for the portal's cookie. */
 const CALLS_PATH = '/admin/call';
@@ -13,10 +13,12 @@ export const portalCalls = (routes: readonly Route[]): Route[] =>
     .filter(({ operation }) => isCalled(operation))
     .map((each) => ({ ...each, operation: toCall(each.operation) }));
 
-/** Administration has the cookie anyway, and webhooks have their own credential; unprefixed paths of models are duplicates. */
+const CALLED: ReadonlySet<CredentialKind> = new Set(['api-key-header', 'svc-key', 'metrics', 'key-or-token']);
+
+/** Administration has the cookie anyway; unprefixed paths of models are duplicates. */
 function isCalled({ credential, path }: Operation): boolean {
   if (credential === 'models') return path.startsWith('/v1/') || path.startsWith('/{workspace_id}/');
-  return credential === 'api-key-header' || credential === 'svc-key' || credential === 'metrics';
+  return CALLED.has(credential);
 }
 
 const toCall = (operation: Operation): Operation => ({

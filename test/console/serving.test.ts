@@ -91,6 +91,9 @@ test('the cookie is good for the interface below /admin/call, and there alone', 
   expect((await call('/v1/models')).status).toBe(200);
   expect((await call(`/api/v1/chat/sessions/${WORKSPACE}`)).status).toBe(200);
   expect((await call(`/api/v1/workspace_metric/${WORKSPACE}/by_created_at`)).status).toBe(200);
+  const event = { method: 'POST', headers: { cookie, 'content-type': 'application/json' }, body: '{}' };
+  const webhook = await fetch(`${service.url}/admin/call/chatapp/${WORKSPACE}/no-such-bot`, event);
+  expect(webhook.status).toBe(404);
   expect((await call(`/v1/filter/${WORKSPACE}`, {})).status).toBe(401);
   expect((await call('/v1/filter/another')).status).toBe(403);
   expect((await call(`/v1/filter/${WORKSPACE}`, { cookie, 'sec-fetch-site': 'same-site' })).status).toBe(403);

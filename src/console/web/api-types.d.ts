@@ -785,6 +785,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/chatapp/{workspace_id}/{bot_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.bots.answer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/api/v1/workspace_metric/{workspace_id}/by_created_at": {
         parameters: {
             query?: never;
@@ -1577,6 +1593,138 @@ export interface components {
             message_id: number;
             is_positive: boolean;
             feedback_text: string;
+        };
+        ChatappMessageRequest: {
+            type: string;
+            eventTime: string;
+            message: components["schemas"]["ChatappMessage"];
+            user: components["schemas"]["ChatappUser"];
+            space: components["schemas"]["ChatappSpace"];
+            configCompleteRedirectUrl: string;
+            common: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappMessage: {
+            name?: string | null;
+            createTime?: string | null;
+            text?: string | null;
+            formattedText?: string | null;
+            messageHistoryState?: string | null;
+            sender?: components["schemas"]["ChatappUser"] | null;
+            space?: components["schemas"]["ChatappSpace"] | null;
+            thread?: components["schemas"]["ChatappThread"] | null;
+            annotations?: unknown;
+            argumentText?: unknown;
+            retentionSettings?: unknown;
+            slashCommand?: components["schemas"]["ChatappSlashCommand"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappUser: {
+            name?: string | null;
+            displayName?: string | null;
+            avatarUrl?: string | null;
+            email?: string | null;
+            type?: string | null;
+            domainId?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappSpace: {
+            name?: string | null;
+            type?: string | null;
+            singleUserBotDm?: boolean | null;
+            spaceThreadingState?: string | null;
+            spaceType?: string | null;
+            spaceHistoryState?: string | null;
+            spaceUri?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappThread: {
+            name?: string | null;
+            retentionSettings?: unknown;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappSlashCommand: {
+            commandId?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappEvent: {
+            type: string;
+            eventTime: string;
+            message?: components["schemas"]["ChatappMessage"] | null;
+            user: components["schemas"]["ChatappUser"];
+            space: components["schemas"]["ChatappSpace"];
+            configCompleteRedirectUrl?: string | null;
+            common?: {
+                [key: string]: unknown;
+            } | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappAddOnEvent: {
+            commonEventObject?: {
+                [key: string]: unknown;
+            } | null;
+            chat: {
+                user: components["schemas"]["ChatappUser"];
+                eventTime?: string | null;
+                type?: string | null;
+                space?: components["schemas"]["ChatappSpace"] | null;
+                messagePayload?: components["schemas"]["ChatappAddOnMessagePayload"] | null;
+                addedToSpacePayload?: components["schemas"]["ChatappAddOnPayload"] | null;
+                removedFromSpacePayload?: components["schemas"]["ChatappAddOnPayload"] | null;
+                buttonClickedPayload?: components["schemas"]["ChatappAddOnPayload"] | null;
+                appCommandPayload?: components["schemas"]["ChatappAddOnPayload"] | null;
+                widgetUpdatedPayload?: components["schemas"]["ChatappAddOnPayload"] | null;
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappAddOnMessagePayload: {
+            message: components["schemas"]["ChatappMessage"];
+            space?: components["schemas"]["ChatappSpace"] | null;
+            configCompleteRedirectUri?: string | null;
+            appCommandMetadata?: {
+                [key: string]: unknown;
+            } | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappAddOnPayload: {
+            message?: components["schemas"]["ChatappMessage"] | null;
+            space?: components["schemas"]["ChatappSpace"] | null;
+            configCompleteRedirectUri?: string | null;
+            appCommandMetadata?: {
+                [key: string]: unknown;
+            } | null;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatappReply: {
+            text?: string;
+            actionResponse?: {
+                type: string;
+            };
+        };
+        ChatappAddOnReply: {
+            hostAppDataAction: {
+                chatDataAction: {
+                    createMessageAction: {
+                        message: {
+                            text: string;
+                        };
+                    };
+                };
+            };
         };
         MetricPage: {
             items: components["schemas"]["MetricEvent"][];
@@ -3151,6 +3299,32 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FeedbackRead"];
+                };
+            };
+        };
+    };
+    "portal.bots.answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                bot_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatappMessageRequest"] | components["schemas"]["ChatappEvent"] | components["schemas"]["ChatappAddOnEvent"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatappReply"] | components["schemas"]["ChatappAddOnReply"];
                 };
             };
         };

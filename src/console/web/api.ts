@@ -44,7 +44,7 @@ export async function answerOf<Data>(call: Promise<Outcome<Data>>): Promise<Data
 
 type Mistake = { loc: (string | number)[]; msg: string };
 
-function toCallError(status: number, body: unknown): CallError {
+export function toCallError(status: number, body: unknown): CallError {
   const { detail, error } = (typeof body === 'object' && body !== null ? body : {}) as {
     detail?: string | Mistake[];
     error?: { message?: string };

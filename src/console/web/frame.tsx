@@ -32,6 +32,11 @@ const LINKED: ReadonlySet<PageName> = new Set([
   'usage',
   'events',
   'audit',
+  'playground',
+  'models',
+  'conversations',
+  'agents',
+  'bots',
 ]);
 
 const isShown = (page: PageName): boolean => LINKED.has(page) && (page !== 'workspaces' || isOperator.value);

@@ -20,7 +20,7 @@ type Row = Usage['items'][number];
 const GROUPINGS = ['model', 'target', 'key', 'endpoint', 'outcome', 'day'] as const;
 type Grouping = (typeof GROUPINGS)[number];
 
-const readModelUsage = (from: number, groupBy: Grouping): Promise<Usage> =>
+export const readModelUsage = (from: number, groupBy: Grouping): Promise<Usage> =>
   answerOf(
     api.GET('/admin/api/workspaces/{workspace_id}/model-usage', {
       params: {

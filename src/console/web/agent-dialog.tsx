@@ -1,0 +1,210 @@
+import { useState } from 'preact/hooks';
+import { AgentTrial } from './agent-trial.tsx';
+import { answerOf, api, type Schemas } from './api.ts';
+import { Button } from './components/button.tsx';
+import { Dialog } from './components/dialog.tsx';
+import { CheckField, SelectField, TextField } from './components/field.tsx';
+import { ErrorNotice, Notice } from './components/notice.tsx';
+import { useAction } from './resource.ts';
+import { hasScope, isOwnWorkspace, workspace } from './state.ts';
+import { t } from './text.ts';
+
+type Agent = Schemas['AgentRead'];
+type Kind = Agent['kind'];
+
+const ITEM = '/admin/api/workspaces/{workspace_id}/agents/{agent_id}';
+const pathOf = (id: string) => ({ path: { workspace_id: workspace.value, agent_id: id } });
+
+export const deleteAgent = (id: string) => answerOf(api.DELETE(ITEM, { params: pathOf(id) }));
+
+/** The form as texts; replies stand one a line, `match => reply`. */
+type Draft = {
+  id: string;
+  name: string;
+  kind: Kind;
+  model: string;
+  instructions: string;
+  temperature: string;
+  knowledge: Agent['knowledge'];
+  replies: string;
+  isDefault: boolean;
+};
+
+const ARROW = ' => ';
+
+const toDraft = (agent: Agent | undefined): Draft => ({
+  id: agent?.id ?? '',
+  name: agent?.name ?? '',
+  kind: agent?.kind ?? 'persona',
+  model: agent?.model ?? '',
+  instructions: agent?.instructions ?? '',
+  temperature: agent?.temperature == null ? '' : String(agent.temperature),
+  knowledge: agent?.knowledge ?? 'none',
+  replies: (agent?.replies ?? []).map(({ match, reply }) => `${match}${ARROW}${reply}`).join('\n'),
+  isDefault: agent?.default ?? false,
+});
+
+/** A line without an arrow answers everything. */
+const toReplies = (text: string): Schemas['AgentReply'][] =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const at = line.indexOf(ARROW);
+      return at === -1
+        ? { match: '*', reply: line.trim() }
+        : { match: line.slice(0, at).trim(), reply: line.slice(at + ARROW.length).trim() };
+    });
+
+/** What the form does not show stays as it is. */
+const toBody = (draft: Draft, agent: Agent | undefined): Schemas['AgentWrite'] => ({
+  name: draft.name,
+  kind: draft.kind,
+  model: draft.model.trim() === '' ? null : draft.model.trim(),
+  instructions: draft.instructions,
+  temperature: draft.temperature === '' ? null : Number(draft.temperature),
+  knowledge: draft.knowledge,
+  replies: toReplies(draft.replies),
+  default: draft.isDefault,
+  ...(agent === undefined
+    ? {}
+    : { history_messages: agent.history_messages, history_tokens: agent.history_tokens }),
+});
+
+type Props = { agent?: Agent; onClose(): void; onSaved(): void };
+
+/** The form of an agent, and beside it the place to try out what was saved. */
+export function AgentDialog({ agent, onClose, onSaved }: Props) {
+  const [draft, setDraft] = useState(() => toDraft(agent));
+  const [savedId, setSavedId] = useState(agent?.id);
+  const saving = useAction();
+  const save = async (): Promise<void> => {
+    await answerOf(api.PUT(ITEM, { params: pathOf(draft.id.trim()), body: toBody(draft, agent) }));
+    setSavedId(draft.id.trim());
+    onSaved();
+  };
+  const tries = savedId !== undefined && isOwnWorkspace.value && hasScope('chat');
+  return (
+    <Dialog title={agent?.name ?? t('agents.add')} wide onClose={onClose}>
+      <div class="columns">
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            saving.run(save);
+          }}
+        >
+          <ErrorNotice error={saving.error} />
+          <AgentFields
+            draft={draft}
+            isNew={agent === undefined}
+            mistakes={saving.error?.fields ?? {}}
+            onDraft={setDraft}
+          />
+          <div class="row">
+            <Button look="primary" type="submit" busy={saving.busy}>
+              {t('action.save')}
+            </Button>
+            <Button onClick={onClose}>{t('action.close')}</Button>
+          </div>
+        </form>
+        {tries ? <AgentTrial id={savedId} /> : <Notice title={t('agents.try.first')} />}
+      </div>
+    </Dialog>
+  );
+}
+
+type FieldsProps = {
+  draft: Draft;
+  isNew: boolean;
+  mistakes: Readonly<Record<string, string>>;
+  onDraft(draft: Draft): void;
+};
+
+function AgentFields({ draft, isNew, mistakes, onDraft }: FieldsProps) {
+  const set = (changes: Partial<Draft>): void => onDraft({ ...draft, ...changes });
+  return (
+    <>
+      {isNew ? (
+        <TextField
+          label={t('agents.id')}
+          hint={t('agents.id.hint')}
+          value={draft.id}
+          onValue={(id) => set({ id })}
+          mistake={mistakes['agent_id']}
+          mono
+          required
+          autofocus
+        />
+      ) : null}
+      <TextField
+        label={t('agents.name')}
+        value={draft.name}
+        onValue={(name) => set({ name })}
+        mistake={mistakes['name']}
+        required
+      />
+      <SelectField
+        label={t('agents.kind')}
+        hint={t(`agents.kind.${draft.kind}.about`)}
+        value={draft.kind}
+        onValue={(kind) => set({ kind: kind as Kind })}
+        choices={(['persona', 'agent', 'bot'] as const).map((value) => ({
+          value,
+          label: t(`agents.kind.${value}`),
+        }))}
+      />
+      {draft.kind === 'bot' ? (
+        <TextField
+          label={t('agents.replies')}
+          hint={t('agents.replies.hint')}
+          rows={6}
+          value={draft.replies}
+          onValue={(replies) => set({ replies })}
+          mistake={mistakes['reply'] ?? mistakes['match']}
+        />
+      ) : (
+        <>
+          <div class="form-row">
+            <TextField
+              label={t('playground.model')}
+              hint={t('agents.model.hint')}
+              value={draft.model}
+              onValue={(model) => set({ model })}
+              mistake={mistakes['model']}
+            />
+            <TextField
+              label={t('playground.temperature')}
+              type="number"
+              min={0}
+              max={2}
+              step="0.1"
+              value={draft.temperature}
+              onValue={(temperature) => set({ temperature })}
+              mistake={mistakes['temperature']}
+            />
+          </div>
+          <TextField
+            label={t('playground.system')}
+            rows={6}
+            value={draft.instructions}
+            onValue={(instructions) => set({ instructions })}
+            mistake={mistakes['instructions']}
+          />
+          <CheckField
+            label={t('agents.knowledge.documents')}
+            hint={t('agents.knowledge.hint')}
+            checked={draft.knowledge === 'documents'}
+            onChecked={(on) => set({ knowledge: on ? 'documents' : 'none' })}
+          />
+        </>
+      )}
+      <CheckField
+        label={t('agents.default')}
+        hint={t('agents.default.hint')}
+        checked={draft.isDefault}
+        onChecked={(isDefault) => set({ isDefault })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import { useState } from 'preact/hooks';
+import { AgentDialog, deleteAgent } from '../agent-dialog.tsx';
+import { answerOf, api, type Schemas } from '../api.ts';
+import { Badge } from '../components/badge.tsx';
+import { Button } from '../components/button.tsx';
+import { ConfirmDialog } from '../components/confirm.tsx';
+import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager, Table } from '../components/table.tsx';
+import { Time } from '../components/time.tsx';
+import { useResource } from '../resource.ts';
+import { hrefWith, navigate, query } from '../router.ts';
+import { workspace } from '../state.ts';
+import { t } from '../text.ts';
+
+type Agent = Schemas['AgentRead'];
+
+const NEW = 'new';
+
+export default function Agents() {
+  const cursor = query.value.get('cursor');
+  const open = query.value.get('agent');
+  const agents = useResource(
+    () =>
+      answerOf(
+        api.GET('/admin/api/workspaces/{workspace_id}/agents', {
+          params: { path: { workspace_id: workspace.value }, query: { cursor: cursor ?? '' } },
+        }),
+      ),
+    [workspace.value, cursor],
+  );
+  const [deleting, setDeleting] = useState<Agent>();
+  const show = (agent: string | undefined): void => navigate(hrefWith({ agent }));
+  const found = agents.data?.items.find(({ id }) => `id:${id}` === open);
+  const add = (
+    <Button look="primary" onClick={() => show(NEW)}>
+      {t('agents.add')}
+    </Button>
+  );
+  return (
+    <Page title={t('page.agents')} about={t('agents.about')} actions={add}>
+      <ErrorNotice error={agents.error} retry={agents.reload} />
+      {agents.data === undefined ? (
+        agents.loading && <Loading />
+      ) : agents.data.items.length === 0 ? (
+        <Empty title={t('agents.none')}>{add}</Empty>
+      ) : (
+        <div class="stack">
+          <Table
+            caption={t('page.agents')}
+            rows={agents.data.items}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: t('agents.name'), cell: (row) => <AgentName of={row} /> },
+              { title: t('agents.kind'), cell: ({ kind }) => t(`agents.kind.${kind}`) },
+              {
+                title: t('playground.model'),
+                cell: ({ model }) => (model === null ? t('agents.default-model') : <code>{model}</code>),
+              },
+              { title: t('agents.knowledge'), cell: ({ knowledge }) => t(`agents.knowledge.${knowledge}`) },
+              { title: t('agents.changed'), cell: ({ updated_at: at }) => <Time at={at} relative /> },
+              {
+                title: '',
+                kind: 'actions',
+                cell: (agent) => (
+                  <Button look="plain danger" onClick={() => setDeleting(agent)}>
+                    {t('action.delete')}
+                  </Button>
+                ),
+              },
+            ]}
+          />
+          <Pager next={agents.data.next_cursor} cursor={cursor} />
+        </div>
+      )}
+      {open === NEW ? <AgentDialog onClose={() => show(undefined)} onSaved={agents.reload} /> : null}
+      {found === undefined ? null : (
+        <AgentDialog key={found.id} agent={found} onClose={() => show(undefined)} onSaved={agents.reload} />
+      )}
+      {deleting === undefined ? null : (
+        <ConfirmDialog
+          title={t('agents.delete.title', { name: deleting.name })}
+          action={t('action.delete')}
+          run={() => deleteAgent(deleting.id).then(agents.reload)}
+          onClose={() => setDeleting(undefined)}
+        >
+          {t('agents.delete.text')}
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+const AgentName = ({ of: { id, name, default: isDefault } }: { of: Agent }) => (
+  <>
+    <a class="name" href={hrefWith({ agent: `id:${id}` })}>
+      {name}
+    </a>{' '}
+    {isDefault ? <Badge tone="good">{t('agents.default')}</Badge> : null}
+    <div>
+      <code class="soft">{id}</code>
+    </div>
+  </>
+);

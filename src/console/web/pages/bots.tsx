@@ -1,0 +1,98 @@
+import { useState } from 'preact/hooks';
+import { answerOf, api, type Schemas } from '../api.ts';
+import { BotDialog, deleteBot, webhookOf } from '../bot-dialog.tsx';
+import { Button } from '../components/button.tsx';
+import { ConfirmDialog } from '../components/confirm.tsx';
+import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Page } from '../components/page.tsx';
+import { Pager, Table } from '../components/table.tsx';
+import { Time } from '../components/time.tsx';
+import { useResource } from '../resource.ts';
+import { hrefWith, navigate, query } from '../router.ts';
+import { workspace } from '../state.ts';
+import { t } from '../text.ts';
+
+type Bot = Schemas['BotRead'];
+
+const NEW = 'new';
+
+export default function Bots() {
+  const cursor = query.value.get('cursor');
+  const open = query.value.get('bot');
+  const bots = useResource(
+    () =>
+      answerOf(
+        api.GET('/admin/api/workspaces/{workspace_id}/bots', {
+          params: { path: { workspace_id: workspace.value }, query: { cursor: cursor ?? '' } },
+        }),
+      ),
+    [workspace.value, cursor],
+  );
+  const [deleting, setDeleting] = useState<Bot>();
+  const show = (bot: string | undefined): void => navigate(hrefWith({ bot }));
+  const found = bots.data?.items.find(({ id }) => `id:${id}` === open);
+  const add = (
+    <Button look="primary" onClick={() => show(NEW)}>
+      {t('bots.add')}
+    </Button>
+  );
+  return (
+    <Page title={t('page.bots')} about={t('bots.about')} actions={add}>
+      <ErrorNotice error={bots.error} retry={bots.reload} />
+      {bots.data === undefined ? (
+        bots.loading && <Loading />
+      ) : bots.data.items.length === 0 ? (
+        <Empty title={t('bots.none')}>{add}</Empty>
+      ) : (
+        <div class="stack">
+          <Table
+            caption={t('page.bots')}
+            rows={bots.data.items}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: t('bots.id'),
+                cell: ({ id }) => (
+                  <a href={hrefWith({ bot: `id:${id}` })}>
+                    <code>{id}</code>
+                  </a>
+                ),
+              },
+              { title: t('bots.webhook'), cell: ({ id }) => <code class="small">{webhookOf(id)}</code> },
+              { title: t('bots.proof'), cell: ({ verification }) => t(`bots.mode.${verification.mode}`) },
+              {
+                title: t('bots.agent'),
+                cell: ({ agent_id: agent }) => <span class="name">{agent ?? t('agents.default')}</span>,
+              },
+              { title: t('agents.changed'), cell: ({ updated_at: at }) => <Time at={at} relative /> },
+              {
+                title: '',
+                kind: 'actions',
+                cell: (bot) => (
+                  <Button look="plain danger" onClick={() => setDeleting(bot)}>
+                    {t('action.delete')}
+                  </Button>
+                ),
+              },
+            ]}
+          />
+          <Pager next={bots.data.next_cursor} cursor={cursor} />
+        </div>
+      )}
+      {open === NEW ? <BotDialog onClose={() => show(undefined)} onSaved={bots.reload} /> : null}
+      {found === undefined ? null : (
+        <BotDialog key={found.id} bot={found} onClose={() => show(undefined)} onSaved={bots.reload} />
+      )}
+      {deleting === undefined ? null : (
+        <ConfirmDialog
+          title={t('bots.delete.title', { id: deleting.id })}
+          action={t('action.delete')}
+          run={() => deleteBot(deleting.id).then(bots.reload)}
+          onClose={() => setDeleting(undefined)}
+        >
+          {t('bots.delete.text')}
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,26 @@
+import { useState } from 'preact/hooks';
+import { Copy } from './components/copy.tsx';
+import { Select } from './components/field.tsx';
+import { Section } from './components/page.tsx';
+import { LANGUAGES, renderSnippet, type SnippetLanguage } from './snippets.ts';
+import { t } from './text.ts';
+
+/** The present call in a language of the reader's choice. */
+export function SnippetPanel({ call }: { call: Parameters<typeof renderSnippet>[1] }) {
+  const [language, setLanguage] = useState<SnippetLanguage>('curl');
+  return (
+    <Section
+      title={t('playground.code')}
+      aside={
+        <Select
+          label={t('account.language')}
+          value={language}
+          onValue={(value) => setLanguage(value as SnippetLanguage)}
+          choices={LANGUAGES.map((value) => ({ value, label: value }))}
+        />
+      }
+    >
+      <Copy text={renderSnippet(language, call, location.origin)} />
+    </Section>
+  );
+}

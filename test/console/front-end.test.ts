@@ -1,0 +1,103 @@
+// The parts of the front end that need no browser.
+
+import { describe, expect, test } from 'bun:test';
+import { parseCsv, toCsv } from '../../src/console/web/csv.ts';
+import { LANGUAGES, MESSAGES } from '../../src/console/web/messages.ts';
+import { cosine } from '../../src/console/web/similarity.ts';
+import { renderSnippet } from '../../src/console/web/snippets.ts';
+
+describe('CSV', () => {
+  test('is read with quotes, line breaks in fields, and empty fields', () => {
+    expect(parseCsv('a,b\r\n"x, ""y""\nz",\n\n,', ',')).toEqual([
+      ['a', 'b'],
+      ['x, "y"\nz', ''],
+      ['', ''],
+    ]);
+    expect(parseCsv('a\tb,c', '\t')).toEqual([['a', 'b,c']]);
+    expect(parseCsv('', ',')).toEqual([]);
+    expect(parseCsv('"never closed', ',')).toEqual([['never closed']]);
+  });
+
+  test('that is written is read back, and no cell of it is a formula', () => {
+    const text = toCsv([
+      ['name', 'cost'],
+      ['a "b", c\nd', 1.5],
+      ['=cmd|calc', null],
+      ['-1', -1],
+    ]);
+    expect(parseCsv(text, ',')).toEqual([
+      ['name', 'cost'],
+      ['a "b", c\nd', '1.5'],
+      ["'=cmd|calc", ''],
+      ["'-1", '-1'],
+    ]);
+  });
+});
+
+describe('a snippet', () => {
+  const hostile = `it's "$(rm -rf ~)" \u2028 true, null`;
+  const call = {
+    path: '/chat/completions',
+    method: 'chat.completions.create',
+    body: { model: 'm', messages: [{ role: 'user', content: hostile }], stream: true, stop: null },
+  } as const;
+
+  test('for the shell sends exactly the body', async () => {
+    const text = renderSnippet('curl', call, 'http://127.0.0.1:1').replace('curl ', 'show ');
+    const shown = Bun.spawnSync(['sh', '-c', `show() { for each; do :; done; printf %s "$each"; }\n${text}`]);
+    expect(JSON.parse(shown.stdout.toString())).toEqual(call.body);
+  });
+
+  test('for TypeScript is a program whose argument is the body', () => {
+    const text = renderSnippet('TypeScript', call, 'http://127.0.0.1:1');
+    const argument = text.slice(text.indexOf('create(') + 7, text.lastIndexOf(');\nconsole'));
+    expect(new Function(`return ${argument}`)()).toEqual(call.body);
+    expect(text).not.toContain('atr_');
+  });
+
+  test('for Python has its words for true, false and null, but not within texts', () => {
+    const text = renderSnippet('Python', call, 'http://127.0.0.1:1');
+    expect(text).toContain('"stream": True');
+    expect(text).toContain('"stop": None');
+    expect(text).toContain('true, null"');
+  });
+});
+
+test('the similarity of vectors is their cosine', () => {
+  expect(cosine([1, 0], [2, 0])).toBe(1);
+  expect(cosine([1, 0], [0, 3])).toBe(0);
+  expect(cosine([1, 1], [-1, -1])).toBeCloseTo(-1);
+  expect(cosine([0, 0], [1, 0])).toBe(0);
+});
+
+test('every message has a text in each language, with the same values', () => {
+  const valuesOf = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort();
+  for (const [name, texts] of Object.entries(MESSAGES)) {
+    expect([name, texts.length, texts.every((text) => text.trim() !== '')]).toEqual([
+      name,
+      LANGUAGES.length,
+      true,
+    ]);
+    for (const text of texts) expect([name, valuesOf(text)]).toEqual([name, valuesOf(texts[0])]);
+  }
+});
+
+test('no message is unused', () => {
+  const sources = [
+    ...new Bun.Glob('**/*.{ts,tsx}').scanSync({
+      cwd: `${import.meta.dir}/../../src/console/web`,
+      absolute: true,
+    }),
+  ]
+    .filter((path) => !path.endsWith('/messages.ts'))
+    .map((path) => require('node:fs').readFileSync(path, 'utf8') as string)
+    .join('\n');
+  // Names that are put together begin with one of these.
+  const composed = [...sources.matchAll(/[`']([a-z-]+(?:\.[a-z-]+)*\.)\$\{/g)].map(
+    ([, beginning = '']) => beginning,
+  );
+  const unused = Object.keys(MESSAGES).filter(
+    (name) => !sources.includes(`'${name}'`) && !composed.some((beginning) => name.startsWith(beginning)),
+  );
+  expect(unused).toEqual([]);
+});
