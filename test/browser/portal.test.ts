@@ -1,26 +1,9 @@
 // As a person who opens the portal for the first time, by mouse and by keyboard.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 import { CHROMIUM, launchBrowser, type OpenBrowser, type OpenPage } from './chromium.ts';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** The serious violations of the page, as the rule and the elements that break it. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const axe = (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
-    type Violation = { id: string; impact: string; nodes: { target: string[] }[] };
-    const { violations } = await axe.run();
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`);
-  });
-}
+import { openPortal, settled, violations } from './portal.ts';
 
 describe.skipIf(CHROMIUM === null)(
   `the portal in a browser${CHROMIUM === null ? ' (chromium is not installed)' : ''}`,
@@ -38,23 +21,8 @@ describe.skipIf(CHROMIUM === null)(
       await service?.[Symbol.asyncDispose]();
     });
 
-    /** A page of the portal, signed in with the key. */
-    async function openSignedIn(path: string, options = {}): Promise<OpenPage> {
-      const opened = await browser.open(`${service.url}/admin${path}`, options);
-      await opened.page.getByLabel('Key').fill(BOOTSTRAP_KEY);
-      await opened.page.keyboard.press('Enter');
-      await opened.page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
-      await opened.page.getByRole('heading', { level: 1 }).waitFor();
-      return opened;
-    }
-
-    /** Waits until the page has its data. */
-    async function settled(path: string, { page, errors }: OpenPage): Promise<void> {
-      const loading = page.locator('.loading').first();
-      await loading.waitFor({ state: 'detached' }).catch(() => {
-        throw new Error(`${path} goes on loading: ${errors.join('; ')}`);
-      });
-    }
+    const openSignedIn = (path: string, options = {}): Promise<OpenPage> =>
+      openPortal({ browser, url: service.url }, path, options);
 
     test('the sign-in refuses a wrong key with a sentence, and goes on to the page that was asked for', async () => {
       const { page } = await browser.open(`${service.url}/admin/keys`);
@@ -270,6 +238,14 @@ describe.skipIf(CHROMIUM === null)(
       '/events',
       '/events?view=dead',
       '/audit',
+      '/models',
+      '/playground',
+      '/playground?view=embeddings',
+      '/conversations',
+      '/agents',
+      '/agents?agent=new',
+      '/bots',
+      '/bots?bot=new',
       '/components',
       '/nothing-here',
     ];

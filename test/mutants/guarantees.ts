@@ -285,6 +285,15 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['a process that goes on after it hung takes another step under a lock that it has lost'],
   },
   {
+    says: "The portal's session is of no use to pages of other sites and ports, and opens only the workspace of its key",
+    tests: ['test/console/serving.test.ts', 'test/access/session.test.ts'],
+    mistakes: [
+      'an operator reads documents of another workspace with the cookie of the portal',
+      'a page of another port of the same host uses the session of the portal',
+      'a one-time link signs in as often as it is opened',
+    ],
+  },
+  {
     says: '`/docs` works in a browser without internet: one key, pasted once, runs operations of every area',
     tests: ['test/browser/docs.test.ts'],
     mistakes: ['the key of the page is sent by one scheme alone'],

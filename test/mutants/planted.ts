@@ -6,6 +6,7 @@ import { access } from './planted/access.ts';
 import { bots } from './planted/bots.ts';
 import { chat } from './planted/chat.ts';
 import { compute } from './planted/compute.ts';
+import { portal } from './planted/console.ts';
 import { core } from './planted/core.ts';
 import { documents } from './planted/documents.ts';
 import { gateway } from './planted/gateway.ts';
@@ -28,4 +29,5 @@ export const planted: readonly Planted[] = [
   ...objectStore,
   ...infra,
   ...processes,
+  ...portal,
 ];

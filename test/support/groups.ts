@@ -5,8 +5,11 @@ import { dirname, join, relative, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dir, '../..');
 
-/** `unit` starts no process; `integration` has databases and servers of its own and looks at parts of the service. */
-export const GROUPS = ['unit', 'integration', 'acceptance', 'faults'] as const;
+/**
+ * `unit` starts no process; `integration` has databases and servers of its own and looks at parts of the service; `browser`
+ * drives Chromium, and is skipped by name where there is none.
+ */
+export const GROUPS = ['unit', 'integration', 'acceptance', 'browser', 'faults'] as const;
 export type Group = (typeof GROUPS)[number];
 
 export const isGroup = (name: string): name is Group => GROUPS.some((group) => group === name);
@@ -24,6 +27,7 @@ export function filesOf(group: Group): string[] {
 
 function groupOf(path: string, starts: (path: string) => boolean): Group {
   if (path.startsWith('test/acceptance/')) return 'acceptance';
+  if (path.startsWith('test/browser/')) return 'browser';
   if (path.startsWith('test/faults/')) return 'faults';
   return starts(path) ? 'integration' : 'unit';
 }
