@@ -134,7 +134,7 @@ export const KeyRotate = component('KeyRotate', 'How an API key is replaced.', {
 export type KeyRotate = Static<typeof KeyRotate>;
 
 export const SessionCreate = component('SessionCreate', 'A sign-in to the portal.', {
-  key: text('A key with the scope `admin` or `operator`.'),
+  key: text('A key; the session has its rights.'),
 });
 export type SessionCreate = Static<typeof SessionCreate>;
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { type Author, type RequestOrigin, SERVICE } from '../core/author.ts';
 import type { CachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
-import { forbidden, notFound, unauthenticated } from '../core/errors.ts';
+import { notFound, unauthenticated } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
-import { isAdmin, type Principal } from '../core/principal.ts';
+import type { Principal } from '../core/principal.ts';
 import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import type { Authentication } from './authentication.ts';
 import { hashSecret } from './key-text.ts';
@@ -64,11 +64,9 @@ export function createSessions(deps: SessionsDeps) {
   };
 
   return {
-    /** Opens a session and returns the cookie's value. Throws 401 for an invalid key, 403 for one that may not administer. */
+    /** Opens a session and returns the cookie's value. Throws 401 for an invalid key. */
     async open(key: string, signIn: SignIn): Promise<string> {
       const principal = await authentication.authenticate(key);
-      if (principal !== undefined && !isAdmin(principal))
-        throw forbidden('The portal needs a key with the scope admin or operator');
       const value =
         principal &&
         (await open(signIn, (session, author) =>

@@ -78,6 +78,27 @@ describe.skipIf(CHROMIUM === null)(
         })
       ).json();
 
+    test('a person without administrative rights sees their own part, and nothing of the administration', async () => {
+      const made = await fetch(`${service.url}/admin/api/workspaces/${WORKSPACE}/keys`, {
+        method: 'POST',
+        headers: { APIKeyHeader: BOOTSTRAP_KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          name: 'Grace',
+          scopes: ['documents:read', 'models'],
+          user_email: 'grace@example.com',
+          limits: { requests_per_minute: 60 },
+        }),
+      });
+      const { key } = (await made.json()) as { key: string };
+      const { page } = await openSignedIn('', { key });
+      await page.getByText('60 of 60 left').waitFor();
+      const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+      expect(links).toEqual(['Home', 'Library', 'Playground']);
+      await page.goto(`${service.url}/admin/keys`);
+      await page.getByText('The API key lacks the scope admin').waitFor();
+      await page.close();
+    });
+
     test('a key is created, rotated, disabled and revoked', async () => {
       const { page } = await openSignedIn('/keys');
       const row = page.getByRole('row').filter({ hasText: 'for rotation' });

@@ -25,10 +25,10 @@ export async function violations(page: Page): Promise<string[]> {
 export async function openPortal(
   { browser, url }: { browser: OpenBrowser; url: string },
   path: string,
-  options: Parameters<OpenBrowser['open']>[1] = {},
+  options: Parameters<OpenBrowser['open']>[1] & { key?: string } = {},
 ): Promise<OpenPage> {
   const opened = await browser.open(`${url}/admin${path}`, options);
-  await opened.page.getByLabel('Key').fill(BOOTSTRAP_KEY);
+  await opened.page.getByLabel('Key').fill(options.key ?? BOOTSTRAP_KEY);
   await opened.page.keyboard.press('Enter');
   await opened.page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
   await opened.page.getByRole('heading', { level: 1 }).waitFor();

@@ -23,12 +23,13 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         method: 'POST',
         summary: 'Sign in to the portal with a key',
         description:
-          'The answer sets the cookie `atrium_session`, which lasts 12 hours and ends with the key.',
+          'The answer sets the cookie `atrium_session`, which lasts 12 hours and ends with the key. Any key may sign in; ' +
+          'the session has the rights of the key.',
         body: SessionCreate,
         bodyBytesMax: SESSION_BODY_BYTES_MAX,
         bodyExample: { key: 'atr_…' },
         responses: { 204: { description: 'Signed in; no content.' } },
-        refusals: [401, 403, 429, 503],
+        refusals: [401, 429, 503],
       },
       async ({ body, request, origin }) =>
         noContent({

@@ -657,6 +657,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/v1/me/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.models.own-usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/api/v1/chat/messages/create-chat-session/{workspace_id}/{channel}/{channel_plugin}/{channel_id}": {
         parameters: {
             query?: never;
@@ -841,6 +857,22 @@ export interface paths {
             cookie?: never;
         };
         get: operations["portal.metrics.summarise"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.access.read-me"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1802,6 +1834,47 @@ export interface components {
                 value: number;
             };
             next_page: string | null;
+        };
+        Me: {
+            workspace_id: string;
+            key: {
+                /** Format: uuid */
+                id: string;
+                name: string;
+                prefix: string;
+                scopes: ("documents:read" | "documents:write" | "models" | "chat" | "bots" | "metrics" | "admin" | "operator")[];
+                /** Format: date-time */
+                created_at: string;
+                expires_at: string | null;
+            };
+            user: {
+                /** Format: uuid */
+                id: string;
+                email: string;
+                name: string | null;
+            } | null;
+            limits: {
+                requests_per_minute: number | null;
+                tokens_per_minute: number | null;
+                budget_per_month: number | null;
+            };
+            remaining: {
+                requests_per_minute: {
+                    remaining: number;
+                    /** Format: date-time */
+                    resets_at: string;
+                } | null;
+                tokens_per_minute: {
+                    remaining: number;
+                    /** Format: date-time */
+                    resets_at: string;
+                } | null;
+                budget_per_month: {
+                    remaining: number;
+                    /** Format: date-time */
+                    resets_at: string;
+                } | null;
+            };
         };
     };
     responses: never;
@@ -3051,6 +3124,29 @@ export interface operations {
             };
         };
     };
+    "portal.models.own-usage": {
+        parameters: {
+            query?: {
+                from?: string;
+                to?: string;
+                group_by?: "model" | "day";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUsage"];
+                };
+            };
+        };
+    };
     "portal.chat.create-session": {
         parameters: {
             query?: never;
@@ -3413,6 +3509,25 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MetricSummary"];
+                };
+            };
+        };
+    };
+    "portal.access.read-me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
                 };
             };
         };

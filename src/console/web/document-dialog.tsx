@@ -8,6 +8,8 @@ import { Time } from './components/time.tsx';
 import { type Document, patchDocument, readDocument, urlOf } from './library-data.ts';
 import { opensInBrowser, Preview } from './preview.tsx';
 import { useAction, useResource } from './resource.ts';
+import { hrefOf } from './router.ts';
+import { hasScope, isAdmin } from './state.ts';
 import { toWords } from './tag-dialog.tsx';
 import { formatBytes, t } from './text.ts';
 
@@ -77,6 +79,9 @@ function Facts({ of }: { of: Document }) {
             {t('library.open')}
           </Button>
         ) : null}
+        {isAdmin.value ? (
+          <a href={hrefOf('audit', { object: `document:${of.id}` })}>{t('library.history')}</a>
+        ) : null}
       </div>
     </div>
   );
@@ -97,7 +102,7 @@ function DocumentForm({ document, onChanged }: { document: Document; onChanged()
   const [saved, setSaved] = useState(false);
   const saving = useAction();
   useEffect(() => setSaved(false), [name, tags, categories, summary, status, curators]);
-  if (document.status === 'deleted') return null;
+  if (document.status === 'deleted' || !hasScope('documents:write')) return null;
   const fields = saving.error?.fields ?? {};
   const save = async (): Promise<void> => {
     await patchDocument(document.id, {

@@ -7,7 +7,16 @@ import { Select } from './components/field.tsx';
 import { LANGUAGE_NAMES, LANGUAGES, type MessageName } from './messages.ts';
 import { useAction } from './resource.ts';
 import { hrefOf } from './router.ts';
-import { isOffline, isOperator, isOwnWorkspace, keepChoice, session, workspace } from './state.ts';
+import {
+  hasScope,
+  isAdmin,
+  isOffline,
+  isOperator,
+  isOwnWorkspace,
+  keepChoice,
+  session,
+  workspace,
+} from './state.ts';
 import { language, t } from './text.ts';
 
 type Group = { title?: MessageName; pages: readonly PageName[] };
@@ -20,26 +29,25 @@ const GROUPS: readonly Group[] = [
   { title: 'nav.access', pages: ['keys', 'people', 'workspaces', 'sessions'] },
 ];
 
-/** Pages that are in the portal already. */
-const LINKED: ReadonlySet<PageName> = new Set([
-  'home',
-  'keys',
-  'people',
-  'workspaces',
-  'sessions',
-  'health',
-  'library',
-  'usage',
-  'events',
-  'audit',
-  'playground',
-  'models',
-  'conversations',
-  'agents',
-  'bots',
-]);
+/** What the key of the sign-in needs for a page; a page that is not named here needs nothing. */
+const NEEDS: Partial<Record<PageName, () => boolean>> = {
+  library: () => hasScope('documents:read'),
+  playground: () => hasScope('models'),
+  conversations: () => hasScope('chat'),
+  models: () => isAdmin.value,
+  agents: () => isAdmin.value,
+  bots: () => isAdmin.value,
+  usage: () => isAdmin.value,
+  events: () => isAdmin.value || hasScope('metrics'),
+  health: () => isAdmin.value,
+  audit: () => isAdmin.value,
+  keys: () => isAdmin.value,
+  people: () => isAdmin.value,
+  workspaces: () => isOperator.value,
+  sessions: () => isAdmin.value,
+};
 
-const isShown = (page: PageName): boolean => LINKED.has(page) && (page !== 'workspaces' || isOperator.value);
+const isShown = (page: PageName): boolean => NEEDS[page]?.() ?? true;
 
 /** The navigation beside every page, with the choices of the reader and the way out. */
 export function Frame({ page, children }: { page: PageName | undefined; children: ComponentChildren }) {

@@ -1,7 +1,7 @@
 // What the library shows, and what it does with documents.
 
 import { answerOf, api, type Schemas } from './api.ts';
-import { workspace } from './state.ts';
+import { isAdmin, workspace } from './state.ts';
 
 export type Document = Schemas['DocumentMetadataRead'];
 export type View = 'documents' | 'archive' | 'bin';
@@ -29,7 +29,7 @@ export async function readRows(view: View, search: Search): Promise<Rows> {
     view === 'bin'
       ? await answerOf(
           api.GET('/admin/call/v1/{workspace_id}/trash', {
-            params: { path: inWorkspace(), query: { ...query, all: true } },
+            params: { path: inWorkspace(), query: { ...query, all: isAdmin.value } },
           }),
         )
       : await answerOf(

@@ -5,6 +5,7 @@ import { Select, TextField } from './components/field.tsx';
 import { type Search, toQuery } from './library-data.ts';
 import type { MessageName } from './messages.ts';
 import { hrefOf, hrefWith, navigate } from './router.ts';
+import { SavedViewsBar } from './saved-views-bar.tsx';
 import { workspace } from './state.ts';
 import { t } from './text.ts';
 
@@ -98,6 +99,7 @@ export function Filters({ search }: { search: Search }) {
         </div>
       )}
       {shown ? <Copy text={url} /> : null}
+      <SavedViewsBar search={location.search} />
     </div>
   );
 }

@@ -96,11 +96,14 @@ export const MESSAGES = {
   'table.end': ['End of the list', 'Ende der Liste'],
 
   'sign-in.title': ['Sign in to Atrium', 'Bei Atrium anmelden'],
-  'sign-in.about': ['With a key that may administer.', 'Mit einem Schlüssel, der verwalten darf.'],
+  'sign-in.about': [
+    'With any key. You see what it may do.',
+    'Mit einem beliebigen Schlüssel. Sie sehen, was er darf.',
+  ],
   'sign-in.key': ['Key', 'Schlüssel'],
   'sign-in.hint': [
-    'It has the scope admin or operator. The first one is in the file first-key of the data folder.',
-    'Er hat das Recht admin oder operator. Der erste steht in der Datei first-key des Datenordners.',
+    'The first one, with all rights, is in the file first-key of the data folder.',
+    'Der erste, mit allen Rechten, steht in der Datei first-key des Datenordners.',
   ],
   'sign-in.enter': ['Sign in', 'Anmelden'],
 
@@ -410,6 +413,11 @@ export const MESSAGES = {
   'library.saved': ['Saved', 'Gespeichert'],
   'library.download': ['Download', 'Herunterladen'],
   'library.open': ['Open in the browser', 'Im Browser öffnen'],
+  'library.history': ['Audit log of this document', 'Protokoll dieses Dokuments'],
+  'library.views.saved': ['Saved views', 'Gespeicherte Ansichten'],
+  'library.views.save': ['Save this view', 'Ansicht speichern'],
+  'library.views.name': ['Name of the view', 'Name der Ansicht'],
+  'library.views.remove': ['Forget the view {name}', 'Ansicht {name} vergessen'],
   'library.search': ['Search', 'Suchen'],
   'library.search.hint': ['words of name, tags, summary', 'Wörter aus Name, Schlagwörtern, Zusammenfassung'],
   'library.order': ['Order', 'Reihenfolge'],
@@ -726,6 +734,16 @@ export const MESSAGES = {
   'bots.send': ['Send the test event', 'Testereignis senden'],
   'bots.answered': ['The bot answered', 'Der Bot hat geantwortet'],
 
+  'own.about': [
+    'Your key, what is left of its limits, and what it was used for.',
+    'Ihr Schlüssel, was von seinen Grenzen übrig ist, und wofür er benutzt wurde.',
+  ],
+  'own.key': ['Your key', 'Ihr Schlüssel'],
+  'own.unlimited': ['No limit', 'Keine Grenze'],
+  'own.left': ['{left} of {limit} left', '{left} von {limit} übrig'],
+  'own.resets': ['All of it is back', 'Alles wieder da'],
+  'own.models': ['By model', 'Nach Modell'],
+
   'uploads.title': ['Uploads', 'Uploads'],
   'uploads.summary': [
     '{done} of {all} uploaded, {failed} failed',
@@ -740,6 +758,10 @@ export const MESSAGES = {
   'uploads.done': ['stored', 'gespeichert'],
   'uploads.failed': ['failed', 'gescheitert'],
   'uploads.cancelled': ['cancelled', 'abgebrochen'],
+  'uploads.interrupted': [
+    'The page was loaded again before it was stored. Choose the file again.',
+    'Die Seite wurde neu geladen, bevor sie gespeichert war. Wählen Sie die Datei noch einmal.',
+  ],
   'uploads.cancel': ['Cancel {name}', '{name} abbrechen'],
   'uploads.retry': ['Try {name} again', '{name} noch einmal versuchen'],
 

@@ -18,6 +18,9 @@ export const workspace = computed(() => query.value.get('workspace') ?? session.
 /** Whether this is the workspace of the sign-in: only there do documents, models, conversations and events open. */
 export const isOwnWorkspace = computed(() => workspace.value === session.value?.workspace_id);
 
+/** Whether the sign-in administers its workspace; everybody else sees their own part. */
+export const isAdmin = computed(() => isOperator.value || (session.value?.scopes.includes('admin') ?? false));
+
 export const isOperator = computed(() => session.value?.scopes.includes('operator') ?? false);
 
 export type Scope = Session['scopes'][number];

@@ -3,7 +3,16 @@ import { Button } from './components/button.tsx';
 import { TextField } from './components/field.tsx';
 import { workspace } from './state.ts';
 import { formatBytes, formatNumber, t } from './text.ts';
-import { cancel, clearDone, enqueue, type QueuedUpload, retry, retryFailed, uploads } from './uploads.ts';
+import {
+  cancel,
+  canRetry,
+  clearDone,
+  enqueue,
+  type QueuedUpload,
+  retry,
+  retryFailed,
+  uploads,
+} from './uploads.ts';
 
 /** Where files are dropped or chosen, and the line of those on their way. */
 export function UploadPanel() {
@@ -107,7 +116,7 @@ const UploadRow = ({ of: { id, name, size, sent, state, reason, speed } }: { of:
       <Button look="plain" onClick={() => cancel(id)} aria-label={t('uploads.cancel', { name })}>
         {t('action.cancel')}
       </Button>
-    ) : state === 'failed' || state === 'cancelled' ? (
+    ) : (state === 'failed' || state === 'cancelled') && canRetry(id) ? (
       <Button look="plain" onClick={() => retry(id)} aria-label={t('uploads.retry', { name })}>
         {t('action.retry')}
       </Button>

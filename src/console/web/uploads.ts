@@ -3,6 +3,7 @@
 
 import { signal } from '@preact/signals';
 import { toError } from './resource.ts';
+import { t } from './text.ts';
 import { upload } from './upload.ts';
 
 export type UploadState = 'waiting' | 'sending' | 'done' | 'failed' | 'cancelled';
@@ -18,18 +19,19 @@ export type QueuedUpload = {
   speed: number | undefined;
 };
 
+const PLACE = 'atrium.uploads';
 const AT_ONCE = 3;
 /** Progress is shown at most this often: with hundreds of files, each event would be a rendering. */
 const SHOWN_EVERY_MS = 200;
 
 type Work = { file: File; workspace: string; folder: string; controller: AbortController; startedAt: number };
 
-export const uploads = signal<readonly QueuedUpload[]>([]);
+export const uploads = signal<readonly QueuedUpload[]>(readKept());
 /** How many were stored since the page was loaded: lists watch it. */
 export const storedCount = signal(0);
 
 const work = new Map<number, Work>();
-let lastId = 0;
+let lastId = Math.max(0, ...uploads.value.map(({ id }) => id));
 let running = 0;
 
 const change = (id: number, changes: Partial<QueuedUpload>): void => {
@@ -63,6 +65,9 @@ export function cancel(id: number): void {
   if (queued?.state === 'waiting') change(id, { state: 'cancelled' });
 }
 
+/** Whether the file is still there to be sent again. */
+export const canRetry = (id: number): boolean => work.has(id);
+
 /** Begins a failed or cancelled one again. */
 export function retry(id: number): void {
   const found = work.get(id);
@@ -76,9 +81,11 @@ export const retryFailed = (): void => {
   for (const { id, state } of uploads.value) if (state === 'failed') retry(id);
 };
 
-/** Removes what is done or was cancelled; what failed stays until somebody has looked at it. */
+/** Removes what is done or was cancelled, and what cannot be tried again; other failures stay. */
 export function clearDone(): void {
-  const kept = uploads.value.filter(({ state }) => state !== 'done' && state !== 'cancelled');
+  const kept = uploads.value.filter(
+    ({ id, state }) => state !== 'done' && state !== 'cancelled' && work.has(id),
+  );
   const ids = new Set(kept.map(({ id }) => id));
   for (const id of work.keys()) if (!ids.has(id)) work.delete(id);
   uploads.value = kept;
@@ -118,6 +125,25 @@ async function run(id: number): Promise<void> {
     startNext();
   }
 }
+
+/**
+ * The list of this tab after a reload. The browser has forgotten the files themselves: what was not stored has failed, and is
+ * to be chosen again.
+ */
+function readKept(): readonly QueuedUpload[] {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(PLACE) ?? '[]') as QueuedUpload[];
+    return kept.map((each) =>
+      each.state === 'done' || each.state === 'cancelled'
+        ? each
+        : { ...each, state: 'failed', sent: 0, speed: undefined, reason: t('uploads.interrupted') },
+    );
+  } catch {
+    return [];
+  }
+}
+
+addEventListener('pagehide', () => sessionStorage.setItem(PLACE, JSON.stringify(uploads.value)));
 
 // A tab that is closed while files are on their way asks first.
 addEventListener('beforeunload', (event) => {

@@ -31,8 +31,8 @@ export const portal: readonly Planted[] = [
   {
     mistake: 'a name that a person has chosen is a formula in a spreadsheet',
     file: 'src/console/web/csv.ts',
-    text: "/^[=+\\-@\\t\\r]/.test(text) ? `'${text}` : text",
-    replacement: 'text',
+    text: '/^[=+\\-@\\t\\r]/.test(text)',
+    replacement: 'text === ""',
     test: 'test/console/front-end.test.ts',
     name: 'no cell of it is a formula',
   },

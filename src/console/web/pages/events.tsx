@@ -8,7 +8,7 @@ import { Time } from '../components/time.tsx';
 import { DeadLetters } from '../dead-letters.tsx';
 import { useResource } from '../resource.ts';
 import { hrefOf, hrefWith, query } from '../router.ts';
-import { hasScope, isOwnWorkspace, workspace } from '../state.ts';
+import { hasScope, isAdmin, isOwnWorkspace, workspace } from '../state.ts';
 import { TestEvent } from '../test-event.tsx';
 import { t } from '../text.ts';
 
@@ -21,13 +21,21 @@ export default function Events() {
     <Page
       title={t('page.events')}
       about={t('events.about')}
-      actions={isOwnWorkspace.value ? <TestEvent /> : undefined}
+      actions={isOwnWorkspace.value && hasScope('metrics') ? <TestEvent /> : undefined}
     >
       <Tabs
         label={t('library.views')}
         tabs={[
           { href: hrefOf('events'), label: t('events.live'), current: view === 'live' },
-          { href: hrefOf('events', { view: 'dead' }), label: t('events.dead'), current: view === 'dead' },
+          ...(isAdmin.value
+            ? [
+                {
+                  href: hrefOf('events', { view: 'dead' }),
+                  label: t('events.dead'),
+                  current: view === 'dead',
+                },
+              ]
+            : []),
         ]}
       />
       {view === 'live' ? <Live /> : <DeadLetters />}

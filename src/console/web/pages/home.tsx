@@ -3,15 +3,20 @@ import { ErrorNotice, Loading } from '../components/notice.tsx';
 import { Page, Section } from '../components/page.tsx';
 import { FirstSteps } from '../first-steps.tsx';
 import { type Overview, readOverview } from '../home-data.ts';
+import { OwnPart } from '../own-part.tsx';
 import { spread } from '../periods.ts';
 import { useResource } from '../resource.ts';
 import { hrefOf } from '../router.ts';
-import { workspace } from '../state.ts';
+import { isAdmin, workspace } from '../state.ts';
 import { formatMoney, formatNumber, t } from '../text.ts';
 
 const REFRESH_MS = 30_000;
 
 export default function Home() {
+  return isAdmin.value ? <WorkspaceHome /> : <OwnPart />;
+}
+
+function WorkspaceHome() {
   const overview = useResource(readOverview, [workspace.value], { everyMs: REFRESH_MS });
   return (
     <Page title={t('page.home')} about={t('home.about', { workspace: workspace.value })}>

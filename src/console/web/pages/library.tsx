@@ -11,7 +11,7 @@ import { PAGE_SIZE, type Row, readRows, type Search, type View } from '../librar
 import { Filters } from '../library-filters.tsx';
 import { useResource } from '../resource.ts';
 import { hrefOf, hrefWith, navigate, query } from '../router.ts';
-import { isOwnWorkspace, workspace } from '../state.ts';
+import { hasScope, isOwnWorkspace, workspace } from '../state.ts';
 import { formatBytes, formatNumber, t } from '../text.ts';
 import { UploadPanel } from '../upload-panel.tsx';
 import { storedCount } from '../uploads.ts';
@@ -31,6 +31,13 @@ const readSearch = (): Search => ({
 
 export default function Library() {
   if (!isOwnWorkspace.value) return <OtherWorkspace />;
+  if (!hasScope('documents:read')) {
+    return (
+      <Page title={t('page.library')}>
+        <Notice title={t('usage.scope', { scope: 'documents:read' })} />
+      </Page>
+    );
+  }
   return <OwnLibrary />;
 }
 
@@ -53,7 +60,7 @@ function OwnLibrary() {
   const open = query.value.get('document');
   return (
     <Page title={t('page.library')} about={t('library.about')}>
-      {view === 'documents' ? <UploadPanel /> : null}
+      {view === 'documents' && hasScope('documents:write') ? <UploadPanel /> : null}
       <Tabs
         label={t('library.views')}
         tabs={VIEWS.map((each) => ({
@@ -64,7 +71,9 @@ function OwnLibrary() {
       />
       {view === 'documents' ? <Filters search={search} /> : null}
       <ErrorNotice error={list.error} retry={list.reload} />
-      <Bulk view={view} chosen={chosen} onDone={list.reload} onClear={() => setSelected(new Set())} />
+      {hasScope('documents:write') ? (
+        <Bulk view={view} chosen={chosen} onDone={list.reload} onClear={() => setSelected(new Set())} />
+      ) : null}
       {list.data === undefined ? (
         list.loading && <Loading />
       ) : rows.length === 0 ? (
