@@ -50,6 +50,24 @@ describe('the first start', () => {
     expect(content).toContain('Hello');
   });
 
+  test('prints a link that opens the portal signed in, once', async () => {
+    await using service = await startUnconfigured(join(freshFolder(), 'data'));
+    const link = new URL(/^ *Portal +(\S+)/m.exec(service.child.output())?.[1] ?? '');
+    expect(link.origin + link.pathname).toBe(`${service.url}/admin/sign-in`);
+    const open = () =>
+      fetch(`${service.url}/admin/api/session/link`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ link: link.hash.slice(1) }),
+      });
+    const opened = await open();
+    expect(opened.status).toBe(204);
+    const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const session = await fetch(`${service.url}/admin/api/session`, { headers: { cookie } });
+    expect(await session.json()).toMatchObject({ workspace_id: 'default' });
+    expect((await open()).status).toBe(401);
+  });
+
   test('keeps the data folder, and the key in it, for its owner alone', async () => {
     const dataDir = join(freshFolder(), 'data');
     await using service = await startUnconfigured(dataDir);

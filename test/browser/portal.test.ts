@@ -40,6 +40,24 @@ describe.skipIf(CHROMIUM === null)(
       await page.close();
     });
 
+    test('while the service does not answer the page says so, and goes on by itself', async () => {
+      const { page } = await openSignedIn('/people');
+      const heading = page.getByRole('heading', { name: 'Health', level: 1 });
+      await page.context().setOffline(true);
+      await page.getByRole('button', { name: 'Add a person' }).click();
+      await page.getByLabel('E-mail').fill('offline@example.com');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('The service does not answer. This page goes on').waitFor();
+      await page.context().setOffline(false);
+      await page.getByText('The service does not answer. This page goes on').waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('row').filter({ hasText: 'offline@example.com' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('link', { name: 'Health' }).click();
+      await heading.waitFor();
+      await page.close();
+    });
+
     test('the first success needs a mouse alone: a key, a file, a model, an event', async () => {
       const { page, hosts, errors } = await openSignedIn('');
       await page.getByRole('button', { name: 'Create a key' }).click();
