@@ -14,6 +14,9 @@ export type PageCursor = {
 
 export const FIRST_PAGE: PageCursor = { backwards: false, position: undefined, inclusive: false };
 
+/** The end of the window, read backwards. */
+export const LAST_PAGE: PageCursor = { backwards: true, position: undefined, inclusive: false };
+
 /** The result of reading: the rows in ascending order, and the next one in the direction of reading, if any. */
 export type ReadPage = { positions: readonly Position[]; beyond: Position | undefined };
 

@@ -69,6 +69,9 @@ export const MetricQuery = Type.Object({
     }),
   ),
   include_total: Type.Optional(flag('Whether to count the window.')),
+  newest: Type.Optional(
+    flag('Without a cursor: begins with the last page, whose `previous_page` leads to older events.'),
+  ),
 });
 
 export const SummaryQuery = Type.Object({

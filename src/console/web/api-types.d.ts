@@ -3434,6 +3434,7 @@ export interface operations {
                 cursor?: string;
                 size?: number;
                 include_total?: boolean;
+                newest?: boolean;
             };
             header?: never;
             path: {

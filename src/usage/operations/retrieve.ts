@@ -1,13 +1,15 @@
 import type { Clock } from '../../core/clock.ts';
 import { parseCursor, renderCursor, type TimeWindow } from '../cursor.ts';
 import { PAGE_SIZE_DEFAULT, TAIL_MS } from '../limits.ts';
-import { cursorsAround, FIRST_PAGE, type PageCursor, type Position } from '../page.ts';
+import { cursorsAround, FIRST_PAGE, LAST_PAGE, type PageCursor, type Position } from '../page.ts';
 import { type EventReader, type StoredEvent, toMs } from '../store/reader.ts';
 
 export type RetrieveQuery = {
   from: number | undefined;
   to: number | undefined;
   cursor?: string;
+  /** Without a cursor: begins with the last page instead of the first. */
+  fromEnd?: boolean;
   size?: number;
   includeTotal: boolean;
 };
@@ -38,7 +40,8 @@ export function createRetrieve({ reader, awaitStoring, keptSince, clock }: Retri
     const asked: TimeWindow = { workspaceId, from: query.from, to: query.to };
     secret ??= await reader.cursorSecret();
     const signing = secret;
-    const cursor = query.cursor === undefined ? FIRST_PAGE : parseCursor(signing, asked, query.cursor);
+    const first = query.fromEnd ? LAST_PAGE : FIRST_PAGE;
+    const cursor = query.cursor === undefined ? first : parseCursor(signing, asked, query.cursor);
     const window = { ...asked, from: laterOf(asked.from, keptSince()) };
     const size = query.size ?? PAGE_SIZE_DEFAULT;
     const [rows, total] = await Promise.all([

@@ -70,6 +70,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
           from: from?.ms,
           to: to?.ms,
           includeTotal: query.include_total === true,
+          fromEnd: query.newest === true,
           ...(cursor === undefined || cursor === '' ? {} : { cursor }),
           ...(size === undefined ? {} : { size }),
         });

@@ -140,6 +140,27 @@ describe('retrieval', () => {
     }
   });
 
+  test('begins with the newest when asked to, and goes on to older ones', async () => {
+    const everything = await metrics.all({ size: 100 });
+    const read: string[] = [];
+    let page = await metrics.page({ size: 100, newest: true });
+    expect(page.next_page).toBeNull();
+    for (;;) {
+      read.unshift(...ids(page));
+      if (page.previous_page === null) break;
+      page = await metrics.page({ size: 100, cursor: page.previous_page });
+    }
+    expect(read).toEqual(everything.map(({ id }) => id));
+    // A cursor says more than this does, and a window has an end of its own.
+    const first = await metrics.page({ size: 3 });
+    expect(ids(await metrics.page({ size: 3, cursor: first.current_page, newest: true }))).toEqual(
+      ids(first),
+    );
+    const to = everything[49]?.created_at ?? '';
+    const [inside] = (await metrics.page({ size: 1, to_date: to, newest: true })).items;
+    expect(inside?.created_at).toBe(to);
+  });
+
   test('takes bounds at the ends of time, and refuses those beyond', async () => {
     for (const [name, query] of [
       ['by_created_at', { include_total: true }],

@@ -51,18 +51,16 @@ function Live() {
 
 type Metrics = Schemas['MetricPage'];
 
-/** The newest page, read backwards from the end of a window that is still open; or the page that the URL names. */
-async function readPage(cursor: string | null): Promise<Metrics> {
-  const read = (chosen: Record<string, string>): Promise<Metrics> =>
-    answerOf(
-      api.GET('/admin/call/api/v1/workspace_metric/{workspace_id}/by_created_at', {
-        params: { path: { workspace_id: workspace.value }, query: { size: ROWS, ...chosen } },
-      }),
-    );
-  if (cursor !== null) return read({ cursor });
-  const empty = await read({ size: '0' } as Record<string, string>);
-  return read({ cursor: empty.current_page_backwards });
-}
+/** The newest page, or the page that the URL names. */
+const readPage = (cursor: string | null): Promise<Metrics> =>
+  answerOf(
+    api.GET('/admin/call/api/v1/workspace_metric/{workspace_id}/by_created_at', {
+      params: {
+        path: { workspace_id: workspace.value },
+        query: { size: ROWS, ...(cursor === null ? { newest: true } : { cursor }) },
+      },
+    }),
+  );
 
 function LiveEvents() {
   const cursor = query.value.get('cursor');
