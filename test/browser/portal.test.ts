@@ -58,44 +58,6 @@ describe.skipIf(CHROMIUM === null)(
       await page.close();
     });
 
-    test('the first success needs a mouse alone: a key, a file, a model, an event', async () => {
-      const { page, hosts, errors } = await openSignedIn('');
-      await page.getByRole('button', { name: 'Create a key' }).click();
-      await page.getByLabel('Name', { exact: true }).fill('Import of manuals');
-      await page.getByRole('dialog').getByRole('button', { name: 'Create a key' }).click();
-      const key = await page.getByRole('dialog').locator('pre').textContent();
-      await page.getByRole('button', { name: 'Done' }).click();
-      const allowed = await fetch(`${service.url}/v1/filter/${WORKSPACE}`, {
-        headers: { APIKeyHeader: key ?? '' },
-      });
-      expect(allowed.status).toBe(200);
-
-      const chooser = page.waitForEvent('filechooser');
-      await page.getByRole('button', { name: 'Choose a file' }).click();
-      await (await chooser).setFiles({
-        name: 'hello.txt',
-        mimeType: 'text/plain',
-        buffer: Buffer.from('Hello'),
-      });
-      await page.getByText('hello.txt is stored.').waitFor();
-      await page.getByRole('button', { name: 'Say good morning' }).click();
-      await page.getByText('local-echo:').waitFor();
-      await page.getByRole('button', { name: 'Send an event' }).click();
-      await page.getByText(/The event [\w-]+ is durable/).waitFor();
-      const store = new URL((await presign()).url).host;
-      expect([...hosts].sort()).toEqual([new URL(service.url).host, store].sort());
-      // The first question, whether somebody is signed in, is answered 401.
-      expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
-      await page.close();
-    });
-
-    const presign = async (): Promise<{ url: string }> =>
-      (
-        await fetch(`${service.url}/v1/${WORKSPACE}/presigned/url`, {
-          headers: { APIKeyHeader: BOOTSTRAP_KEY },
-        })
-      ).json();
-
     test('a person without administrative rights sees their own part, and nothing of the administration', async () => {
       const made = await fetch(`${service.url}/admin/api/workspaces/${WORKSPACE}/keys`, {
         method: 'POST',

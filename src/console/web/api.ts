@@ -2,7 +2,7 @@
 
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api-types.d.ts';
-import { isOffline, session } from './state.ts';
+import { endSession, isOffline } from './state.ts';
 import { t } from './text.ts';
 
 export type Schemas = components['schemas'];
@@ -38,7 +38,7 @@ type Outcome<Data> = { data?: Data | undefined; error?: unknown; response: Respo
 export async function answerOf<Data>(call: Promise<Outcome<Data>>): Promise<Data> {
   const { data, error, response } = await call;
   if (response.ok) return data as Data;
-  if (response.status === 401) session.value = null;
+  if (response.status === 401) endSession();
   throw toCallError(response.status, error);
 }
 

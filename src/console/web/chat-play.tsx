@@ -9,13 +9,20 @@ import { hrefWith, navigate, query } from './router.ts';
 import { SnippetPanel } from './snippet-panel.tsx';
 import { formatMilliseconds, formatNumber, t } from './text.ts';
 
-type Turn = { question: string; answer: string; figures: Figures | undefined; error: CallError | undefined };
+type Turn = {
+  question: string;
+  answer: string;
+  /** Whether the answer is on its way. */
+  running: boolean;
+  figures: Figures | undefined;
+  error: CallError | undefined;
+};
 type Side = { model: string; turns: readonly Turn[] };
 
 const toMessages = (system: string, turns: readonly Turn[], question: string): ChatMessage[] => [
   ...(system.trim() === '' ? [] : [{ role: 'system' as const, content: system }]),
   ...turns
-    .filter(({ error }) => error === undefined)
+    .filter(({ answer, error }) => error === undefined && answer !== '')
     .flatMap((turn) => [
       { role: 'user' as const, content: turn.question },
       { role: 'assistant' as const, content: turn.answer },
@@ -138,7 +145,7 @@ function useConversation({ system, temperature }: { system: string; temperature:
     const messages = toMessages(system, turns.current[at], question);
     turns.current[at] = [
       ...turns.current[at],
-      { question, answer: '', figures: undefined, error: undefined },
+      { question, answer: '', running: true, figures: undefined, error: undefined },
     ];
     setRunning((count) => count + 1);
     try {
@@ -153,6 +160,7 @@ function useConversation({ system, temperature }: { system: string; temperature:
     } catch (error) {
       if (!controller.current.signal.aborted) changeLast(at, () => ({ error: toError(error) }));
     } finally {
+      changeLast(at, () => ({ running: false }));
       setRunning((count) => count - 1);
     }
   };
@@ -179,11 +187,8 @@ const Transcript = ({ side: { model, turns } }: { side: Side }) => (
     {turns.map((turn, at) => (
       <div class="stack" key={at}>
         <div class="bubble user lines">{turn.question}</div>
-        {turn.answer === '' && turn.error === undefined ? (
-          <p class="loading">{t('playground.waiting')}</p>
-        ) : (
-          <div class="bubble lines">{turn.answer}</div>
-        )}
+        {turn.answer === '' ? null : <div class="bubble lines">{turn.answer}</div>}
+        {turn.running && turn.answer === '' ? <p class="loading">{t('playground.waiting')}</p> : null}
         <ErrorNotice error={turn.error} />
         {turn.figures === undefined ? null : <p class="soft small">{describe(turn.figures)}</p>}
       </div>

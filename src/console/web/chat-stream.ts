@@ -1,7 +1,7 @@
 // An answer of a model as it arrives: server-sent events, which the typed client does not read.
 
 import { CallError, toCallError } from './api.ts';
-import { session } from './state.ts';
+import { endSession, isOffline } from './state.ts';
 import { t } from './text.ts';
 
 export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string };
@@ -66,10 +66,11 @@ async function post(request: ChatRequest, signal: AbortSignal): Promise<Response
     signal,
   }).catch((error: unknown) => {
     if (signal.aborted) throw error;
+    isOffline.value = true;
     throw new CallError(0, t('error.unreachable'));
   });
   if (answer.ok) return answer;
-  if (answer.status === 401) session.value = null;
+  if (answer.status === 401) endSession();
   throw toCallError(answer.status, await answer.json().catch(() => undefined));
 }
 

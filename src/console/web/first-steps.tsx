@@ -75,6 +75,7 @@ function KeyStep({ done, onDone }: StepProps) {
       <Button onClick={() => setOpen(true)}>{t('keys.create')}</Button>
       {open ? (
         <NewKeyDialog
+          name={t('first.key.name')}
           onClose={() => setOpen(false)}
           onMade={(text) => {
             setOpen(false);
@@ -105,9 +106,7 @@ function FileStep({ done, onDone }: StepProps) {
       <input
         ref={input}
         type="file"
-        class="visually-hidden"
-        aria-label={t('first.file')}
-        tabIndex={-1}
+        hidden
         onChange={(event) => {
           const [file] = event.currentTarget.files ?? [];
           if (file !== undefined) sending.run(() => send(file));

@@ -8,6 +8,7 @@ import { LANGUAGE_NAMES, LANGUAGES, type MessageName } from './messages.ts';
 import { useAction } from './resource.ts';
 import { hrefOf } from './router.ts';
 import {
+  announceSession,
   hasScope,
   isAdmin,
   isOffline,
@@ -122,6 +123,7 @@ const NavLink = ({ page, current, onFollow }: { page: PageName; current: boolean
 export async function signOut(): Promise<void> {
   await answerOf(api.DELETE('/admin/api/session'));
   session.value = null;
+  announceSession();
 }
 
 function Account() {

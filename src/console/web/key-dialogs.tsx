@@ -60,12 +60,13 @@ const toBody = (draft: Draft, scopes: readonly Scope[]): KeyCreate => {
   };
 };
 
-export function NewKeyDialog({ onClose, onMade }: Made) {
-  const [draft, setDraft] = useState(EMPTY);
+/** `name`: what the key is called unless the person says otherwise. */
+export function NewKeyDialog({ name = '', onClose, onMade }: Made & { name?: string }) {
+  const [draft, setDraft] = useState({ ...EMPTY, name });
   const [scopes, setScopes] = useState<readonly Scope[]>(['documents:read', 'models']);
   const making = useAction();
   const fields = making.error?.fields ?? {};
-  const set = (name: keyof Draft) => (value: string) => setDraft({ ...draft, [name]: value });
+  const set = (field: keyof Draft) => (value: string) => setDraft({ ...draft, [field]: value });
   const make = async (): Promise<void> => {
     const params = { path: { workspace_id: workspace.value } };
     const made = await answerOf(

@@ -10,7 +10,7 @@ import { Page } from './components/page.tsx';
 import { Frame } from './frame.tsx';
 import { toError } from './resource.ts';
 import { hrefOf, interceptLinks, place } from './router.ts';
-import { isOffline, session } from './state.ts';
+import { checkService, isOffline, otherTabs, session } from './state.ts';
 import { t } from './text.ts';
 
 type PageModule = { default: ComponentType };
@@ -89,10 +89,7 @@ const PROBE_MS = 1500;
 function useReconnect(): void {
   useSignalEffect(() => {
     if (!isOffline.value) return undefined;
-    const timer = setInterval(async () => {
-      const answer = await fetch('/healthz').catch(() => undefined);
-      if (answer?.ok) isOffline.value = false;
-    }, PROBE_MS);
+    const timer = setInterval(() => void checkService(), PROBE_MS);
     return () => clearInterval(timer);
   });
 }
@@ -120,13 +117,15 @@ function App() {
   const { page } = place.value;
   // The address stays: whoever signs in goes on where the sign-in was missing.
   if (session.value === null || page === 'sign-in') return <CurrentPage name="sign-in" />;
+  // Another person, or another key, begins with pages of their own.
   return (
-    <Frame page={page}>
+    <Frame key={session.value.key_id} page={page}>
       <CurrentPage name={page} />
     </Frame>
   );
 }
 
 interceptLinks();
+otherTabs.onmessage = () => void readSession().catch(() => undefined);
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);

@@ -100,6 +100,10 @@ export const MESSAGES = {
     'With any key. You see what it may do.',
     'Mit einem beliebigen Schlüssel. Sie sehen, was er darf.',
   ],
+  'sign-in.ended': [
+    'Your sign-in has ended. After another one this page goes on where it was.',
+    'Ihre Anmeldung ist beendet. Nach einer neuen macht diese Seite da weiter, wo sie war.',
+  ],
   'sign-in.key': ['Key', 'Schlüssel'],
   'sign-in.hint': [
     'The first one, with all rights, is in the file first-key of the data folder.',
@@ -125,6 +129,7 @@ export const MESSAGES = {
     'Programs and people identify themselves with it. It is shown once.',
     'Mit ihm weisen sich Programme und Personen aus. Er wird einmal gezeigt.',
   ],
+  'first.key.name': ['My first key', 'Mein erster Schlüssel'],
   'first.file': ['Upload a file', 'Eine Datei hochladen'],
   'first.file.about': [
     'It goes straight to the object store; its metadata can be searched at once.',
@@ -761,6 +766,10 @@ export const MESSAGES = {
   'uploads.interrupted': [
     'The page was loaded again before it was stored. Choose the file again.',
     'Die Seite wurde neu geladen, bevor sie gespeichert war. Wählen Sie die Datei noch einmal.',
+  ],
+  'uploads.other-person': [
+    'Another person has signed in since it was chosen. Try again to store it as yours.',
+    'Seit der Wahl hat sich jemand anderes angemeldet. Ein neuer Versuch speichert sie als Ihre.',
   ],
   'uploads.cancel': ['Cancel {name}', '{name} abbrechen'],
   'uploads.retry': ['Try {name} again', '{name} noch einmal versuchen'],

@@ -9,8 +9,27 @@ type Session = components['schemas']['SessionRead'];
 /** Who is signed in; null: nobody, undefined: not known yet. */
 export const session = signal<Session | null | undefined>(undefined);
 
+/** Whether the present lack of a sign-in was not the person's own doing: it was revoked, is too old, or ended in another tab. */
+export const wasEnded = signal(false);
+
+/** After a refusal for want of a sign-in. */
+export function endSession(): void {
+  if (session.value) wasEnded.value = true;
+  session.value = null;
+}
+
+/** Tabs share the cookie: each learns at once that somebody has signed in or out in another. */
+export const otherTabs = new BroadcastChannel('atrium.session');
+export const announceSession = (): void => otherTabs.postMessage(null);
+
 /** Whether the last call got no answer at all. */
 export const isOffline = signal(false);
+
+/** Asks whether the service answers, and keeps what it found. */
+export async function checkService(): Promise<void> {
+  const answer = await fetch('/healthz').catch(() => undefined);
+  isOffline.value = answer?.ok !== true;
+}
 
 /** The workspace of the page: the one that the URL names, else that of the sign-in. */
 export const workspace = computed(() => query.value.get('workspace') ?? session.value?.workspace_id ?? '');

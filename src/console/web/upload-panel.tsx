@@ -41,9 +41,7 @@ export function UploadPanel() {
           ref={input}
           type="file"
           multiple
-          class="visually-hidden"
-          tabIndex={-1}
-          aria-label={t('library.choose')}
+          hidden
           onChange={(event) => {
             add(event.currentTarget.files);
             event.currentTarget.value = '';

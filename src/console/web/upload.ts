@@ -9,22 +9,39 @@ export type UploadOptions = {
   signal?: AbortSignal;
   /** Called with the bytes that were sent so far. */
   onProgress?(sent: number): void;
+  /** The temporary key of an earlier try whose bytes all arrived: it is confirmed, and nothing is sent again. */
+  tempKey?: string | undefined;
+  /** Called with the temporary key when all bytes have arrived. */
+  onArrived?(tempKey: string): void;
 };
 
 /** Throws CallError where a step fails, and an AbortError after `signal`. */
 export async function upload(file: File, options: UploadOptions): Promise<Schemas['DocumentMetadataRead']> {
-  const { workspace, folder, signal } = options;
-  const params = { path: { workspace_id: workspace } };
-  const form = await answerOf(
-    api.GET('/admin/call/v1/{workspace_id}/presigned/url', { params, ...(signal && { signal }) }),
-  );
-  await post(file, form, options);
+  const { workspace, folder } = options;
   return answerOf(
     api.POST('/admin/call/v1/{workspace_id}/upload/confirm', {
-      params,
-      body: { temp_key: form.fields.key, folder: folder || null, document_metadata: { name: file.name } },
+      params: { path: { workspace_id: workspace } },
+      body: {
+        temp_key: options.tempKey ?? (await send(file, options)),
+        folder: folder || null,
+        document_metadata: { name: file.name },
+      },
     }),
   );
+}
+
+/** Sends the bytes, and returns the temporary key where they are. */
+async function send(file: File, options: UploadOptions): Promise<string> {
+  const params = { path: { workspace_id: options.workspace } };
+  const form = await answerOf(
+    api.GET('/admin/call/v1/{workspace_id}/presigned/url', {
+      params,
+      ...(options.signal && { signal: options.signal }),
+    }),
+  );
+  await post(file, form, options);
+  options.onArrived?.(form.fields.key);
+  return form.fields.key;
 }
 
 /** By XMLHttpRequest: fetch cannot tell in every browser how much was sent. */

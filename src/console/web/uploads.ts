@@ -1,8 +1,9 @@
 // The line of uploads: a few at once, each with its progress. It belongs to the browser's tab, not to a page, so that a person
 // may look at other pages meanwhile.
 
-import { signal } from '@preact/signals';
+import { effect, signal, untracked } from '@preact/signals';
 import { toError } from './resource.ts';
+import { checkService, isOffline, session } from './state.ts';
 import { t } from './text.ts';
 import { upload } from './upload.ts';
 
@@ -24,7 +25,16 @@ const AT_ONCE = 3;
 /** Progress is shown at most this often: with hundreds of files, each event would be a rendering. */
 const SHOWN_EVERY_MS = 200;
 
-type Work = { file: File; workspace: string; folder: string; controller: AbortController; startedAt: number };
+type Work = {
+  file: File;
+  workspace: string;
+  folder: string;
+  /** Who chose the file: nobody else stores it as theirs. */
+  userId: string | undefined;
+  controller: AbortController;
+  /** The temporary key, once all bytes have arrived: a later try confirms it, so that the file is stored once. */
+  tempKey?: string;
+};
 
 export const uploads = signal<readonly QueuedUpload[]>(readKept());
 /** How many were stored since the page was loaded: lists watch it. */
@@ -44,7 +54,8 @@ export function enqueue(
 ): void {
   const added = files.map((file) => {
     const id = ++lastId;
-    work.set(id, { file, workspace, folder, controller: new AbortController(), startedAt: 0 });
+    const userId = session.value?.user_id;
+    work.set(id, { file, workspace, folder, userId, controller: new AbortController() });
     return {
       id,
       name: file.name,
@@ -72,7 +83,7 @@ export const canRetry = (id: number): boolean => work.has(id);
 export function retry(id: number): void {
   const found = work.get(id);
   if (found === undefined) return;
-  work.set(id, { ...found, controller: new AbortController() });
+  work.set(id, { ...found, userId: session.value?.user_id, controller: new AbortController() });
   change(id, { state: 'waiting', sent: 0, reason: undefined, speed: undefined });
   startNext();
 }
@@ -91,17 +102,25 @@ export function clearDone(): void {
   uploads.value = kept;
 }
 
+/** Nothing begins during an outage, or while nobody is signed in: the line waits, and goes on by itself. */
+const mayBegin = (): boolean => !isOffline.value && Boolean(session.value);
+
+effect(() => {
+  if (mayBegin()) untracked(startNext);
+});
+
 function startNext(): void {
-  while (running < AT_ONCE) {
+  while (running < AT_ONCE && mayBegin()) {
     const next = uploads.value.find(({ state }) => state === 'waiting');
     if (next === undefined) return;
-    void run(next.id);
+    const found = work.get(next.id);
+    if (found === undefined) return;
+    if (found.userId === session.value?.user_id) void run(next.id, found);
+    else change(next.id, { state: 'failed', reason: t('uploads.other-person') });
   }
 }
 
-async function run(id: number): Promise<void> {
-  const found = work.get(id);
-  if (found === undefined) return;
+async function run(id: number, found: Work): Promise<void> {
   running++;
   change(id, { state: 'sending' });
   const startedAt = performance.now();
@@ -112,18 +131,31 @@ async function run(id: number): Promise<void> {
     shownAt = now;
     change(id, { sent, speed: (sent / Math.max(1, now - startedAt)) * 1000 });
   };
+  const onArrived = (tempKey: string): void => {
+    found.tempKey = tempKey;
+  };
   try {
-    const { workspace, folder, controller } = found;
-    await upload(found.file, { workspace, folder, signal: controller.signal, onProgress });
-    change(id, { state: 'done', sent: found.file.size });
+    const { file, workspace, folder, tempKey, controller } = found;
+    await upload(file, { workspace, folder, tempKey, signal: controller.signal, onProgress, onArrived });
+    change(id, { state: 'done', sent: file.size });
     storedCount.value++;
   } catch (error) {
-    if (found.controller.signal.aborted) change(id, { state: 'cancelled' });
-    else change(id, { state: 'failed', reason: toError(error).message });
+    change(id, await explain(error, found));
   } finally {
     running--;
     startNext();
   }
+}
+
+/** What becomes of an upload that did not end well: after an outage and after the end of a sign-in, it goes on by itself. */
+async function explain(error: unknown, found: Work): Promise<Partial<QueuedUpload>> {
+  if (found.controller.signal.aborted) return { state: 'cancelled', speed: undefined };
+  const { status, message } = toError(error);
+  // The store may have gone with the service.
+  if (status === 0) await checkService();
+  if (status === 401 || isOffline.value) return { state: 'waiting', sent: 0, speed: undefined };
+  delete found.tempKey;
+  return { state: 'failed', reason: message };
 }
 
 /**

@@ -2,15 +2,17 @@ import { useEffect, useState } from 'preact/hooks';
 import { answerOf, api } from '../api.ts';
 import { Button } from '../components/button.tsx';
 import { TextField } from '../components/field.tsx';
-import { ErrorNotice } from '../components/notice.tsx';
+import { ErrorNotice, Notice } from '../components/notice.tsx';
 import { useAction } from '../resource.ts';
 import { hrefOf, navigate, place } from '../router.ts';
-import { session } from '../state.ts';
+import { announceSession, session, wasEnded } from '../state.ts';
 import { t } from '../text.ts';
 
 /** Reads who has signed in, and goes on where the sign-in was missing. */
 async function enter(): Promise<void> {
   session.value = await answerOf(api.GET('/admin/api/session'));
+  wasEnded.value = false;
+  announceSession();
   if (place.value.page === 'sign-in') navigate(hrefOf('home'), { replace: true });
 }
 
@@ -48,6 +50,7 @@ export default function SignIn() {
           <h1>{t('sign-in.title')}</h1>
           <p class="soft">{t('sign-in.about')}</p>
         </div>
+        {wasEnded.value ? <Notice tone="warn" title={t('sign-in.ended')} /> : null}
         <ErrorNotice error={entering.error} />
         <TextField
           label={t('sign-in.key')}
