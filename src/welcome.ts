@@ -17,7 +17,7 @@ export function announceStart(config: Config, log: ProcessLog, started: Started)
   if (newKey !== undefined)
     log.announce({ workspace, key_file: keyFile }, `the first key is made; it is in the file ${keyFile}`);
   log.announce(
-    { url, docs: `${url}/docs`, models, key_file: keyFile },
+    { url, docs: `${url}/docs`, portal: `${url}/admin`, models, key_file: keyFile },
     `Atrium listens on ${url} (ready in ${readyMs} ms)`,
   );
 }

@@ -119,7 +119,12 @@ describe('a start into a log', () => {
         const made = entries.filter(({ msg }) => msg.includes(`it is in the file ${keyFile}`));
         expect(made).toHaveLength(round === 'first' ? 1 : 0);
         const listening = entries.find(({ msg }) => msg.startsWith('Atrium listens on '));
-        expect(listening).toMatchObject({ url: service.url, docs: `${service.url}/docs`, key_file: keyFile });
+        expect(listening).toMatchObject({
+          url: service.url,
+          docs: `${service.url}/docs`,
+          portal: `${service.url}/admin`,
+          key_file: keyFile,
+        });
       }
     },
   );
