@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { ASSETS_PATH, type Manifest, OUTPUT_FOLDER, readManifest } from './manifest.ts';
+import { LANGUAGES } from './web/messages.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const WEB = join(import.meta.dir, 'web');
@@ -35,10 +36,16 @@ async function build(inputs: string): Promise<Manifest> {
     if (found === undefined) throw new Error(`The build of the portal has no ${suffix}`);
     return nameOf(found.path);
   };
+  const chunkOf = (name: string): string => {
+    const found = outputs.map(({ path }) => nameOf(path)).find((each) => each.startsWith(`${name}-`));
+    if (found === undefined) throw new Error(`The build of the portal has no texts of the language ${name}`);
+    return found;
+  };
   const manifest: Manifest = {
     inputs,
     script: entryOf('.js'),
     style: entryOf('.css'),
+    languages: Object.fromEntries(LANGUAGES.map((each) => [each, chunkOf(each)])),
     files: outputs.map(({ path }) => nameOf(path)).sort(),
   };
   await mkdir(OUTPUT_FOLDER, { recursive: true });

@@ -1,16 +1,16 @@
 import { ASSETS_PATH, type Manifest } from './manifest.ts';
 
-/** What a person has chosen, as the front end keeps it in cookies that scripts may read. */
+/** What a person has chosen, as the front end keeps it in cookies that scripts may read; the languages are those of the build. */
 const THEMES = new Set(['light', 'dark']);
-const LANGUAGES = new Set(['en', 'de']);
 
 /**
  * The one HTML page of the portal. Theme and language stand in it from the beginning, so that nothing flickers: the theme of the
  * cookie `atrium_theme`, else the system's; the language of `atrium_language`, else the browser's.
  */
-export function renderIndexPage({ script, style }: Manifest, request: Request): string {
+export function renderIndexPage({ script, style, languages }: Manifest, request: Request): string {
+  const known = new Set(Object.keys(languages));
   const theme = readChoice(request, 'atrium_theme', THEMES);
-  const language = readChoice(request, 'atrium_language', LANGUAGES) ?? preferredLanguage(request);
+  const language = readChoice(request, 'atrium_language', known) ?? preferredLanguage(request, known);
   return `<!doctype html>
 <html lang="${language}"${theme === undefined ? '' : ` data-theme="${theme}"`}>
 <head>
@@ -20,6 +20,7 @@ export function renderIndexPage({ script, style }: Manifest, request: Request): 
 <title>Atrium</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${ASSETS_PATH}${style}">
+<link rel="modulepreload" href="${ASSETS_PATH}${languages[language]}">
 <script type="module" src="${ASSETS_PATH}${script}"></script>
 </head>
 <body><div id="app"></div><noscript>The portal needs JavaScript.</noscript></body>
@@ -32,9 +33,9 @@ function readChoice(request: Request, name: string, allowed: ReadonlySet<string>
   return value !== undefined && allowed.has(value) ? value : undefined;
 }
 
-function preferredLanguage(request: Request): string {
+function preferredLanguage(request: Request, known: ReadonlySet<string>): string {
   const [first = ''] = (request.headers.get('accept-language') ?? '').toLowerCase().split(/[,;-]/);
-  return LANGUAGES.has(first) ? first : 'en';
+  return known.has(first) ? first : 'en';
 }
 
 /**

@@ -16,6 +16,8 @@ export type Manifest = {
   /** The file that a page begins with, and its style. */
   script: string;
   style: string;
+  /** The file with the texts of each language, by the language's code. */
+  languages: Record<string, string>;
   files: string[];
 };
 

@@ -40,7 +40,8 @@ test('every page is the same document, which no cache keeps and no site frames',
     expect(policy).not.toContain('unsafe');
     const html = await answer.text();
     expect(html).not.toMatch(/<script(?![^>]*src=)/);
-    expect(assetsOf(html)).toHaveLength(2);
+    // Its script, its style, and the texts of one language.
+    expect(assetsOf(html)).toHaveLength(3);
   }
 });
 

@@ -11,7 +11,7 @@ import { Frame } from './frame.tsx';
 import { toError } from './resource.ts';
 import { hrefOf, interceptLinks, place } from './router.ts';
 import { checkService, isOffline, otherTabs, session } from './state.ts';
-import { t } from './text.ts';
+import { loadTexts, t } from './text.ts';
 
 type PageModule = { default: ComponentType };
 
@@ -128,4 +128,4 @@ function App() {
 interceptLinks();
 otherTabs.onmessage = () => void readSession().catch(() => undefined);
 const root = document.getElementById('app');
-if (root !== null) render(<App />, root);
+if (root !== null) void loadTexts().then(() => render(<App />, root));

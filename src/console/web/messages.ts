@@ -1,4 +1,5 @@
-// Every sentence of the portal, in each language. A further language is one more column, and its code in LANGUAGES.
+// Every sentence of the portal, in each language. A further language is one more column, its code in LANGUAGES,
+// and a file in languages/, which the build fills with the column.
 
 export const LANGUAGES = ['en', 'de'] as const;
 export const LANGUAGE_NAMES: Record<(typeof LANGUAGES)[number], string> = { en: 'English', de: 'Deutsch' };

@@ -1,13 +1,31 @@
 // Words and numbers in the reader's language.
 
-import { LANGUAGES, MESSAGES, type MessageName } from './messages.ts';
+import { namesOfMessages } from './languages/column.ts' with { type: 'macro' };
+import { LANGUAGES, type MessageName } from './messages.ts';
 
-export const language = LANGUAGES.find((each) => each === document.documentElement.lang) ?? 'en';
-const column = LANGUAGES.indexOf(language);
+type Language = (typeof LANGUAGES)[number];
+
+export const language: Language = LANGUAGES.find((each) => each === document.documentElement.lang) ?? 'en';
+
+/** Each language is a file of its own, of which a reader loads one. */
+const LOADERS: Record<Language, () => Promise<{ TEXTS: readonly string[] }>> = {
+  en: () => import('./languages/en.ts'),
+  de: () => import('./languages/de.ts'),
+};
+
+const places = new Map<string, number>(namesOfMessages().map((name, at) => [name, at]));
+let texts: readonly string[] = [];
+
+/** Loads the reader's language; before that no message may be asked for. */
+export async function loadTexts(): Promise<void> {
+  texts = (await LOADERS[language]()).TEXTS;
+}
+
+export const isMessage = (name: string): name is MessageName => places.has(name);
 
 /** The message in the reader's language; `{name}` in it stands for a value. */
 export function t(name: MessageName, values: Record<string, string | number> = {}): string {
-  const text: string = MESSAGES[name][column] ?? MESSAGES[name][0];
+  const text = texts[places.get(name) ?? -1] ?? name;
   return text.replaceAll(/\{(\w+)\}/g, (whole, key: string) => String(values[key] ?? whole));
 }
 

@@ -4,9 +4,8 @@ import { Button } from '../components/button.tsx';
 import { ErrorNotice, Loading } from '../components/notice.tsx';
 import { Page, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
-import { MESSAGES, type MessageName } from '../messages.ts';
 import { useResource } from '../resource.ts';
-import { formatBytes, formatMilliseconds, formatNumber, t } from '../text.ts';
+import { formatBytes, formatMilliseconds, formatNumber, isMessage, t } from '../text.ts';
 
 const REFRESH_MS = 5000;
 
@@ -90,8 +89,7 @@ export default function Health() {
 }
 
 /** The message of this name; the last part of the name where there is none, for a state that this front end does not know. */
-const wordOf = (name: string): string =>
-  name in MESSAGES ? t(name as MessageName) : (name.split('.').at(-1) ?? name);
+const wordOf = (name: string): string => (isMessage(name) ? t(name) : (name.split('.').at(-1) ?? name));
 
 /** What is wrong, and what to do about it. */
 function Meaning({ of: { name, state, detail } }: { of: Service }) {
@@ -100,9 +98,7 @@ function Meaning({ of: { name, state, detail } }: { of: Service }) {
   return (
     <>
       <div>{detail}</div>
-      {state !== 'ready' && advice in MESSAGES ? (
-        <div class="soft small">{t(advice as MessageName)}</div>
-      ) : null}
+      {state !== 'ready' && isMessage(advice) ? <div class="soft small">{t(advice)}</div> : null}
     </>
   );
 }
