@@ -1,7 +1,7 @@
 // The shapes of conversations.
 
 import { type Static, Type } from '@sinclair/typebox';
-import { pageOf } from '../http/paging.ts';
+import { PageQuery, pageOf } from '../http/paging.ts';
 import { component, described, flag, integer, moment, nullable, oneOf, optional } from '../http/schemas.ts';
 import { SESSION_KEYS_EXAMPLE } from './examples.ts';
 import { FEEDBACK_LENGTH_MAX, ID_LENGTH_MAX, TITLE_LENGTH_MAX } from './limits.ts';
@@ -37,6 +37,12 @@ export const ChannelSessionPath = Type.Object({
 export const SessionPath = Type.Object({
   ...InWorkspace.properties,
   chat_session_id: described(Id, 'The identifier of the session.'),
+});
+export const SessionQuery = Type.Object({
+  ...PageQuery.properties,
+  channel: Type.Optional(
+    Type.String({ maxLength: ID_LENGTH_MAX, description: 'Sessions of this channel alone; blank: of all.' }),
+  ),
 });
 export const MessagePath = Type.Object({
   ...InWorkspace.properties,

@@ -47,3 +47,9 @@ export const DESCRIPTOR_EXAMPLE = {
 };
 
 export const DOWNLOAD_URL_EXAMPLE = `http://127.0.0.1:9000/atrium/${WORKSPACE}/manuals/${DOCUMENT}.pdf?X-Amz-Algorithm=…`;
+
+export const FOLDER_EXAMPLE = {
+  name: 'manuals',
+  path: 'manuals',
+  storage_url: `s3://atrium/${WORKSPACE}/manuals/`,
+};

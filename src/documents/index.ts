@@ -129,7 +129,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       render,
     }),
     ...metadataRoutes({ edit: createEdit({ store, changed, findUser: deps.findUser }), store, render }),
-    ...searchRoutes({ search: find, render }),
+    ...searchRoutes({ search: find, store, bucket: objects.bucket, render }),
     ...binRoutes({ bin, store, render }),
   ];
 

@@ -59,12 +59,11 @@ const UNFIT = /[\p{Cc}\u{FFFE}\u{FFFF}]/u;
 
 /**
  * A folder in its canonical form: outer slashes dropped, repeated ones collapsed, none is `''`.
- * Throws 422 for a `.` or `..` segment, a character that has no place in a key, or more than 512 bytes.
+ * Throws 422 at `loc` for a `.` or `..` segment, a character that has no place in a key, or more than 512 bytes.
  */
-export function parseFolder(folder: string | null | undefined): string {
+export function parseFolder(folder: string | null | undefined, loc = ['body', 'folder']): string {
   const segments = (folder ?? '').split('/').filter((segment) => segment !== '');
   const canonical = segments.join('/');
-  const loc = ['body', 'folder'];
   if (segments.some((segment) => segment === '.' || segment === '..'))
     throw valueError(loc, "a folder has no segment '.' or '..'", folder);
   if (UNFIT.test(canonical)) throw valueError(loc, 'a folder has no control characters', folder);

@@ -1,6 +1,7 @@
 // The shapes of Area A, as the interface names them.
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { pageOf } from '../http/paging.ts';
 import { Parsed } from '../http/parsed.ts';
 import { component, integer, moment, nullable, oneOf, optional, text } from '../http/schemas.ts';
 import { INLINE_TYPES, parseContentType } from './content-type.ts';
@@ -148,6 +149,13 @@ export const ArchiveList = listOf(
   'Documents in the archive.',
 );
 
+const Folder = component('Folder', 'A folder of the library.', {
+  name: text('Its name within the folder above.'),
+  path: text('Its name from the top, as uploads give it.'),
+  storage_url: text('What the `storage_url` of each document in it or below it begins with.'),
+});
+export const FolderList = pageOf(Folder, 'FolderList');
+
 const Workspace = { workspace_id: text("The workspace of the caller's API key.") };
 export const InWorkspace = Type.Object(Workspace);
 export const ByFileId = Type.Object({ ...Workspace, file_id: text('Unique identifier of the file.') });
@@ -188,6 +196,13 @@ const listQuery = {
   cursor: Type.Optional(text('`next_cursor` of the page before.')),
 };
 export const ArchiveQuery = Type.Object(listQuery);
+export const FolderQuery = Type.Object({
+  ...listQuery,
+  parent: Type.String({
+    default: '',
+    description: 'The folder whose folders are listed; blank: the uppermost.',
+  }),
+});
 export const TrashQuery = Type.Object({
   ...listQuery,
   all: Type.Boolean({ default: false, description: "The whole workspace's bin; administrators only." }),

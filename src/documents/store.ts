@@ -1,4 +1,4 @@
-// The documents table. Every statement of it stands in this file; how its rows are read, in rows.ts.
+// The documents table. Every statement of it stands in this file; how its rows are read, in rows.ts and folders.ts.
 
 import { type Author, SERVICE } from '../core/author.ts';
 import { isUuid } from '../core/ids.ts';
@@ -7,6 +7,7 @@ import { audited } from '../infra/postgres/audit.ts';
 import type { Fragment, Sql } from '../infra/postgres/client.ts';
 import { enqueue } from '../infra/postgres/job-queue.ts';
 import { curatorsOf, type Document, type DocumentChanges, given, type Located } from './document.ts';
+import { type FolderRequest, readFolders } from './folders.ts';
 import { BAR_WAIT_MS } from './limits.ts';
 import type { Viewer } from './policy.ts';
 import {
@@ -231,6 +232,9 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
         sql`workspace_id = ${viewer.workspaceId} AND archived_at IS NOT NULL
         AND deleted_at IS NULL AND ${visible(viewer)}`,
       ),
+
+    listFolders: (viewer: Viewer, request: Omit<FolderRequest, 'workspaceId'>): Promise<string[]> =>
+      readFolders(sql, visible(viewer), { ...request, workspaceId: viewer.workspaceId }),
 
     /** Of the given documents, those that exist, with the key that their object has. */
     async objectKeysOf(ids: readonly string[]): Promise<Map<string, string>> {

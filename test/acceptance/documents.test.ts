@@ -8,6 +8,7 @@ import { describeConfirm } from './documents/confirm.ts';
 import { describeConfirmedMetadata } from './documents/confirmed-metadata.ts';
 import { describeContentTypes } from './documents/content-types.ts';
 import { describeDownloads } from './documents/downloads.ts';
+import { describeFolders } from './documents/folders.ts';
 import { describeNames } from './documents/names.ts';
 import { describePatch } from './documents/patch.ts';
 import { describePurge } from './documents/purge.ts';
@@ -45,5 +46,6 @@ for (const name of STORES) {
     describeBin(setting);
     describePurge(setting);
     describeArchive(setting);
+    describeFolders(setting);
   });
 }

@@ -33,6 +33,7 @@ const AREA_A = [
   'PUT /v1/metadata/{workspace_id}/{document}',
   'POST /v1/metadata/{workspace_id}/archive/{file_name}',
   'GET /v1/metadata/{workspace_id}/archive/list',
+  'GET /v1/metadata/{workspace_id}/folders/list',
   'POST /v1/metadata/{workspace_id}/un-archive/{file}',
 ];
 

@@ -76,6 +76,7 @@ const OPERATIONS: Record<string, Attempt> = {
   'trash?all': ({ trash }) => trash({ all: true }),
   'empty-trash': ({ emptyTrash }) => emptyTrash(),
   archived: ({ archiveList }) => archiveList(),
+  folders: ({ folders }) => folders(),
   detail: ({ detail }, { id }) => detail(id),
   'detail-by-name': ({ detail }, { name }) => detail(name),
   download: ({ downloadUrl }, { id }) => downloadUrl(id),
@@ -98,6 +99,7 @@ const DOCUMENTS = `
   trash?all      public     422  401   401     401     401      401     403     403        403      403    403    403   403     403   200
   empty-trash    public     422  401   401     401     401      401     403     403        403      403    204    204   204     204   204
   archived       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
+  folders        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
 
   detail         public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   detail-by-name public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200

@@ -12,6 +12,7 @@ import {
   ChatSessionPage,
   InWorkspace,
   SessionPath,
+  SessionQuery,
   TitlePatch,
 } from '../schema.ts';
 import type { Message, MessageStore } from '../store/messages.ts';
@@ -79,12 +80,13 @@ export function sessionRoutes({ sessions, messages, show, wakeMover }: SessionRo
         summary: 'List chat sessions, newest first',
         description: "Those of the key's owner; for administrators those of the workspace.",
         parameters: InWorkspace,
-        query: PageQuery,
+        query: SessionQuery,
         responses: pageAnswer('A page of sessions.', ChatSessionPage, SESSION_EXAMPLE),
       },
       async ({ path, query, principal }) => {
         const page = toPageRequest(query, isId);
-        const of = { workspaceId: path.workspace_id, reach: toReach(principal) };
+        const channel = query.channel || undefined;
+        const of = { workspaceId: path.workspace_id, reach: toReach(principal), channel };
         return toPage(await sessions.list(of, page), page.limit, renderSession);
       },
     ),

@@ -84,14 +84,15 @@ export function createSessionStore(sql: Transaction) {
       throw new Error('a session that is there cannot be read');
     },
 
-    /** Newest first, one row more than the limit where others follow. */
+    /** Newest first, one row more than the limit where others follow; `channel`: of this one alone. */
     list(
-      { workspaceId, reach }: Omit<SessionReference, 'sessionId'>,
+      { workspaceId, reach, channel }: Omit<SessionReference, 'sessionId'> & { channel: string | undefined },
       { limit, after }: PageRequest,
     ): Promise<Session[]> {
       return sql<Session[]>`
         SELECT ${columns} FROM chat_sessions
         WHERE workspace_id = ${workspaceId} AND ${reachedBy(sql, reach)}
+          AND ${channel === undefined ? sql`true` : sql`channel = ${channel}`}
           AND ${after === undefined ? sql`true` : sql`(created_at, id) < (${after.createdAt}, ${after.id}::bigint)`}
         ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`;
     },

@@ -465,6 +465,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/v1/metadata/{workspace_id}/folders/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.folders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/v1/{workspace_id}/{file_id}": {
         parameters: {
             query?: never;
@@ -1335,6 +1351,15 @@ export interface components {
             page: number | null;
             size: number | null;
             pages: number | null;
+        };
+        FolderList: {
+            items: components["schemas"]["Folder"][];
+            next_cursor: string | null;
+        };
+        Folder: {
+            name: string;
+            path: string;
+            storage_url: string;
         };
         TrashList: {
             items: components["schemas"]["BinnedDocument"][];
@@ -2859,6 +2884,31 @@ export interface operations {
             };
         };
     };
+    "portal.documents.folders": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+                parent?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FolderList"];
+                };
+            };
+        };
+    };
     "portal.documents.bin": {
         parameters: {
             query?: never;
@@ -3257,6 +3307,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                channel?: string;
             };
             header?: never;
             path: {

@@ -1,13 +1,22 @@
 import { type Route, reply, route } from '../../http/operation.ts';
-import { DOCUMENT_EXAMPLE } from '../examples.ts';
+import { pageAnswer } from '../../http/paging.ts';
+import { DOCUMENT_EXAMPLE, FOLDER_EXAMPLE } from '../examples.ts';
+import { parseFolder } from '../object-keys.ts';
 import type { createSearch } from '../operations/search.ts';
 import { toViewer } from '../policy.ts';
-import { InWorkspace } from '../schema.ts';
+import { FolderList, FolderQuery, InWorkspace } from '../schema.ts';
 import { DocumentPage, SearchParameters } from '../search-schema.ts';
+import type { DocumentStore } from '../store.ts';
 import { READ, type Render } from './answers.ts';
 
-export function searchRoutes(deps: { search: ReturnType<typeof createSearch>; render: Render }): Route[] {
-  const { search, render } = deps;
+/** The search, and the folders of the library. */
+export function searchRoutes(deps: {
+  search: ReturnType<typeof createSearch>;
+  store: Pick<DocumentStore, 'listFolders'>;
+  bucket: string;
+  render: Render;
+}): Route[] {
+  const { search, store, bucket, render } = deps;
   return [
     route(
       {
@@ -34,6 +43,32 @@ export function searchRoutes(deps: { search: ReturnType<typeof createSearch>; re
         const { documents, engine, total, page, size, pages } = await search(toViewer(principal), query);
         const items = documents.map(render);
         return reply(200, { items, total, page, size, pages }, { 'atrium-search-engine': engine });
+      },
+    ),
+    route(
+      {
+        ...READ,
+        id: 'documents.folders',
+        method: 'GET',
+        path: '/v1/metadata/{workspace_id}/folders/list',
+        summary: 'List the folders in a folder',
+        description:
+          'In the order of their names. A folder is there while a document that the caller may see is in it or below it, and is ' +
+          'neither archived nor in the bin.',
+        parameters: InWorkspace,
+        query: FolderQuery,
+        responses: pageAnswer('A page of folders.', FolderList, FOLDER_EXAMPLE),
+      },
+      async ({ principal, query: { limit, cursor, ...query } }) => {
+        const parent = parseFolder(query.parent, ['query', 'parent']);
+        const after = parseFolder(cursor, ['query', 'cursor']) || undefined;
+        const names = await store.listFolders(toViewer(principal), { parent, after, limit });
+        const shown = names.slice(0, limit);
+        const items = shown.map((name) => {
+          const path = parent === '' ? name : `${parent}/${name}`;
+          return { name, path, storage_url: `s3://${bucket}/${principal.workspaceId}/${path}/` };
+        });
+        return { items, next_cursor: names.length > limit ? (shown.at(-1) ?? null) : null };
       },
     ),
   ];

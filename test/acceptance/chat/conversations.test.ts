@@ -56,6 +56,25 @@ describe('a session', () => {
     expect(bodies.filter(({ created }) => created).length).toBe(1);
   });
 
+  test('is listed with those of its channel alone where one is named', async () => {
+    const channel = `channel ${freshId()}`;
+    const there = createChatClient(setting.call, {
+      ...{
+        workspace: setting.workspace,
+        key: created.key,
+        channel: `${encodeURIComponent(channel)}/widget/shop`,
+      },
+    });
+    const { chat_session_id: id } = await there.newSession({ agi_id: 'one' });
+    await chat.newSession({ agi_id: 'one' });
+    const idsOf = async (query: Record<string, string>) =>
+      bodyOf<Page<SessionRow>>(await chat.sessions(query), 200).items.map((row) => row.chat_session_id);
+    expect(await idsOf({ channel })).toEqual([id]);
+    expect(await idsOf({ channel: freshId() })).toEqual([]);
+    expect((await idsOf({ channel: '' })).length).toBeGreaterThan(1);
+    expectStatus(await chat.sessions({ channel: 'a\u0000' }), 422);
+  });
+
   test('keeps any text as its keys', async () => {
     for (const channel_session_id of ['a/b?c#d%', '😀 ünï', '...', ' ', "'; DROP TABLE chat_sessions; --"]) {
       const { name, chat_session_id } = await chat.newSession({ channel_session_id });

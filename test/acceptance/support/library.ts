@@ -67,6 +67,7 @@ export function createLibrary(
       call('POST', `${metadata}/archive/${segment(reference)}`, { key }),
     archiveList: (query: Query = {}): Promise<Answer> =>
       call('GET', `${metadata}/archive/list`, { key, query }),
+    folders: (query: Query = {}): Promise<Answer> => call('GET', `${metadata}/folders/list`, { key, query }),
     unarchive: (reference: string): Promise<Answer> =>
       call('POST', `${metadata}/un-archive/${segment(reference)}`, { key }),
   };
