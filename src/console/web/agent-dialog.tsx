@@ -15,6 +15,8 @@ type Kind = Agent['kind'];
 const ITEM = '/admin/api/workspaces/{workspace_id}/agents/{agent_id}';
 const pathOf = (id: string) => ({ path: { workspace_id: workspace.value, agent_id: id } });
 
+export const readAgent = (id: string): Promise<Agent> => answerOf(api.GET(ITEM, { params: pathOf(id) }));
+
 export const deleteAgent = (id: string) => answerOf(api.DELETE(ITEM, { params: pathOf(id) }));
 
 /** The form as texts; replies stand one a line, `match => reply`. */

@@ -17,6 +17,8 @@ const ITEM = '/admin/api/workspaces/{workspace_id}/bots/{bot_id}';
 const MODES: readonly Mode[] = ['project_number', 'endpoint_url', 'key'];
 const pathOf = (id: string) => ({ path: { workspace_id: workspace.value, bot_id: id } });
 
+export const readBot = (id: string): Promise<Bot> => answerOf(api.GET(ITEM, { params: pathOf(id) }));
+
 export const deleteBot = (id: string) => answerOf(api.DELETE(ITEM, { params: pathOf(id) }));
 
 /** The address that the chat app calls. */

@@ -64,7 +64,7 @@ export function ConversationDialog({ id, onClose }: { id: number; onClose(): voi
 }
 
 const MessageItem = ({ of: message }: { of: Message }) => (
-  <li class="stack message">
+  <li class={`stack message ${message.role === 'user' ? 'user' : ''}`}>
     <div class="row small soft">
       <Badge tone={message.role === 'agent' ? 'good' : 'neutral'}>
         {t(`conversations.role.${message.role}`)}

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Button } from './components/button.tsx';
 import { Copy } from './components/copy.tsx';
 import { Select, TextField } from './components/field.tsx';
@@ -43,6 +43,7 @@ const choicesOf = (words: readonly string[]) =>
 /** The search, and the filters as chips; together they are the URL that programs would send. */
 export function Filters({ search }: { search: Search }) {
   const [words, setWords] = useState(search.q);
+  useEffect(() => setWords(search.q), [search.q]);
   const [shown, setShown] = useState(false);
   const filters = [...search.where];
   const apply = (where: readonly [string, string][]): void =>

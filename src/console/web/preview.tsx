@@ -2,13 +2,13 @@ import { CallError } from './api.ts';
 import { ErrorNotice, Loading } from './components/notice.tsx';
 import { parseCsv } from './csv.ts';
 import { type Document, urlOf } from './library-data.ts';
+import { Markdown } from './markdown.tsx';
 import { useResource } from './resource.ts';
 import { t } from './text.ts';
 
 const IMAGES = new Set(['png', 'jpg', 'jpeg', 'gif', 'webp', 'avif']);
 const TEXTS = new Set([
   'txt',
-  'md',
   'json',
   'yaml',
   'yml',
@@ -22,6 +22,7 @@ const TEXTS = new Set([
   'sql',
   'toml',
 ]);
+const MARKDOWN = new Set(['md', 'markdown']);
 const TABLES = new Set(['csv', 'tsv']);
 
 const SHOWN_BYTES = 65_536;
@@ -36,7 +37,7 @@ export const opensInBrowser = ({ file_type: type }: Document): boolean => SHOWN_
 export function Preview({ document }: { document: Document }) {
   const type = document.file_type ?? '';
   if (IMAGES.has(type)) return <ImagePreview document={document} />;
-  if (TEXTS.has(type) || TABLES.has(type)) return <TextPreview document={document} />;
+  if (TEXTS.has(type) || MARKDOWN.has(type) || TABLES.has(type)) return <TextPreview document={document} />;
   return null;
 }
 
@@ -63,14 +64,16 @@ function TextPreview({ document }: { document: Document }) {
   const text = useResource(() => readBeginning(document.id), [document.id]);
   if (text.data === undefined)
     return text.error === undefined ? <Loading /> : <ErrorNotice error={text.error} />;
-  const separator = document.file_type === 'tsv' ? '\t' : ',';
-  return TABLES.has(document.file_type ?? '') ? (
-    <CsvTable rows={parseCsv(text.data, separator).slice(0, SHOWN_ROWS)} name={document.name} />
-  ) : (
+  const type = document.file_type ?? '';
+  if (TABLES.has(type)) {
+    const rows = parseCsv(text.data, type === 'tsv' ? '\t' : ',').slice(0, SHOWN_ROWS);
+    return <CsvTable rows={rows} name={document.name} />;
+  }
+  return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
-    <pre class="preview" tabIndex={0}>
-      {text.data}
-    </pre>
+    <section class="preview" tabIndex={0} aria-label={document.name}>
+      {MARKDOWN.has(type) ? <Markdown text={text.data} /> : <pre>{text.data}</pre>}
+    </section>
   );
 }
 

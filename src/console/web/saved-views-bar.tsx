@@ -8,6 +8,7 @@ export function SavedViewsBar({ search }: { search: string }) {
   const [name, setName] = useState('');
   const [naming, setNaming] = useState(false);
   const views = savedViews.value;
+  if (views.length === 0 && search === '') return null;
   return (
     <nav class="row" aria-label={t('library.views.saved')}>
       {views.map((view) => (

@@ -31,11 +31,13 @@ export function t(name: MessageName, values: Record<string, string | number> = {
 
 const integer = new Intl.NumberFormat(language);
 const decimal = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
-const money = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+const money = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const smallMoney = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
 export const formatNumber = (value: number): string =>
   Number.isInteger(value) ? integer.format(value) : decimal.format(value);
-export const formatMoney = (value: number): string => money.format(value);
+/** Sums below one have four decimals: a call of a model costs little. */
+export const formatMoney = (value: number): string => (value < 1 ? smallMoney : money).format(value);
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
@@ -48,6 +50,7 @@ export const formatMilliseconds = (ms: number | null): string =>
   ms === null ? '–' : ms < 1000 ? `${decimal.format(ms)} ms` : `${decimal.format(ms / 1000)} s`;
 
 const local = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
+const localDate = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
 
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
@@ -59,6 +62,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 
 /** In the reader's zone. */
 export const formatTime = (time: Date): string => local.format(time);
+export const formatDate = (time: Date): string => localDate.format(time);
 
 /** “2 hours ago”, for times of the last and next days. */
 export function formatRelative(time: Date, now = Date.now()): string {

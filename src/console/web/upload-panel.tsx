@@ -1,10 +1,11 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './components/button.tsx';
 import { TextField } from './components/field.tsx';
 import { workspace } from './state.ts';
 import { formatBytes, formatNumber, t } from './text.ts';
 import {
   cancel,
+  cancelAll,
   canRetry,
   clearDone,
   enqueue,
@@ -14,10 +15,11 @@ import {
   uploads,
 } from './uploads.ts';
 
-/** Where files are dropped or chosen, and the line of those on their way. */
-export function UploadPanel() {
+/** Where files are dropped or chosen, and the line of those on their way. They go to the folder that is open, or to another one. */
+export function UploadPanel({ folder: open }: { folder: string }) {
   const input = useRef<HTMLInputElement>(null);
-  const [folder, setFolder] = useState('');
+  const [folder, setFolder] = useState(open);
+  useEffect(() => setFolder(open), [open]);
   const [over, setOver] = useState(false);
   const add = (files: FileList | null | undefined): void =>
     enqueue([...(files ?? [])], { workspace: workspace.value, folder });
@@ -79,17 +81,20 @@ function Line() {
     all: formatNumber(all.length),
     failed: formatNumber(count('failed')),
   });
+  const isRunning = count('waiting') + count('sending') > 0;
   return (
     <section class="uploads" aria-label={t('uploads.title')}>
       <header class="row spread">
         <span role="status">{summary}</span>
         <span class="row">
+          {isRunning ? <Button onClick={cancelAll}>{t('uploads.cancel-all')}</Button> : null}
           {count('failed') > 0 ? <Button onClick={retryFailed}>{t('uploads.retry-all')}</Button> : null}
           <Button look="plain" onClick={clearDone}>
             {t('uploads.clear')}
           </Button>
         </span>
       </header>
+      {isRunning ? <Whole all={all} /> : null}
       <ul>
         {shown.map((each) => (
           <UploadRow key={each.id} of={each} />
@@ -99,6 +104,23 @@ function Line() {
         <p class="soft small">{t('uploads.more', { count: formatNumber(all.length - shown.length) })}</p>
       ) : null}
     </section>
+  );
+}
+
+/** How far the whole line is: bytes and speed of all files together, without those that failed or were cancelled. */
+function Whole({ all }: { all: readonly QueuedUpload[] }) {
+  const counted = all.filter(({ state }) => state !== 'failed' && state !== 'cancelled');
+  const sumOf = (value: (upload: QueuedUpload) => number): number =>
+    counted.reduce((sum, each) => sum + value(each), 0);
+  const [sent, size] = [sumOf((each) => each.sent), sumOf((each) => each.size)];
+  const speed = sumOf((each) => (each.state === 'sending' ? (each.speed ?? 0) : 0));
+  return (
+    <div class="whole">
+      <progress value={sent} max={Math.max(1, size)} aria-label={t('uploads.whole')} />
+      <span class="soft small">
+        {t('uploads.speed', { sent: formatBytes(sent), size: formatBytes(size), speed: formatBytes(speed) })}
+      </span>
+    </div>
   );
 }
 

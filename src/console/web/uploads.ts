@@ -37,8 +37,21 @@ type Work = {
 };
 
 export const uploads = signal<readonly QueuedUpload[]>(readKept());
-/** How many were stored since the page was loaded: lists watch it. */
+/** Changes after uploads were stored: lists watch it. */
 export const storedCount = signal(0);
+/** While files are stored one after another, lists are loaded again at most this often. */
+const TOLD_EVERY_MS = 2000;
+let isTold = true;
+
+function tellStored(): void {
+  if (!isTold) return;
+  isTold = false;
+  const tell = (): void => {
+    isTold = true;
+    storedCount.value++;
+  };
+  setTimeout(tell, running > 1 ? TOLD_EVERY_MS : 0);
+}
 
 const work = new Map<number, Work>();
 let lastId = Math.max(0, ...uploads.value.map(({ id }) => id));
@@ -75,6 +88,10 @@ export function cancel(id: number): void {
   const queued = uploads.value.find((each) => each.id === id);
   if (queued?.state === 'waiting') change(id, { state: 'cancelled' });
 }
+
+export const cancelAll = (): void => {
+  for (const { id, state } of uploads.value) if (state === 'waiting' || state === 'sending') cancel(id);
+};
 
 /** Whether the file is still there to be sent again. */
 export const canRetry = (id: number): boolean => work.has(id);
@@ -138,7 +155,7 @@ async function run(id: number, found: Work): Promise<void> {
     const { file, workspace, folder, tempKey, controller } = found;
     await upload(file, { workspace, folder, tempKey, signal: controller.signal, onProgress, onArrived });
     change(id, { state: 'done', sent: file.size });
-    storedCount.value++;
+    tellStored();
   } catch (error) {
     change(id, await explain(error, found));
   } finally {

@@ -79,7 +79,7 @@ function optionsOf(series: readonly Series[], width: number): uPlot.Options {
       {
         ...axis,
         font,
-        size: 24,
+        size: 18,
         grid: { show: false },
         space: 70,
         values: (_plot, splits) => splits.map(formatDay),

@@ -7,10 +7,13 @@ export type Column<Row> = {
   /** The heading; empty for a column of actions. */
   title: string;
   cell(row: Row): ComponentChildren;
-  kind?: 'number' | 'actions';
+  kind?: 'number' | 'actions' | 'select';
   /** Stands in the heading instead of the title. */
   heading?: ComponentChildren;
 };
+
+const classOf = (kind: Column<never>['kind']): string =>
+  kind === undefined || kind === 'number' ? (kind ?? '') : `cell-${kind}`;
 
 /** A table that scrolls sideways where it is wider than the page. `caption` is read to those who do not see it. */
 export const Table = <Row,>({
@@ -45,7 +48,7 @@ export const Table = <Row,>({
         {rows.map((row) => (
           <tr key={keyOf(row)}>
             {columns.map(({ title, kind, cell }) => (
-              <td key={title} class={kind === 'actions' ? 'cell-actions' : (kind ?? '')} data-title={title}>
+              <td key={title} class={classOf(kind)} data-title={title}>
                 <div class="cell">{cell(row)}</div>
               </td>
             ))}

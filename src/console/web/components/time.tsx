@@ -1,7 +1,17 @@
-import { formatRelative, formatTime, parseTime } from '../text.ts';
+import { formatDate, formatRelative, formatTime, parseTime } from '../text.ts';
 
-/** A time in the reader's zone, with UTC on hover. `relative`: as its distance from now. */
-export function Time({ at, relative = false }: { at: string | null; relative?: boolean }) {
+const FORMS = { time: formatTime, date: formatDate };
+
+/** A time or its date in the reader's zone, with UTC on hover. `relative`: as its distance from now. */
+export function Time({
+  at,
+  relative = false,
+  form = 'time',
+}: {
+  at: string | null;
+  relative?: boolean;
+  form?: keyof typeof FORMS;
+}) {
   if (at === null) return <span class="soft">–</span>;
   const time = parseTime(at);
   const utc = `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
@@ -9,9 +19,9 @@ export function Time({ at, relative = false }: { at: string | null; relative?: b
     <time
       class="nowrap"
       dateTime={time.toISOString()}
-      title={relative ? `${formatTime(time)} · ${utc}` : utc}
+      title={relative || form === 'date' ? `${formatTime(time)} · ${utc}` : utc}
     >
-      {relative ? formatRelative(time) : formatTime(time)}
+      {relative ? formatRelative(time) : FORMS[form](time)}
     </time>
   );
 }

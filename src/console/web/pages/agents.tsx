@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { AgentDialog, deleteAgent } from '../agent-dialog.tsx';
+import { AgentDialog, deleteAgent, readAgent } from '../agent-dialog.tsx';
 import { answerOf, api, type Schemas } from '../api.ts';
 import { Badge } from '../components/badge.tsx';
 import { Button } from '../components/button.tsx';
@@ -16,6 +16,7 @@ import { t } from '../text.ts';
 type Agent = Schemas['AgentRead'];
 
 const NEW = 'new';
+const ID = 'id:';
 
 export default function Agents() {
   const cursor = query.value.get('cursor');
@@ -31,7 +32,12 @@ export default function Agents() {
   );
   const [deleting, setDeleting] = useState<Agent>();
   const show = (agent: string | undefined): void => navigate(hrefWith({ agent }));
-  const found = agents.data?.items.find(({ id }) => `id:${id}` === open);
+  // Also one that is not on this page of the list has an address.
+  const id = open?.startsWith(ID) ? open.slice(ID.length) : undefined;
+  const opened = useResource(
+    async () => (id === undefined ? undefined : readAgent(id)),
+    [workspace.value, id],
+  );
   const add = (
     <Button look="primary" onClick={() => show(NEW)}>
       {t('agents.add')}
@@ -55,7 +61,7 @@ export default function Agents() {
               { title: t('agents.kind'), cell: ({ kind }) => t(`agents.kind.${kind}`) },
               {
                 title: t('playground.model'),
-                cell: ({ model }) => (model === null ? t('agents.default-model') : <code>{model}</code>),
+                cell: ({ kind, model }) => (kind === 'bot' ? '–' : (model ?? t('agents.default-model'))),
               },
               { title: t('agents.knowledge'), cell: ({ knowledge }) => t(`agents.knowledge.${knowledge}`) },
               { title: t('agents.changed'), cell: ({ updated_at: at }) => <Time at={at} relative /> },
@@ -74,8 +80,14 @@ export default function Agents() {
         </div>
       )}
       {open === NEW ? <AgentDialog onClose={() => show(undefined)} onSaved={agents.reload} /> : null}
-      {found === undefined ? null : (
-        <AgentDialog key={found.id} agent={found} onClose={() => show(undefined)} onSaved={agents.reload} />
+      <ErrorNotice error={opened.error} />
+      {opened.data === undefined || opened.data.id !== id ? null : (
+        <AgentDialog
+          key={opened.data.id}
+          agent={opened.data}
+          onClose={() => show(undefined)}
+          onSaved={agents.reload}
+        />
       )}
       {deleting === undefined ? null : (
         <ConfirmDialog
@@ -93,7 +105,7 @@ export default function Agents() {
 
 const AgentName = ({ of: { id, name, default: isDefault } }: { of: Agent }) => (
   <>
-    <a class="name" href={hrefWith({ agent: `id:${id}` })}>
+    <a class="name" href={hrefWith({ agent: `${ID}${id}` })}>
       {name}
     </a>{' '}
     {isDefault ? <Badge tone="good">{t('agents.default')}</Badge> : null}

@@ -59,7 +59,10 @@ export default function Audit() {
                     <a class="name" href={hrefWith({ actor: row.actor, cursor: undefined })}>
                       {row.actor}
                     </a>
-                    <div class="soft small">{t(`audit.via.${row.via}`)}</div>
+                    <div class="soft small">
+                      {t(`audit.via.${row.via}`)}
+                      {row.address === null ? null : ` · ${row.address}`}
+                    </div>
                   </>
                 ),
               },
@@ -67,13 +70,12 @@ export default function Audit() {
                 title: t('audit.action'),
                 cell: ({ action }) => (
                   <a href={hrefWith({ action, cursor: undefined })}>
-                    <code>{action}</code>
+                    <code class="nowrap">{action}</code>
                   </a>
                 ),
               },
               { title: t('audit.object'), cell: (row) => <ObjectLink of={row} /> },
               { title: t('audit.change'), cell: (row) => <Change of={row} /> },
-              { title: t('audit.address'), cell: ({ address }) => <code>{address ?? '–'}</code> },
             ]}
           />
           <Pager next={rows.data.next_cursor} cursor={cursor} />
@@ -85,14 +87,15 @@ export default function Audit() {
 
 const ObjectLink = ({ of: { object } }: { of: Entry }) => (
   <a
-    class="name short"
+    class="name tiny"
     title={object.id ?? ''}
     href={hrefWith({
       object: object.id === null ? object.kind : `${object.kind}:${object.id}`,
       cursor: undefined,
     })}
   >
-    {object.kind} <code>{object.id}</code>
+    {object.kind}
+    <code class="block small soft">{object.id}</code>
   </a>
 );
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { answerOf, api, type Schemas } from '../api.ts';
-import { BotDialog, deleteBot, webhookOf } from '../bot-dialog.tsx';
+import { BotDialog, deleteBot, readBot, webhookOf } from '../bot-dialog.tsx';
 import { Button } from '../components/button.tsx';
 import { ConfirmDialog } from '../components/confirm.tsx';
 import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
@@ -15,6 +15,7 @@ import { t } from '../text.ts';
 type Bot = Schemas['BotRead'];
 
 const NEW = 'new';
+const ID = 'id:';
 
 export default function Bots() {
   const cursor = query.value.get('cursor');
@@ -30,7 +31,9 @@ export default function Bots() {
   );
   const [deleting, setDeleting] = useState<Bot>();
   const show = (bot: string | undefined): void => navigate(hrefWith({ bot }));
-  const found = bots.data?.items.find(({ id }) => `id:${id}` === open);
+  // Also one that is not on this page of the list has an address.
+  const id = open?.startsWith(ID) ? open.slice(ID.length) : undefined;
+  const opened = useResource(async () => (id === undefined ? undefined : readBot(id)), [workspace.value, id]);
   const add = (
     <Button look="primary" onClick={() => show(NEW)}>
       {t('bots.add')}
@@ -53,7 +56,7 @@ export default function Bots() {
               {
                 title: t('bots.id'),
                 cell: ({ id }) => (
-                  <a href={hrefWith({ bot: `id:${id}` })}>
+                  <a href={hrefWith({ bot: `${ID}${id}` })}>
                     <code>{id}</code>
                   </a>
                 ),
@@ -80,8 +83,14 @@ export default function Bots() {
         </div>
       )}
       {open === NEW ? <BotDialog onClose={() => show(undefined)} onSaved={bots.reload} /> : null}
-      {found === undefined ? null : (
-        <BotDialog key={found.id} bot={found} onClose={() => show(undefined)} onSaved={bots.reload} />
+      <ErrorNotice error={opened.error} />
+      {opened.data === undefined || opened.data.id !== id ? null : (
+        <BotDialog
+          key={opened.data.id}
+          bot={opened.data}
+          onClose={() => show(undefined)}
+          onSaved={bots.reload}
+        />
       )}
       {deleting === undefined ? null : (
         <ConfirmDialog

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { answerOf, api, type Schemas } from '../api.ts';
 import { Button } from '../components/button.tsx';
 import { Empty, ErrorNotice, Loading, Notice } from '../components/notice.tsx';
@@ -28,15 +29,16 @@ function Content() {
 
 function List() {
   const cursor = query.value.get('cursor');
+  const channel = query.value.get('channel') ?? '';
   const open = Number(query.value.get('session') ?? Number.NaN);
   const sessions = useResource(
     () =>
       answerOf(
         api.GET('/admin/call/api/v1/chat/sessions/{workspace_id}', {
-          params: { path: { workspace_id: workspace.value }, query: { cursor: cursor ?? '' } },
+          params: { path: { workspace_id: workspace.value }, query: { cursor: cursor ?? '', channel } },
         }),
       ),
-    [workspace.value, cursor],
+    [workspace.value, cursor, channel],
   );
   if (sessions.data === undefined)
     return sessions.error === undefined ? (
@@ -51,13 +53,16 @@ function List() {
   };
   return (
     <div class="stack">
-      <div class="row">
+      <div class="row spread">
+        <ChannelFilter key={channel} present={channel} />
         <Button busy={sessions.loading} onClick={sessions.reload}>
           {t('action.refresh')}
         </Button>
       </div>
       {items.length === 0 ? (
-        <Empty title={t('conversations.none')}>{t('conversations.none.about')}</Empty>
+        <Empty title={t(channel === '' ? 'conversations.none' : 'conversations.none.channel')}>
+          {channel === '' ? t('conversations.none.about') : null}
+        </Empty>
       ) : (
         <Table
           caption={t('page.conversations')}
@@ -68,7 +73,14 @@ function List() {
             {
               title: t('conversations.channel'),
               cell: (row) => (
-                <span class="name">{`${row.channel} / ${row.channel_plugin} / ${row.channel_id}`}</span>
+                <>
+                  <a class="name short" href={hrefWith({ channel: row.channel, cursor: undefined })}>
+                    {row.channel}
+                  </a>
+                  <div class="soft small">
+                    <span class="name">{`${row.channel_plugin} / ${row.channel_id}`}</span>
+                  </div>
+                </>
               ),
             },
             { title: t('keys.person'), cell: ({ user }) => <span class="name">{user}</span> },
@@ -84,6 +96,33 @@ function List() {
       <Pager next={next} cursor={cursor} />
       {Number.isSafeInteger(open) ? <ConversationDialog id={open} onClose={close} /> : null}
     </div>
+  );
+}
+
+/** The channel stands in the URL; a row's channel is a link to its view. */
+function ChannelFilter({ present }: { present: string }) {
+  const [channel, setChannel] = useState(present);
+  return (
+    <form
+      class="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        navigate(hrefWith({ channel: channel.trim(), cursor: undefined }));
+      }}
+    >
+      <input
+        type="search"
+        class="narrow"
+        aria-label={t('conversations.channel')}
+        placeholder={t('conversations.channel')}
+        value={channel}
+        onInput={(event) => setChannel(event.currentTarget.value)}
+      />
+      <Button type="submit">{t('audit.filter')}</Button>
+      {present === '' ? null : (
+        <a href={hrefWith({ channel: undefined, cursor: undefined })}>{t('library.filter.clear')}</a>
+      )}
+    </form>
   );
 }
 

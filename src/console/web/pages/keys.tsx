@@ -9,7 +9,7 @@ import { type Column, Pager, Table } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { NewKeyDialog, RotateDialog, ShownKeyDialog } from '../key-dialogs.tsx';
 import { useResource } from '../resource.ts';
-import { query } from '../router.ts';
+import { hrefWith, navigate, query } from '../router.ts';
 import { session, workspace } from '../state.ts';
 import { formatMoney, formatNumber, t } from '../text.ts';
 
@@ -52,7 +52,10 @@ export default function Keys() {
   );
   const spent = useResource(readSpent, [workspace.value]);
   const [open, setOpen] = useState<Open | undefined>(query.value.has('new') ? { what: 'new' } : undefined);
-  const close = (): void => setOpen(undefined);
+  const close = (): void => {
+    setOpen(undefined);
+    if (query.value.has('new')) navigate(hrefWith({ new: undefined }), { replace: true });
+  };
   const show = (text: string): void => {
     setOpen({ what: 'shown', text });
     keys.reload();
@@ -139,8 +142,19 @@ function columnsOf(
         </>
       ),
     },
-    { title: t('keys.used'), cell: (key) => <Time at={key.last_used_at} relative /> },
-    { title: t('keys.expires'), cell: (key) => <Time at={key.expires_at} /> },
+    {
+      title: t('keys.used'),
+      cell: (key) => (
+        <>
+          <Time at={key.last_used_at} relative />
+          {key.expires_at === null ? null : (
+            <div class="soft small">
+              {t('keys.expires')} <Time at={key.expires_at} form="date" />
+            </div>
+          )}
+        </>
+      ),
+    },
     {
       title: '',
       kind: 'actions',

@@ -9,6 +9,7 @@ import { DocumentDialog } from '../document-dialog.tsx';
 import { Bulk } from '../library-bulk.tsx';
 import { PAGE_SIZE, type Row, readRows, type Search, type View } from '../library-data.ts';
 import { Filters } from '../library-filters.tsx';
+import { FolderLink, Folders, folderOf } from '../library-folders.tsx';
 import { useResource } from '../resource.ts';
 import { hrefOf, hrefWith, navigate, query } from '../router.ts';
 import { hasScope, isOwnWorkspace, workspace } from '../state.ts';
@@ -60,7 +61,9 @@ function OwnLibrary() {
   const open = query.value.get('document');
   return (
     <Page title={t('page.library')} about={t('library.about')}>
-      {view === 'documents' && hasScope('documents:write') ? <UploadPanel /> : null}
+      {view === 'documents' && hasScope('documents:write') ? (
+        <UploadPanel folder={folderOf(search.where)} />
+      ) : null}
       <Tabs
         label={t('library.views')}
         tabs={VIEWS.map((each) => ({
@@ -69,7 +72,12 @@ function OwnLibrary() {
           current: each === view,
         }))}
       />
-      {view === 'documents' ? <Filters search={search} /> : null}
+      {view === 'documents' ? (
+        <>
+          <Filters search={search} />
+          <Folders where={search.where} />
+        </>
+      ) : null}
       <ErrorNotice error={list.error} retry={list.reload} />
       {hasScope('documents:write') ? (
         <Bulk view={view} chosen={chosen} onDone={list.reload} onClear={() => setSelected(new Set())} />
@@ -84,7 +92,7 @@ function OwnLibrary() {
             caption={t(`library.view.${view}`)}
             rows={rows}
             keyOf={({ id }) => id}
-            columns={columnsOf(rows, selected, setSelected)}
+            columns={columnsOf(rows, { selected, select: setSelected, where: search.where })}
           />
           {view === 'documents' ? (
             <Pages page={search.page} total={list.data.total} />
@@ -102,8 +110,11 @@ const closeDocument = (): void => navigate(hrefWith({ document: undefined }));
 
 function columnsOf(
   rows: readonly Row[],
-  selected: ReadonlySet<string>,
-  select: (ids: ReadonlySet<string>) => void,
+  {
+    selected,
+    select,
+    where,
+  }: { selected: ReadonlySet<string>; select(ids: ReadonlySet<string>): void; where: URLSearchParams },
 ): Column<Row>[] {
   const toggle = (id: string, on: boolean): void =>
     select(new Set(on ? [...selected, id] : [...selected].filter((each) => each !== id)));
@@ -111,6 +122,7 @@ function columnsOf(
   return [
     {
       title: t('library.select'),
+      kind: 'select',
       heading: (
         <input
           type="checkbox"
@@ -141,7 +153,7 @@ function columnsOf(
     },
     {
       title: t('library.folder'),
-      cell: ({ storage_url: url }) => <span class="name soft">{folderOf(url) || '–'}</span>,
+      cell: ({ storage_url: url }) => <FolderLink url={url} where={where} />,
     },
     { title: t('library.tags'), cell: ({ tags }) => <Chips words={tags ?? []} /> },
     {
@@ -155,9 +167,6 @@ function columnsOf(
     },
   ];
 }
-
-/** The part of `s3://bucket/workspace/folder/uuid.ext` between the workspace and the file. */
-const folderOf = (url: string): string => url.split('/').slice(4, -1).join('/');
 
 function Pages({ page, total }: { page: number; total: number }) {
   const pages = Math.max(1, Math.ceil(total / PAGE_SIZE));

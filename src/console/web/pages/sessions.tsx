@@ -68,7 +68,11 @@ export default function Sessions() {
               },
               {
                 title: t('sessions.browser'),
-                cell: (row) => <span class="name">{row.user_agent ?? '–'}</span>,
+                cell: ({ user_agent: agent }) => (
+                  <span class="name short" title={agent ?? ''}>
+                    {agent === null ? '–' : browserOf(agent)}
+                  </span>
+                ),
               },
               { title: t('sessions.since'), cell: (row) => <Time at={row.created_at} relative /> },
               { title: t('sessions.until'), cell: (row) => <Time at={row.expires_at} /> },
@@ -98,4 +102,22 @@ export default function Sessions() {
       )}
     </Page>
   );
+}
+
+/** What stands before a browser's version. Later ones stand also in the names of earlier ones. */
+const BROWSERS: Record<string, string> = {
+  Edg: 'Edge',
+  OPR: 'Opera',
+  Firefox: 'Firefox',
+  Chrome: 'Chrome',
+  Version: 'Safari',
+};
+
+/** “Firefox 145, Linux” of a browser's long name for itself; the whole where it has another form. */
+function browserOf(agent: string): string {
+  const name = Object.keys(BROWSERS).find((each) => agent.includes(`${each}/`));
+  const [system] = /Windows|Android|iPhone|iPad|Mac OS|Linux/.exec(agent) ?? [];
+  if (name === undefined) return agent;
+  const version = Number.parseInt(agent.slice(agent.indexOf(`${name}/`) + name.length + 1), 10);
+  return [`${BROWSERS[name]} ${version}`, ...(system === undefined ? [] : [system])].join(', ');
 }
