@@ -7,7 +7,6 @@ import type { AuditFilter, AuditRow, AuditStore } from './store/audit.ts';
 
 export type AuditDeps = {
   store: AuditStore;
-  /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
 };
 
@@ -26,7 +25,6 @@ export function createAudit({ store, requireWorkspace }: AuditDeps) {
       return list(workspaceId, query);
     },
 
-    /** Changes of the service as a whole. */
     ofService: (query: AuditQuery): Promise<Page<AuditEntry>> => list('', query),
   };
 }

@@ -36,7 +36,6 @@ export type Authentication = {
    * `tolerant`: during an outage of the database, a key that was valid within the last hour is accepted.
    */
   authenticate(text: string, tolerant?: boolean): Found;
-  /** The principal of the key with this hash. */
   principalOf(hash: string): Found;
   /** Drops one key, or all: the next use looks it up in the database. */
   drop(hash: string): void;

@@ -13,7 +13,6 @@ const KEY_LENGTH = PREFIX.length + randomBase62(RANDOM_BYTES).length + CHECKSUM_
 /** Characters of the secret that a list may show. */
 const SHOWN_LENGTH = 6;
 
-/** A new key. */
 export function createKeyText(): string {
   const body = PREFIX + randomBase62(RANDOM_BYTES);
   return body + checksum(body);

@@ -12,7 +12,6 @@ import type { FoundKey, Key, KeyReference, KeyStore, Secret } from './store/keys
 
 /** The parts that the administration of users and that of keys need beside their stores. */
 export type Administration = {
-  /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
   /** Drops the cached principals of the keys with these hashes. */
   forget(keyHashes: readonly string[]): void;

@@ -14,7 +14,6 @@ const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/admin';
 export const renderCookie = (request: Request, value: string): string =>
   `${NAME}=${value}; ${ATTRIBUTES}; Max-Age=${SESSION_SECONDS}${secure(request)}`;
 
-/** The Set-Cookie header that removes the cookie. */
 export const renderCookieRemoval = (request: Request): string =>
   `${NAME}=; ${ATTRIBUTES}; Max-Age=0${secure(request)}`;
 

@@ -19,7 +19,6 @@ const RESERVED_EVER = new Set(
 /** Names that were reserved in later versions: existing workspaces keep them. */
 const RESERVED_SINCE = new Set('uploads me mcp responses messages audio rerank moderations'.split(' '));
 
-/** Whether a new workspace is refused this name. */
 export const isReservedWorkspaceName = (name: string): boolean =>
   RESERVED_EVER.has(name) || RESERVED_SINCE.has(name);
 

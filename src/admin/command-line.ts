@@ -8,7 +8,6 @@ export class UsageError extends Error {}
 
 export type Invocation = {
   command: Command;
-  /** The operation's path parameters. */
   path: Record<string, string>;
   query: Record<string, string>;
   /** Undefined where no option is part of it. */

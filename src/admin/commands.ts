@@ -7,7 +7,6 @@ import type { OptionName, Place } from './options.ts';
 export type Command = {
   /** The words of the command, such as `keys create`. */
   words: string;
-  /** The name of the operation, or of the maintenance. */
   operation: string;
   meaning: string;
   /** The positional argument; `form`: a description of its form. */

@@ -2,7 +2,6 @@
 
 import { parseJson } from '../core/json.ts';
 
-/** The place of a value in an operation's request. */
 export type Place = readonly ['path' | 'query' | 'body', ...string[]];
 
 export type Option = {

@@ -86,7 +86,6 @@ export function renderSums(items: readonly Row[], total: Row): string {
   return renderTable(items.length === 0 ? [] : [...items, last]);
 }
 
-/** The fields of an object, one in each line. */
 export const renderFields = (row: Row): string =>
   `${alignColumns(Object.entries(row).map(([name, value]) => [name, renderValue(value)])).join('\n')}\n`;
 

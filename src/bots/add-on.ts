@@ -69,7 +69,6 @@ function toCommon(common: Record<string, unknown>): Record<string, unknown> {
 
 const FUNCTION = '__action_method_name__';
 
-/** A message as the action that sends it. */
 export const renderForAddOn = ({ text }: Message): ChatappAddOnReply | Record<string, never> =>
   text === undefined
     ? {}

@@ -22,7 +22,6 @@ export type BotSettings = {
 
 export type BotReference = { workspaceId: string; id: string };
 
-/** The bot that the path of a request names. */
 export const toBotReference = (path: { workspace_id: string; bot_id: string }): BotReference => ({
   workspaceId: path.workspace_id,
   id: path.bot_id,

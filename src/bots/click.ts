@@ -26,7 +26,6 @@ export function readClick(event: ChatappEvent): Click {
   };
 }
 
-/** A click as the text of a message. */
 export const renderClick = ({ name, values }: Click): string =>
   [name, ...values.map(([key, value]) => `${key}: ${value}`)]
     .filter((line) => line !== '')

@@ -22,14 +22,12 @@ import { createVerify } from './verify.ts';
 
 export type BotAdministrationDeps = {
   sql: Sql;
-  /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
   /** Drops the cached bot; absent where there is no cache. */
   forget?(reference: BotReference): void;
   clock: Clock;
 };
 
-/** The operations of registration. */
 export function createBotAdministration(deps: BotAdministrationDeps): Route[] {
   const { sql, requireWorkspace, forget = () => undefined, clock } = deps;
   return registrationRoutes({ store: createBotStore(sql), requireWorkspace, forget, clock });
@@ -39,7 +37,6 @@ export type BotsDeps = Omit<BotAdministrationDeps, 'forget'> & {
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
   converse: Converse;
   log: Logger;
-  /** Time-out of the conversation. */
   answerTimeoutMs?: number;
 };
 

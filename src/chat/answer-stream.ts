@@ -78,13 +78,11 @@ export function closedStream({ userMessageId, answerId }: Ids, outcome: Promise<
   return { userMessageId, answerId, follow: () => () => undefined, outcome };
 }
 
-/** Why there is no answer, as it is stored. */
 export const toFailure = (error: unknown): Failure =>
   error instanceof ServiceError
     ? { sentence: error.message, kind: error.kind, retryAfterSeconds: error.retryAfterSeconds }
     : { sentence: 'Internal Server Error', kind: 'internal', retryAfterSeconds: undefined };
 
-/** The error of a stored failure. */
 export const toError = ({ kind, sentence, retryAfterSeconds }: Failure): Error =>
   kind === 'internal'
     ? new Error('the answer failed before, unexpectedly')

@@ -39,7 +39,6 @@ export type ChatDeps = {
   streamChat: StreamChat;
   searchDocuments: SearchDocuments;
   visibleDocuments: VisibleDocuments;
-  /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
   wakeMover: WakeEventMover;
   /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */

@@ -39,7 +39,6 @@ export const BOTS: Reach = { userId: '', admin: false };
 /** A message of the conversation before a question. */
 export type Said = { role: 'user' | 'assistant' | 'agent'; message: string };
 
-/** The five keys of a session. */
 export type SessionKeys = {
   workspaceId: string;
   channel: string;
@@ -110,7 +109,6 @@ export type Failure = {
   retryAfterSeconds: number | undefined;
 };
 
-/** The answer of send-message. */
 export type AnsweredTurn = Pick<
   Turn,
   'sessionId' | 'channelSessionId' | 'userMessageId' | 'answerId' | 'channelMessageId' | 'channelAnswerId'

@@ -9,7 +9,6 @@ export type CachedLookup<V> = {
   get: (key: string) => V | undefined | Promise<V | undefined>;
   /** Drops one key: later calls of `get` load the current value of the source. */
   drop: (key: string) => void;
-  /** Drops all keys, likewise. */
   reset: () => void;
 };
 

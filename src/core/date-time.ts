@@ -2,7 +2,6 @@
 
 /** The years 1 to 9999 in UTC, in milliseconds since 1970: outside of them, the database does not read what Date writes. */
 const TIME_MIN_MS = Date.parse('0001-01-01T00:00:00Z');
-/** The last millisecond of the year 9999. */
 export const TIME_MAX_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The nearest time within these years. */

@@ -9,7 +9,6 @@ export type ServiceEvent = {
   data: { value: number | string; [field: string]: unknown };
   /** The idempotency key: an event with the same id is stored once. */
   eventId: string;
-  /** When it happened. */
   time: Date;
 };
 

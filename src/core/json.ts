@@ -73,7 +73,6 @@ function parseFully(text: string, options: JsonParserOptions): unknown {
   return parser.value();
 }
 
-/** Whether a well-formed text is within the limits. */
 function isWithin(text: string, { nestingMax, valuesMax }: JsonLimits): boolean {
   let depth = 0;
   let values = 1;

@@ -22,7 +22,6 @@ export type Logger = {
   error(fields: object, message: string): void;
 };
 
-/** A request that was answered. */
 export type AccessEntry = {
   method: string;
   route: string;

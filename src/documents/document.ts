@@ -4,7 +4,6 @@ type Status = 'public' | 'private' | 'deleted';
 /** `access` of a document: free-form, with the known key `curators`. */
 export type Access = { curators?: string[] } & Record<string, unknown>;
 
-/** A document as the store holds it. */
 export type Document = {
   id: string;
   workspaceId: string;

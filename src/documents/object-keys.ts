@@ -9,7 +9,6 @@ const TEMPORARY = 'temp/';
 /** Below it stand the marks of the databases that use the bucket; see jobs/bucket-marks.ts. */
 export const MARKS = '.atrium/';
 
-/** The key under which an upload lands. */
 export const toTemporaryKey = (workspaceId: string, uploadId: string): string =>
   `${TEMPORARY}${workspaceId}/${uploadId}`;
 
@@ -31,7 +30,6 @@ export function parseTemporaryKey(
 export const extensionOf = (name: string): string | null =>
   /\.([a-z0-9]{1,16})$/i.exec(name)?.[1]?.toLowerCase() ?? null;
 
-/** The final key of a document. */
 export function toObjectKey(parts: {
   workspaceId: string;
   folder: string;

@@ -9,7 +9,6 @@ import { component, text } from './schemas.ts';
 const PAGE_SIZE_MAX = 100;
 const PAGE_SIZE_DEFAULT = 50;
 
-/** Query parameters of every list. */
 export const PageQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({

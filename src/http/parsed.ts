@@ -17,6 +17,5 @@ export const Parsed = <T>(parse: Parse<T>, options: { description?: string } = {
 // The compiled check always fails, so that the walk of the value parses it.
 TypeRegistry.Set(PARSED, () => false);
 
-/** Runs the grammar of a `Parsed` schema. */
 export const parseWith = (schema: TSchema, input: unknown, loc: (string | number)[]): ParseOutcome<unknown> =>
   (schema['parse'] as Parse<unknown>)(String(input), loc);

@@ -12,7 +12,6 @@ function isSameOrigin(request: Request): boolean {
 /** Hosts that no DNS server can assign: 127.0.0.0/8, [::1] and localhost, with any port. */
 const LOOPBACK_HOST = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)(?::\d{1,5})?$/i;
 
-/** Headers that proxies add to requests. */
 const ADDED_BY_PROXIES =
   /^(?:forwarded|via|x-forwarded(?:-.+)?|x-real-ip|(?:x|true|x-cluster|fastly)-client-ip|cf-connecting-ip)$/;
 
@@ -38,7 +37,6 @@ const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 export const isJsonMediaType = (mediaType: string): boolean => JSON_MEDIA_TYPE.test(mediaType);
 
-/** Whether the body is declared to be JSON. */
 export const declaresJson = (request: Request): boolean =>
   isJsonMediaType(request.headers.get('content-type') ?? '');
 

@@ -20,7 +20,6 @@ export type ResponseSpec = {
   stream?: string;
 };
 
-/** By status. */
 export type Responses = Record<number, ResponseSpec>;
 
 /** An object that the OpenAPI document names. */

@@ -1,6 +1,5 @@
 import type { ErrorKind } from '../core/errors.ts';
 
-/** What each kind of refusal is over HTTP. */
 export const STATUS: Record<ErrorKind, number> = {
   malformed: 400,
   unauthenticated: 401,

@@ -96,7 +96,6 @@ const checkInteger: Rule = (schema, sent, loc, report) => {
   return checkBounds(schema, input, loc, report);
 };
 
-/** A finite number. */
 const checkNumber: Rule = (schema, sent, loc, report) => {
   const input = toDouble(sent);
   if (typeof input !== 'number' && typeof input !== 'string')

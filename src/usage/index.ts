@@ -35,7 +35,6 @@ export type UsageDeps = {
   sql: Sql;
   /** The identity of the database, for a message queue that several services use. */
   identity(): Promise<string>;
-  /** The folder of the journal. */
   directory: string;
   settings: {
     nats: Omit<JetStreamSettings, 'bytesMax'> | undefined;

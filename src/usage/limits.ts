@@ -58,7 +58,6 @@ export const PAGE_SIZE_MAX = 100;
 /** Longer than any transaction that stores events: older ones have been committed or rolled back. */
 export const TAIL_MS = 300_000;
 
-/** Rows of a summary. */
 export const SUMMARY_SIZE_DEFAULT = 1000;
 export const SUMMARY_SIZE_MAX = 10_000;
 

@@ -6,7 +6,6 @@ import { encodeRow } from './row.ts';
 
 export type RecordMetrics = { recorded: number; refused: number };
 
-/** `RecordEvents`, through the buffer. */
 export function createRecord(appender: Appender): { record: RecordEvents; metrics: RecordMetrics } {
   const metrics: RecordMetrics = { recorded: 0, refused: 0 };
   const record: RecordEvents = async (events) => {

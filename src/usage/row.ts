@@ -20,7 +20,6 @@ export const ROW_COLUMNS = [
 
 /** The header of a COPY before its rows: the signature, no flags, no extension. */
 export const COPY_HEAD = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
-/** The trailer of a COPY. */
 export const COPY_TAIL = Buffer.from([0xff, 0xff]);
 
 /** 2000-01-01, which Postgres counts microseconds from, since 1970. */
@@ -58,7 +57,6 @@ function writeText(text: string | null, at: number): number {
   return at + 4 + written;
 }
 
-/** The event of a whole row. */
 export function decodeRow(row: Buffer): UsageEvent {
   let at = 2;
   const field = (): Buffer | null => {

@@ -20,7 +20,6 @@ export type Key = {
 /** A key with its user, and whether that user is an operator. */
 export type FoundKey = Key & { userId: string; ofOperator: boolean };
 
-/** A key with its user. */
 export type OwnKey = Key & { userId: string; userName: string | null };
 
 /** The parts of a key that rotation replaces; the hash is in hexadecimal. */
@@ -34,7 +33,6 @@ export type NewKey = Secret & {
   /** In lower case. The user is created, as `userId`, when no person of the workspace has that e-mail. */
   userEmail: string;
   userId: string;
-  /** Whether the creation of a user emits an event. */
   emitsUserEvent: boolean;
   author: Author;
 };
@@ -54,7 +52,6 @@ export type LiveKey = {
 /** The readable names of a key. */
 export type KeyDescription = { id: string; name: string; prefix: string; userEmail: string | null };
 
-/** Which key of which workspace. */
 export type KeyReference = { workspaceId: string; keyId: string };
 
 /** In a statement on `users`: whether the user is an operator. */

@@ -10,7 +10,6 @@ export type User = { id: string; email: string; name: string | null; createdAt: 
 /** Fields that a patch may set; an absent one stays as it is. */
 export type UserChanges = { email?: string; name?: string | null };
 
-/** Which user of which workspace. */
 export type UserReference = { workspaceId: string; userId: string };
 
 /** `spareOperators`: a user who is an operator is not changed; the result is then 'operator'. */

@@ -7,7 +7,6 @@ export type Workspace = { id: string; name: string; createdAt: Date };
 
 export type WorkspaceStore = ReturnType<typeof createWorkspaceStore>;
 
-/** The workspaces table. */
 export function createWorkspaceStore(sql: Transaction) {
   const columns = sql`id, name, created_at AS "createdAt"`;
   const audit = (author: Author) =>

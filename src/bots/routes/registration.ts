@@ -16,9 +16,7 @@ const BOT = { schema: BotRead, example: BOT_EXAMPLE };
 
 export type RegistrationDeps = {
   store: BotStore;
-  /** Throws 404 for a workspace that does not exist. */
   requireWorkspace(id: string): Promise<void>;
-  /** Drops the cached bot. */
   forget(reference: BotReference): void;
   clock: Clock;
 };

@@ -16,7 +16,6 @@ const STATE = `jsonb_build_object('verification', verification - 'jwks_anywhere'
       WHEN 'object' THEN '"a key set of its own"'::jsonb END),
   'agent_id', agent_id, 'welcome_text', welcome_text, 'commands', commands)`;
 
-/** The bots table. */
 export function createBotStore(sql: Transaction) {
   const columns = sql`workspace_id AS "workspaceId", id, ${sql.json(DEFAULTS)}::jsonb || verification AS verification, agent_id AS "agentId",
     welcome_text AS "welcomeText", commands, created_at AS "createdAt", updated_at AS "updatedAt"`;

@@ -37,9 +37,7 @@ const renderAgent = (agent: StoredAgent): AgentRead => ({
 
 export type AgentRoutesDeps = {
   store: AgentStore;
-  /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
-  /** Clears this process's cache of agents. */
   changed(): void;
 };
 

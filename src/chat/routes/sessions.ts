@@ -30,7 +30,6 @@ export type SessionRoutesDeps = {
 const COLLECTION = '/api/v1/chat/sessions/{workspace_id}';
 const ITEM = `${COLLECTION}/{chat_session_id}`;
 
-/** Whether a text is an id of ours. */
 const isId = (text: string): boolean => /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 
 type SessionInput = { path: { workspace_id: string; chat_session_id: number }; principal: Principal };

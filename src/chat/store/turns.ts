@@ -25,7 +25,6 @@ export type Acceptance =
 
 type Attempt = Pick<Turn, 'answerId' | 'attempt'>;
 
-/** How a turn's answer stands. */
 export type AnswerState =
   | { state: 'pending' }
   | { state: 'done'; answered: AnsweredTurn }

@@ -19,7 +19,6 @@ export async function readMarks(objects: Pick<ObjectStore, 'list'>) {
   const after = (start: string): string[] =>
     keys.filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
   return {
-    /** Identities. */
     owners: after(ownerMark('')),
     behind: after(behindMark('')),
     /** How far the database of the identity had come when the last of its marks was written; 0 without one. */

@@ -12,7 +12,6 @@ export type Bin = ReturnType<typeof createBin>;
 
 export function createBin(deps: {
   store: Pick<DocumentStore, 'bin' | 'restore' | 'purge' | 'purgeOwn' | 'purgeBinnedBefore' | 'locate'>;
-  /** Drops what is cached of a document. */
   changed(id: string): void;
   objectsQueued(): void;
 }) {

@@ -20,7 +20,6 @@ export type ConfirmDeps = {
   objects: Pick<ObjectStore, 'head' | 'copy' | 'removeUnchanged'>;
   /** Deletes objects that are not needed any more, soon after the answer; what it fails to delete is swept. */
   discard(removal: Removal): void;
-  /** Is told of every record. */
   recorded(): void;
   findUser: FindUser;
   uploadBytesMax: number;

@@ -20,7 +20,6 @@ export type Edit = ReturnType<typeof createEdit>;
 
 export function createEdit(deps: {
   store: Pick<DocumentStore, 'find' | 'update' | 'setArchived'>;
-  /** Drops what is cached of a document. */
   changed(id: string): void;
   findUser: FindUser;
 }) {

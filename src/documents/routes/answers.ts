@@ -18,7 +18,6 @@ export const documentAnswer = (description: string) => ({
 
 export const removed = { 204: { description: 'Done; no content.' } };
 
-/** One document as the body of an answer. */
 export type Render = (document: Document) => object;
 
 /** A page of the bin or the archive; `moment` orders it, and is shown with each row. */

@@ -9,7 +9,6 @@ import * as schema from '../schema.ts';
 import type { DocumentStore } from '../store.ts';
 import { documentAnswer, READ, type Render, removed, renderList, WRITE } from './answers.ts';
 
-/** The bin: in, out, and for good. */
 export function binRoutes(deps: {
   bin: Bin;
   store: Pick<DocumentStore, 'listBin'>;

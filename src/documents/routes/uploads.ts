@@ -12,7 +12,6 @@ import { toViewer } from '../policy.ts';
 import * as schema from '../schema.ts';
 import { documentAnswer, READ, type Render, WRITE } from './answers.ts';
 
-/** How a file's bytes come in and go out. */
 export function uploadRoutes(deps: {
   presigner: Presigner;
   clock: Clock;

@@ -7,7 +7,6 @@ import { createTerms, RARER_SIDES, type SidedAttribute, type Terms } from './ter
 export type Conditions = {
   /** Of each group one term at least. */
   required: string[][];
-  /** None of these terms. */
   excluded: string[];
   /** Created from (inclusive) and until (exclusive), in milliseconds. */
   from: number | undefined;

@@ -26,7 +26,6 @@ export function createSearchPlanner(deps: {
   postgres: Pick<PostgresSearch, 'prepare' | 'search'>;
   meilisearch: MeilisearchSearch | undefined;
   log: Logger;
-  /** Monotonic milliseconds, for tests. */
   now?: () => number;
 }) {
   const { postgres, meilisearch, log, now = () => performance.now() } = deps;

@@ -108,7 +108,6 @@ export async function openCatalogue(path: string, disk: DiskCalls) {
       database.query('PRAGMA wal_checkpoint(TRUNCATE)').get();
       if (readVersion(file.fd) !== VERSION) throw new Error(`${path} cannot be written`);
     },
-    /** Runs several changes as one commit. */
     atomically: (change: () => void) => void database.transaction(change).immediate(),
     /** Resolves when every change made before the call would survive a loss of power. */
     durable,

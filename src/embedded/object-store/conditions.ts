@@ -8,7 +8,6 @@ interface Validators {
   readonly modifiedMs: number;
 }
 
-/** The result of the preconditions of a read. */
 export function evaluateRead(header: Header, object: Validators): 'proceed' | 'not-modified' | 'failed' {
   const ifMatch = header('if-match');
   if (ifMatch !== undefined) {

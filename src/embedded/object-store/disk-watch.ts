@@ -40,7 +40,7 @@ export function createDiskWatch(parts: { catalogue: Catalogue; blobs: Blobs; dis
       await noting(tryUpload());
       fault = undefined;
     } catch {
-      // It goes on.
+      // The fault lasts.
     }
   }
   return {

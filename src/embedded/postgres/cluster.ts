@@ -8,7 +8,6 @@ import type { LogFile } from './log-file.ts';
 
 const INIT_TIMEOUT_MS = 120_000;
 
-/** The cluster's folder below ours. */
 export const CLUSTER = 'cluster';
 
 /** The service's role and its database, which share the name. It is no superuser: SQL can't reach the machine. */

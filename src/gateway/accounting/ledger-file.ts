@@ -152,7 +152,6 @@ const NAMES = '.names';
 const namesPath = (directory: string, id: string): string => join(directory, `${id}${NAMES}`);
 const sumsPath = (directory: string, id: string): string => join(directory, `${id}.sums`);
 
-/** The id of the file whose names these are. */
 export const toLedgerId = (name: string): string | undefined =>
   name.endsWith(NAMES) ? name.slice(0, -NAMES.length) : undefined;
 

@@ -73,7 +73,6 @@ const BUILT_IN: Record<string, Pick<ModelSpec, 'endpoints' | 'description'>> = {
 
 export const isBuiltIn = (id: string): boolean => Object.hasOwn(BUILT_IN, id);
 
-/** The models that need no upstream. */
 export function builtInModel(id: string): ModelSpec {
   const known = BUILT_IN[id];
   if (known === undefined) throw new Error(`${id} is not built in`);
@@ -90,7 +89,6 @@ export function builtInModel(id: string): ModelSpec {
   };
 }
 
-/** The models without any configuration. */
 export const BUILT_IN_CATALOGUE: CatalogueSpec = {
   models: [builtInModel(LOCAL_CHAT_MODEL), builtInModel(LOCAL_EMBEDDING_MODEL.id)],
   defaults: { chat: LOCAL_CHAT_MODEL, embeddings: LOCAL_EMBEDDING_MODEL.id },

@@ -28,7 +28,6 @@ export const createForward =
       return serve(toModelCall(input, { endpoint, request, signal }));
     });
 
-/** The call of a request over HTTP. */
 export const toModelCall = (
   { request: { headers }, requestId, principal }: GatewayInput,
   { endpoint, request, signal }: Pick<ModelCall, 'endpoint' | 'request' | 'signal'>,

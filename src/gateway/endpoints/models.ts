@@ -4,7 +4,6 @@ import type { Catalogue, Model } from '../targets.ts';
 
 type CurrentCatalogue = () => Catalogue | Promise<Catalogue>;
 
-/** The configured models, in the order of the file. */
 export function createModels(catalogue: CurrentCatalogue) {
   return {
     list: async (): Promise<ModelRead[]> => (await catalogue()).models.map(render),

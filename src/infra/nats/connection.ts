@@ -22,7 +22,6 @@ const CLOSE_TIMEOUT_MS = 2000;
 export type NatsOptions = {
   /** One or more URLs, comma-separated; a user and a password in them are never logged. */
   url: string;
-  /** Path of a credentials file. */
   creds: string | undefined;
   name: string;
   log: Pick<Logger, 'info' | 'warn'>;

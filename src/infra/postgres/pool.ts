@@ -32,10 +32,8 @@ const RETIREMENT_SECONDS_MAX = 30;
 
 export type Generation = {
   sql: postgres.Sql;
-  /** Begins transactions. */
   begin: postgres.Sql['begin'];
   pending: Set<PendingQuery>;
-  /** The time-out of statements on the pool. */
   statementTimeout: StatementTimeout;
   /** The hooks of transactions, each of which holds a connection while it runs. */
   transactions: Pick<TransactionOptions, 'onBegun' | 'onOver' | 'onFailure' | 'onNotBegun' | 'onSilence'>;

@@ -159,7 +159,6 @@ export function createObjectStore(options: ObjectStoreOptions) {
       }
     },
 
-    /** Stores an object without content. */
     async putEmpty(key: string): Promise<void> {
       const command = new PutObjectCommand({
         Bucket: bucket,

@@ -14,7 +14,6 @@ const DEATHS_MAX = 2;
 const OBEY_MS = 5000;
 
 export type LaneOptions = {
-  /** For the log. */
   name: string;
   /** The file that calls `serveKernels`. */
   entry: URL;

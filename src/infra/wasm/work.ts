@@ -23,7 +23,6 @@ export type Work = {
 /** The output of a handler, and how long it took. */
 export type PartResult = { output: unknown; ms: number };
 
-/** How work ended. */
 export type Ending = 'done' | 'cancelled' | 'late' | 'failed' | 'refused';
 
 /** Some work between its arrival and its end. */

@@ -54,7 +54,6 @@ export function createEventReader(sql: Transaction) {
       return backwards ? rows.toReversed() : rows;
     },
 
-    /** The number of events in the window. */
     async total({ workspaceId, from, to }: TimeWindow): Promise<number> {
       const counts = bucketsOf(from, to === undefined ? undefined : to + 1).map(
         (range) => sql`SELECT coalesce(sum(events), 0) AS events FROM usage_counts
@@ -72,7 +71,6 @@ export function createEventReader(sql: Transaction) {
       return row?.events ?? 0;
     },
 
-    /** The key that signs cursors. */
     async cursorSecret(): Promise<Buffer> {
       const [row] = await sql<{ secret: Buffer }[]>`SELECT secret FROM usage_cursor_secret`;
       if (row === undefined) throw new Error('usage_cursor_secret is empty');

@@ -70,7 +70,6 @@ export function createSummaries(sql: Transaction) {
         ${behind} GROUP BY key ORDER BY key LIMIT ${query.limit + 1}`;
     },
 
-    /** The sums of all groups. */
     async total(query: SummaryQuery): Promise<SummaryTotal> {
       const [row] = await sql<SummaryTotal[]>`
         SELECT coalesce(sum(events), 0)::bigint AS events, trim_scale(coalesce(sum(value), 0))::text AS value
