@@ -19,6 +19,7 @@ import { createAgentAdministration } from './chat/index.ts';
 import { type Config, loadConfig } from './config.ts';
 import { COMMAND_LINE } from './core/author.ts';
 import { systemClock } from './core/clock.ts';
+import { messageOf } from './core/errors.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDatabase } from './database.ts';
@@ -201,7 +202,7 @@ try {
   await main(process.argv.slice(2));
   process.exit(0);
 } catch (error) {
-  const sentence = error instanceof Error ? error.message : String(error);
+  const sentence = messageOf(error);
   process.stderr.write(`admin: ${sentence.replaceAll('\n', ' ')}\n`);
   process.exit(error instanceof UsageError || error instanceof SettingsError ? 2 : 1);
 }

@@ -1,6 +1,7 @@
 // The process: environment → configuration → backing services → areas → server, and its signals.
 
 import { type Config, loadConfig } from './config.ts';
+import { messageOf } from './core/errors.ts';
 import { createLogger, type ProcessLog } from './core/logger.ts';
 import { renderSettings, SettingsError } from './core/settings-reader.ts';
 import { checkDataFolder } from './embedded/data-folder.ts';
@@ -78,7 +79,7 @@ try {
   await main(owner);
   process.exit(0);
 } catch (error) {
-  const sentence = error instanceof Error ? error.message : String(error);
+  const sentence = messageOf(error);
   if (owner === undefined) process.stderr.write(`atrium: ${sentence}\n`);
   else await owner.failed(sentence);
   process.exit(error instanceof SettingsError ? 2 : 1);

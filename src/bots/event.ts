@@ -24,11 +24,10 @@ export type EventFormat = 'chat' | 'add-on';
  * Reads an event's body and keeps unknown fields. A body in neither format is validated in the chat app's own. Throws
  * ValidationFailure with every mistake in it.
  */
-export function parseEvent(body: unknown): { event: ChatappEvent; format: EventFormat } {
-  return isAddOnEvent(body)
+export const parseEvent = (body: unknown): { event: ChatappEvent; format: EventFormat } =>
+  isAddOnEvent(body)
     ? { event: parseAddOnEvent(body), format: 'add-on' }
     : { event: parseChatEvent(body), format: 'chat' };
-}
 
 function parseChatEvent(body: unknown): ChatappEvent {
   const check = WITHOUT_MESSAGE.has(typeOf(body)) ? checkOther : checkMessage;

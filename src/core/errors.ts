@@ -77,15 +77,18 @@ export class ValidationFailure extends Error {
 }
 
 /** The violation of a rule that no schema can express, in pydantic's form for such rules. */
-export function valueError(loc: (string | number)[], reason: string, input: unknown): ValidationFailure {
-  return new ValidationFailure([
+export const valueError = (loc: (string | number)[], reason: string, input: unknown): ValidationFailure =>
+  new ValidationFailure([
     { type: 'value_error', loc, msg: `Value error, ${reason}`, input, ctx: { error: reason } },
   ]);
-}
 
 /** The code of an error of the system, a driver or a library; `''` where there is none. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : '';
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 /** The reason of a failure in one line: the message of the error, and those of its causes that add something. */
 export function explain(error: unknown): string {

@@ -51,9 +51,8 @@ type Format = 'json' | 'pretty';
  * One line an entry on standard output: JSON, or a readable one for a terminal. JSON lines are written in blocks, at
  * the latest after 100 ms and at `close()`: a killed process may lose the last of them.
  */
-export function createLogger(options: { level: LogLevel; format: Format }): ProcessLog {
-  return options.format === 'pretty' ? createPrettyLogger(options.level) : createJsonLogger(options.level);
-}
+export const createLogger = (options: { level: LogLevel; format: Format }): ProcessLog =>
+  options.format === 'pretty' ? createPrettyLogger(options.level) : createJsonLogger(options.level);
 
 function createPrettyLogger(level: LogLevel): ProcessLog {
   const destination = pino.destination({ dest: 1, sync: true });

@@ -14,12 +14,11 @@ const waiting: (() => void)[] = [];
  * while (work.advance()) if (performance.now() > endsAt) endsAt = await nextTimeSlice();
  * ```
  */
-export function nextTimeSlice(): Promise<number> {
-  return new Promise((resolve) => {
+export const nextTimeSlice = (): Promise<number> =>
+  new Promise((resolve) => {
     waiting.push(() => resolve(performance.now() + SLICE_MS));
     if (waiting.length === 1) setImmediate(startSlice);
   });
-}
 
 function startSlice(): void {
   waiting.shift()?.();

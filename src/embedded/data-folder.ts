@@ -1,8 +1,10 @@
 /** The folder that holds everything embedded, and the lock that makes one process its owner. */
+
 import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type DiskFault, diskFaultOf } from '../core/disk-fault.ts';
 import { makeFolder } from '../core/durable.ts';
+import { messageOf } from '../core/errors.ts';
 import { type FileLock, lockFile } from '../core/file-lock.ts';
 
 export type DataFolder = {
@@ -125,8 +127,4 @@ function acquireLock(folder: string, pidFile: string): FileLock {
 function holderOf(pidFile: string): string {
   const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : Number.NaN;
   return Number.isNaN(pid) ? 'another process' : `process ${pid}`;
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -70,11 +70,10 @@ export async function parseJsonBody(
   }
 }
 
-function malformed(offset: number, error: string): ValidationFailure {
-  return new ValidationFailure([
+const malformed = (offset: number, error: string): ValidationFailure =>
+  new ValidationFailure([
     { type: 'json_invalid', loc: ['body', offset], msg: 'JSON decode error', input: {}, ctx: { error } },
   ]);
-}
 
 /** The entry for text that Postgres refuses: a NUL, or half of a surrogate pair. */
 export function unstorableText(loc: Location, text: string): ValidationEntry {

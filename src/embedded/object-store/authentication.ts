@@ -141,13 +141,10 @@ function assertAllSigned(request: StoreRequest, signedHeaders: readonly string[]
   });
 }
 
-function queryError(message: string): S3Error {
-  return new S3Error('AuthorizationQueryParametersError', message);
-}
+const queryError = (message: string): S3Error => new S3Error('AuthorizationQueryParametersError', message);
 
-function unsupportedMechanism(): S3Error {
-  return new S3Error(
+const unsupportedMechanism = (): S3Error =>
+  new S3Error(
     'InvalidRequest',
     `The authorization mechanism you have provided is not supported. Please use ${ALGORITHM}.`,
   );
-}

@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto';
 import { Transform } from 'node:stream';
+import { toError } from '../../core/errors.ts';
 import type { Signer } from '../../infra/s3/signature-v4.ts';
 import type { Authentication } from './authentication.ts';
 import { S3Error } from './errors.ts';
@@ -138,7 +139,7 @@ export function createChunkedDecoder(options: ChunkedOptions) {
         while (rest.length > 0) rest = rest.subarray(take(rest, (content) => this.push(content)));
         done();
       } catch (error) {
-        done(error instanceof Error ? error : new Error(String(error)));
+        done(toError(error));
       }
     },
     flush(done) {
@@ -148,6 +149,4 @@ export function createChunkedDecoder(options: ChunkedOptions) {
   return { stream, trailers };
 }
 
-function malformed(): S3Error {
-  return new S3Error('InvalidRequest', 'The aws-chunked body is not well-formed.');
-}
+const malformed = (): S3Error => new S3Error('InvalidRequest', 'The aws-chunked body is not well-formed.');

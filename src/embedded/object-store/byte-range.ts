@@ -27,9 +27,8 @@ function suffix(length: number, sizeBytes: number): ByteRange {
   return { start, length: sizeBytes - start };
 }
 
-function outside(sizeBytes: number): S3Error {
-  return new S3Error('InvalidRange', {
+const outside = (sizeBytes: number): S3Error =>
+  new S3Error('InvalidRange', {
     details: { ActualObjectSize: String(sizeBytes) },
     headers: { 'content-range': `bytes */${sizeBytes}` },
   });
-}

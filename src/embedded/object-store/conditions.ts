@@ -20,9 +20,8 @@ export function evaluateRead(header: Header, object: Validators): 'proceed' | 'n
     : 'proceed';
 }
 
-export function preconditionFailed(condition: string): S3Error {
-  return new S3Error('PreconditionFailed', { details: { Condition: condition } });
-}
+export const preconditionFailed = (condition: string): S3Error =>
+  new S3Error('PreconditionFailed', { details: { Condition: condition } });
 
 /** Whether a range may be served: If-Range is absent, or still names this content. */
 export function isRangeCurrent(ifRange: string | undefined, object: Validators): boolean {
@@ -32,12 +31,11 @@ export function isRangeCurrent(ifRange: string | undefined, object: Validators):
 }
 
 /** Whether the list of ETags names this one, or any. S3 takes ETags with and without quotes. */
-export function matches(list: string, etag: string): boolean {
-  return list
+export const matches = (list: string, etag: string): boolean =>
+  list
     .split(',')
     .map((item) => item.trim().replace(/^W\//, '').replaceAll('"', ''))
     .some((item) => item === '*' || item === etag);
-}
 
 /** Undefined where there is no valid date. */
 function isModifiedAfter(date: string | undefined, modifiedMs: number): boolean | undefined {

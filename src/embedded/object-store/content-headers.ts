@@ -9,9 +9,8 @@ const OVERRIDES = ['content-disposition', 'content-type'] as const;
 const CONTROL = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
 /** The type to store; S3's own where there is none. Throws InvalidArgument where it can't be a header. */
-export function parseContentType(value: string | undefined): string {
-  return value === undefined || value === '' ? DEFAULT_CONTENT_TYPE : assertHeader('content-type', value);
-}
+export const parseContentType = (value: string | undefined): string =>
+  value === undefined || value === '' ? DEFAULT_CONTENT_TYPE : assertHeader('content-type', value);
 
 /** Header values have one character a byte; clients send UTF-8. */
 export function contentTypeOf(request: StoreRequest): string {

@@ -40,9 +40,8 @@ export function parseDeleteDocument(document: string): DeleteDocument {
   return { removals, isQuiet: typeof quiet === 'string' && quiet.trim() === 'true' };
 }
 
-function childOf(node: unknown, name: string): unknown {
-  return typeof node === 'object' && node !== null ? Reflect.get(node, name) : undefined;
-}
+const childOf = (node: unknown, name: string): unknown =>
+  typeof node === 'object' && node !== null ? Reflect.get(node, name) : undefined;
 
 /** Undefined where there is no such element. Throws MalformedXML where it holds anything but text. */
 function textOf(node: unknown, name: string): string | undefined {

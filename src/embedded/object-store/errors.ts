@@ -66,9 +66,8 @@ export class S3Error extends Error {
 }
 
 /** The refusal of an operation, an option or a header by its name. */
-export function notImplemented(name: string): S3Error {
-  return new S3Error('NotImplemented', `The embedded object store does not implement: ${name}`);
-}
+export const notImplemented = (name: string): S3Error =>
+  new S3Error('NotImplemented', `The embedded object store does not implement: ${name}`);
 
 /** The client disconnected before its request was complete, so no answer can be sent. */
 export class ClientGone extends Error {

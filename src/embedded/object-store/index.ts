@@ -43,7 +43,7 @@ export async function startObjectStore(options: ObjectStoreOptions, log: Log): P
   });
   const port = await thread.open().catch((error: unknown) => {
     thread.end();
-    throw new Error(`The embedded object store did not start: ${describe(error)}`, { cause: error });
+    throw new Error(`The embedded object store did not start: ${String(error)}`, { cause: error });
   });
   let closing: Promise<void> | undefined;
   async function close(): Promise<void> {
@@ -59,9 +59,6 @@ export async function startObjectStore(options: ObjectStoreOptions, log: Log): P
     },
   };
 }
-
-const describe = (error: unknown): string =>
-  error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 
 /**
  * For a store that does not run: sets aside every file that its catalogue does not name, however many. Returns how

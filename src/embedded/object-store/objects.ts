@@ -195,9 +195,7 @@ const blobsOf = (objects: readonly (StoredObject | undefined)[]): Set<string> =>
   new Set(objects.flatMap((object) => (object === undefined ? [] : [object.blob])));
 
 /** HTTP dates know no finer time, and an object has one date everywhere. */
-function wholeSecond(timeMs: number): number {
-  return timeMs - (timeMs % 1000);
-}
+const wholeSecond = (timeMs: number): number => timeMs - (timeMs % 1000);
 
 /** In the catalogue. Earlier versions of the store read metadata, of which no client has any. */
 interface Attributes {

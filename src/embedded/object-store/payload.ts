@@ -94,6 +94,5 @@ function parseContentMd5(header: string | undefined): Buffer | undefined {
   return md5;
 }
 
-function isSame(expected: Buffer, computed: Buffer | undefined): boolean {
-  return computed !== undefined && expected.length === computed.length && timingSafeEqual(expected, computed);
-}
+const isSame = (expected: Buffer, computed: Buffer | undefined): boolean =>
+  computed !== undefined && expected.length === computed.length && timingSafeEqual(expected, computed);

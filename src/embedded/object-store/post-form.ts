@@ -1,7 +1,9 @@
 // Reads an upload form (multipart/form-data): fields into memory within a bound, the file as a stream.
+
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { diskFaultOf } from '../../core/disk-fault.ts';
+import { toError } from '../../core/errors.ts';
 import { ClientGone, S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import type { StoreRequest } from './request.ts';
@@ -125,8 +127,4 @@ function collectFields(parser: BusboyInstance) {
 function isOurs(error: unknown): boolean {
   const isOfDisk = diskFaultOf(error) !== undefined || (error instanceof Error && 'syscall' in error);
   return isOfDisk || error instanceof S3Error || error instanceof ClientGone;
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -90,11 +90,8 @@ function parseJson(base64: string): unknown {
 }
 
 /** ISO 8601 with date, time and zone, as S3 asks for. */
-function parseDate(text: string): number {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
-}
+const parseDate = (text: string): number =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
 
 /** `{"field": "value"}` means `["eq", "$field", "value"]`. */
 function toLists(condition: unknown): readonly (readonly unknown[])[] {
@@ -127,21 +124,16 @@ function parseSizeRange(condition: readonly unknown[]): SizeRange {
   return { sizeBytesMin: min, sizeBytesMax: max };
 }
 
-function intersect(a: SizeRange, b: SizeRange): SizeRange {
-  return {
-    sizeBytesMin: Math.max(a.sizeBytesMin, b.sizeBytesMin),
-    sizeBytesMax: Math.min(a.sizeBytesMax, b.sizeBytesMax),
-  };
-}
+const intersect = (a: SizeRange, b: SizeRange): SizeRange => ({
+  sizeBytesMin: Math.max(a.sizeBytesMin, b.sizeBytesMin),
+  sizeBytesMax: Math.min(a.sizeBytesMax, b.sizeBytesMax),
+});
 
-function propertyOf(document: unknown, name: string): unknown {
-  return typeof document === 'object' && document !== null ? Reflect.get(document, name) : undefined;
-}
+const propertyOf = (document: unknown, name: string): unknown =>
+  typeof document === 'object' && document !== null ? Reflect.get(document, name) : undefined;
 
-function invalid(reason: string): S3Error {
-  return new S3Error('InvalidPolicyDocument', `Invalid Policy: ${reason}`);
-}
+const invalid = (reason: string): S3Error =>
+  new S3Error('InvalidPolicyDocument', `Invalid Policy: ${reason}`);
 
-function denied(reason: string): S3Error {
-  return new S3Error('AccessDenied', `Invalid according to Policy: ${reason}`);
-}
+const denied = (reason: string): S3Error =>
+  new S3Error('AccessDenied', `Invalid according to Policy: ${reason}`);

@@ -55,6 +55,5 @@ export function createFormVerifier({ credentials, signer }: { credentials: Crede
   }
 }
 
-function invalidField(name: string): S3Error {
-  return new S3Error('InvalidArgument', `The form field ${name} is missing or not valid.`);
-}
+const invalidField = (name: string): S3Error =>
+  new S3Error('InvalidArgument', `The form field ${name} is missing or not valid.`);

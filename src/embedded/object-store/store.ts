@@ -1,9 +1,11 @@
 // Opens the store: the remains of a crash, or of a copy during operation, are found before anything is served. Its
 // background jobs are snapshots of the catalogue, and the removal of files set aside.
+
 import { existsSync, statSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, syncFolder } from '../../core/durable.ts';
+import { messageOf } from '../../core/errors.ts';
 import { type Blobs, openBlobs, type Recovery, TooManyUnnamed } from './blobs.ts';
 import { type Catalogue, openCatalogue } from './catalogue.ts';
 import { createDiskCalls } from './disk-calls.ts';
@@ -37,7 +39,7 @@ export async function openStore(directory: string, options: OpenOptions) {
   // All that was written after a snapshot has no name in it.
   const takesUnnamed = options.takesUnnamed === true || isSnapshot(path);
   const catalogue = await openCatalogue(path, disk).catch((error: unknown) => {
-    throw new Error(`${describe(error)}${hintOf(snapshot)}`, { cause: error });
+    throw new Error(`${messageOf(error)}${hintOf(snapshot)}`, { cause: error });
   });
   let recovery: Recovery;
   try {
@@ -69,8 +71,6 @@ function hintOf(snapshot: string): string {
   if (!existsSync(snapshot)) return '';
   return `; ${snapshot} is whole, of ${statSync(snapshot).mtime.toISOString()}: copy it over catalogue.sqlite`;
 }
-
-const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The first snapshot and the first check of files set aside happen at once. */
 function startUpkeep(parts: {

@@ -6,7 +6,7 @@ import type { ObjectStoreOptions, StoreCalls, StoreNotice } from './thread-messa
 
 serveThread<ObjectStoreOptions, StoreCalls, number>(
   async (options, notify: (notice: StoreNotice) => void) => {
-    const onFault = (error: unknown) => notify({ type: 'fault', reason: describe(error) });
+    const onFault = (error: unknown) => notify({ type: 'fault', reason: String(error) });
     // One request that trips over a defect, ours or a parser's, must not end the uploads of all others.
     for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, onFault);
     const { accessKeyId, secretAccessKey, region, corsOrigins } = options;
@@ -35,7 +35,3 @@ serveThread<ObjectStoreOptions, StoreCalls, number>(
     }
   },
 );
-
-function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-}

@@ -41,6 +41,5 @@ export function readConnection(directory: string): string | undefined {
   }
 }
 
-function toUrl({ user, password, host, port, database }: Connection): string {
-  return `postgres://${user}:${password}@${host}:${port}/${database}`;
-}
+const toUrl = ({ user, password, host, port, database }: Connection): string =>
+  `postgres://${user}:${password}@${host}:${port}/${database}`;

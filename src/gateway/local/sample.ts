@@ -11,9 +11,8 @@ const DEPTH_MAX = 32;
 export class NoSample extends Error {}
 
 /** Throws NoSample. `text` stands where the schema wants any text. */
-export function sampleOf(schema: Json | undefined, text: string): Json {
-  return new Sampler(schema, text).sample(schema, 0);
-}
+export const sampleOf = (schema: Json | undefined, text: string): Json =>
+  new Sampler(schema, text).sample(schema, 0);
 
 const ANNOTATIONS = new Set(
   (

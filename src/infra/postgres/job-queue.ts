@@ -42,12 +42,10 @@ export function createJobQueue({ sql, log }: { sql: Transaction; log: Logger }) 
  * `` sql`with gone as (delete … returning id), queued as (${enqueue(sql, kind, payloads)}) select …` ``
  * Wake the worker of the kind after the commit.
  */
-export function enqueue(
+export const enqueue = (
   sql: Transaction,
   kind: string,
   payloads: ReturnType<Transaction['unsafe']>,
-): ReturnType<Transaction['unsafe']> {
-  return sql`
+): ReturnType<Transaction['unsafe']> => sql`
     insert into jobs (kind, payload)
     select ${kind}::text, source.payload from (${payloads}) as source (payload)`;
-}

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../../core/errors.ts';
+import { codeOf, messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Reserved, Sql, Transaction } from './client.ts';
 
@@ -137,7 +137,7 @@ async function apply(connection: Reserved, migration: Migration): Promise<void> 
     await connection.unsafe('commit');
   } catch (cause) {
     // The connection is released next, which rolls back.
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new Error(`Migration ${name} failed: ${reason}`, { cause });
   }
 }

@@ -127,8 +127,7 @@ export function createPool(options: Options) {
   };
 }
 
-function tooManyPending(pendingMax: number): Error {
-  return Object.assign(new Error(`More than ${pendingMax} statements wait for the database`), {
+const tooManyPending = (pendingMax: number): Error =>
+  Object.assign(new Error(`More than ${pendingMax} statements wait for the database`), {
     code: '53000',
   });
-}

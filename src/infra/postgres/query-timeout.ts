@@ -38,9 +38,8 @@ export type PendingQuery = { drop: (error: unknown) => void };
 const answeredAt = new WeakMap<object, number>();
 
 /** Whether the value is a statement, and not a helper for a part of one. */
-export function isQuery(value: unknown): value is Query {
-  return value instanceof Promise && 'handle' in value && 'reject' in value && 'state' in value;
-}
+export const isQuery = (value: unknown): value is Query =>
+  value instanceof Promise && 'handle' in value && 'reject' in value && 'state' in value;
 
 /** Applies the time-out from the start of the statement; a fragment of another statement is never started. */
 export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout: StatementTimeout): Q {

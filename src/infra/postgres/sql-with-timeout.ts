@@ -33,6 +33,5 @@ export function sqlWithTimeout(target: () => { sql: ISql; statementTimeout: Stat
  * Appends each row to the result. postgres.js 3.4 counts rows by connection and resets the count only where a statement
  * succeeds, so that after one that failed amid its rows the next result would begin with as many gaps (porsager/postgres#1181).
  */
-function collectRows<Q extends object>(query: Q): Q {
-  return Object.assign(query, { forEachFn: (row: unknown, result: unknown[]) => result.push(row) });
-}
+const collectRows = <Q extends object>(query: Q): Q =>
+  Object.assign(query, { forEachFn: (row: unknown, result: unknown[]) => result.push(row) });

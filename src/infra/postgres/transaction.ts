@@ -5,7 +5,9 @@
  * waits without limit for the answer to a BEGIN or COMMIT. Therefore no ROLLBACK is sent for a lost transaction (the server
  * has rolled it back), and its caller gets an error at once.
  */
+
 import type { ISql } from 'postgres';
+import { toError } from '../../core/errors.ts';
 import { DatabaseTimeout, isConnectionLost, markDatabaseError } from './unavailable.ts';
 
 type Begin = <T>(work: (tx: ISql) => Promise<T>) => Promise<unknown>;
@@ -40,7 +42,7 @@ export function transact<Tx, T>(options: TransactionOptions<Tx, T>): Promise<T> 
   let failure: { error: unknown } | undefined;
   let lost: Error | undefined;
   const lose = (error: unknown) => {
-    lost ??= error instanceof Error ? error : new Error(String(error));
+    lost ??= toError(error);
     reject(failure === undefined ? lost : failure.error);
   };
   const limit = (onTimeout: (error: DatabaseTimeout) => void) => {

@@ -100,12 +100,11 @@ export function isConnectionLost(error: unknown): boolean {
  * Waits at most `timeoutMs`, then rejects (by default with `DatabaseTimeout`). The work is not cancelled; its statements end
  * by the client's own time-out.
  */
-export function withDeadline<T>(
+export const withDeadline = <T>(
   work: PromiseLike<T>,
   timeoutMs: number,
   timeoutError = () => new DatabaseTimeout(timeoutMs) as Error,
-): Promise<T> {
-  return within<T, never>(work, timeoutMs, () => {
+): Promise<T> =>
+  within<T, never>(work, timeoutMs, () => {
     throw timeoutError();
   });
-}

@@ -35,14 +35,11 @@ export function createSigner(identity: { secretAccessKey: string; region: string
 const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /** Encodes every byte but A-Z a-z 0-9 - . _ ~ as %XX, upper case. */
-export function encodeUriPart(text: string): string {
-  return encodeURIComponent(text).replace(
+export const encodeUriPart = (text: string): string =>
+  encodeURIComponent(text).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-}
 
 /** As encodeUriPart, but keeps `/`. */
-export function encodeUriPath(path: string): string {
-  return encodeUriPart(path).replaceAll('%2F', '/');
-}
+export const encodeUriPath = (path: string): string => encodeUriPart(path).replaceAll('%2F', '/');

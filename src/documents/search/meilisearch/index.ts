@@ -104,15 +104,14 @@ function keyOf(row: Row, key: string): string | number | null {
 }
 
 /** Two lists that are each in order, as one. The second need not be in order. */
-export function mergeInOrder(
+export const mergeInOrder = (
   sorted: readonly Keyed[],
   others: readonly Keyed[],
   order: readonly Order[],
-): Keyed[] {
-  return others.length === 0
+): Keyed[] =>
+  others.length === 0
     ? [...sorted]
     : [...sorted, ...others].sort((left, right) => compare(left, right, order));
-}
 
 function compare(left: Keyed, right: Keyed, order: readonly Order[]): number {
   for (const [index, { descending }] of order.entries()) {

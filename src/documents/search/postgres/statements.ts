@@ -32,12 +32,11 @@ type Span = Pick<Selection, 'from' | 'until'>;
 const time = (ms: number): string => new Date(clampTime(ms)).toISOString();
 
 /** A span of time as a condition on a column. */
-export function within(sql: Transaction, { from, until }: Span, column: Fragment): Fragment {
-  return all(sql, [
+export const within = (sql: Transaction, { from, until }: Span, column: Fragment): Fragment =>
+  all(sql, [
     ...(from === undefined ? [] : [sql`${column} >= ${time(from)}::timestamptz`]),
     ...(until === undefined ? [] : [sql`${column} < ${time(until)}::timestamptz`]),
   ]);
-}
 
 /** Terms asked of a column that holds a row's. */
 export const termTests = (

@@ -1,6 +1,6 @@
 // The embedded buffer: a journal in the data folder, for one machine.
 
-import { unavailable } from '../../../core/errors.ts';
+import { messageOf, unavailable } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { createThread, ThreadOverdue } from '../../../core/thread.ts';
 import { APPEND_TIMEOUT_MS, type BufferMetrics, type Delivery, type EventBuffer } from '../event-buffer.ts';
@@ -41,7 +41,7 @@ export function createJournal(settings: JournalSettings & { log: Logger }): Even
   return {
     async start() {
       id = await thread.open().catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         throw new Error(`The event journal in ${directory} cannot be opened: ${reason}`, { cause: error });
       });
     },
