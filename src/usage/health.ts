@@ -1,6 +1,8 @@
 // How the buffer and the outbox do: for /readyz and /metrics.
 
 import type { Job } from '../core/lifecycle.ts';
+import type { Logger } from '../core/logger.ts';
+import { createPeriodic } from '../core/periodic.ts';
 import type { ReadinessCheck } from '../http/health.ts';
 import { counter, gauge, type Metric } from '../http/metrics.ts';
 import type { AppendMetrics } from './appender.ts';
@@ -20,11 +22,11 @@ export function createUsageHealth(parts: {
   storing: readonly SinkMetrics[];
   outbox: Pick<OutboxStore, 'backlog'>;
   recording: RecordMetrics;
+  log: Logger;
 }): { check: ReadinessCheck; metrics: Metric[]; job: Job } {
-  const { buffer, appending, storing, outbox, recording } = parts;
+  const { buffer, appending, storing, outbox, recording, log } = parts;
   let latest: BufferMetrics = { packs: 0, bytes: 0, bytesMax: 0 };
   let backlog: OutboxBacklog = { events: 0, oldestSeconds: 0 };
-  let timer: ReturnType<typeof setInterval> | undefined;
   const update = async (): Promise<BufferMetrics> => {
     latest = await buffer.metrics();
     return latest;
@@ -103,17 +105,12 @@ export function createUsageHealth(parts: {
         () => recording.refused,
       ),
     ],
-    job: {
+    job: createPeriodic({
       name: 'usage.metrics',
-      start() {
-        // An unavailable part keeps its last metrics.
-        timer = setInterval(() => {
-          for (const each of [update(), updateBacklog()]) each.catch(() => undefined);
-        }, FIGURES_INTERVAL_MS);
-      },
-      async stop() {
-        clearInterval(timer);
-      },
-    },
+      intervalMs: FIGURES_INTERVAL_MS,
+      // An unavailable part keeps its last metrics.
+      run: async () => void (await Promise.allSettled([update(), updateBacklog()])),
+      log,
+    }),
   };
 }

@@ -73,6 +73,7 @@ export function createUsage(deps: UsageDeps): Area & {
     appending: appender.metrics,
     recording: recording.metrics,
     storing: [sink.metrics, mover.metrics],
+    log,
   });
   const settled = createStorageBarrier(sql);
 
