@@ -2,26 +2,12 @@
 
 import { describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
-import { type ModelsFile, startGateway } from '../support/gateway.ts';
+import { pricedModels, startGateway } from '../support/gateway.ts';
 import { WORKSPACE } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 import { createClient } from './gateway/client.ts';
 
-const modelsFile = (mockUrl: string): ModelsFile => ({
-  upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
-  models: {
-    ok: {
-      targets: [{ upstream: 'mock', model: 'ok' }],
-      price: { input_per_million: 1_000_000, output_per_million: 1_000_000 },
-    },
-    trickle: {
-      targets: [{ upstream: 'mock', model: 'trickle+ms=50+words=300' }],
-      price: { input_per_million: 1_000_000, output_per_million: 1_000_000 },
-    },
-  },
-});
-
-const gateway = await shared(startGateway(modelsFile));
+const gateway = await shared(startGateway(pricedModels));
 const client = createClient(gateway);
 
 type Left = { remaining: number; resets_at: string } | null;

@@ -1,10 +1,11 @@
 // Finding documents, as a client does it: over HTTP, in the interface's words.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { shared } from '../support/shared.ts';
 import { type Answer, bodyOf, expectStatus } from './support/caller.ts';
 import { type DocumentRecord, freshName, type Library } from './support/library.ts';
 import type { Person } from './support/people.ts';
-import { type Setting, startSetting } from './support/setting.ts';
+import { startSetting } from './support/setting.ts';
 
 type Page = {
   items: DocumentRecord[];
@@ -15,11 +16,7 @@ type Page = {
 };
 type Pairs = [string, string | number][];
 
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
 
 const ask = (key: string | undefined, pairs: Pairs): Promise<Answer> => {
   const query = pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');

@@ -1,6 +1,6 @@
 // What nothing that uses the embedded store needs is refused by its name, instead of being left out in silence.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   CreateBucketCommand,
   CreateMultipartUploadCommand,
@@ -22,15 +22,12 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { shared } from '../support/shared.ts';
 import { BUCKET, countFiles, refusal, startTestStore, type TestStore } from './fixture.ts';
 import { post, version4Form } from './form.ts';
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-  await store.put('k', 'kept');
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
+await store.put('k', 'kept');
 
 const NAME = { Bucket: BUCKET, Key: 'k' };
 const put = (options: Parameters<TestStore['put']>[2]) => () => store.put('k', 'x', options);

@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { BUCKET, errorOf, startTestStore, type TestStore } from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, errorOf, startTestStore } from './fixture.ts';
 
 const CONTENT = '0123456789';
 const HOUR = 3_600_000;
 
-let store: TestStore;
-let url: string;
-let etag: string;
-let modified: Date;
-beforeAll(async () => {
-  store = await startTestStore();
-  await store.put('ten', CONTENT, { ContentType: 'text/plain' });
-  await store.put('none', '');
-  url = await getSignedUrl(store.client, new GetObjectCommand({ Bucket: BUCKET, Key: 'ten' }));
-  const head = await store.head('ten');
-  etag = head.ETag ?? '';
-  modified = head.LastModified ?? new Date(0);
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
+await store.put('ten', CONTENT, { ContentType: 'text/plain' });
+await store.put('none', '');
+const url = await getSignedUrl(store.client, new GetObjectCommand({ Bucket: BUCKET, Key: 'ten' }));
+const head = await store.head('ten');
+const etag = head.ETag ?? '';
+const modified = head.LastModified ?? new Date(0);
 
 const get = (headers: Record<string, string>) => fetch(url, { headers });
 

@@ -1,27 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createHash, createHmac } from 'node:crypto';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import {
-  BUCKET,
-  CREDENTIALS,
-  createClient,
-  errorOf,
-  REGION,
-  refusal,
-  startTestStore,
-  type TestStore,
-} from './fixture.ts';
+import { shared } from '../support/shared.ts';
+import { BUCKET, CREDENTIALS, createClient, errorOf, REGION, refusal, startTestStore } from './fixture.ts';
 
 const OBJECT = { Bucket: BUCKET, Key: 'folder/ä b+c.txt' };
 const MINUTE = 60_000;
 
-let store: TestStore;
-beforeAll(async () => {
-  store = await startTestStore();
-  await store.client.send(new PutObjectCommand({ ...OBJECT, Body: 'content', ContentType: 'text/html' }));
-});
-afterAll(() => store[Symbol.asyncDispose]());
+const store = await shared(startTestStore());
+await store.client.send(new PutObjectCommand({ ...OBJECT, Body: 'content', ContentType: 'text/html' }));
 
 /** Changes one query parameter, or removes it. */
 function tamper(url: string, name: string, value: string | undefined): string {

@@ -29,6 +29,20 @@ export const UPSTREAM_KEY = 'sk-upstream-key-of-the-test';
 /** What the start command sets: without it there are 256 requests to upstreams at once. */
 const AS_STARTED = { BUN_CONFIG_MAX_HTTP_REQUESTS: '16384' };
 
+/** Models of the mock: `ok`, and `trickle`, whose answer takes 15 s, cost a unit of money for each token; `embed` costs nothing. */
+export function pricedModels(mockUrl: string): ModelsFile {
+  const price = { input_per_million: 1_000_000, output_per_million: 1_000_000 };
+  const to = (model: string) => [{ upstream: 'mock', model }];
+  return {
+    upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
+    models: {
+      ok: { targets: to('ok'), price },
+      trickle: { targets: to('trickle+ms=50+words=300'), price },
+      embed: { endpoints: ['embeddings'], targets: to('ok+key=embed') },
+    },
+  };
+}
+
 /** `fileOf` is given the mock's origin. */
 export async function startGateway(
   fileOf: (mockUrl: string) => ModelsFile | string,

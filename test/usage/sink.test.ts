@@ -1,6 +1,6 @@
 // From the buffer to the tables: once each, counted right, with a bad event taken out and a bad database waited for.
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { SERVICE } from '../../src/core/author.ts';
 import { unavailable } from '../../src/core/errors.ts';
@@ -19,22 +19,16 @@ import { createEventReader } from '../../src/usage/store/reader.ts';
 import { createRetention } from '../../src/usage/store/retention.ts';
 import { createEventWriter } from '../../src/usage/store/writer.ts';
 import { eventually, startChild } from '../support/child.ts';
-import { connectTo, MIGRATIONS, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
+import { connectTo, MIGRATIONS, silentLog, testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
+import { shared } from '../support/shared.ts';
 
 const SINK = join(import.meta.dir, '../support/sink-process.ts');
 
-let database: TestDatabase;
-let folder: string;
+const database = await shared(testDatabase());
+const folder = freshFolder();
 let journals = 0;
-beforeAll(async () => {
-  database = await testDatabase();
-  folder = freshFolder();
-});
-afterAll(async () => {
-  await database.drop();
-});
 
 const eventIn = (workspaceId: string, fields: Partial<UsageEvent> = {}): UsageEvent => ({
   id: newId(),

@@ -1,41 +1,30 @@
 // Who may send events: the platform by its tokens, in each mode, and keys with the scope `bots`.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { eventually } from '../../support/child.ts';
+import { shared } from '../../support/shared.ts';
 import {
   type BotClient,
   createBotClient,
   createSigner,
   identityFor,
-  type KeyServer,
   messageEvent,
   PLATFORM,
   PROJECT,
   registerBot,
-  type Signer,
   serveKeys,
 } from '../support/bots.ts';
 import { type Answer, expectRefusal, expectStatus } from '../support/caller.ts';
 import * as entry from '../support/entries.ts';
 import { sendRaw } from '../support/raw-request.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { startSetting } from '../support/setting.ts';
 
-let setting: Setting;
-let signer: Signer;
-let keys: KeyServer;
-let bot: BotClient;
-beforeAll(async () => {
-  setting = await startSetting();
-  signer = await createSigner();
-  keys = serveKeys(signer);
-  bot = await registerBot(setting, keys.url);
-});
-afterAll(async () => {
-  keys[Symbol.dispose]();
-  await setting.service[Symbol.asyncDispose]();
-});
+const setting = await shared(startSetting());
+const signer = await createSigner();
+const keys = await shared(serveKeys(signer));
+const bot = await registerBot(setting, keys.url);
 
 const hello = () => messageEvent('hello');
 const seconds = (): number => Math.floor(Date.now() / 1000);

@@ -1,24 +1,18 @@
 // Input of conversations that nobody should send: each with its exact refusal.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type ChatClient, createChatClient } from '../../support/chat-client.ts';
+import { describe, expect, test } from 'bun:test';
+import { createChatClient } from '../../support/chat-client.ts';
+import { shared } from '../../support/shared.ts';
 import { type Answer, bodyOf, type CallOptions, expectRefusal, expectStatus } from '../support/caller.ts';
 import type { Entry } from '../support/entries.ts';
 import * as entry from '../support/entries.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { startSetting } from '../support/setting.ts';
 import { titleOf } from '../support/title.ts';
 
-let setting: Setting;
-let chat: ChatClient;
-let session: { name: string; chat_session_id: number };
-let message: { message_id: number; user_message_id: number };
-beforeAll(async () => {
-  setting = await startSetting();
-  chat = createChatClient(setting.call, { workspace: setting.workspace, key: setting.adminKey });
-  session = await chat.newSession();
-  message = await chat.ask(session.name, 'hello');
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const chat = createChatClient(setting.call, { workspace: setting.workspace, key: setting.adminKey });
+const session = await chat.newSession();
+const message = await chat.ask(session.name, 'hello');
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const entriesOf = (answer: Answer): Entry[] => bodyOf<{ detail: Entry[] }>(answer, 422).detail;

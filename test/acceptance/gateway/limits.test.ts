@@ -2,27 +2,12 @@
 
 import { describe, expect, test } from 'bun:test';
 import { eventually, freePort } from '../../support/child.ts';
-import { type ModelsFile, startGateway } from '../../support/gateway.ts';
+import { pricedModels, startGateway } from '../../support/gateway.ts';
 import { startService, WORKSPACE } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';
 import { type Client, createClient, errorOf } from './client.ts';
 
-const modelsFile = (mockUrl: string): ModelsFile => ({
-  upstreams: { mock: { base_url: `${mockUrl}/v1`, retries: 0 } },
-  models: {
-    ok: {
-      targets: [{ upstream: 'mock', model: 'ok' }],
-      price: { input_per_million: 1_000_000, output_per_million: 1_000_000 },
-    },
-    trickle: {
-      targets: [{ upstream: 'mock', model: 'trickle+ms=20+words=300' }],
-      price: { input_per_million: 1_000_000, output_per_million: 1_000_000 },
-    },
-    embed: { endpoints: ['embeddings'], targets: [{ upstream: 'mock', model: 'ok+key=embed' }] },
-  },
-});
-
-const gateway = await shared(startGateway(modelsFile));
+const gateway = await shared(startGateway(pricedModels));
 const client = createClient(gateway);
 
 /** The answers to so many questions, one after the other. */
@@ -113,7 +98,7 @@ test('a budget that is used up is told as OpenAI does, and SDKs do not try again
 });
 
 test('limits outlive a restart', async () => {
-  await using own = await startGateway(modelsFile);
+  await using own = await startGateway(pricedModels);
   const before = createClient(own);
   const { key } = await before.newKey({ requests_per_minute: 1, budget_per_month: 1000 });
   expect((await askTimes(2, key, before)).map(({ status }) => status)).toEqual([200, 429]);
@@ -121,7 +106,7 @@ test('limits outlive a restart', async () => {
   own.service.child.kill('SIGKILL');
   await own.service.child.exited;
   const path = `${own.service.dataDir}/models.json`;
-  await Bun.write(path, JSON.stringify(modelsFile(own.mock.url)));
+  await Bun.write(path, JSON.stringify(pricedModels(own.mock.url)));
   await using again = await startService({
     dataDir: own.service.dataDir,
     environment: { MODELS_CONFIG: path },
@@ -131,7 +116,7 @@ test('limits outlive a restart', async () => {
 });
 
 test('two processes share them', async () => {
-  await using own = await startGateway(modelsFile, { PROCESSES: '2', PORT: String(freePort()) });
+  await using own = await startGateway(pricedModels, { PROCESSES: '2', PORT: String(freePort()) });
   const asking = createClient(own);
   const { key } = await asking.newKey({ requests_per_minute: 30 });
   let answered = 0;

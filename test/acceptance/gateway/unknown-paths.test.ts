@@ -1,18 +1,16 @@
 // What the gateway does not have, asked as SDKs ask for it: OpenAI's error, which tells a wrong URL from a wrong model.
 // The documents' paths, which begin with /v1 as well, keep their own.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import OpenAI, { NotFoundError } from 'openai';
 import { startGateway } from '../../support/gateway.ts';
-import { type Caller, createCaller } from '../support/caller.ts';
+import { shared } from '../../support/shared.ts';
+import { createCaller } from '../support/caller.ts';
 import { expectOpenAiError } from './setting.ts';
 
-type Gateway = Awaited<ReturnType<typeof startGateway>>;
-let gateway: Gateway;
-let call: Caller;
 const targets = [{ upstream: 'mock', model: 'ok' }];
-beforeAll(async () => {
-  gateway = await startGateway((url) => ({
+const gateway = await shared(
+  startGateway((url) => ({
     upstreams: { mock: { base_url: `${url}/v1` } },
     models: {
       plain: { targets },
@@ -20,10 +18,9 @@ beforeAll(async () => {
       'accounts/fireworks/models/llama': { targets },
       'odd/': { targets },
     },
-  }));
-  call = createCaller(gateway.url);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+  })),
+);
+const call = createCaller(gateway.url);
 
 const headers = () => ({ authorization: `Bearer ${gateway.key}` });
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

@@ -1,26 +1,15 @@
 // Reading usage events in pages: complete, in order, and counted right, in both directions and while others write.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { shared } from '../../support/shared.ts';
 import { bodyOf, expectStatus } from '../support/caller.ts';
-import {
-  createFreshMetrics,
-  type Entry,
-  eventOf,
-  type FreshMetrics,
-  freshSource,
-  type MetricPage,
-} from '../support/metrics.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { createFreshMetrics, type Entry, eventOf, freshSource, type MetricPage } from '../support/metrics.ts';
+import { startSetting } from '../support/setting.ts';
 
 type Summary = { total: { events: number; value: number } };
 
-let setting: Setting;
-let freshMetrics: () => Promise<FreshMetrics>;
-beforeAll(async () => {
-  setting = await startSetting();
-  freshMetrics = createFreshMetrics(setting);
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
+const freshMetrics = createFreshMetrics(setting);
 
 describe('retrieval', () => {
   let metrics: Awaited<ReturnType<typeof freshMetrics>>;

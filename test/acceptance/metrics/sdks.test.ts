@@ -1,19 +1,16 @@
 // The official CloudEvents SDKs of Python and Go, unmodified, each in the modes that it knows. (That of npm stands in
 // ingestion.test.ts.)
 
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startChild } from '../../support/child.ts';
 import { findGoProgram, missingGoProgram } from '../../support/go-programs.ts';
 import { findPython, missingPython } from '../../support/python-sdk.ts';
+import { shared } from '../../support/shared.ts';
 import { createFreshMetrics, freshSource } from '../support/metrics.ts';
-import { type Setting, startSetting } from '../support/setting.ts';
+import { startSetting } from '../support/setting.ts';
 
-let setting: Setting;
-beforeAll(async () => {
-  setting = await startSetting();
-});
-afterAll(() => setting.service[Symbol.asyncDispose]());
+const setting = await shared(startSetting());
 
 const SDKS = [
   {

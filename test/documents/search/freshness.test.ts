@@ -10,10 +10,14 @@ import { createCountFolding } from '../../../src/documents/search/postgres/count
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
 import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
-import { type Child, freePort, startChild } from '../../support/child.ts';
 import { silentLog, testDatabase } from '../../support/database.ts';
-import { freshFolder } from '../../support/folders.ts';
-import { createLibrary, mirrorSetting, type SearchServer, VIEWER } from './mirror-setting.ts';
+import {
+  createLibrary,
+  mirrorSetting,
+  ownSearchServer,
+  type SearchServer,
+  VIEWER,
+} from './mirror-setting.ts';
 
 const { MEILI_URL: url, MEILI_API_KEY: apiKey, MEILI_BINARY: binary } = process.env;
 
@@ -119,42 +123,28 @@ test.skipIf(!url)('with Meilisearch no search is stale (needs MEILI_URL)', async
 });
 
 test.skipIf(!binary)('nor while it is killed and comes back (needs MEILI_BINARY)', async () => {
-  const folder = freshFolder();
-  const port = freePort();
-  const own: SearchServer = { url: `http://127.0.0.1:${port}`, apiKey: 'a-key-of-this-test-alone' };
-  const boot = (): Child =>
-    startChild(
-      [binary ?? '', '--db-path', folder, '--http-addr', `127.0.0.1:${port}`, '--env', 'development'],
-      { environment: { MEILI_MASTER_KEY: own.apiKey ?? '', MEILI_NO_ANALYTICS: 'true' }, directory: folder },
-    );
-  let child = boot();
-  try {
-    await using setting = await mirrorSetting(own);
-    const mirror = setting.open();
-    await setting.start(mirror);
-    await setting.settle(mirror);
-    const planners = [plannerOn(setting.sql, own).planner, plannerOn(setting.sql, own).planner];
-    let killed = false;
-    const lookers = Promise.all(
-      Array.from({ length: 4 }, () => writeAndLook(setting.sql, planners, () => killed)),
-    );
-    for (let kill = 0; kill < 3; kill++) {
-      await Bun.sleep(2000);
-      child.kill('SIGKILL');
-      await child.exited;
-      await Bun.sleep(500);
-      child = boot();
-    }
-    await Bun.sleep(4000);
-    killed = true;
-    const engines = (await lookers).flat();
-    console.log(
-      `${engines.length} searches, ${engines.filter((engine) => engine === 'meilisearch').length} by Meilisearch`,
-    );
-    expect(new Set(engines)).toEqual(new Set(['meilisearch', 'postgres']));
-    await setting.stop(mirror);
-  } finally {
-    child.kill('SIGKILL');
-    await child.exited;
+  await using own = ownSearchServer(binary ?? '');
+  await using setting = await mirrorSetting(own.server);
+  const mirror = setting.open();
+  await setting.start(mirror);
+  await setting.settle(mirror);
+  const planners = [plannerOn(setting.sql, own.server).planner, plannerOn(setting.sql, own.server).planner];
+  let killed = false;
+  const lookers = Promise.all(
+    Array.from({ length: 4 }, () => writeAndLook(setting.sql, planners, () => killed)),
+  );
+  for (let kill = 0; kill < 3; kill++) {
+    await Bun.sleep(2000);
+    await own.kill();
+    await Bun.sleep(500);
+    own.boot();
   }
+  await Bun.sleep(4000);
+  killed = true;
+  const engines = (await lookers).flat();
+  console.log(
+    `${engines.length} searches, ${engines.filter((engine) => engine === 'meilisearch').length} by Meilisearch`,
+  );
+  expect(new Set(engines)).toEqual(new Set(['meilisearch', 'postgres']));
+  await setting.stop(mirror);
 });

@@ -10,7 +10,9 @@ import { createSearchEntries } from '../../../src/documents/search/postgres/entr
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
+import { type Child, freePort, startChild } from '../../support/child.ts';
 import { silentLog, testDatabase } from '../../support/database.ts';
+import { freshFolder } from '../../support/folders.ts';
 
 export type SearchServer = { url: string; apiKey: string | undefined };
 
@@ -38,6 +40,30 @@ export type MirrorSetting = AsyncDisposable & {
 };
 
 /** Whatever is started with it is ended with it, and its indexes are deleted. */
+/** A search server of the test's own, which `kill` ends by SIGKILL and `boot` starts again on the same data. */
+export function ownSearchServer(binary: string) {
+  const [folder, port] = [freshFolder(), freePort()];
+  const apiKey = 'a-key-of-this-test-alone';
+  const boot = (): Child =>
+    startChild([binary, '--db-path', folder, '--http-addr', `127.0.0.1:${port}`, '--env', 'development'], {
+      environment: { MEILI_MASTER_KEY: apiKey, MEILI_NO_ANALYTICS: 'true' },
+      directory: folder,
+    });
+  let child = boot();
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await child.exited;
+  };
+  return {
+    server: { url: `http://127.0.0.1:${port}`, apiKey } satisfies SearchServer,
+    kill,
+    boot(): void {
+      child = boot();
+    },
+    [Symbol.asyncDispose]: kill,
+  };
+}
+
 export async function mirrorSetting(server: SearchServer): Promise<MirrorSetting> {
   const database = await testDatabase();
   const { sql } = database;

@@ -2,9 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type Child, eventually, freePort, startChild } from '../../support/child.ts';
-import { freshFolder } from '../../support/folders.ts';
-import { type MirrorSetting, mirrorSetting, type SearchServer } from './mirror-setting.ts';
+import { eventually, startChild } from '../../support/child.ts';
+import { type MirrorSetting, mirrorSetting, ownSearchServer, type SearchServer } from './mirror-setting.ts';
 
 const { MEILI_URL: url, MEILI_API_KEY: apiKey, MEILI_BINARY: binary } = process.env;
 const server: SearchServer = { url: url ?? '', apiKey };
@@ -158,34 +157,20 @@ test.skipIf(!url)(
 test.skipIf(!binary)(
   'a search server that is killed again and again loses nothing (needs MEILI_BINARY)',
   async () => {
-    const folder = freshFolder();
-    const port = freePort();
-    const own: SearchServer = { url: `http://127.0.0.1:${port}`, apiKey: 'a-key-of-this-test-alone' };
-    const boot = (): Child =>
-      startChild(
-        [binary ?? '', '--db-path', folder, '--http-addr', `127.0.0.1:${port}`, '--env', 'development'],
-        { environment: { MEILI_MASTER_KEY: own.apiKey, MEILI_NO_ANALYTICS: 'true' }, directory: folder },
-      );
-    let child = boot();
-    try {
-      await using setting = await mirrorSetting(own);
-      const mirror = setting.open();
-      await setting.start(mirror);
-      await setting.settle(mirror);
-      const changing = changeFor(setting, 9000);
-      for (let kill = 0; kill < 4; kill++) {
-        await Bun.sleep(1000 + Math.random() * 1000);
-        child.kill('SIGKILL');
-        await child.exited;
-        child = boot();
-      }
-      await changing;
-      await setting.settle(mirror);
-      await expectEqual(setting);
-      await setting.stop(mirror);
-    } finally {
-      child.kill('SIGKILL');
-      await child.exited;
+    await using own = ownSearchServer(binary ?? '');
+    await using setting = await mirrorSetting(own.server);
+    const mirror = setting.open();
+    await setting.start(mirror);
+    await setting.settle(mirror);
+    const changing = changeFor(setting, 9000);
+    for (let kill = 0; kill < 4; kill++) {
+      await Bun.sleep(1000 + Math.random() * 1000);
+      await own.kill();
+      own.boot();
     }
+    await changing;
+    await setting.settle(mirror);
+    await expectEqual(setting);
+    await setting.stop(mirror);
   },
 );
