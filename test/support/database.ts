@@ -125,6 +125,9 @@ async function startEmbedded() {
     full_page_writes: 'off',
     shared_buffers: '128MB',
     max_connections: '500',
+    // Tests that need statistics of the planner ask for them; a worker in every database of the run would cost more than most tests.
+    autovacuum: 'off',
+    max_wal_size: '256MB',
   };
   const postgres = await startPostgres({ directory, log: silentLog, settings });
   // The test runner kills it when a test takes too long; the next to ask for a database gets a new one.
