@@ -11,7 +11,6 @@ import { endLeftovers } from './processes/leftovers.ts';
 import { linkToOwner, ONE_OF_SEVERAL, type Owner } from './processes/owner.ts';
 import { runProcesses } from './processes/run.ts';
 import { createSignals, OWNER_ENDED, renderEnding, type Signals } from './processes/signals.ts';
-import { startService } from './service.ts';
 import { SETTINGS } from './settings.ts';
 import { announceStart } from './welcome.ts';
 
@@ -48,7 +47,9 @@ type Surroundings = { log: ProcessLog; signals: Signals; owner: Owner | undefine
 async function runAlone(config: Config, { log, signals, owner }: Surroundings): Promise<void> {
   const { ending, onReload } = signals;
   const startedAt = performance.now();
-  const backing = await startBacking(config, log);
+  // Most of the program is loaded here, while the backing services start: not for `--help`, nor for settings that are refused, nor
+  // by the owner of several processes.
+  const [backing, { startService }] = await Promise.all([startBacking(config, log), import('./service.ts')]);
   try {
     const beforeListening = async () => owner?.mayListen();
     // A start may wait for a database that is away; an end does not wait for the start.
