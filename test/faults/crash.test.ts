@@ -18,7 +18,7 @@ test('a killed process group loses nothing that it acknowledged, and leaves no o
     const environment = (): Record<string, string> =>
       random.chance(0.25) ? { PROCESSES: '2', PORT: `${freePort()}` } : {};
     const site = { dataDir, environment, bucket: () => embeddedBucket(dataDir), random };
-    const documentsBytes = await crashRepeatedly(site, 8);
+    const documentsBytes = await crashRepeatedly(site, 6);
     // What uploads left behind that were cut off would be megabytes more.
     expect(bytesIn(join(dataDir, 'object-store')) - documentsBytes).toBeLessThan(2_000_000);
   }));
@@ -51,7 +51,7 @@ test.skipIf(missing !== undefined)(
       try {
         const environment = () => ({ DATABASE_URL: database.url, ...store.environment });
         const bucket = () => configuredBucket(store.environment);
-        await crashRepeatedly({ dataDir, environment, bucket, random }, 3);
+        await crashRepeatedly({ dataDir, environment, bucket, random }, 2);
       } finally {
         await store.stop();
         await database.drop();

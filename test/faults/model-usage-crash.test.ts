@@ -102,8 +102,8 @@ async function askAgainAndAgain(
       else seen[model].lost += 1;
     } catch {
       seen[model].lost += 1;
-      await Bun.sleep(20);
     }
+    await Bun.sleep(20);
   }
 }
 

@@ -12,11 +12,15 @@ import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../
 import { createPlainCaller, LostAnswer } from './support/caller.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
 
-const CRASHES = 20;
+const CRASHES = 15;
 const CHECK_EVERY = 5;
 const SENDERS = 5;
 const LOAD_MS = { from: 150, to: 900 };
 const OUTAGE_MS = { from: 0, to: 400 };
+/** Between two batches of a sender: each check reads every event. */
+const PAUSE_MS = 120;
+/** At least so many are acknowledged before each crash. */
+const EVENTS_MIN = 10;
 
 /** What was promised, and what may have happened. */
 type Ledger = { acknowledged: Set<string>; sent: Set<string>; people: Set<string>; resting: boolean };
@@ -105,6 +109,9 @@ async function crashRepeatedly(site: Site, random: Random): Promise<void> {
   try {
     for (let crash = 1; crash <= CRASHES; crash++) {
       await Bun.sleep(random.between(LOAD_MS));
+      // A slow machine takes as long as it needs.
+      await eventually('a person', () => ledger.people.size > crash);
+      await eventually('events', () => ledger.acknowledged.size > crash * EVENTS_MIN);
       await crashSome(site, random);
       if (crash % CHECK_EVERY !== 0) continue;
       ledger.resting = true;
@@ -116,7 +123,7 @@ async function crashRepeatedly(site: Site, random: Random): Promise<void> {
     await Promise.all(senders);
   }
   await verify(call, ledger, { whole: true });
-  expect(ledger.acknowledged.size).toBeGreaterThan(CRASHES * 10);
+  expect(ledger.acknowledged.size).toBeGreaterThan(CRASHES * EVENTS_MIN);
   expect(ledger.people.size).toBeGreaterThan(CRASHES);
 }
 
@@ -151,7 +158,7 @@ async function sendEvents(call: Caller, { ledger, random, isEnding }: Sender): P
   const metrics = createMetrics(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   let again: Record<string, unknown>[] = [];
   while (!isEnding()) {
-    await Bun.sleep(ledger.resting ? 100 : 40);
+    await Bun.sleep(PAUSE_MS);
     if (ledger.resting) continue;
     const fresh = Array.from({ length: random.between({ from: 1, to: 30 }) }, () =>
       eventOf({
@@ -180,7 +187,7 @@ async function addPeople(call: Caller, { ledger, isEnding }: Omit<Sender, 'rando
     const path = `/admin/api/workspaces/${WORKSPACE}/users`;
     const answer = await call('POST', path, { key: BOOTSTRAP_KEY, json }).catch(lost);
     if (answer?.status === 201) ledger.people.add(email);
-    await Bun.sleep(ledger.resting ? 500 : 30);
+    await Bun.sleep(ledger.resting ? 500 : 60);
   }
 }
 

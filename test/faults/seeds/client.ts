@@ -3,6 +3,7 @@
 
 import type { Answer, Caller } from '../../acceptance/support/caller.ts';
 import type { MetricRecord } from '../../acceptance/support/metrics.ts';
+import { eventually } from '../../support/child.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
 import { createPlainCaller, LostAnswer } from '../support/caller.ts';
 import type { Random } from '../support/random.ts';
@@ -39,6 +40,8 @@ export type Desk = {
    * 429), after which the request may have taken effect all the same. A status that is not expected is a violation.
    */
   attempt(expected: readonly number[], run: () => Promise<Answer>): Promise<Answer | undefined>;
+  /** The answer with the status, asked for until it comes: what a client needs before its work. */
+  insist(status: number, run: () => Promise<Answer>): Promise<Answer>;
   violate(invariant: string, detail: string): void;
 };
 
@@ -103,6 +106,21 @@ export function createDesk(options: {
       throw error;
     }
   };
+  const attempt: Desk['attempt'] = async (expected, run) => {
+    try {
+      const answer = await run();
+      if (expected.includes(answer.status)) return answer;
+      // 5xx are judged where all answers are.
+      if (answer.status !== 429 && answer.status < 500)
+        note('every status is one that the operation has in that state', `${answer.status} ${answer.text}`);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof LostAnswer)) throw error;
+      // The service may not be running for a while.
+      await Bun.sleep(random.between(LOST_PAUSE_MS));
+      return undefined;
+    }
+  };
   return {
     ...{
       parts,
@@ -115,20 +133,7 @@ export function createDesk(options: {
       workspace: WORKSPACE,
     },
     pause: () => Bun.sleep(random.between(PAUSE_MS)),
-    async attempt(expected, run) {
-      try {
-        const answer = await run();
-        if (expected.includes(answer.status)) return answer;
-        // 5xx are judged where all answers are.
-        if (answer.status !== 429 && answer.status < 500)
-          note('every status is one that the operation has in that state', `${answer.status} ${answer.text}`);
-        return undefined;
-      } catch (error) {
-        if (!(error instanceof LostAnswer)) throw error;
-        // The service may not be running for a while.
-        await Bun.sleep(random.between(LOST_PAUSE_MS));
-        return undefined;
-      }
-    },
+    attempt,
+    insist: (status, run) => eventually(`an answer of ${status}`, () => attempt([status], run)),
   };
 }

@@ -28,11 +28,16 @@ export type Load = { client: LoadClient; library: Library; random: Random; reten
 type Kept = Exclude<State, { phase: 'absent' }>;
 
 const RACERS_MAX = 3;
+/** A person's pause after an action is shorter: what was made is read after each crash. */
+const PAUSE_MS = 30;
 
 /** Works until `ended` says so; then a lost answer is expected, before it is a failure, as any wrong answer is. */
 export async function runLoad(load: Load, ended: () => boolean): Promise<void> {
   try {
-    while (!ended()) await (actions(load)[weighted(load.random)] ?? actions(load).upload)();
+    while (!ended()) {
+      await (actions(load)[weighted(load.random)] ?? actions(load).upload)();
+      await Bun.sleep(load.random.below(PAUSE_MS));
+    }
   } catch (error) {
     if (!(error instanceof LostAnswer && ended())) throw error;
   }
