@@ -16,7 +16,7 @@ import { shared } from '../support/shared.ts';
 const TIMES_HARMLESS = 20;
 const ALLOWED_MS = 200;
 const ALLOWED_MIB = 64;
-const BYTES = 1_000_000;
+const BYTES = 500_000;
 const MiB = 1_048_576;
 
 const CHOSEN = [

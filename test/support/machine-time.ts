@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-const SAMPLE_MS = 25;
+const SAMPLE_MS = 100;
 /** Its fourth field is how many threads run or wait for a processor, of how many. */
 const LOAD = '/proc/loadavg';
 

@@ -22,7 +22,7 @@ import { randomFacetQuery, randomQuery } from './query-texts.ts';
 
 const { MEILI_URL: url, MEILI_API_KEY: apiKey, SEARCH_SEED: seed } = process.env;
 const DOCUMENTS = 1200;
-const QUERIES = 6000;
+const QUERIES = 3000;
 
 async function fill(sql: Sql): Promise<Document[]> {
   const random = createRandom(20_241_121);
