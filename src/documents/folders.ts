@@ -10,15 +10,18 @@ export type FolderRequest = { workspaceId: string; parent: string; after: string
 const END = '\u0001';
 const BEHIND = '\u0002';
 
-/**
- * The names of the folders directly in `parent`, in order of their code points: one more than the limit where others follow. One look
- * into the index each, however many documents are in them.
- */
-export async function readFolders(
+/** The names of the folders directly in `parent`, in order of their code points: one more than the limit where others follow. */
+export async function readFolders(sql: Sql, visible: Fragment, request: FolderRequest): Promise<string[]> {
+  const rows = await foldersStatement(sql, visible, request);
+  return rows.map(({ name }) => name);
+}
+
+/** One look into the index for each folder, however many documents are in it. */
+export function foldersStatement(
   sql: Sql,
   visible: Fragment,
   { workspaceId, parent, after, limit }: FolderRequest,
-): Promise<string[]> {
+) {
   const above = parent === '' ? '' : `${parent.replaceAll('/', END)}${END}`;
   const folder = sql`documents_folder(object_key) COLLATE "C"`;
   const within = above === '' ? sql`true` : sql`${folder} < ${`${above.slice(0, -1)}${BEHIND}`}`;
@@ -30,12 +33,11 @@ export async function readFolders(
   const nameIn = (column: Fragment) =>
     sql`split_part(substr(${column}, length(${above}::text) + 1), ${END}, 1)`;
   const begin = after === undefined ? above : `${above}${after}${BEHIND}`;
-  const rows = await sql<{ name: string }[]>`
+  return sql<{ name: string }[]>`
     WITH RECURSIVE child AS (
       (${nextAfter(sql`${begin}`)})
       UNION ALL
       SELECT (${nextAfter(sql`${above} || ${nameIn(sql`child.folder`)} || ${BEHIND}`)})
       FROM child WHERE child.folder IS NOT NULL)
     SELECT ${nameIn(sql`folder`)} AS name FROM child WHERE folder IS NOT NULL LIMIT ${limit + 1}`;
-  return rows.map(({ name }) => name);
 }
