@@ -67,7 +67,7 @@ export async function openPortal(
   const opened = await browser.open(`${url}/admin${path}`, options);
   await opened.page.getByLabel('Key').fill(options.key ?? BOOTSTRAP_KEY);
   await opened.page.keyboard.press('Enter');
-  await opened.page.getByRole('navigation', { name: 'Pages' }).waitFor({ state: 'attached' });
+  await opened.page.getByRole('navigation', { name: 'Pages', exact: true }).waitFor({ state: 'attached' });
   await opened.page.getByRole('heading', { level: 1 }).waitFor();
   return opened;
 }
