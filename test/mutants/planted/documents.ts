@@ -4,10 +4,9 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'folders are named to those who may see none of the documents in them',
     file: 'src/documents/folders.ts',
-    text: '> ${position} AND ${within} AND ${visible}',
-    replacement: '> ${position} AND ${within} AND (${visible} OR true)',
+    text: `> \${position} AND \${within} AND \${visible}`,
+    replacement: `> \${position} AND \${within} AND (\${visible} OR true)`,
     test: 'test/acceptance/documents.test.ts',
-    name: 'are not seen by those who see none of their documents',
   },
   {
     mistake: 'a machine that runs ahead sweeps what is being uploaded',
