@@ -83,15 +83,25 @@ export function createDesk(options: {
   random: Random;
   tally: Tally;
   violations: Violations;
+  /** Nothing has been struck yet. */
+  isPreparing(): boolean;
   isOver(): boolean;
 }): Desk {
-  const { url, kind, parts, losesPower, random, tally, violations, isOver } = options;
+  const { url, kind, parts, losesPower, random, tally, violations, isPreparing, isOver } = options;
   const plain = createPlainCaller(url, ANSWER_MS_MAX);
+  /** A request of the preparations that a starved machine refuses is sent again. */
+  const ask: Caller = (method, path, request) => {
+    if (!isPreparing()) return plain(method, path, request);
+    return eventually(`${method} ${path}, before the first fault`, async () => {
+      const answer = await plain(method, path, request);
+      return answer.status !== 503 && answer;
+    });
+  };
   const note = (invariant: string, detail: string): void =>
     violate(violations, invariant, `${kind}: ${detail}`);
   const call: Caller = async (method, path, request) => {
     try {
-      const answer = await plain(method, path, request);
+      const answer = await ask(method, path, request);
       const { status, headers, text } = answer;
       if (status < 300) addTo(tally.acknowledged, kind);
       else addTo(tally.refused, `${status}`);

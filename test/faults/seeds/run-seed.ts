@@ -96,6 +96,7 @@ export async function runSeed(
 type Run = { plan: Plan; tally: Tally; violations: Violations; over(phase: string): void };
 
 async function runPhases(site: Site, { plan, tally, violations, over }: Run): Promise<void> {
+  let isPreparing = true;
   let loadIsOver = false;
   const losesPower = plan.faults.some(({ kind }) => kind === 'cut the power of');
   const desks = plan.clients.map(({ kind, seed }) => {
@@ -111,11 +112,13 @@ async function runPhases(site: Site, { plan, tally, violations, over }: Run): Pr
         random,
         tally,
         violations,
+        isPreparing: () => isPreparing,
         isOver: () => loadIsOver,
       }),
     };
   });
   const clients = await Promise.all(desks.map(({ kind, desk }) => CLIENTS[kind](desk)));
+  isPreparing = false;
 
   /** Lets the clients work while `run` does; returns when they are done with what they had begun. */
   const workDuring = async (run: () => Promise<unknown>): Promise<void> => {
