@@ -74,6 +74,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     queue,
     findUser: access.findUser,
     findUserByEmail: access.findUserByEmail,
+    requireWorkspace: access.requireWorkspace,
     clock,
     log,
     settings: config.documents,

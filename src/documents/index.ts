@@ -13,6 +13,7 @@ import { exclusively } from '../infra/postgres/exclusive.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import type { JobQueue } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
+import { type ContentSettings, createContent } from './content/index.ts';
 import { type Document, renderDocument } from './document.ts';
 import { createBucketCustody } from './jobs/custody.ts';
 import { createCustodyStore } from './jobs/custody-store.ts';
@@ -25,6 +26,7 @@ import { createEdit } from './operations/edit.ts';
 import type { FindUser } from './operations/metadata-checks.ts';
 import { createSearch, createSearchAsPerson, type FindUserByEmail } from './operations/search.ts';
 import { toViewer } from './policy.ts';
+import { OBJECT_DELETION } from './purging.ts';
 import { binRoutes } from './routes/bin.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { searchRoutes } from './routes/search.ts';
@@ -32,7 +34,7 @@ import { uploadRoutes } from './routes/uploads.ts';
 import { createDocumentSearch } from './search/index.ts';
 import type { MirrorSettings } from './search/meilisearch/mirror.ts';
 import { createSearchEntries } from './search/postgres/entries.ts';
-import { createDocumentStore, OBJECT_DELETION } from './store.ts';
+import { createDocumentStore } from './store.ts';
 
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
 export { createSearchMaintenance } from './search/maintenance.ts';
@@ -46,6 +48,8 @@ export type DocumentsDeps = {
   queue: JobQueue;
   findUser: FindUser;
   findUserByEmail: FindUserByEmail;
+  /** Throws 404. */
+  requireWorkspace(id: string): Promise<void>;
   clock: Clock;
   log: Logger;
   settings: {
@@ -53,6 +57,7 @@ export type DocumentsDeps = {
     uploadRetentionSeconds: number;
     sweepIntervalSeconds: number;
     trashRetentionDays: number;
+    content: Omit<ContentSettings, 'catchUpIntervalSeconds'>;
   };
 };
 
@@ -62,7 +67,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;
 } {
   const { sql, objects, invalidation, clock, log, settings } = deps;
-  const store = createDocumentStore(sql, createSearchEntries());
+  const store = createDocumentStore(sql, createSearchEntries(), { reads: settings.content.reads });
   const search = createDocumentSearch({
     sql,
     searchSql: deps.searchSql,
@@ -109,6 +114,15 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   });
 
   const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
+  const content = createContent({
+    sql,
+    objects,
+    queue: deps.queue,
+    documents: store,
+    requireWorkspace: deps.requireWorkspace,
+    settings: { ...settings.content, catchUpIntervalSeconds: settings.sweepIntervalSeconds },
+    log,
+  });
   const find = createSearch(search.search);
   const render = (document: Document) => renderDocument(document, objects.bucket);
   const bin = createBin({ store, changed, objectsQueued });
@@ -120,7 +134,10 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       confirm: createConfirm({
         store,
         objects,
-        recorded: custody.recorded,
+        recorded() {
+          custody.recorded();
+          content.wake();
+        },
         discard: discarded.add,
         findUser: deps.findUser,
         uploadBytesMax: settings.uploadBytesMax,
@@ -131,6 +148,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     ...metadataRoutes({ edit: createEdit({ store, changed, findUser: deps.findUser }), store, render }),
     ...searchRoutes({ search: find, store, bucket: objects.bucket, render }),
     ...binRoutes({ bin, store, render }),
+    ...content.routes,
   ];
 
   const periodic = (name: string, run: (signal: AbortSignal) => Promise<void>): Job =>
@@ -162,6 +180,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       ...search.jobs,
       { name: 'documents.discard', start: () => undefined, stop: discarded.flush, settle: discarded.flush },
       custody.job,
+      ...content.jobs,
       periodic('documents.sweep', sweep),
       ...(retentionDays > 0 ? [periodic('documents.retention', retention)] : []),
     ],

@@ -24,6 +24,9 @@ export const LIST_BYTES_MAX = 4_194_304;
 /** Binned documents that one statement purges, with their rows of the audit log: 0.2 s, of the 10 s that a statement may take. */
 export const PURGE_BATCH = 2500;
 
+/** Passages of purged documents after which a statement takes no further document: about 1 s. */
+export const PURGE_PASSAGES_MAX = 100_000;
+
 /** How long a sweep waits for confirms that write their record; confirms that come meanwhile wait with it. */
 export const BAR_WAIT_MS = 1000;
 

@@ -82,6 +82,11 @@ export const DocumentMetadataConfirm = component(
   {
     temp_key: text('Temporary object key from the upload step.'),
     folder: optional(text('Folder for the file.')),
+    reading: optional(
+      oneOf(['on', 'off'], {
+        description: '`off`: nothing of the file is read, and its text is not kept. It can be changed later.',
+      }),
+    ),
     document_metadata: DocumentMetadataCreate,
   },
 );

@@ -1,15 +1,16 @@
-// The documents table. Every statement of it stands in this file; how its rows are read, in rows.ts and folders.ts.
+// The documents table. Its statements stand in this file, those that purge in purging.ts; how its rows are read, in rows.ts
+// and folders.ts.
 
 import { type Author, SERVICE } from '../core/author.ts';
 import { isUuid } from '../core/ids.ts';
 import type { PageRequest } from '../http/paging.ts';
-import { audited } from '../infra/postgres/audit.ts';
-import type { Fragment, Sql } from '../infra/postgres/client.ts';
-import { enqueue } from '../infra/postgres/job-queue.ts';
+import type { Sql } from '../infra/postgres/client.ts';
+import { contentsOfInserted } from './content/store.ts';
 import { curatorsOf, type Document, type DocumentChanges, given, type Located } from './document.ts';
 import { type FolderRequest, readFolders } from './folders.ts';
 import { BAR_WAIT_MS } from './limits.ts';
 import type { Viewer } from './policy.ts';
+import { createPurging, type Purged } from './purging.ts';
 import {
   createConditions,
   documentColumns,
@@ -19,13 +20,12 @@ import {
 } from './rows.ts';
 import type { SearchEntries } from './search/postgres/entries.ts';
 
-/** The queue kind of objects that wait for their deletion; its payload is `{ key }`. */
-export const OBJECT_DELETION = 'documents.delete-object';
-
 export type NewDocument = Omit<Document, 'createdAt' | 'curators' | 'deletedAt' | 'archivedAt'> & {
   /** Which of the objects under the temporary key it was made of. */
   uploadObject: string;
   contentType: string;
+  /** Whether its file is to be read; absent: `on`. */
+  reading?: 'on' | 'off';
 };
 
 /** A document and which version of its row it is. */
@@ -33,39 +33,14 @@ export type Found = Document & { version: string };
 
 export type DocumentStore = ReturnType<typeof createDocumentStore>;
 
-export function createDocumentStore(sql: Sql, entries: SearchEntries) {
+/** `reads`: the files of new documents are read, unless their confirm says otherwise. */
+export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = false } = {}) {
   const columns = documentColumns(sql);
 
   const { administered, edited, visible, preferred } = createConditions(sql);
 
   const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
-  const audit = (author: Author) =>
-    audited(sql, author, {
-      action: 'documents.purge',
-      workspace: sql`workspace_id`,
-      kind: 'document',
-      id: sql`id`,
-      before: sql`jsonb_build_object('name', name, 'owner_id', owner_id, 'status', status_before_bin,
-        'file_size', file_size, 'file_hash', file_hash, 'created_at', created_at, 'deleted_at', deleted_at)`,
-    });
-  /** One statement deletes rows, queues their objects, and writes a row of the audit log for each. */
-  const purgeWhere = async (condition: Fragment, author: Author): Promise<string[]> => {
-    const rows = await sql<{ id: string }[]>`
-      WITH gone AS (DELETE FROM documents WHERE deleted_at IS NOT NULL AND ${condition}
-        RETURNING id, workspace_id, object_key, name, owner_id, status_before_bin, file_size, file_hash, created_at, deleted_at),
-      queued AS (${enqueue(sql, OBJECT_DELETION, sql`SELECT jsonb_build_object('key', object_key) FROM gone`)})
-      SELECT id, ${audit(author)} FROM gone`;
-    return rows.map((row) => row.id);
-  };
-
-  /** Locked in one order, so that two who empty one bin wait for each other and never in a circle. */
-  const purgeFirst = (condition: Fragment, limit: number, author: Author): Promise<string[]> =>
-    purgeWhere(
-      sql`id IN (
-        SELECT id FROM documents WHERE deleted_at IS NOT NULL AND ${condition}
-        ORDER BY deleted_at, id LIMIT ${limit} FOR UPDATE)`,
-      author,
-    );
+  const { purgeWhere, purgeFirst } = createPurging(sql);
 
   return {
     /**
@@ -86,6 +61,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
         WHERE NOT EXISTS (SELECT FROM documents_swept WHERE id = ${document.id}::uuid FOR KEY SHARE)
         ON CONFLICT (workspace_id, upload_id, upload_object) DO UPDATE SET upload_id = excluded.upload_id
         RETURNING *, (xmax = 0) AS fresh),
+        ${reads || document.reading === 'off' ? contentsOfInserted(sql, document.reading ?? 'on') : sql``}
         ${search.ctes}
         SELECT ${columns} FROM inserted`;
       search.written();
@@ -199,18 +175,17 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries) {
     },
 
     /** Deletes one binned document for good and queues its object's deletion, both or neither; returns its id. */
-    purge: (viewer: Viewer, id: string, author: Author): Promise<string[]> =>
-      purgeWhere(
-        sql`id = ${id} AND workspace_id = ${viewer.workspaceId} AND ${administered(viewer)}`,
-        author,
-      ),
+    async purge(viewer: Viewer, id: string, author: Author): Promise<string[]> {
+      const condition = sql`id = ${id} AND workspace_id = ${viewer.workspaceId} AND ${administered(viewer)}`;
+      return (await purgeWhere(condition, author)).map((row) => row.id);
+    },
 
     /** Purges up to `limit` documents of the viewer's own bin, the oldest first; returns them. */
-    purgeOwn: (viewer: Viewer, limit: number, author: Author): Promise<string[]> =>
+    purgeOwn: (viewer: Viewer, limit: number, author: Author): Promise<Purged> =>
       purgeFirst(sql`workspace_id = ${viewer.workspaceId} AND owner_id = ${viewer.userId}`, limit, author),
 
     /** Purges up to `limit` documents binned before the time; returns them. */
-    purgeBinnedBefore: (time: Date, limit: number): Promise<string[]> =>
+    purgeBinnedBefore: (time: Date, limit: number): Promise<Purged> =>
       purgeFirst(sql`deleted_at < ${time}`, limit, SERVICE),
 
     /** The bin, newest first: the viewer's own, or (`all`) the workspace's. */

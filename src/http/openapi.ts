@@ -67,7 +67,7 @@ function toResponse(spec: ResponseSpec, components: SchemaComponents) {
   const { description, schema, example, mediaType, stream } = spec;
   const content: Record<string, object> = {};
   if (schema !== undefined) content['application/json'] = toMedia({ schema, example }, components);
-  if (mediaType !== undefined) content[mediaType] = { schema: { type: 'string' } };
+  for (const type of [mediaType ?? []].flat()) content[type] = { schema: { type: 'string' } };
   if (stream !== undefined)
     content['text/event-stream'] = { schema: { type: 'string', description: EVENTS }, example: stream };
   return Object.keys(content).length === 0 ? { description } : { description, content };

@@ -14,8 +14,8 @@ export type ResponseSpec = {
   schema?: TSchema;
   /** A function where it depends on what is configured; it is called whenever the document is made. */
   example?: unknown;
-  /** Without a schema: of the body. */
-  mediaType?: string;
+  /** Of a body that is text, instead of or beside JSON. */
+  mediaType?: string | readonly string[];
   /** An example of the server-sent events that the body is where the caller asks for them. */
   stream?: string;
 };

@@ -24,6 +24,8 @@ const AREA_A = [
   'GET /v1/{workspace_id}/presigned/url',
   'POST /v1/{workspace_id}/upload/confirm',
   'GET /v1/{workspace_id}/file/{file_id}/download/url',
+  'GET /v1/{workspace_id}/file/{file_id}/content',
+  'PUT /v1/{workspace_id}/file/{file_id}/content',
   'DELETE /v1/{workspace_id}/{file_id}',
   'GET /v1/{workspace_id}/trash',
   'DELETE /v1/{workspace_id}/trash/{file_id}',

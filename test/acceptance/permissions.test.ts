@@ -80,6 +80,8 @@ const OPERATIONS: Record<string, Attempt> = {
   detail: ({ detail }, { id }) => detail(id),
   'detail-by-name': ({ detail }, { name }) => detail(name),
   download: ({ downloadUrl }, { id }) => downloadUrl(id),
+  content: ({ content }, { id }) => content(id),
+  'put-content': ({ putContent }, { id }) => putContent(id, { reading: 'off' }),
   patch: ({ patch }, { id }) => patch(id, { summary: 'patched' }),
   'patch-access': ({ patch }, { id }) => patch(id, { access: { curators: [curator.email] } }),
   archive: ({ archive }, { name }) => archive(name),
@@ -104,7 +106,9 @@ const DOCUMENTS = `
   detail         public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   detail-by-name public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   download       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
+  content        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   patch          public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
+  put-content    public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
   patch-access   public     422  401   401     401     401      401     403     403        403      403    200    403   403     200   200
   archive        public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
   unarchive      public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
@@ -115,7 +119,9 @@ const DOCUMENTS = `
   detail         private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   detail-by-name private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   download       private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
+  content        private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   patch          private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
+  put-content    private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
   patch-access   private    422  401   401     401     401      401     403     403        403      403    200    404   403     200   200
   archive        private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
   unarchive      private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
@@ -126,7 +132,9 @@ const DOCUMENTS = `
   detail         binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   detail-by-name binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   download       binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
+  content        binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   patch          binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
+  put-content    binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
   patch-access   binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
   archive        binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
   unarchive      binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409

@@ -151,6 +151,10 @@ const CHANGES: Record<string, Change> = {
     before: deadLetter,
     change: () => ask('DELETE', `${BASE}/dead-letters`),
   },
+  'documents.put-content-settings': {
+    object: 'content-settings',
+    change: () => put('/content', { reading: 'off' }),
+  },
   'documents.purge': {
     object: 'document',
     before: async () => (await binned())[0] ?? '',

@@ -37,7 +37,7 @@ function purger() {
       ...store,
       async purgeOwn(who, limit, author) {
         const purged = await store.purgeOwn(who, limit, author);
-        batches.push(purged.length);
+        batches.push(purged.ids.length);
         return purged;
       },
     },

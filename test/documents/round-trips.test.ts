@@ -63,7 +63,8 @@ test.each([
     };
     const discarded: Removal[] = [];
     const confirm = createConfirm({
-      store: createDocumentStore(counted, createSearchEntries()),
+      // The job that reads the file is queued by the same statement.
+      store: createDocumentStore(counted, createSearchEntries(), { reads: true }),
       objects: versions ? objects : { ...objects, head: untold },
       discard: (removal) => void discarded.push(removal),
       recorded: () => undefined,

@@ -45,6 +45,24 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['purging forgets the object'],
   },
   {
+    says: 'What the file of a document says is read after its confirm, kept all or nothing, seen by those who see the document, and purged with it',
+    tests: [
+      'test/acceptance/content.test.ts',
+      'test/documents/content/store.test.ts',
+      'test/faults/reading-crash.test.ts',
+    ],
+    mistakes: [
+      'a text is shown to everyone in the workspace',
+      'a reading keeps what was found before a text was given',
+      'old passages stay beside the new ones',
+    ],
+  },
+  {
+    says: 'A file harms its reader at most: it fails within ceilings of time and memory, and the service goes on',
+    tests: ['test/documents/content/hostile-files.test.ts'],
+    mistakes: ['an archive inflates to any size'],
+  },
+  {
     says: 'While a database or store is down or slow, requests that need it get 503 with `Retry-After`; afterwards the service works as before',
     tests: ['test/faults/outages.test.ts'],
     mistakes: ['what is unavailable does not say when to come again'],

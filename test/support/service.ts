@@ -49,6 +49,8 @@ export async function startService(
       BOOTSTRAP_WORKSPACE: WORKSPACE,
       BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
       NODE_ENV: 'production',
+      // Tests of contents switch it on; in all others each document would be read for nothing.
+      CONTENT: 'off',
       LOG_FORMAT: terminal ? 'pretty' : 'json',
       ...(database === undefined ? {} : { DATABASE_URL: database.url }),
       ...options.environment,

@@ -1,6 +1,22 @@
 // Made from the OpenAPI document by `bun run docs:generate`; a test compares.
 
 export interface paths {
+    "/admin/api/workspaces/{workspace_id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["documents.content-settings"];
+        put: operations["documents.put-content-settings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/api/workspaces/{workspace_id}/model-usage": {
         parameters: {
             query?: never;
@@ -561,6 +577,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/v1/{workspace_id}/file/{file_id}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.content"];
+        put: operations["portal.documents.put-content"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -901,6 +933,25 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        DocumentContentSettings: {
+            /** @enum {string} */
+            reading: "on" | "off";
+        };
+        ErrorDetail: {
+            detail: string;
+        };
+        HTTPValidationError: {
+            detail: components["schemas"]["ValidationError"][];
+        };
+        ValidationError: {
+            type: string;
+            loc: (string | number)[];
+            msg: string;
+            input: unknown;
+            ctx?: {
+                [key: string]: unknown;
+            };
+        };
         ModelUsage: {
             /** Format: date-time */
             from: string;
@@ -935,21 +986,6 @@ export interface components {
             cost: number;
             latency_ms: number | null;
             first_event_ms: number | null;
-        };
-        ErrorDetail: {
-            detail: string;
-        };
-        HTTPValidationError: {
-            detail: components["schemas"]["ValidationError"][];
-        };
-        ValidationError: {
-            type: string;
-            loc: (string | number)[];
-            msg: string;
-            input: unknown;
-            ctx?: {
-                [key: string]: unknown;
-            };
         };
         AgentPage: {
             items: components["schemas"]["AgentRead"][];
@@ -1248,6 +1284,7 @@ export interface components {
         DocumentMetadataConfirm: {
             temp_key: string;
             folder?: string | null;
+            reading?: ("on" | "off") | null;
             document_metadata: components["schemas"]["DocumentMetadataCreate"];
         };
         DocumentMetadataCreate: {
@@ -1389,6 +1426,25 @@ export interface components {
             } | null;
             /** Format: date-time */
             deleted_at: string;
+        };
+        DocumentContent: {
+            /** @enum {string} */
+            status: "pending" | "ready" | "empty" | "unsupported" | "failed";
+            reason: string | null;
+            language: string | null;
+            pages: number | null;
+            characters: number;
+            passages: number;
+        };
+        DocumentContentWrite: {
+            text?: string | null;
+            /**
+             * @default text
+             * @enum {string}
+             */
+            format: "text" | "markdown";
+            language?: string | null;
+            reading?: ("on" | "off") | null;
         };
         ChatCompletionRequest: {
             model?: string;
@@ -1910,6 +1966,52 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    "documents.content-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentContentSettings"];
+                };
+            };
+        };
+    };
+    "documents.put-content-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentContentSettings"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentContentSettings"];
+                };
+            };
+        };
+    };
     "models.usage": {
         parameters: {
             query?: {
@@ -3012,6 +3114,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    "portal.documents.content": {
+        parameters: {
+            query?: {
+                format?: "text" | "markdown";
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentContent"];
+                    "text/plain": string;
+                    "text/markdown": string;
+                };
+            };
+        };
+    };
+    "portal.documents.put-content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentContentWrite"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentContent"];
+                };
             };
         };
     };

@@ -6,6 +6,7 @@ import { forbidden, notFound, type ServiceError } from '../../core/errors.ts';
 import type { Document } from '../document.ts';
 import { PURGE_BATCH } from '../limits.ts';
 import { canSee, documentNotFound, parseDocumentId, type Viewer } from '../policy.ts';
+import type { Purged } from '../purging.ts';
 import type { DocumentStore } from '../store.ts';
 
 export type Bin = ReturnType<typeof createBin>;
@@ -23,14 +24,14 @@ export function createBin(deps: {
   };
   /** In batches; cut off between two of them, a repeat goes on. */
   const purgeAll = async (
-    purgeSome: () => Promise<string[]>,
+    purgeSome: () => Promise<Purged>,
     isAborted: () => boolean = () => false,
   ): Promise<void> => {
-    let purged: string[];
+    let purged: Purged;
     do {
       purged = await purgeSome();
-      settle(purged);
-    } while (purged.length === PURGE_BATCH && !isAborted());
+      settle(purged.ids);
+    } while (purged.more && !isAborted());
   };
   /** The 404 for a document that the viewer's bin lacks: it says so where the viewer sees that the document exists. */
   const notInBin = async (viewer: Viewer, id: string): Promise<ServiceError> => {

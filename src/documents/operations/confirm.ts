@@ -34,6 +34,7 @@ export function createConfirm(deps: ConfirmDeps) {
     // 1. Everything that can be refused without asking anyone is refused before anything is touched.
     const { workspaceId } = principal;
     const folder = parseFolder(request.folder);
+    const reading = request.reading ?? 'on';
     const metadata = request.document_metadata;
     const ownerId = await ownerOf(principal, metadata);
     const status = statusOf(metadata);
@@ -52,7 +53,7 @@ export function createConfirm(deps: ConfirmDeps) {
 
       // 3. The copy is made under a key of its own, and only of what step 2 saw. Killed after it: an orphan
       //    without a record, which the sweeper removes; the temporary object is still there to confirm again.
-      const document = toDocument({ upload, folder, metadata, ownerId, status, stored });
+      const document = toDocument({ upload, folder, metadata, ownerId, status, stored, reading });
       const { objectKey, contentType, uploadObject } = document;
       const outcome = await objects.copy({ from: upload.key, to: objectKey, source: stored, contentType });
       if (outcome === 'refused')
@@ -133,8 +134,9 @@ function toDocument(parts: {
   ownerId: string;
   status: 'public' | 'private';
   stored: StoredObject;
+  reading: 'on' | 'off';
 }): NewDocument {
-  const { upload, folder, metadata, ownerId, status, stored } = parts;
+  const { upload, folder, metadata, ownerId, status, stored, reading } = parts;
   const id = newId();
   const fileType = extensionOf(metadata.name);
   return {
@@ -155,6 +157,7 @@ function toDocument(parts: {
     access: metadata.access ?? null,
     slots: metadata.slots ?? null,
     status,
+    reading,
   };
 }
 

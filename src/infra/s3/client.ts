@@ -70,10 +70,15 @@ export function createObjectStore(options: ObjectStoreOptions) {
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
   const within = (timeoutMs: number) => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
+  const inner = createPresigner({ ...options, publicEndpoint: options.endpoint }, options.formProfile);
 
   return {
     ...createPresigner(options, options.formProfile),
     bucket,
+
+    /** A URL by which another process of this machine reads an object, by the endpoint that the service itself uses. */
+    readUrl: (key: string, expiresInSeconds: number): string =>
+      inner.downloadUrl({ key, fileName: 'object', expiresInSeconds, now: new Date() }),
 
     async ensureBucket(): Promise<void> {
       try {

@@ -54,6 +54,10 @@ export function createLibrary(
     confirm: (json: unknown): Promise<Answer> => call('POST', `${v1}/upload/confirm`, { key, json }),
     downloadUrl: (id: string, query: Query = {}): Promise<Answer> =>
       call('GET', `${v1}/file/${segment(id)}/download/url`, { key, query }),
+    content: (id: string, query: Query = {}): Promise<Answer> =>
+      call('GET', `${v1}/file/${segment(id)}/content`, { key, query }),
+    putContent: (id: string, json: unknown): Promise<Answer> =>
+      call('PUT', `${v1}/file/${segment(id)}/content`, { key, json }),
     bin: (id: string): Promise<Answer> => call('DELETE', `${v1}/${segment(id)}`, { key }),
     trash: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/trash`, { key, query }),
     purge: (id: string): Promise<Answer> => call('DELETE', `${v1}/trash/${segment(id)}`, { key }),

@@ -2,6 +2,38 @@ import type { Planted } from '../mistake.ts';
 
 export const documents: readonly Planted[] = [
   {
+    mistake: 'a text is shown to everyone in the workspace',
+    file: 'src/documents/content/store.ts',
+    text: 'visible(viewer)',
+    replacement: 'sql`true`',
+    test: 'test/acceptance/content.test.ts',
+    name: 'those who may read the metadata',
+  },
+  {
+    mistake: 'a reading keeps what was found before a text was given',
+    file: 'src/documents/content/store.ts',
+    text: 'revision = document_contents.revision + 1, given_text',
+    replacement: 'given_text',
+    test: 'test/documents/content/store.test.ts',
+    name: 'has overtaken',
+  },
+  {
+    mistake: 'old passages stay beside the new ones',
+    file: 'src/documents/content/store.ts',
+    text: 'await clear(tx, id);\n        for await',
+    replacement: 'for await',
+    test: 'test/documents/content/store.test.ts',
+    name: 'break off',
+  },
+  {
+    mistake: 'an archive inflates to any size',
+    file: 'src/documents/content/formats/zip.ts',
+    text: '{ maxOutputLength: Math.max(1, most) }',
+    replacement: '{}',
+    test: 'test/documents/content/hostile-files.test.ts',
+    name: 'inflates beyond the ceiling',
+  },
+  {
     mistake: 'folders are named to those who may see none of the documents in them',
     file: 'src/documents/folders.ts',
     text: `> \${position} AND \${within} AND \${visible}`,
@@ -135,7 +167,7 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'purging forgets the object',
-    file: 'src/documents/store.ts',
+    file: 'src/documents/purging.ts',
     text: "jsonb_build_object('key', object_key) FROM gone`",
     replacement: "jsonb_build_object('key', object_key) FROM gone WHERE false`",
     test: 'test/faults/outages.test.ts',
@@ -173,8 +205,8 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'a bin is emptied by one batch',
     file: 'src/documents/operations/bin.ts',
-    text: 'purged.length === PURGE_BATCH',
-    replacement: 'purged.length < 0',
+    text: 'purged.more',
+    replacement: 'false',
     test: 'test/documents/purge.test.ts',
     name: 'a full bin is emptied',
   },

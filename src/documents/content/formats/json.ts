@@ -1,0 +1,63 @@
+// JSON, and JSON by lines: each value in a line of its own, after its path, so that a passage says what it is of.
+
+import { isRawNumber, parseJsonWithin } from '../../../core/json.ts';
+import { JsonMistake } from '../../../core/json-parser.ts';
+import type { Outline } from '../outline.ts';
+import { readPlainText } from './plain.ts';
+
+const LIMITS = { nestingMax: 200, valuesMax: 4_000_000, anyNumber: true };
+/** Lines that are stated at once. */
+const LINES_A_BLOCK = 1000;
+
+/** Text that is no JSON, or nested too deep, is read as plain text. */
+export async function readJson(text: string, outline: Outline): Promise<void> {
+  const values = await valuesOf(text);
+  if (values === undefined) return readPlainText(text, outline);
+  let lines: string[] = [];
+  const flush = (): void => {
+    outline.lines(lines.join('\n'), { fenced: false });
+    outline.interrupt();
+    lines = [];
+  };
+  for (const value of values) {
+    for (const line of linesOf(value, '')) {
+      lines.push(line);
+      if (lines.length >= LINES_A_BLOCK) flush();
+    }
+    if (values.length > 1) flush();
+  }
+  flush();
+}
+
+async function valuesOf(text: string): Promise<unknown[] | undefined> {
+  try {
+    return [await parseJsonWithin(text, LIMITS)];
+  } catch (error) {
+    if (!(error instanceof JsonMistake)) throw error;
+  }
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  if (lines.length < 2) return undefined;
+  const values: unknown[] = [];
+  try {
+    for (const line of lines) values.push(await parseJsonWithin(line, LIMITS));
+  } catch (error) {
+    if (error instanceof JsonMistake) return undefined;
+    throw error;
+  }
+  return values;
+}
+
+function* linesOf(value: unknown, path: string): Generator<string> {
+  if (isRawNumber(value)) yield `${path}: ${value.rawJSON}`;
+  else if (Array.isArray(value)) {
+    if (value.every((item) => typeof item !== 'object' || item === null)) yield label(path, value.join(', '));
+    else for (const [index, item] of value.entries()) yield* linesOf(item, `${path}[${index}]`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      yield* linesOf(member, path === '' ? name : `${path}.${name}`);
+    }
+  } else yield label(path, String(value));
+}
+
+const label = (path: string, text: string): string =>
+  `${path === '' ? '' : `${path}: `}${text.replaceAll(/\s+/g, ' ')}`;

@@ -1,0 +1,75 @@
+// XML as office documents have it. Names of elements are without their prefixes, those of
+// attributes both with and without. Entities other than the five of XML itself are
+// never expanded, and nothing outside of the text is read.
+
+import { Parser } from 'htmlparser2';
+import { decodeText } from '../encoding.ts';
+import { createNesting } from './nesting.ts';
+import type { Archive } from './zip.ts';
+
+export type Attributes = Readonly<Record<string, string>>;
+export type XmlHandlers = {
+  open?(name: string, attributes: Attributes): void;
+  close?(name: string): void;
+  text?(text: string): void;
+};
+
+/** Characters of a step; a text is not copied as a whole. */
+const STEP_LENGTH = 1_048_576;
+
+export function parseXml(bytes: Uint8Array | undefined, handlers: XmlHandlers): void {
+  if (bytes === undefined) return;
+  const text = decodeText(bytes);
+  const nesting = createNesting();
+  const parser = new Parser(
+    {
+      onopentag(name, attributes) {
+        nesting.open();
+        handlers.open?.(localName(name), localAttributes(attributes));
+      },
+      onclosetag(name) {
+        nesting.close();
+        handlers.close?.(localName(name));
+      },
+      ontext: (data) => handlers.text?.(data),
+    },
+    { xmlMode: true, decodeEntities: true },
+  );
+  for (let at = 0; at < text.length; at += STEP_LENGTH) parser.write(text.slice(at, at + STEP_LENGTH));
+  parser.end();
+}
+
+const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
+
+function localAttributes(attributes: Record<string, string>): Attributes {
+  const local: Record<string, string> = {};
+  for (const [name, value] of Object.entries(attributes)) {
+    local[name] = value;
+    local[localName(name)] = value;
+  }
+  return local;
+}
+
+/** The targets of a part's relationships by their ids, as paths in the archive (OPC, ECMA-376 part 2). */
+export function readRelationships(
+  archive: Archive,
+  part: string,
+): Map<string, { type: string; path: string }> {
+  const slash = part.lastIndexOf('/') + 1;
+  const [folder, file] = [part.slice(0, slash), part.slice(slash)];
+  const found = new Map<string, { type: string; path: string }>();
+  parseXml(archive.read(`${folder}_rels/${file}.rels`), {
+    open(name, { Id = '', Type = '', Target = '', TargetMode }) {
+      if (name !== 'Relationship' || TargetMode === 'External') return;
+      const { pathname } = new URL(Target, `file:///${folder}`);
+      found.set(Id, { type: Type.slice(Type.lastIndexOf('/') + 1), path: decodeURI(pathname).slice(1) });
+    },
+  });
+  return found;
+}
+
+/** The part that a relationship of the package's root names, as `officeDocument`. */
+export const mainPartOf = (archive: Archive): string | undefined =>
+  readRelationships(archive, '')
+    .values()
+    .find(({ type }) => type === 'officeDocument')?.path;

@@ -1,0 +1,106 @@
+// The contents of documents: files are read by jobs, their text and passages are kept.
+
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { createPeriodic } from '../../core/periodic.ts';
+import { createSemaphore } from '../../core/semaphore.ts';
+import type { Route } from '../../http/operation.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
+import { exclusively } from '../../infra/postgres/exclusive.ts';
+import type { JobQueue } from '../../infra/postgres/job-queue.ts';
+import type { JobKind } from '../../infra/postgres/job-worker.ts';
+import type { ObjectStore } from '../../infra/s3/client.ts';
+import type { DocumentStore } from '../store.ts';
+import { createCatchUp } from './catch-up.ts';
+import { EARLIER_READING_POLL_MS, READING_LEASE_MS, READING_POLL_MS } from './limits.ts';
+import { createReadDocument } from './read-document.ts';
+import { createReader } from './reader-process.ts';
+import { contentRoutes } from './routes.ts';
+import { createContentStore, EARLIER_READING, READING } from './store.ts';
+import { createWorkspaceSettings } from './workspace-settings.ts';
+
+export type ContentSettings = {
+  /** Whether files are read. */
+  reads: boolean;
+  bytesMax: number;
+  /** All that a reader's process gets of the environment. */
+  readerEnvironment: Record<string, string | undefined>;
+  catchUpIntervalSeconds: number;
+};
+
+export type ContentDeps = {
+  sql: Sql;
+  objects: Pick<ObjectStore, 'readUrl'>;
+  queue: JobQueue;
+  documents: Pick<DocumentStore, 'find'>;
+  requireWorkspace(id: string): Promise<void>;
+  settings: ContentSettings;
+  log: Logger;
+};
+
+/** `wake` looks for documents that are to be read at once: one was queued. */
+export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]; wake(): void } {
+  const { sql, settings } = deps;
+  const store = createContentStore(sql);
+  const reading = settings.reads ? createReading(deps, store) : undefined;
+  const wake = reading?.wake ?? (() => undefined);
+  return {
+    routes: contentRoutes({
+      store,
+      workspaces: createWorkspaceSettings(sql),
+      documents: deps.documents,
+      requireWorkspace: deps.requireWorkspace,
+      reads: settings.reads,
+      wake,
+      catchUp: () => void reading?.catchUp.settle?.(),
+    }),
+    jobs: reading === undefined ? [] : [reading.readerJob, reading.catchUp],
+    wake,
+  };
+}
+
+function createReading(deps: ContentDeps, store: ReturnType<typeof createContentStore>) {
+  const { sql, objects, queue, settings, log } = deps;
+  const reader = createReader({ environment: settings.readerEnvironment });
+  const turns = createSemaphore({
+    runningMax: 1,
+    waitingMax: Number.POSITIVE_INFINITY,
+    refuse: 'Too many documents are to be read',
+  });
+  const readDocument = createReadDocument({
+    store,
+    objects,
+    reader,
+    turns,
+    bytesMax: settings.bytesMax,
+    log,
+  });
+  const kind: Omit<JobKind, 'kind' | 'pollMs'> = {
+    batchMax: 1,
+    handle: (jobs) =>
+      Promise.all(jobs.map(({ payload }) => readDocument((payload as { document: string }).document))),
+    leaseMs: READING_LEASE_MS,
+    // The document counts the attempts that its file has spoilt, and is `failed` then.
+    attemptsMax: Number.POSITIVE_INFINITY,
+  };
+  const wake = queue.register({ ...kind, kind: READING, pollMs: READING_POLL_MS });
+  const wakeEarlier = queue.register({ ...kind, kind: EARLIER_READING, pollMs: EARLIER_READING_POLL_MS });
+  const catchUp = createCatchUp({ store, queue, wake: wakeEarlier });
+  const name = 'documents.content-catch-up';
+  return {
+    wake,
+    catchUp: createPeriodic({
+      name,
+      intervalMs: settings.catchUpIntervalSeconds * 1000,
+      run: (signal) => exclusively(sql, name, (lease) => catchUp(AbortSignal.any([signal, lease.signal]))),
+      log,
+    }),
+    readerJob: {
+      name: 'documents.reader',
+      start: () => undefined,
+      async stop() {
+        reader.end();
+      },
+    } satisfies Job,
+  };
+}

@@ -1,0 +1,66 @@
+// Ceilings of reading contents.
+
+/** UTF-16 code units of a document's text; a longer one is kept up to here, and its state says so. */
+export const TEXT_LENGTH_MAX = 10_000_000;
+
+/** Characters of a text that a person gives, and bytes of the request that gives it. */
+export const GIVEN_TEXT_LENGTH_MAX = 4_000_000;
+export const GIVEN_BODY_BYTES_MAX = 16_777_216;
+
+/** One reading may take this long, and its process may hold this much; beyond, the process is ended. */
+export const READING_MS_MAX = 120_000;
+export const READER_MEMORY_BYTES_MAX = 1_073_741_824;
+
+/** What the service waits for an answer of a reader: the time of a reading, and that of fetching the file before it. */
+export const READER_ANSWER_MS_MAX = 300_000;
+
+/** Lifetime of the URL by which a reader fetches its file: it begins at once, and clocks may differ. */
+export const READ_URL_SECONDS = 900;
+
+/** After this time the job of a process that died is given to another; it is renewed while the job runs. */
+export const READING_LEASE_MS = 10_000;
+
+/** How often to look for jobs that another process queued, and, of those that catch up, for any. */
+export const READING_POLL_MS = 5000;
+export const EARLIER_READING_POLL_MS = 60_000;
+
+/** How often a reading is begun whose process did not survive it; then the document has failed. */
+export const READING_ATTEMPTS_MAX = 3;
+
+/** A reader without work ends after this time; one that has read so many documents, or has grown so large, is replaced. */
+export const READER_IDLE_MS = 10_000;
+export const READER_DOCUMENTS_MAX = 200;
+export const READER_RETAINED_BYTES_MAX = 402_653_184;
+
+/** Bytes that the parts of an archive (an office document) inflate to, all together. */
+export const INFLATED_BYTES_MAX = 268_435_456;
+
+/** Open elements of HTML and XML: where so many are left open, looking for the one that ends takes too long. */
+export const ELEMENTS_OPEN_MAX = 5000;
+
+/** Parts of an archive, and levels of mails in mails. */
+export const ARCHIVE_ENTRIES_MAX = 20_000;
+export const MAIL_DEPTH_MAX = 10;
+
+/** Estimated tokens of a passage, and of the end of the one before that it repeats. */
+export const PASSAGE_TOKENS_MIN = 200;
+export const PASSAGE_TOKENS_TARGET = 300;
+export const PASSAGE_TOKENS_MAX = 400;
+export const PASSAGE_OVERLAP_TOKENS_MAX = 40;
+
+/** UTF-16 code units of a passage whatever they are estimated at: what holds blanks alone costs no tokens. */
+export const PASSAGE_LENGTH_MAX = 4000;
+
+/** Characters of the path of headings above a passage. */
+export const HEADING_LENGTH_MAX = 400;
+
+/** UTF-16 code units of a part of a text, as it is stored and streamed. */
+export const TEXT_PART_LENGTH = 65_536;
+
+/** Passages that go to the database in one statement. */
+export const PASSAGES_A_STATEMENT = 250;
+
+/** Documents of the catch-up that are queued at once: few, so that `lag` in /readyz stays meaningful. */
+export const CATCH_UP_BATCH = 100;
+export const CATCH_UP_SCAN = 2000;
+export const CATCH_UP_PAUSE_MS = 500;

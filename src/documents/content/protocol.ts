@@ -1,0 +1,51 @@
+// What the service and a reader, its process for reading files, say to one another. The service asks, one thing at a time.
+
+import type { Passage } from './passages.ts';
+
+/** A file at a URL, or a text that a person has given. */
+export type ReadRequest = {
+  source: { url: string } | { text: string; format: 'text' | 'markdown' };
+  name: string;
+  contentType: string;
+  /** The text's language as a person has given it. */
+  language: string | null;
+  bytesMax: number;
+};
+
+export type ToReader = { read: ReadRequest } | 'next';
+
+/** What was found; `reason` says where not all of the text is kept. Lengths are in characters. */
+export type Reading = {
+  state: 'ready' | 'empty';
+  reason: string | null;
+  language: string | null;
+  pages: number | null;
+  characters: number;
+  passages: number;
+  /** Bytes that the reader holds. */
+  memory: number;
+};
+
+/** A part of what was read, in its order. */
+export type Chunk =
+  | { kind: 'text'; format: TextFormat; part: number; text: string }
+  | { kind: 'passages'; from: number; passages: Passage[] };
+
+export type TextFormat = 'text' | 'markdown';
+
+export type FromReader =
+  | { reading: Reading }
+  /** The file has no text to be had. */
+  | { unreadable: { state: 'unsupported' | 'failed'; reason: string } }
+  /** The object store does not answer. */
+  | { unavailable: string }
+  /** Undefined after the last one. */
+  | { chunk: Chunk | undefined };
+
+/** What a reader's watchdog writes to standard output before it ends its process. */
+export const LAST_WORDS = {
+  memory: 'the file needs too much memory to be read',
+  time: 'the file takes too long to be read',
+} as const;
+
+export type WatchdogSettings = { memoryBytesMax: number; readingMsMax: number; parent: number };

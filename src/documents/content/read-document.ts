@@ -1,0 +1,110 @@
+// A job's work: one document is read, and what was found is kept. Done twice, it has the same result: the second finds
+// nothing to read.
+
+import type { Logger } from '../../core/logger.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
+import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
+import type { ObjectStore } from '../../infra/s3/client.ts';
+import { contentTypeOf } from '../content-type.ts';
+import { kindOf } from './formats/kinds.ts';
+import { READ_URL_SECONDS, READING_ATTEMPTS_MAX } from './limits.ts';
+import type { ReadRequest } from './protocol.ts';
+import { type Reader, ReaderDied, ReaderEnded } from './reader-process.ts';
+import type { ContentStore, Ending, ToRead } from './store.ts';
+
+export type ReadDocumentDeps = {
+  store: Pick<ContentStore, 'begin' | 'takeBack' | 'noteFailure' | 'forget' | 'keep'>;
+  objects: Pick<ObjectStore, 'readUrl'>;
+  reader: Reader;
+  /** One permit: a process reads one file at a time. */
+  turns: Semaphore;
+  bytesMax: number;
+  log: Logger;
+};
+
+export function createReadDocument(deps: ReadDocumentDeps) {
+  const { store, reader, log } = deps;
+
+  return (id: string): Promise<JobOutcome> => deps.turns.run(() => readOne(id));
+
+  async function readOne(id: string): Promise<JobOutcome> {
+    // 1. The attempt is counted before it begins: if the file brings the whole service down, three times are enough.
+    const document = await store.begin(id);
+    if (document === undefined) return 'done';
+    if (document.givenText === null && !document.readsFiles) {
+      await store.forget(document);
+      return 'done';
+    }
+    // 2. Much is known without the file.
+    const known = endingOf(document);
+    if (known !== undefined) {
+      await store.keep(document, known);
+      return 'done';
+    }
+    try {
+      // 3. The file is read in a process of its own.
+      return await reader.read(toRequest(document), async (outcome) => {
+        if ('unavailable' in outcome) {
+          await store.takeBack(document);
+          return { retry: outcome.unavailable };
+        }
+        if ('unreadable' in outcome) {
+          log.info({ document: id, reason: outcome.unreadable.reason }, 'a document has no text to be read');
+          await store.keep(document, outcome.unreadable);
+          return 'done';
+        }
+        // 4. What was found replaces what was kept, at once. Cut off within it, the job reads again.
+        const { memory: _, ...reading } = outcome.reading;
+        await store.keep(document, reading, outcome.chunks);
+        return 'done';
+      });
+    } catch (error) {
+      return failed(document, error);
+    }
+  }
+
+  /** Only what the file did to its reader counts; everything else is tried again until it succeeds. */
+  async function failed(document: ToRead, error: unknown): Promise<JobOutcome> {
+    if (!(error instanceof ReaderDied)) {
+      await store.takeBack(document);
+      if (error instanceof ReaderEnded) return { retry: 'the service ended' };
+      throw error;
+    }
+    const reason = error.message;
+    log.warn({ document: document.id, attempt: document.attempts, reason }, 'a document could not be read');
+    if (document.attempts < READING_ATTEMPTS_MAX) {
+      await store.noteFailure(document, reason);
+      return { retry: reason };
+    }
+    await store.keep(document, { state: 'failed', reason });
+    return 'done';
+  }
+
+  function toRequest(document: ToRead): ReadRequest {
+    const { givenText: text, givenFormat: format } = document;
+    return {
+      source:
+        text === null
+          ? { url: deps.objects.readUrl(document.objectKey, READ_URL_SECONDS) }
+          : { text, format: format ?? 'text' },
+      name: document.name,
+      contentType: typeOf(document),
+      language: document.givenLanguage,
+      bytesMax: deps.bytesMax,
+    };
+  }
+}
+
+const typeOf = ({ contentType, name }: ToRead): string =>
+  contentTypeOf(contentType ?? '', /\.([a-z0-9]{1,16})$/i.exec(name)?.[1]?.toLowerCase() ?? null);
+
+/** How a reading ends that need not begin. */
+function endingOf(document: ToRead): Ending | undefined {
+  const { attempts, lastReason, givenText } = document;
+  if (attempts > READING_ATTEMPTS_MAX)
+    return { state: 'failed', reason: lastReason ?? 'the service ended each time that the file was read' };
+  if (givenText !== null) return undefined;
+  if (kindOf({ name: document.name, contentType: typeOf(document) }) === undefined)
+    return { state: 'unsupported', reason: 'files of this kind are not read' };
+  return undefined;
+}

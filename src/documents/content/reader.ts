@@ -1,0 +1,135 @@
+// The process that reads files: whatever a file does to it, the service goes on. It has no credentials but the URL of the
+// file that it is to read, and the lowest priority but one.
+
+import { getPriority, setPriority } from 'node:os';
+import { PASSAGES_A_STATEMENT, READER_MEMORY_BYTES_MAX, READING_MS_MAX, TEXT_PART_LENGTH } from './limits.ts';
+import { createOutline, TextFull } from './outline.ts';
+import { countCharacters, type Passage, splitPassages } from './passages.ts';
+import type {
+  Chunk,
+  FromReader,
+  Reading,
+  ReadRequest,
+  TextFormat,
+  ToReader,
+  WatchdogSettings,
+} from './protocol.ts';
+import { Unreadable } from './unreadable.ts';
+
+/** As the threads for long computations have it. */
+const NICENESS = 15;
+const FETCH_TIMEOUT_MS = 120_000;
+
+setPriority(0, Math.max(getPriority(), NICENESS));
+
+const watchdog = new Worker(new URL('./watchdog.ts', import.meta.url).href);
+watchdog.postMessage({
+  memoryBytesMax: READER_MEMORY_BYTES_MAX,
+  readingMsMax: READING_MS_MAX,
+  parent: process.ppid,
+} satisfies WatchdogSettings);
+
+let chunks: Iterator<Chunk> = [][Symbol.iterator]();
+
+process.on('message', (message: ToReader) => void answer(message));
+process.on('disconnect', () => process.exit(0));
+
+async function answer(message: ToReader): Promise<void> {
+  const say = (reply: FromReader): unknown => process.send?.(reply);
+  if (message === 'next') {
+    const { value, done } = chunks.next();
+    say({ chunk: done === true ? undefined : value });
+    return;
+  }
+  try {
+    say({ reading: await read(message.read) });
+  } catch (error) {
+    if (error instanceof StoreUnavailable) say({ unavailable: error.message });
+    else if (error instanceof Unreadable) say({ unreadable: { state: error.state, reason: error.message } });
+    else say({ unreadable: { state: 'failed', reason: `the file cannot be read: ${reasonOf(error)}` } });
+  } finally {
+    watchdog.postMessage('rest');
+  }
+}
+
+async function read(request: ReadRequest): Promise<Reading> {
+  const file = await fetchFile(request);
+  watchdog.postMessage('read');
+  // The parsers of the formats are loaded with the first file.
+  const [{ readFile }, { detectLanguage, toLanguage }] = await Promise.all([
+    import('./read-file.ts'),
+    import('./language.ts'),
+  ]);
+  const outline = createOutline();
+  let named: string | undefined;
+  let reason: string | null = null;
+  try {
+    named = await readFile(file, outline);
+  } catch (error) {
+    if (!(error instanceof TextFull)) throw error;
+    reason = `${error.message}: the rest is not kept`;
+  }
+  const text = outline.text();
+  const language = toLanguage(request.language) ?? toLanguage(named) ?? detectLanguage(text);
+  const passages = [...splitPassages(text, outline.blocks(), language)];
+  const markdown = outline.markdown();
+  chunks = chunksOf({ text, markdown, passages });
+  return {
+    state: passages.length === 0 ? 'empty' : 'ready',
+    reason: passages.length === 0 ? (reason ?? 'the file has no text') : reason,
+    language,
+    pages: outline.pages(),
+    characters: countCharacters(text),
+    passages: passages.length,
+    memory: process.memoryUsage.rss(),
+  };
+}
+
+class StoreUnavailable extends Error {}
+
+async function fetchFile({ source, name, contentType, bytesMax }: ReadRequest) {
+  if ('text' in source) {
+    const given = source.format === 'markdown' ? 'given.md' : 'given.txt';
+    return {
+      bytes: new TextEncoder().encode(source.text),
+      name: given,
+      contentType: 'text/plain; charset=utf-8',
+    };
+  }
+  try {
+    const response = await fetch(source.url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+    if (response.status === 404) throw new Unreadable('failed', 'the object is not in the store');
+    if (!response.ok) throw new StoreUnavailable(`the object store answers ${response.status}`);
+    const size = Number(response.headers.get('content-length') ?? 0);
+    if (size > bytesMax) throw new Unreadable('unsupported', tooLarge(bytesMax));
+    return { bytes: await response.bytes(), name, contentType };
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof StoreUnavailable) throw error;
+    // The cause names the URL, which is signed.
+    throw new StoreUnavailable('the object store cannot be reached');
+  }
+}
+
+const tooLarge = (bytesMax: number): string =>
+  `the file is larger than ${bytesMax} bytes (CONTENT_BYTES_MAX)`;
+
+function* chunksOf(read: { text: string; markdown: string; passages: readonly Passage[] }): Generator<Chunk> {
+  const { text, markdown, passages } = read;
+  yield* partsOf('text', text);
+  if (markdown !== text) yield* partsOf('markdown', markdown);
+  for (let from = 0; from < passages.length; from += PASSAGES_A_STATEMENT)
+    yield { kind: 'passages', from, passages: passages.slice(from, from + PASSAGES_A_STATEMENT) };
+}
+
+function* partsOf(format: TextFormat, text: string): Generator<Chunk> {
+  for (let from = 0, part = 0; from < text.length; part++) {
+    const end = from + TEXT_PART_LENGTH;
+    // A character is not divided.
+    const to = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+    yield { kind: 'text', format, part, text: text.slice(from, to) };
+    from = to;
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).slice(0, 200);

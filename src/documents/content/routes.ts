@@ -1,0 +1,218 @@
+import { conflict, notFound, valueError } from '../../core/errors.ts';
+import { type Route, route } from '../../http/operation.ts';
+import { WorkspacePath } from '../../http/schemas.ts';
+import { assertEditable, documentNotFound, parseDocumentId, toViewer, type Viewer } from '../policy.ts';
+import { READ, WRITE } from '../routes/answers.ts';
+import type { DocumentStore } from '../store.ts';
+import { GIVEN_BODY_BYTES_MAX } from './limits.ts';
+import type { TextFormat } from './protocol.ts';
+import * as schema from './schema.ts';
+import type { Content, ContentStore } from './store.ts';
+import type { WorkspaceSettings } from './workspace-settings.ts';
+
+const ITEM = { path: '/v1/{workspace_id}/file/{file_id}/content', parameters: schema.ByFileId } as const;
+const SETTINGS = {
+  area: 'documents',
+  credential: 'administration',
+  scope: 'admin',
+  path: '/admin/api/workspaces/{workspace_id}/content',
+  parameters: WorkspacePath,
+} as const;
+const settingsAnswer = (description: string) => ({
+  200: { description, schema: schema.ContentSettings, example: schema.CONTENT_SETTINGS_EXAMPLE },
+});
+const contentAnswer = (description: string) => ({
+  200: { description, schema: schema.ContentRead, example: schema.CONTENT_EXAMPLE },
+});
+
+const MEDIA_TYPES: Record<TextFormat, string> = {
+  text: 'text/plain; charset=utf-8',
+  markdown: 'text/markdown; charset=utf-8',
+};
+
+export type ContentRoutesDeps = {
+  store: Pick<ContentStore, 'find' | 'textPart' | 'give' | 'switchOff'>;
+  workspaces: WorkspaceSettings;
+  documents: Pick<DocumentStore, 'find'>;
+  /** Throws 404. */
+  requireWorkspace(id: string): Promise<void>;
+  /** Whether files are read at all. */
+  reads: boolean;
+  /** A document is to be read. */
+  wake(): void;
+  /** Workspaces may have documents that are to be read now. */
+  catchUp(): void;
+};
+
+/** What the file of a document says: its state, its text, and who decides about it. */
+export function contentRoutes(deps: ContentRoutesDeps): Route[] {
+  const { store, workspaces } = deps;
+  const render = (content: Content) => renderContent(content, deps.reads);
+  const find = async (viewer: Viewer, id: string): Promise<Content> => {
+    const content = await store.find(viewer, id);
+    if (content === undefined) throw documentNotFound();
+    return content;
+  };
+  /** Throws 404 unseen, 403 not the viewer's to edit, 409 binned. */
+  const assertMayEdit = async (viewer: Viewer, id: string): Promise<void> => {
+    const document = await deps.documents.find(viewer, id, 'editable');
+    assertEditable(viewer, document?.id === id ? document : undefined);
+  };
+  return [
+    route(
+      {
+        ...READ,
+        ...ITEM,
+        id: 'documents.content',
+        method: 'GET',
+        summary: "Read the state of a document's text, or the text",
+        description:
+          'Whoever may read the metadata of a document may read its text. With `format` the answer is the text, as ' +
+          '`text/plain` or `text/markdown`; 409 where there is none.',
+        query: schema.ContentQuery,
+        responses: {
+          200: {
+            ...contentAnswer('The state; with `format` the text.')[200],
+            mediaType: ['text/plain', 'text/markdown'],
+          },
+        },
+        refusals: [404, 409],
+      },
+      async ({ principal, path, query }) => {
+        const id = parseDocumentId(path.file_id);
+        const content = await find(toViewer(principal), id);
+        if (query.format === undefined) return render(content);
+        const { status, reason } = render(content);
+        if (status === 'empty') return textAnswer(query.format, '');
+        if (status !== 'ready' || content.revision === null)
+          throw conflict(`The document has no text: it is ${status}${reason === null ? '' : ` (${reason})`}`);
+        return textAnswer(
+          query.format,
+          streamText(store, { id, revision: content.revision, format: query.format }),
+        );
+      },
+    ),
+    route(
+      {
+        ...WRITE,
+        ...ITEM,
+        id: 'documents.put-content',
+        method: 'PUT',
+        summary: 'Give the text of a document, or decide whether its file is read',
+        description:
+          'Owner, curators and administrators may. A given text replaces that of the file, as one that was recognised in a ' +
+          'scan; its passages follow shortly afterwards, when the state is `ready` again. `reading` reads the file anew, or ' +
+          'deletes what is kept of its text.',
+        body: schema.ContentWrite,
+        bodyExample: schema.CONTENT_WRITE_EXAMPLE,
+        bodyBytesMax: GIVEN_BODY_BYTES_MAX,
+        responses: contentAnswer('The state.'),
+        refusals: [404, 409],
+      },
+      async ({ principal, path, body }) => {
+        const viewer = toViewer(principal);
+        const id = parseDocumentId(path.file_id);
+        const { text, reading } = parseWrite(body);
+        if (!deps.reads && reading !== 'off') throw conflict('Contents are not read here (CONTENT=off)');
+        await assertMayEdit(viewer, id);
+        const given = text === undefined ? undefined : { ...text, language: body.language ?? null };
+        const done =
+          reading === 'off' ? await store.switchOff(viewer, id) : await store.give(viewer, id, given);
+        if (!done) {
+          await assertMayEdit(viewer, id);
+          throw conflict('The document keeps changing; try again');
+        }
+        deps.wake();
+        return render(await find(viewer, id));
+      },
+    ),
+    route(
+      {
+        ...SETTINGS,
+        id: 'documents.content-settings',
+        method: 'GET',
+        summary: "Whether a workspace's files are read",
+        responses: settingsAnswer('The settings.'),
+        refusals: [404],
+      },
+      async ({ path }) => {
+        await deps.requireWorkspace(path.workspace_id);
+        return renderSettings(await workspaces.readsFiles(path.workspace_id));
+      },
+    ),
+    route(
+      {
+        ...SETTINGS,
+        id: 'documents.put-content-settings',
+        audits: ['documents.put-content-settings'],
+        method: 'PUT',
+        summary: "Decide whether a workspace's files are read",
+        description:
+          'Off, files that are confirmed afterwards are not read, and texts that are kept already stay. On again, they are ' +
+          'caught up with.',
+        body: schema.ContentSettings,
+        bodyExample: schema.CONTENT_SETTINGS_EXAMPLE,
+        responses: settingsAnswer('The settings.'),
+        refusals: [404],
+      },
+      async ({ author, path, body }) => {
+        const reads = body.reading === 'on';
+        if (!(await workspaces.setReadsFiles(path.workspace_id, reads, author)))
+          throw notFound('Workspace not found');
+        if (reads) deps.catchUp();
+        return renderSettings(reads);
+      },
+    ),
+  ];
+}
+
+const renderSettings = (reads: boolean) => ({ reading: reads ? 'on' : 'off' });
+
+/** Exactly one of a text and a decision. Throws ValidationFailure. */
+function parseWrite({ text, format, reading }: schema.ContentWrite) {
+  const decides = reading !== undefined && reading !== null;
+  if (typeof text === 'string') {
+    if (decides)
+      throw valueError(['body', 'reading'], 'a text is given, so there is nothing to decide', reading);
+    return { text: { text, format: format ?? ('text' as const) }, reading: undefined };
+  }
+  if (!decides) throw valueError(['body'], 'neither a text nor `reading` is given', {});
+  return { text: undefined, reading };
+}
+
+function renderContent(content: Content, reads: boolean) {
+  const { state, reason, language, pages, characters, passages } = content;
+  const known = { language, pages, characters: characters ?? 0, passages: passages ?? 0 };
+  const unread = (why: string) => ({ status: 'unsupported', reason: why, ...known });
+  if (state === 'off') return unread('the text of this document is not kept');
+  if (state !== null && state !== 'pending') return { status: state, reason, ...known };
+  if (!reads) return unread('contents are not read here (CONTENT=off)');
+  if (state === null && !content.readsFiles) return unread('files of this workspace are not read');
+  return { status: 'pending', reason, ...known };
+}
+
+const textAnswer = (format: TextFormat, body: string | ReadableStream): Response =>
+  new Response(body, {
+    headers: { 'content-type': MEDIA_TYPES[format], 'x-content-type-options': 'nosniff' },
+  });
+
+/** A text, a part at a time as the client takes it; it breaks off with an error where it is replaced meanwhile. */
+function streamText(
+  store: Pick<ContentStore, 'textPart'>,
+  { id, revision, format }: { id: string; revision: number; format: TextFormat },
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let part = 0;
+  // What is written in plain text has no Markdown of its own.
+  let formats: readonly TextFormat[] = format === 'markdown' ? ['markdown', 'text'] : ['text'];
+  return new ReadableStream({
+    async pull(controller) {
+      const found = await store.textPart({ id, revision, formats, part });
+      if (found === undefined) throw new Error('the text was replaced while it was sent');
+      if (found.text === null) return controller.close();
+      formats = [found.format];
+      part += 1;
+      controller.enqueue(encoder.encode(found.text));
+    },
+  });
+}

@@ -1,0 +1,246 @@
+// What is kept of documents' contents: states, texts, passages.
+
+import type { Sql, Transaction } from '../../infra/postgres/client.ts';
+import { enqueue } from '../../infra/postgres/job-queue.ts';
+import type { Viewer } from '../policy.ts';
+import { createConditions } from '../rows.ts';
+import type { Chunk, Reading, TextFormat } from './protocol.ts';
+
+/** The queue kinds of documents that are to be read: new ones, and those that were there before; payload `{ document }`. */
+export const READING = 'documents.read-content';
+export const EARLIER_READING = 'documents.read-earlier-content';
+
+export type ContentState = 'pending' | 'ready' | 'empty' | 'unsupported' | 'failed' | 'off';
+
+export type Content = {
+  /** Null for a document that is not known here yet. */
+  state: ContentState | null;
+  reason: string | null;
+  language: string | null;
+  pages: number | null;
+  characters: number | null;
+  passages: number | null;
+  revision: number | null;
+  /** Whether files of the workspace are read. */
+  readsFiles: boolean;
+};
+
+/** A document whose turn has come. */
+export type ToRead = {
+  id: string;
+  revision: number;
+  /** This one included. */
+  attempts: number;
+  /** Why the attempt before failed. */
+  lastReason: string | null;
+  givenText: string | null;
+  givenFormat: TextFormat | null;
+  givenLanguage: string | null;
+  objectKey: string;
+  name: string;
+  contentType: string | null;
+  readsFiles: boolean;
+};
+
+export type GivenText = { text: string; format: TextFormat; language: string | null };
+
+export type TextPart = { text: string; format: TextFormat } | { text: null; format: null };
+
+/** What a reading ends with, where it finds no text. */
+export type Ending = { state: Exclude<ContentState, 'pending' | 'off'>; reason: string | null };
+
+type Turn = Pick<ToRead, 'id' | 'revision'>;
+
+export type ContentStore = ReturnType<typeof createContentStore>;
+
+/** Rows for new documents; to be put into the statement that inserts them as `inserted`, of which `fresh` ones are new. */
+export const contentsOfInserted = (sql: Sql, reading: 'on' | 'off') =>
+  reading === 'off'
+    ? sql`unread AS (
+        INSERT INTO document_contents (document_id, workspace_id, state)
+        SELECT id, workspace_id, 'off' FROM inserted WHERE fresh),`
+    : sql`unread AS (
+        INSERT INTO document_contents (document_id, workspace_id, state)
+        SELECT id, workspace_id, 'pending' FROM inserted WHERE fresh),
+      to_read AS (${enqueue(sql, READING, sql`SELECT jsonb_build_object('document', id) FROM inserted WHERE fresh`)}),`;
+
+export function createContentStore(sql: Sql) {
+  const { visible, edited } = createConditions(sql);
+  const readsFiles = sql`coalesce(
+    (SELECT reads_files FROM document_settings s WHERE s.workspace_id = d.workspace_id), true) AS "readsFiles"`;
+
+  /** Deletes what is kept of a document's text. The caller's transaction has locked the document's row of contents. */
+  const clear = async (tx: Transaction, id: string): Promise<void> => {
+    await tx`DELETE FROM document_passages WHERE document_id = ${id}`;
+    await tx`DELETE FROM document_content_parts WHERE document_id = ${id}`;
+  };
+
+  return {
+    /** Undefined where the viewer sees no such document. */
+    async find(viewer: Viewer, id: string): Promise<Content | undefined> {
+      const [row] = await sql<Content[]>`
+        SELECT c.state, c.reason, c.language, c.pages, c.characters, c.passages, c.revision, ${readsFiles}
+        FROM (SELECT id, workspace_id FROM documents
+          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND ${visible(viewer)}) d
+        LEFT JOIN document_contents c ON c.document_id = d.id`;
+      return row;
+    },
+
+    /**
+     * One part of a text in the first of the formats that it has; `text` is null after the last one. Undefined where the
+     * content has another revision by now.
+     */
+    async textPart(options: {
+      id: string;
+      revision: number;
+      formats: readonly TextFormat[];
+      part: number;
+    }): Promise<TextPart | undefined> {
+      const { id, revision, formats, part } = options;
+      const [row] = await sql<TextPart[]>`
+        SELECT p.text, p.format FROM document_contents c LEFT JOIN document_content_parts p
+          ON p.document_id = c.document_id AND p.part = ${part} AND p.format = ANY (${formats as TextFormat[]}::text[])
+        WHERE c.document_id = ${id} AND c.revision = ${revision}
+        ORDER BY array_position(${formats as TextFormat[]}::text[], p.format) LIMIT 1`;
+      return row;
+    },
+
+    /** Begins a reading; undefined where nothing is to be read any more. */
+    async begin(id: string): Promise<ToRead | undefined> {
+      const [row] = await sql<ToRead[]>`
+        UPDATE document_contents c SET attempts = attempts + 1 FROM documents d
+        WHERE c.document_id = ${id} AND d.id = c.document_id AND c.state = 'pending'
+        RETURNING d.id, c.revision, c.attempts, c.reason AS "lastReason", c.given_text AS "givenText",
+          c.given_format AS "givenFormat", c.given_language AS "givenLanguage", d.object_key AS "objectKey", d.name,
+          d.content_type AS "contentType", ${readsFiles}`;
+      return row;
+    },
+
+    /** Takes an attempt back: what kept it from its end was not the file. */
+    async takeBack({ id, revision }: Turn): Promise<void> {
+      await sql`
+        UPDATE document_contents SET attempts = attempts - 1
+        WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
+    },
+
+    /** Notes why an attempt failed that is made again. */
+    async noteFailure({ id, revision }: Turn, reason: string): Promise<void> {
+      await sql`
+        UPDATE document_contents SET reason = ${reason}
+        WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
+    },
+
+    /** Forgets a document whose workspace is not read; the job that catches up finds it when that changes. */
+    async forget({ id, revision }: Turn): Promise<void> {
+      await sql`
+        DELETE FROM document_contents WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
+          AND passages = 0`;
+    },
+
+    /**
+     * Replaces state, text and passages by what a reading has found, all or nothing; the chunks are fetched within the
+     * transaction. Nothing is kept where the document was purged or is to be read anew.
+     */
+    async keep(
+      { id, revision }: Turn,
+      found: Omit<Reading, 'memory'> | Ending,
+      chunks?: AsyncIterable<Chunk>,
+    ) {
+      const { language = null, pages = null, characters = 0, passages = 0 } = found as Partial<Reading>;
+      await sql.begin(async (tx) => {
+        const [row] = await tx<{ workspaceId: string }[]>`
+          UPDATE document_contents SET state = ${found.state}, reason = ${found.reason}, language = ${language},
+            pages = ${pages}, characters = ${characters}, passages = ${passages}, changed_at = clock_timestamp()
+          WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
+          RETURNING workspace_id AS "workspaceId"`;
+        if (row === undefined) return;
+        await clear(tx, id);
+        for await (const chunk of chunks ?? []) await insertChunk(tx, { id, ...row }, chunk);
+      });
+    },
+
+    /** The text is a person's from now on; false where the viewer may not edit the document now. */
+    async give(viewer: Viewer, id: string, given: GivenText | undefined): Promise<boolean> {
+      const rows = await sql`
+        WITH asked AS (
+          INSERT INTO document_contents (document_id, workspace_id, state, given_text, given_format, given_language)
+          SELECT id, workspace_id, 'pending', ${given?.text ?? null}, ${given?.format ?? null}, ${given?.language ?? null}
+          FROM documents WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+          ON CONFLICT (document_id) DO UPDATE SET state = 'pending', reason = NULL, attempts = 0,
+            revision = document_contents.revision + 1, given_text = excluded.given_text,
+            given_format = excluded.given_format, given_language = excluded.given_language
+          RETURNING document_id),
+        queued AS (${enqueue(sql, READING, sql`SELECT jsonb_build_object('document', document_id) FROM asked`)})
+        SELECT FROM asked`;
+      return rows.length > 0;
+    },
+
+    /** Nothing of the document's text is kept from now on; false where the viewer may not edit the document now. */
+    switchOff: (viewer: Viewer, id: string): Promise<boolean> =>
+      sql.begin(async (tx) => {
+        const rows = await tx`
+          INSERT INTO document_contents (document_id, workspace_id, state)
+          SELECT id, workspace_id, 'off' FROM documents
+          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+          ON CONFLICT (document_id) DO UPDATE SET state = 'off', reason = NULL, language = NULL, pages = NULL,
+            characters = 0, passages = 0, given_text = NULL, given_format = NULL, given_language = NULL,
+            revision = document_contents.revision + 1, changed_at = clock_timestamp()
+          RETURNING document_id`;
+        if (rows.length > 0) await clear(tx, id);
+        return rows.length > 0;
+      }),
+
+    /**
+     * Queues documents that are not known here, in the order of their ids; returns where to go on, undefined at the end.
+     * Documents of workspaces that are not read are left out.
+     */
+    async queueUnknown(options: {
+      after: string;
+      scan: number;
+      limit: number;
+    }): Promise<{ queued: number; next: string | undefined }> {
+      const { after, scan, limit } = options;
+      const [row] = await sql<
+        { queued: number; scanned: number; next: string | null; last: string | null }[]
+      >`
+        WITH page AS (
+          SELECT id, workspace_id FROM documents WHERE id > ${after} ORDER BY id LIMIT ${scan}),
+        unknown AS (
+          SELECT id, workspace_id FROM page d
+          WHERE NOT EXISTS (SELECT FROM document_contents c WHERE c.document_id = d.id)
+            AND NOT EXISTS (SELECT FROM document_settings s WHERE s.workspace_id = d.workspace_id AND NOT reads_files)
+          ORDER BY id LIMIT ${limit}),
+        asked AS (
+          INSERT INTO document_contents (document_id, workspace_id, state)
+          SELECT id, workspace_id, 'pending' FROM unknown
+          ON CONFLICT (document_id) DO NOTHING RETURNING document_id),
+        queued AS (${enqueue(sql, EARLIER_READING, sql`SELECT jsonb_build_object('document', document_id) FROM asked`)})
+        SELECT (SELECT count(*)::int FROM unknown) AS queued, (SELECT count(*)::int FROM page) AS scanned,
+          (SELECT max(id::text) FROM unknown) AS last, (SELECT max(id::text) FROM page) AS next`;
+      if (row === undefined) throw new Error('a statement without a row');
+      const more = row.scanned === scan || row.queued === limit;
+      const next = row.queued === limit ? row.last : row.next;
+      return { queued: row.queued, next: more ? (next ?? undefined) : undefined };
+    },
+  };
+}
+
+async function insertChunk(
+  tx: Transaction,
+  { id, workspaceId }: { id: string; workspaceId: string },
+  chunk: Chunk,
+): Promise<void> {
+  if (chunk.kind === 'text') {
+    await tx`
+      INSERT INTO document_content_parts (document_id, format, part, text)
+      VALUES (${id}, ${chunk.format}, ${chunk.part}, ${chunk.text})`;
+    return;
+  }
+  const { passages, from } = chunk;
+  await tx`
+    INSERT INTO document_passages (document_id, workspace_id, passage, page, heading, text, starts_at, ends_at)
+    SELECT ${id}, ${workspaceId}, ${from}::integer + no - 1, page, heading, text, starts_at, ends_at
+    FROM unnest(${passages.map(({ page }) => page)}::integer[], ${passages.map(({ heading }) => heading)}::text[],
+      ${passages.map(({ text }) => text)}::text[], ${passages.map(({ start }) => start)}::integer[],
+      ${passages.map(({ end }) => end)}::integer[]) WITH ORDINALITY AS rows (page, heading, text, starts_at, ends_at, no)`;
+}

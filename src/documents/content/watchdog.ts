@@ -1,0 +1,31 @@
+// A thread of a reader that ends its process where a file takes too much memory or time, which the thread that reads may be
+// too busy to notice, and where the service is gone.
+
+import { writeSync } from 'node:fs';
+import { LAST_WORDS, type WatchdogSettings } from './protocol.ts';
+
+declare const self: Worker;
+
+const INTERVAL_MS = 50;
+const STANDARD_OUTPUT = 1;
+
+let settings: WatchdogSettings | undefined;
+let deadline = Number.POSITIVE_INFINITY;
+
+self.onmessage = ({ data }: MessageEvent<WatchdogSettings | 'read' | 'rest'>) => {
+  if (data === 'rest') deadline = Number.POSITIVE_INFINITY;
+  else if (data === 'read') deadline = performance.now() + (settings?.readingMsMax ?? 0);
+  else settings = data;
+};
+
+setInterval(() => {
+  if (settings === undefined) return;
+  if (process.ppid !== settings.parent) end('');
+  else if (process.memoryUsage.rss() > settings.memoryBytesMax) end(LAST_WORDS.memory);
+  else if (performance.now() > deadline) end(LAST_WORDS.time);
+}, INTERVAL_MS);
+
+function end(lastWords: string): void {
+  writeSync(STANDARD_OUTPUT, lastWords);
+  process.kill(process.pid, 'SIGKILL');
+}
