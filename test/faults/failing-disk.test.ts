@@ -9,6 +9,8 @@ import { createChatClient } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
 import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
+import { freshFolder } from '../support/folders.ts';
+import { once } from '../support/once.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { createPlainCaller } from './support/caller.ts';
 
@@ -25,6 +27,14 @@ const REFUSED = [
   'allocate',
   'fsync',
 ] as const;
+
+/** A folder with the data of an earlier start. */
+const earlier = once(async () => {
+  const folder = freshFolder();
+  const service = await startService({ dataDir: join(folder, 'data'), postgres: 'embedded' });
+  await service[Symbol.asyncDispose]();
+  return folder;
+});
 
 const missing = missingFaultyDisk();
 describe.skipIf(missing !== undefined)(
@@ -116,7 +126,7 @@ describe.skipIf(missing !== undefined)(
     ])(
       'that answers %s to the embedded database makes /readyz name it, and is over by itself',
       async (error, said) => {
-        await using disk = await mountFaultyDisk();
+        await using disk = await mountFaultyDisk({ from: await earlier() });
         await using service = await startService({ dataDir: join(disk.path, 'data'), postgres: 'embedded' });
         const call = createPlainCaller(service.url, 20_000);
         const library = createLibrary(call, { workspace: WORKSPACE, key });

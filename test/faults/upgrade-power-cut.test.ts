@@ -78,7 +78,17 @@ test.skipIf(missing !== undefined)(
     const dataDir = join(disk.path, 'data');
     await disk.delay({ calls: ['fsync'], path: 'data/postgres/**', ms: FLUSH_MS });
 
-    const found: { folder: string; committed: number }[] = [];
+    type Machine = { folder: string; committed: number };
+    const found: Machine[] = [];
+    let seen = 0;
+    let isMidway = false;
+    /** A sample of all machines, each as likely as any other; the folders of the others are removed. */
+    const keep = (machine: Machine): void => {
+      const place = seen < MACHINES ? seen : random.below(seen + 1);
+      seen += 1;
+      const dropped = place < MACHINES ? found.splice(place, 1, machine)[0] : machine;
+      if (dropped !== undefined) rmSync(dropped.folder, { recursive: true, force: true });
+    };
     const starting = startService({ dataDir });
     starting.catch(() => undefined);
     const url = await eventually('the database', () => readConnection(join(dataDir, 'postgres')));
@@ -105,8 +115,9 @@ test.skipIf(missing !== undefined)(
       // The next migration is under way, and the one after it will be held back.
       held = holdNext();
       await Bun.sleep(random.below(MOMENT_MS));
-      found.push({ folder: await disk.survivor(), committed });
-      found.push({ folder: await disk.survivor(1 + random.below(2 ** 30)), committed });
+      keep({ folder: await disk.survivor(), committed });
+      keep({ folder: await disk.survivor(1 + random.below(2 ** 30)), committed });
+      isMidway ||= committed > OLDER;
       if (committed === files.length) await held.release();
     }
     await sql.end({ timeout: 1 });
@@ -114,9 +125,7 @@ test.skipIf(missing !== undefined)(
     await disk.clear();
     await service[Symbol.asyncDispose]();
 
-    const midway = found.filter(({ committed }) => committed > OLDER);
-    expect(midway.length).toBeGreaterThan(0);
-    while (found.length > MACHINES) found.splice(random.below(found.length), 1);
+    expect(isMidway).toBeTrue();
     for (const { folder, committed } of found) {
       const machine = join(folder, 'data');
       expect(await onDatabase(machine, migrationsOf)).toBeGreaterThanOrEqual(committed);

@@ -1,10 +1,11 @@
 // Models that change while the service runs: the file is read again on SIGHUP, and no stream notices.
 
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { eventually, freePort, startChild } from '../../support/child.ts';
 import { type ModelsFile, type RunningGateway, startGateway } from '../../support/gateway.ts';
 import { startMockUpstream } from '../../support/mock-upstream.ts';
+import { once } from '../../support/once.ts';
 import { BOOTSTRAP_KEY, startService } from '../../support/service.ts';
 import { createClient, errorOf } from './client.ts';
 
@@ -36,11 +37,21 @@ const eventuallyListed = (url: string, names: string[]) =>
 
 for (const processes of ['1', '2']) {
   describe(`${processes} process(es)`, () => {
-    const start = (): Promise<RunningGateway> =>
-      startGateway(modelsFile('ok', 'trickle'), { PROCESSES: processes, PORT: String(freePort()) });
+    const start = once(() =>
+      startGateway(modelsFile('ok'), { PROCESSES: processes, PORT: String(freePort()) }),
+    );
+    afterAll(async () => (await start())[Symbol.asyncDispose]());
+    /** The gateway of both tests, with models as each finds them. */
+    const prepare = async (): Promise<RunningGateway> => {
+      const gateway = await start();
+      gateway.writeModels(modelsFile('ok', 'trickle')(gateway.mock.url));
+      gateway.service.child.kill('SIGHUP');
+      await eventuallyListed(gateway.url, ['ok', 'trickle']);
+      return gateway;
+    };
 
     test('serve new models at SIGHUP, and streams that run come to their end', async () => {
-      await using gateway = await start();
+      const gateway = await prepare();
       const client = createClient(gateway);
       const body = { stream: true, mock: { ms: 50, words: 60 } };
       const streams = await Promise.all(
@@ -59,7 +70,7 @@ for (const processes of ['1', '2']) {
     });
 
     test('refuse a file with a mistake, say where it is, and go on with the one they have', async () => {
-      await using gateway = await start();
+      const gateway = await prepare();
       const client = createClient(gateway);
       gateway.writeModels('upstreams: {}\nmodels:\n  gone:\n    targets: [{upstream: nobody, model: x}]\n');
       gateway.service.child.kill('SIGHUP');
