@@ -9,7 +9,7 @@ import { type Page, type PageRequest, toPage } from '../http/paging.ts';
 import type { Authentication } from './authentication.ts';
 import { hashSecret } from './key-text.ts';
 import { LINK_SECONDS, SESSION_SECONDS, USER_AGENT_LENGTH_MAX } from './limits.ts';
-import { refuseUnlessOperator } from './operators.ts';
+import { type Caller, refuseUnlessOperator } from './operators.ts';
 import type { PortalSessionRead } from './portal-schema.ts';
 import { readCookie } from './session-cookie.ts';
 import type { SignInDelay } from './sign-in-delay.ts';
@@ -40,7 +40,6 @@ export function createLink(keyId: string, now: Date) {
 
 /** A request without a credential that the service knows, and what it says about its author. */
 type SignIn = { request: Request; origin: RequestOrigin };
-type Caller = { principal: Principal; author: Author };
 
 export type Sessions = ReturnType<typeof createSessions>;
 

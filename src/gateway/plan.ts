@@ -18,9 +18,8 @@ export function findModel(
   catalogue: Catalogue,
   { endpoint, request }: Pick<ModelCall, 'endpoint' | 'request'>,
 ): Model {
-  if (endpoint === 'images' && !catalogue.models.some(({ endpoints }) => endpoints.includes('images'))) {
+  if (endpoint === 'images' && !catalogue.models.some(({ endpoints }) => endpoints.includes('images')))
     throw new OpenAiRefusal('not-implemented', 'No model that makes images is configured');
-  }
   const name = request.model ?? catalogue.statedDefaults[endpoint];
   if (name === undefined || name === '') {
     throw new OpenAiRefusal('malformed', "The member 'model' is required", {

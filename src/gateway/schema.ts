@@ -6,12 +6,8 @@ import { EMBEDDING_INPUTS_MAX } from './limits.ts';
 import { GROUPINGS } from './store/model-usage.ts';
 
 export const NoParameters = Type.Object({});
-export const ModelPath = Type.Object({
-  model_id: text('The name of the model, slashes included.'),
-});
-export const WorkspacePath = Type.Object({
-  workspace_id: text('The workspace of the key.'),
-});
+export const ModelPath = Type.Object({ model_id: text('The name of the model, slashes included.') });
+export const WorkspacePath = Type.Object({ workspace_id: text('The workspace of the key.') });
 
 const Open = { additionalProperties: true };
 
@@ -48,9 +44,7 @@ export const EmbeddingRequest = openComponent(
       description: 'A text, a list of texts, or tokens.',
     }),
     encoding_format: Type.Optional(
-      oneOf(['float', 'base64'], {
-        description: '`base64`: float32, little-endian.',
-      }),
+      oneOf(['float', 'base64'], { description: '`base64`: float32, little-endian.' }),
     ),
   },
 );
@@ -118,10 +112,7 @@ export const OwnUsageQuery = Type.Object(
     from: Type.Optional(text('Start, cut down to its hour; absent: the month of `to`, in UTC.')),
     to: ModelUsageQuery.properties.to,
     group_by: Type.Optional(
-      oneOf(['model', 'day'], {
-        default: 'model',
-        description: 'What to tell apart; days are in UTC.',
-      }),
+      oneOf(['model', 'day'], { default: 'model', description: 'What to tell apart; days are in UTC.' }),
     ),
   },
   { additionalProperties: false },

@@ -1,10 +1,11 @@
 /** The statements of the job queue's workers. */
 import type { Transaction } from './sql-with-timeout.ts';
 
-export type LeasedJob = { id: number | bigint; payload: unknown; attempts: number };
+/** `attempts`: how often it has been begun, this time included. */
+export type Job = { id: number | bigint; payload: unknown; attempts: number };
 
 /** How a leased job went: done, or failed for a reason, to be tried again after the delay; without one it is given up. */
-export type Settlement = { job: LeasedJob; failure?: { reason: string; delayMs: number | undefined } };
+export type Settlement = { job: Job; failure?: { reason: string; delayMs: number | undefined } };
 
 /** Jobs of a kind. Counted are COUNT_MAX at most, so that looking stays cheap. */
 export type Backlog = { kind: string; waiting: number; lagSeconds: number; givenUp: number };
@@ -17,9 +18,9 @@ const ERROR_LENGTH_MAX = 1_000;
 export async function leaseJobs(
   sql: Transaction,
   options: { kind: string; batchMax: number; leaseMs: number },
-): Promise<LeasedJob[]> {
+): Promise<Job[]> {
   const { kind, batchMax, leaseMs } = options;
-  const jobs = await sql<LeasedJob[]>`
+  const jobs = await sql<Job[]>`
     with due as (
       select id from jobs
       where kind = ${kind} and run_at <= now()
@@ -34,7 +35,7 @@ export async function leaseJobs(
 }
 
 /** Extends the lease of those that are still ours. */
-export async function renewLease(sql: Transaction, jobs: LeasedJob[], leaseMs: number): Promise<void> {
+export async function renewLease(sql: Transaction, jobs: Job[], leaseMs: number): Promise<void> {
   await sql`
     update jobs set run_at = now() + ${leaseMs}::float8 * interval '1 ms'
     from unnest(${ids(jobs)}::bigint[], ${attempts(jobs)}::int[]) as leased (id, attempts)
@@ -81,5 +82,5 @@ export async function readBacklog(sql: Transaction, kinds: readonly string[]): P
     ) as given_up`;
 }
 
-const ids = (jobs: LeasedJob[]) => jobs.map(({ id }) => id);
-const attempts = (jobs: LeasedJob[]) => jobs.map((job) => job.attempts);
+const ids = (jobs: Job[]) => jobs.map(({ id }) => id);
+const attempts = (jobs: Job[]) => jobs.map((job) => job.attempts);

@@ -8,7 +8,8 @@ import { type Backlog, readBacklog } from './job-lease.ts';
 import { createJobWorker, type JobKind } from './job-worker.ts';
 import type { Transaction } from './sql-with-timeout.ts';
 
-export { createJobWorker, type Job } from './job-worker.ts';
+export type { Job } from './job-lease.ts';
+export { createJobWorker } from './job-worker.ts';
 
 export type JobQueue = ReturnType<typeof createJobQueue>;
 

@@ -1,16 +1,9 @@
 /** The loop that does the jobs of one kind, in each process; processes share the work. */
 
 import { createPause, endsWithin } from '../../core/wait.ts';
-import { type LeasedJob, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
+import { type Job, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
 import type { Transaction } from './sql-with-timeout.ts';
 import { withDeadline } from './unavailable.ts';
-
-export type Job = {
-  id: number | bigint;
-  payload: unknown;
-  /** How often it has been begun, this time included. */
-  attempts: number;
-};
 
 /** `retry` is the reason why it has to be tried again, as long as its kind has attempts left. */
 export type JobOutcome = 'done' | { retry: string };
@@ -127,7 +120,7 @@ function createBatch(options: JobWorkerOptions): () => Promise<number> {
   };
 }
 
-async function handleJobs(options: JobWorkerOptions, jobs: LeasedJob[]): Promise<Settlement[]> {
+async function handleJobs(options: JobWorkerOptions, jobs: Job[]): Promise<Settlement[]> {
   const begun = jobs.filter(({ attempts }) => attempts <= options.attemptsMax);
   const spent = jobs.filter(({ attempts }) => attempts > options.attemptsMax);
   const outcomes = begun.length === 0 ? [] : await outcomesOf(options, begun);
@@ -140,7 +133,7 @@ async function handleJobs(options: JobWorkerOptions, jobs: LeasedJob[]): Promise
   ];
 }
 
-async function outcomesOf(options: JobWorkerOptions, jobs: LeasedJob[]): Promise<readonly JobOutcome[]> {
+async function outcomesOf(options: JobWorkerOptions, jobs: Job[]): Promise<readonly JobOutcome[]> {
   try {
     const tookTooLong = () => new Error(`not done within ${HANDLE_TIMEOUT_MS} ms`);
     return await withDeadline(options.handle(jobs), HANDLE_TIMEOUT_MS, tookTooLong);
@@ -150,7 +143,7 @@ async function outcomesOf(options: JobWorkerOptions, jobs: LeasedJob[]): Promise
   }
 }
 
-function fail({ kind, attemptsMax, log }: JobWorkerOptions, job: LeasedJob, reason: string): Settlement {
+function fail({ kind, attemptsMax, log }: JobWorkerOptions, job: Job, reason: string): Settlement {
   if (job.attempts < attemptsMax) return { job, failure: { reason, delayMs: retryDelayMs(job.attempts) } };
   log.warn({ kind, job: String(job.id), reason }, 'a job is given up after its last attempt');
   return { job, failure: { reason, delayMs: undefined } };
