@@ -137,22 +137,17 @@ const listOf = (item: TSchema, $id: string, description: string) =>
     next_cursor: Type.Optional(text('Present when there are more rows.')),
   });
 
-export const TrashList = listOf(
-  Type.Composite(
-    [DocumentMetadataRead, Type.Object({ deleted_at: moment('When it was put into the bin.') })],
-    { $id: 'BinnedDocument', description: 'A document in the bin.' },
-  ),
-  'TrashList',
-  'Documents in the bin.',
-);
-export const ArchiveList = listOf(
-  Type.Composite([DocumentMetadataRead, Type.Object({ archived_at: moment('When it was archived.') })], {
-    $id: 'ArchivedDocument',
-    description: 'A document in the archive.',
-  }),
-  'ArchiveList',
-  'Documents in the archive.',
-);
+const BinnedDocument = component('BinnedDocument', 'A document in the bin.', {
+  ...DocumentMetadataRead.properties,
+  deleted_at: moment('When it was put into the bin.'),
+});
+export const TrashList = listOf(BinnedDocument, 'TrashList', 'Documents in the bin.');
+
+const ArchivedDocument = component('ArchivedDocument', 'A document in the archive.', {
+  ...DocumentMetadataRead.properties,
+  archived_at: moment('When it was archived.'),
+});
+export const ArchiveList = listOf(ArchivedDocument, 'ArchiveList', 'Documents in the archive.');
 
 const Folder = component('Folder', 'A folder of the library.', {
   name: text('Its name within the folder above.'),
