@@ -139,8 +139,8 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(170);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3235);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3775);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7870);
-  expect(linesOf('src/')).toBeLessThanOrEqual(43_900);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7910);
+  expect(linesOf('src/')).toBeLessThanOrEqual(44_010);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(420);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1900);

@@ -11,15 +11,15 @@ export type CancelSignal = Pick<AbortSignal, 'aborted' | 'reason'> & {
 export class Cancellation implements CancelSignal {
   aborted = false;
   reason: unknown;
-  private readonly listeners = new Set<() => void>();
+  /** A list, because a request has one or two: a set costs more than it saves. */
+  private readonly listeners: (() => void)[] = [];
 
   abort(reason: unknown): void {
     if (this.aborted) return;
     this.aborted = true;
     this.reason = reason;
     let failure: { error: unknown } | undefined;
-    for (const listener of this.listeners) {
-      this.listeners.delete(listener);
+    for (let listener = this.listeners.shift(); listener !== undefined; listener = this.listeners.shift()) {
       try {
         listener();
       } catch (error) {
@@ -42,10 +42,11 @@ export class Cancellation implements CancelSignal {
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    this.listeners.add(listener);
+    if (!this.listeners.includes(listener)) this.listeners.push(listener);
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    this.listeners.delete(listener);
+    const at = this.listeners.indexOf(listener);
+    if (at !== -1) this.listeners.splice(at, 1);
   }
 }

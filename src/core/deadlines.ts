@@ -16,23 +16,17 @@ export type Deadlines = {
 
 /** Deadlines are kept to within a tick (25 ms), never early. */
 export function createDeadlines(now: () => number = () => performance.now()): Deadlines {
-  const waiting = new Set<SetDeadline>();
+  let size = 0;
   let ticking: ReturnType<typeof setInterval> | undefined;
-  const tick = (): void => {
-    const nowMs = now();
-    for (const deadline of waiting) {
-      if (deadline.dueAtMs > nowMs) continue;
-      waiting.delete(deadline);
-      deadline.onDue();
-    }
-    if (waiting.size > 0) return;
-    clearInterval(ticking);
-    ticking = undefined;
-  };
 
-  /** A class, because there is one for every request: all share its functions. */
+  /**
+   * A class, because there is one for every request: all share its functions. Those that are set are linked to a ring,
+   * which allocates nothing.
+   */
   class SetDeadline implements Deadline {
     dueAtMs = 0;
+    next: SetDeadline | undefined;
+    previous: SetDeadline | undefined;
     readonly onDue: () => void;
 
     constructor(onDue: () => void) {
@@ -41,13 +35,49 @@ export function createDeadlines(now: () => number = () => performance.now()): De
 
     set(delayMs: number): void {
       this.dueAtMs = now() + delayMs;
-      waiting.add(this);
-      ticking ??= setInterval(tick, TICK_MS);
+      if (this.next === undefined) this.link();
     }
 
     drop(): void {
-      waiting.delete(this);
+      const { previous, next } = this;
+      if (previous === undefined || next === undefined) return;
+      previous.next = next;
+      next.previous = previous;
+      this.next = undefined;
+      this.previous = undefined;
+      size -= 1;
+    }
+
+    private link(): void {
+      const last = ring.previous ?? ring;
+      this.previous = last;
+      this.next = ring;
+      last.next = this;
+      ring.previous = this;
+      size += 1;
+      ticking ??= setInterval(tick, TICK_MS);
     }
   }
-  return { create: (onDue) => new SetDeadline(onDue), size: () => waiting.size };
+
+  const ring = new SetDeadline(() => undefined);
+  ring.next = ring;
+  ring.previous = ring;
+
+  const tick = (): void => {
+    const nowMs = now();
+    const due: SetDeadline[] = [];
+    for (let each = ring.next; each !== ring && each !== undefined; each = each.next) {
+      if (each.dueAtMs <= nowMs) due.push(each);
+    }
+    for (const deadline of due) {
+      // One that came before may have moved or dropped it.
+      if (deadline.next === undefined || deadline.dueAtMs > nowMs) continue;
+      deadline.drop();
+      deadline.onDue();
+    }
+    if (size > 0) return;
+    clearInterval(ticking);
+    ticking = undefined;
+  };
+  return { create: (onDue) => new SetDeadline(onDue), size: () => size };
 }

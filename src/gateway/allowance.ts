@@ -2,7 +2,7 @@
 // GCRA (ITU-T I.371) with a burst of a whole minute: a time states until when the allowance is used up. No clock, no database.
 
 import type { KeyLimits } from '../core/principal.ts';
-import { OpenAiRefusal } from '../http/openai-error.ts';
+import { budgetIsReserved, budgetIsSpent, limited, RESERVED_WAIT_MS } from './limit-refusals.ts';
 
 export const MINUTE_MS = 60_000;
 
@@ -184,66 +184,42 @@ export function settle(
 /** The remainder of a limit per minute, and after how many milliseconds all of it is available again. */
 export type Left = { limit: number; remaining: number; resetMs: number };
 
-/** The remainders of the limits. A reservation reduces them, as it does for `admit`. */
-export function leftOfMinute(
+/** The remainder of the tokens of a minute. A reservation reduces it, as it does for `admit`. */
+export function leftOfTokens(allowance: Allowance, limit: number, nowMs: number): Left {
+  const reservedMs = allowance.reserved.tokensMs + allowance.elsewhere.tokensMs;
+  return toLeft(limit, Math.max(0, allowance.tokensAt - nowMs) + reservedMs, 0);
+}
+
+/** The remainder of the requests of a minute. */
+export const leftOfRequests = (allowance: Allowance, limit: number, nowMs: number): Left =>
+  toLeft(limit, Math.max(0, allowance.requestsAt - nowMs), toleranceMs(limit));
+
+const toLeft = (limit: number, resetMs: number, toleratedMs: number): Left => ({
+  limit,
+  remaining: Math.max(0, Math.floor(((MINUTE_MS - resetMs + toleratedMs) / MINUTE_MS) * limit + 1e-6)),
+  resetMs,
+});
+
+/** The `x-ratelimit-*` headers. */
+export function describe(
   allowance: Allowance,
   { requests_per_minute: requests, tokens_per_minute: tokens }: KeyLimits,
   nowMs: number,
-): Partial<Record<Kind, Left>> {
-  const left = (limit: number, resetMs: number, toleratedMs: number): Left => ({
-    limit,
-    remaining: Math.max(0, Math.floor(((MINUTE_MS - resetMs + toleratedMs) / MINUTE_MS) * limit + 1e-6)),
-    resetMs,
-  });
-  const reservedMs = allowance.reserved.tokensMs + allowance.elsewhere.tokensMs;
-  const tokensMs = Math.max(0, allowance.tokensAt - nowMs) + reservedMs;
-  const requestsMs = Math.max(0, allowance.requestsAt - nowMs);
-  return {
-    ...(tokens === undefined ? {} : { tokens: left(tokens, tokensMs, 0) }),
-    ...(requests === undefined ? {} : { requests: left(requests, requestsMs, toleranceMs(requests)) }),
-  };
-}
-
-/** The `x-ratelimit-*` headers. */
-export function describe(allowance: Allowance, limits: KeyLimits, nowMs: number): Record<string, string> {
+): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [kind, { limit, remaining, resetMs }] of Object.entries(
-    leftOfMinute(allowance, limits, nowMs),
-  )) {
-    headers[`x-ratelimit-limit-${kind}`] = String(limit);
-    headers[`x-ratelimit-remaining-${kind}`] = String(remaining);
-    headers[`x-ratelimit-reset-${kind}`] = `${Math.ceil(resetMs) / 1000}s`;
+  if (tokens !== undefined) {
+    const { remaining, resetMs } = leftOfTokens(allowance, tokens, nowMs);
+    headers['x-ratelimit-limit-tokens'] = String(tokens);
+    headers['x-ratelimit-remaining-tokens'] = String(remaining);
+    headers['x-ratelimit-reset-tokens'] = toSeconds(resetMs);
+  }
+  if (requests !== undefined) {
+    const { remaining, resetMs } = leftOfRequests(allowance, requests, nowMs);
+    headers['x-ratelimit-limit-requests'] = String(requests);
+    headers['x-ratelimit-remaining-requests'] = String(remaining);
+    headers['x-ratelimit-reset-requests'] = toSeconds(resetMs);
   }
   return headers;
 }
 
-type Kind = 'requests' | 'tokens';
-
-/** When a running request ends is not known: soon is worth a try. */
-const RESERVED_WAIT_MS = 1000;
-
-const limited = (
-  kind: Kind,
-  { sentence, waitMs, headers }: { sentence: string; waitMs: number; headers: Record<string, string> },
-): OpenAiRefusal =>
-  new OpenAiRefusal('too-many-requests', sentence, {
-    type: kind,
-    code: 'rate_limit_exceeded',
-    headers: { ...headers, 'retry-after-ms': String(Math.ceil(waitMs)) },
-    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-  });
-
-const QUOTA = { type: 'insufficient_quota', code: 'insufficient_quota' };
-
-const budgetIsSpent = (): OpenAiRefusal =>
-  new OpenAiRefusal('too-many-requests', 'The budget of the API key for this month is used up', {
-    ...QUOTA,
-    headers: { 'x-should-retry': 'false' },
-  });
-
-const budgetIsReserved = (): OpenAiRefusal =>
-  new OpenAiRefusal(
-    'too-many-requests',
-    'Requests that are running have reserved the rest of the budget of the API key for this month',
-    { ...QUOTA, retryAfterSeconds: RESERVED_WAIT_MS / 1000 },
-  );
+const toSeconds = (ms: number): string => `${Math.ceil(ms) / 1000}s`;

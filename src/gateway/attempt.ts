@@ -47,7 +47,12 @@ export async function attempt(
   if (place !== undefined) await place;
   const run = new Run(target, upstream, call, deps);
   try {
-    return await run.ask();
+    call.signal.throwIfAborted();
+    const rendered = bodyFor(target, call);
+    const response = await run.send(rendered instanceof Promise ? await rendered : rendered);
+    if (run.noteResponse(response) && call.request.stream && isEventStream(response))
+      return await run.beginStream(response);
+    return run.understand(response, await run.readWhole(response));
   } catch (error) {
     const explained = run.explain(error);
     if (explained instanceof AttemptFailure) run.noteFailure();
@@ -101,40 +106,45 @@ class Run {
     this.deadline.set(Math.min(leftMs, timeoutsMs[phase]));
   }
 
-  async ask(): Promise<Answer> {
-    const { signal } = this.call;
-    signal.throwIfAborted();
-    const rendered = bodyFor(this.target, this.call);
-    const body = rendered instanceof Promise ? await rendered : rendered;
+  /** Asks the upstream, from when on the time-outs run. */
+  send(body: Uint8Array): Promise<Response> {
+    const { upstream, call } = this;
     this.awaitNext('first_byte');
-    if (this.startedAtMs - this.upstream.reachedAtMs >= REACHED_LATELY_MS)
-      this.unwatch = this.deps.connectProbe.watch(this.upstream, () => this.expire('connect'));
-    const response = await this.send(body);
-    const nowMs = performance.now();
-    this.upstream.reachedAtMs = nowMs;
-    this.unwatch?.();
-    if (response.ok) noteLatency(this.target, nowMs - this.startedAtMs, nowMs);
-    if (response.ok && this.call.request.stream && isEventStream(response)) return this.beginStream(response);
-    this.awaitNext('idle');
-    const bytes = await readWhole(response, () => this.awaitNext('idle'));
-    const answer = this.understand(response, bytes);
-    this.end('ok');
-    return answer;
-  }
-
-  private send(body: Uint8Array): Promise<Response> {
-    const { url, headers } = addressOf(this.upstream, this.call.endpoint, this.target.model);
-    const passed = headersFor(this.upstream.spec, this.call.headers);
+    if (this.startedAtMs - upstream.reachedAtMs >= REACHED_LATELY_MS)
+      this.unwatch = this.deps.connectProbe.watch(upstream, () => this.expire('connect'));
+    const { url, headers, made } = addressOf(upstream, call.endpoint, this.target.model);
+    const passed = headersFor(upstream.spec, call.headers);
     return fetch(url, {
       method: 'POST',
       body: body as Uint8Array<ArrayBuffer>,
-      headers: passed === undefined ? headers : { ...passed, ...headers },
+      headers: passed === undefined ? made : { ...passed, ...headers },
       redirect: 'manual',
       signal: this.controller.signal,
     });
   }
 
-  private understand(response: Response, bytes: Uint8Array): WholeAnswer {
+  /** Records that the upstream has begun to answer; returns whether with a success. */
+  noteResponse({ ok }: Response): boolean {
+    const nowMs = performance.now();
+    this.upstream.reachedAtMs = nowMs;
+    this.unwatch?.();
+    if (ok) noteLatency(this.target, nowMs - this.startedAtMs, nowMs);
+    return ok;
+  }
+
+  readWhole(response: Response): Promise<Uint8Array> {
+    this.awaitNext('idle');
+    return readWhole(response, () => this.awaitNext('idle'));
+  }
+
+  /** The whole answer; ends the attempt. */
+  understand(response: Response, bytes: Uint8Array): WholeAnswer {
+    const answer = this.toAnswer(response, bytes);
+    this.end('ok');
+    return answer;
+  }
+
+  private toAnswer(response: Response, bytes: Uint8Array): WholeAnswer {
     const { spec, adapter } = this.upstream;
     const { translation } = adapter;
     if (!response.ok) {
@@ -148,7 +158,7 @@ class Run {
   }
 
   /** Waits for the first event, so that an upstream that fails before it can be replaced; bounded by the time-out. */
-  private async beginStream(response: Response): Promise<StreamAnswer> {
+  async beginStream(response: Response): Promise<StreamAnswer> {
     const blocks = this.blocks(response);
     // Comments are no first byte; once the client hears of the wait, they are signs of life.
     const coming = nextSaying(blocks, () => {

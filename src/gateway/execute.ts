@@ -5,7 +5,7 @@ import { sleep } from '../core/wait.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import { type Answer, AttemptFailure, type StreamAnswer, type WholeAnswer } from './answer.ts';
 import { type AttemptDeps, attempt } from './attempt.ts';
-import type { LogFailedAttempt } from './attempt-log.ts';
+import type { FailedAttempt, LogFailedAttempt } from './attempt-log.ts';
 import { BACKOFF_BASE_MS, BACKOFF_MS_MAX, REST_MS_MAX, RETRY_AFTER_MS_MAX } from './limits.ts';
 import type { AnswerLocally } from './local/answer.ts';
 import type { Call } from './model-call.ts';
@@ -54,20 +54,18 @@ export function createExecute(deps: ExecuteDeps): Execute {
       if (earlier !== undefined && !(await mayRetry(earlier, call.signal, random))) continue;
       execution.last = next;
       number += 1;
-      const startedAtMs = performance.now();
-      const log = (failure: AttemptFailure | OpenAiRefusal): void =>
-        logFailedAttempt({ target, call, number, failure, startedAtMs });
+      const made = { target, call, number, startedAtMs: performance.now() };
       try {
         const { upstream } = target;
         const answer = await (upstream === undefined
           ? answerLocally(target.model, call)
           : attempt(target, upstream, call, deps));
         count(target, 'ok');
-        return answer.kind === 'stream' ? reporting(answer, log) : answer;
+        return answer.kind === 'stream' ? reporting(answer, made, logFailedAttempt) : answer;
       } catch (error) {
         count(target, outcomeOf(error));
         failure = toFailure(error);
-        log(failure);
+        logFailedAttempt({ ...made, failure });
         const nowMs = performance.now();
         failed ??= new Map();
         failed.set(target, toFailed(failure, nowMs, earlier));
@@ -81,12 +79,16 @@ export function createExecute(deps: ExecuteDeps): Execute {
   };
 }
 
-/** The same stream; `fail` is called with the reason when it fails in the middle. */
-const reporting = (answer: StreamAnswer, fail: (failure: OpenAiRefusal) => void): StreamAnswer => ({
+/** The same stream; a failure in the middle of it is logged as one of its attempt. */
+const reporting = (
+  answer: StreamAnswer,
+  made: Omit<FailedAttempt, 'failure'>,
+  log: LogFailedAttempt,
+): StreamAnswer => ({
   ...answer,
   settle(outcome, failure) {
     answer.settle(outcome);
-    if (failure !== undefined) fail(failure);
+    if (failure !== undefined) log({ ...made, failure });
   },
 });
 

@@ -77,10 +77,14 @@ export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOp
 }
 
 /** All models that may come to answer. */
-export const withFallbacks = (catalogue: Catalogue, model: Model): Model[] => [
-  model,
-  ...model.fallbacks.map((id) => catalogue.find(id)).filter((each) => each !== undefined),
-];
+export function withFallbacks(catalogue: Catalogue, model: Model): Model[] {
+  const models = [model];
+  for (const id of model.fallbacks) {
+    const fallback = catalogue.find(id);
+    if (fallback !== undefined) models.push(fallback);
+  }
+  return models;
+}
 
 const triesOf = ({ upstream }: Target): number => 1 + (upstream?.spec.retries ?? 0);
 

@@ -1,7 +1,7 @@
 // The remainders of the limits of a key, as its holder may read them.
 
 import type { KeyLimits, RemainingLimits } from '../core/principal.ts';
-import { type Allowance, type Left, leftOfMinute } from './allowance.ts';
+import { type Allowance, leftOfRequests, leftOfTokens } from './allowance.ts';
 
 /** The part of the month's budget that is neither spent nor reserved. */
 const leftOfBudget = ({ spent, reserved, elsewhere }: Allowance, budget: number): number =>
@@ -20,16 +20,16 @@ export function remainingOf(
   limits: KeyLimits,
   { nowMs, at }: { nowMs: number; at: Date },
 ): RemainingLimits {
-  const { requests, tokens } = leftOfMinute(allowance, limits, nowMs);
-  const { budget_per_month: budget } = limits;
-  const ofMinute = (left: Left | undefined) =>
-    left === undefined
-      ? null
-      : { remaining: left.remaining, resets_at: new Date(at.getTime() + left.resetMs).toISOString() };
+  const { requests_per_minute: requests, tokens_per_minute: tokens, budget_per_month: budget } = limits;
+  const ofMinute = (limit: number | undefined, leftOf: typeof leftOfTokens) => {
+    if (limit === undefined) return null;
+    const { remaining, resetMs } = leftOf(allowance, limit, nowMs);
+    return { remaining, resets_at: new Date(at.getTime() + resetMs).toISOString() };
+  };
   const [year, month] = [Math.floor(allowance.month / 100), allowance.month % 100];
   return {
-    requests_per_minute: ofMinute(requests),
-    tokens_per_minute: ofMinute(tokens),
+    requests_per_minute: ofMinute(requests, leftOfRequests),
+    tokens_per_minute: ofMinute(tokens, leftOfTokens),
     budget_per_month:
       budget === undefined
         ? null

@@ -39,9 +39,7 @@ type Ended = { outcome: Outcome; usage: Usage; firstEventMs: number | undefined 
 type OnBlock = (block: Uint8Array) => void;
 
 export function createServe(deps: ServeDeps): Serve {
-  return async (call) => {
-    const known = deps.catalogue();
-    const catalogue = known instanceof Promise ? await known : known;
+  const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served> => {
     const model = findModel(catalogue, call);
     if (!call.continues) deps.ledger.requireRoom();
     const serving = new Serving(call, { catalogue, model }, deps);
@@ -52,6 +50,16 @@ export function createServe(deps: ServeDeps): Serve {
       serveFresh: (onBlock) => serving.fresh(onBlock),
       onHit: (usage) => serving.fromCache(usage),
     });
+  };
+  return (call) => {
+    try {
+      const known = deps.catalogue();
+      return known instanceof Promise
+        ? known.then((catalogue) => begin(catalogue, call))
+        : begin(known, call);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   };
 }
 

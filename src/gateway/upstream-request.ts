@@ -21,8 +21,12 @@ export function bodyFor(
 ): Uint8Array | Promise<Uint8Array> {
   const translation = upstream?.adapter.translation;
   if (translation !== undefined) return translate(request, translation, model);
+  const asksForUsage =
+    request.stream && isText(endpoint) && !includeUsage && upstream?.spec.streamUsage === true;
+  // The caller's bytes hold the target's name already.
+  if (!asksForUsage && request.body === undefined && request.model === model) return request.bytes;
   const changes: Splice[] = [{ name: 'model', value: model }];
-  if (request.stream && isText(endpoint) && !includeUsage && upstream?.spec.streamUsage === true) {
+  if (asksForUsage) {
     const options = readMember(request, 'stream_options');
     const given = typeof options === 'object' && options !== null && !Array.isArray(options) ? options : {};
     changes.push({ name: 'stream_options', value: { ...given, include_usage: true } });
@@ -44,7 +48,12 @@ async function translate(
   }
 }
 
-type Address = { url: string; headers: Record<string, string> };
+type Address = {
+  url: string;
+  headers: Record<string, string>;
+  /** The same, so that they need not be made for each request. */
+  made: Headers;
+};
 
 /** By the specification, so that a reload begins anew. */
 const addresses = new WeakMap<UpstreamSpec, Map<string, Address>>();
@@ -56,16 +65,14 @@ export function addressOf({ spec, adapter }: Upstream, endpoint: Endpoint, model
   const key = `${endpoint} ${model}`;
   const found = known.get(key);
   if (found !== undefined) return found;
-  const { url, headers } = adapter.target({ ...spec, endpoint, model });
-  const address = {
-    url,
-    headers: {
-      ...headers,
-      ...spec.headers,
-      'content-type': 'application/json',
-      'accept-encoding': 'identity',
-    },
+  const { url, headers: own } = adapter.target({ ...spec, endpoint, model });
+  const headers = {
+    ...own,
+    ...spec.headers,
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
   };
+  const address = { url, headers, made: new Headers(headers) };
   known.set(key, address);
   return address;
 }

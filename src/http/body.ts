@@ -30,10 +30,13 @@ export function readBody(request: Request, bytesMax: number): Promise<Uint8Array
  * As `readBody`, with gzip undone; the limit holds before and after. Throws 415 for other encodings, 413 for a body
  * that inflates to more than `INFLATION_RATIO_MAX` times its size, and ValidationFailure for what is not gzip.
  */
-export async function readDecodedBody(request: Request, bytesMax: number): Promise<Uint8Array> {
+export function readDecodedBody(request: Request, bytesMax: number): Promise<Uint8Array> {
   const declared = request.headers.get('content-encoding');
+  return declared === null ? readBody(request, bytesMax) : readEncodedBody(request, declared, bytesMax);
+}
+
+async function readEncodedBody(request: Request, declared: string, bytesMax: number): Promise<Uint8Array> {
   const bytes = await readBody(request, bytesMax);
-  if (declared === null) return bytes;
   const encoding = declared.trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return bytes;
   if (encoding !== 'gzip' && encoding !== 'x-gzip')

@@ -1,7 +1,8 @@
 // The steps of every request: request id → credential → parameters → body → operation → answer → log and metrics.
 // All errors of handlers are caught here.
 
-import { type Author, toAuthor } from '../core/author.ts';
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
 import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
@@ -16,7 +17,7 @@ import {
   toOpenAiError,
   toOpenAiValidationError,
 } from './openai-error.ts';
-import { type Operation, type Route, reply } from './operation.ts';
+import { type Input, type Operation, type Route, reply } from './operation.ts';
 import { createRequestParser, showPath } from './request.ts';
 import { STATUS } from './statuses.ts';
 
@@ -46,42 +47,66 @@ export type BoundaryDeps = {
   onInterrupt: OnInterrupt;
 };
 
-type Exchange = { requestId: string; principal: Principal | undefined; address: string | null };
+/**
+ * One request on its way, as its handler sees it. A class, because there is one for every request: all share its functions.
+ */
+class Exchange implements Input<TObject, TObject, TSchema> {
+  readonly request: Request;
+  readonly startedAtMs = performance.now();
+  requestId: string;
+  path: Record<string, unknown> = NOTHING;
+  query: Record<string, unknown> = NOTHING;
+  body: unknown;
+  caller: Principal | undefined;
+  private readonly operation: Operation;
+  private readonly address: string | null;
+
+  constructor(request: Request, operation: Operation, connections: Connections | null | undefined) {
+    this.request = request;
+    this.operation = operation;
+    this.requestId = requestIdOf(request);
+    this.address = operation.audits === undefined ? null : addressOf(request, connections);
+  }
+
+  get principal(): Principal {
+    if (this.caller === undefined) throw new Error(`${this.operation.id} asks for no credential`);
+    return this.caller;
+  }
+
+  get origin(): RequestOrigin {
+    return { address: this.address, requestId: this.requestId };
+  }
+
+  get author(): Author {
+    return toAuthor(this.principal, this.origin);
+  }
+}
+
+const NOTHING: Record<string, unknown> = {};
 
 export function createBoundary(deps: BoundaryDeps): Boundary {
   let refusing = false;
-  let running = 0;
+  /** Ends each request in progress with a 503. */
+  const running = new Set<() => void>();
+  deps.onInterrupt(() => {
+    for (const interrupt of running) interrupt();
+  });
 
   function guard(route: Route): Guarded {
     const { operation } = route;
     const answer = createAnswer(route, deps.authenticators);
     const observe = deps.requestMetrics.route(operation);
     const probe = operation.area === 'health';
-    return async (request, connections) => {
-      const startedAt = performance.now();
-      const address = operation.audits === undefined ? null : addressOf(request, connections);
-      const exchange: Exchange = { requestId: requestIdOf(request), principal: undefined, address };
-      const answered = Promise.withResolvers<Response>();
-      const forget = deps.onInterrupt(() => answered.resolve(shuttingDown(operation)));
-      running++;
-      let response: Response;
-      try {
-        if (refusing && !probe) answered.resolve(shuttingDown(operation));
-        else answer(request, exchange).then(answered.resolve, answered.reject);
-        response = await answered.promise;
-      } catch (error) {
-        response = renderFailure(error, { exchange, operation, deps });
-      } finally {
-        forget();
-        running--;
-        bodyMemory.release(request);
-      }
+    const finish = (exchange: Exchange, response: Response): Response => {
+      const { request, startedAtMs } = exchange;
+      bodyMemory.release(request);
       // A handler may answer with the request id of an upstream; then the log has that one, too.
-      const answeredId = response.headers.get('x-request-id');
+      const { headers } = response;
+      const answeredId = headers.get('x-request-id');
       if (answeredId !== null && REQUEST_ID.test(answeredId)) exchange.requestId = answeredId;
-      else response.headers.set('x-request-id', exchange.requestId);
+      else headers.set('x-request-id', exchange.requestId);
       deps.cors.mark(request, response);
-      const durationMs = performance.now() - startedAt;
+      const durationMs = performance.now() - startedAtMs;
       observe(response.status, durationMs);
       deps.access({
         method: request.method,
@@ -90,10 +115,26 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
         status: response.status,
         ms: Math.round(durationMs * 1000) / 1000,
         requestId: exchange.requestId,
-        keyId: exchange.principal?.keyId || undefined,
+        keyId: exchange.caller?.keyId || undefined,
       });
       return response;
     };
+    return (request, connections) =>
+      new Promise((resolve, reject) => {
+        const exchange = new Exchange(request, operation, connections);
+        const interrupt = (): void => end(shuttingDown(operation));
+        const end = (response: Response): void => {
+          if (!running.delete(interrupt)) return;
+          try {
+            resolve(finish(exchange, response));
+          } catch (error) {
+            reject(error);
+          }
+        };
+        running.add(interrupt);
+        if (refusing && !probe) interrupt();
+        else answer(exchange).then(end, (error) => end(renderFailure(error, { exchange, operation, deps })));
+      });
   }
 
   return {
@@ -101,39 +142,26 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
     refuseNewRequests: () => {
       refusing = true;
     },
-    running: () => running,
+    running: () => running.size,
   };
 }
 
 function createAnswer(route: Route, authenticators: Authenticators) {
   const { operation, handle } = route;
   const parser = createRequestParser(operation);
-  return async (request: Request, exchange: Exchange): Promise<Response> => {
+  return async (exchange: Exchange): Promise<Response> => {
+    const { request } = exchange;
     const parameters = parser.parameters(request.url);
+    exchange.path = parameters.path;
+    exchange.query = parameters.query;
     if (operation.credential !== 'none') {
       const found = identify(request, route, { authenticators, parameters });
-      exchange.principal = found instanceof Promise ? await found : found;
-      authorize(exchange.principal, operation, parameters.path['workspace_id']);
+      exchange.caller = found instanceof Promise ? await found : found;
+      authorize(exchange.caller, operation, parameters.path['workspace_id']);
     }
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
-    const { requestId, address } = exchange;
-    return handle({
-      path: parameters.path,
-      query: parameters.query,
-      body: operation.body === undefined ? undefined : await parser.body(request),
-      request,
-      requestId,
-      get origin() {
-        return { address, requestId };
-      },
-      get author(): Author {
-        return toAuthor(this.principal, this.origin);
-      },
-      get principal(): Principal {
-        if (exchange.principal === undefined) throw new Error(`${operation.id} asks for no credential`);
-        return exchange.principal;
-      },
-    });
+    if (operation.body !== undefined) exchange.body = await parser.body(request);
+    return await handle(exchange);
   };
 }
 

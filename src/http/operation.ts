@@ -78,7 +78,7 @@ export type OperationSpec<
   refusals?: readonly RefusalStatus[];
 };
 
-/** The input of a handler: parsed, validated and authorised. */
+/** The input of a handler: parsed, validated and authorised. Its members are to be named: a spread leaves some out. */
 export type Input<Path extends TObject, Query extends TObject, Body extends TSchema> = {
   path: Static<Path>;
   query: Static<Query>;

@@ -134,14 +134,14 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
         responses: { 200: ANSWERED },
         refusals: [404, 429, 502, 504],
       },
-      ({ path, body, ...caller }) =>
-        answer(caller, {
-          workspaceId: path.workspace_id,
-          place: { sessionKey: sessionKeyOf(toKeys(path, path.channel_session_id)) },
-          requestKey: requestKeyOf(body.channel_user_message_id),
-          message: body.message,
-          channelMessageId: body.channel_user_message_id,
-          channelAnswerId: body.channel_assistant_message_id,
+      (input) =>
+        answer(input, {
+          workspaceId: input.path.workspace_id,
+          place: { sessionKey: sessionKeyOf(toKeys(input.path, input.path.channel_session_id)) },
+          requestKey: requestKeyOf(input.body.channel_user_message_id),
+          message: input.body.message,
+          channelMessageId: input.body.channel_user_message_id,
+          channelAnswerId: input.body.channel_assistant_message_id,
         }),
     ),
     route(
@@ -160,12 +160,12 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
         responses: { 200: ANSWERED },
         refusals: [404, 429, 502, 504],
       },
-      ({ path, body, ...caller }) =>
-        answer(caller, {
-          workspaceId: path.workspace_id,
-          place: { replaces: path.message_id },
-          requestKey: editKeyOf(path.message_id, body.message),
-          message: body.message,
+      (input) =>
+        answer(input, {
+          workspaceId: input.path.workspace_id,
+          place: { replaces: input.path.message_id },
+          requestKey: editKeyOf(input.path.message_id, input.body.message),
+          message: input.body.message,
           channelMessageId: null,
           channelAnswerId: null,
         }),

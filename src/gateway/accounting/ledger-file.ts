@@ -79,17 +79,16 @@ export function createLedgerFile(options: {
     isFull: () => accounts.length === LEDGER_SLOTS,
     add(account, { requests, usage, cost, latencyMs, firstEventMs }) {
       const at = slotOf(account) * SLOT_SIZE;
-      const values = [
-        requests,
-        usage.estimated ? requests : 0,
-        usage.promptTokens,
-        usage.completionTokens,
-        cost,
-        requests * latencyMs,
-        ...(firstEventMs === undefined ? [0, 0] : [1, firstEventMs]),
-      ];
-      for (let index = 0; index < SLOT_SIZE; index++)
-        sums[at + index] = (sums[at + index] ?? 0) + (values[index] ?? 0);
+      // In the order of `SUMS`.
+      addTo(sums, at, requests);
+      if (usage.estimated) addTo(sums, at + 1, requests);
+      addTo(sums, at + 2, usage.promptTokens);
+      addTo(sums, at + 3, usage.completionTokens);
+      addTo(sums, at + 4, cost);
+      addTo(sums, at + 5, requests * latencyMs);
+      if (firstEventMs === undefined) return;
+      addTo(sums, at + 6, 1);
+      addTo(sums, at + 7, firstEventMs);
     },
   };
   try {
@@ -99,6 +98,10 @@ export function createLedgerFile(options: {
     throw error;
   }
   return file;
+}
+
+function addTo(sums: Float64Array, index: number, value: number): void {
+  sums[index] = (sums[index] ?? 0) + value;
 }
 
 /** The names come first: sums without names could not be handed on. */

@@ -22,10 +22,9 @@ export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Respo
 export const createForward =
   (deps: { serve: Serve; embeddings: Serve; onInterrupt: OnInterrupt }): Forward =>
   (endpoint, input) =>
-    respond(input.request, deps.onInterrupt, async (signal) => {
-      const request = readRequest(await readDecodedBody(input.request, REQUEST_BYTES_MAX));
+    respond(input.request, deps.onInterrupt, (bytes, signal) => {
       const serve = endpoint === 'embeddings' ? deps.embeddings : deps.serve;
-      return serve(toModelCall(input, { endpoint, request, signal }));
+      return serve(toModelCall(input, { endpoint, request: readRequest(bytes), signal }));
     });
 
 export const toModelCall = (
@@ -43,19 +42,21 @@ export const toModelCall = (
 });
 
 /**
- * The response to a caller; one that has disconnected has the status that servers log for it. The signal aborts when the
- * caller disconnects, and when the service ends before there is an answer: a stream that has begun hears of that end itself.
+ * Reads the body; the response to a caller. One that has disconnected has the status that servers log for it. The signal
+ * aborts when the caller disconnects, and when the service ends before there is an answer: a stream that has begun hears of
+ * that end itself.
  */
 export async function respond(
   request: Request,
   onInterrupt: OnInterrupt,
-  run: (signal: CancelSignal) => Promise<Served>,
+  run: (body: Uint8Array, signal: CancelSignal) => Promise<Served>,
 ): Promise<Response> {
   const cancellation = new Cancellation();
   cancellation.follow(request.signal);
   const forget = onInterrupt((reason) => cancellation.abort(reason));
   try {
-    return toResponse(await run(cancellation));
+    const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
+    return toResponse(await run(body, cancellation));
   } catch (error) {
     if (request.signal.aborted) return new Response(null, { status: 499 });
     throw error;

@@ -5,11 +5,10 @@ import { Type } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure, valueError } from '../../core/errors.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
 import { parseJson } from '../../core/json.ts';
-import { readDecodedBody } from '../../http/body.ts';
 import { toJsonBody } from '../../http/json-body.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { createValidator } from '../../http/validation.ts';
-import { REQUEST_BYTES_MAX, REQUEST_LIMITS } from '../limits.ts';
+import { REQUEST_LIMITS } from '../limits.ts';
 import type { Served } from '../model-call.ts';
 import { type GatewayRequest, requestOf, splice } from '../request.ts';
 import { scanObject } from '../scan.ts';
@@ -25,32 +24,33 @@ export function createWorkspaceEmbeddings(deps: {
   onInterrupt: OnInterrupt;
 }) {
   const validate = createValidator(embeddingIn(Type.Unknown()));
-  return async (input: GatewayInput): Promise<Response> => {
-    const { request } = input;
-    const bytes = await readDecodedBody(request, REQUEST_BYTES_MAX);
+  /** Throws ValidationFailure. */
+  const readBody = async (request: Request, bytes: Uint8Array): Promise<JsonObject & { model: string }> => {
     const sent = await toJsonBody(request, bytes, { valuesMax: REQUEST_LIMITS.valuesMax, storable: false });
     const { value, entries } = validate(withList(sent), ['body']);
     const catalogue = await deps.catalogue();
     const model = (sent as { model?: unknown } | null)?.model;
     const mistakes = [...entries, ...explainModel(model, idsOf(catalogue, 'embeddings'))];
     if (mistakes.length > 0) throw new ValidationFailure(mistakes);
-    const body = {
+    return {
       ...(value as JsonObject),
       model: (model as string | undefined) ?? catalogue.defaults.embeddings,
     };
-    return respond(request, deps.onInterrupt, async (signal) => {
-      let served: Served;
+  };
+  return (input: GatewayInput): Promise<Response> =>
+    respond(input.request, deps.onInterrupt, async (bytes, signal) => {
+      const body = await readBody(input.request, bytes);
       try {
         const request = checked(requestOf(body));
-        served = await deps.embeddings(toModelCall(input, { endpoint: 'embeddings', request, signal }));
+        const call = toModelCall(input, { endpoint: 'embeddings', request, signal });
+        const served = await deps.embeddings(call);
+        refuseMistake(served, body);
+        return named(served, body.model);
       } catch (error) {
         if (!(error instanceof OpenAiRefusal) || error.kind !== 'malformed') throw error;
         throw toFailure({ message: error.message, param: error.details.param }, body);
       }
-      refuseMistake(served, body);
-      return named(served, body.model);
     });
-  };
 }
 
 /** Callers may add members of their own: the bounds of every model call are checked before it costs anything. */
