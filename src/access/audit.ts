@@ -5,10 +5,7 @@ import { readTime } from '../http/time-parameter.ts';
 import type { AuditEntry, AuditQuery } from './schema.ts';
 import type { AuditFilter, AuditRow, AuditStore } from './store/audit.ts';
 
-export type AuditDeps = {
-  store: AuditStore;
-  requireWorkspace(id: string): Promise<void>;
-};
+export type AuditDeps = { store: AuditStore; requireWorkspace(id: string): Promise<void> };
 
 export type Audit = ReturnType<typeof createAudit>;
 

@@ -9,12 +9,7 @@ export type PortalSession = { keyHash: string; expiresAt: Date };
 export type Provider = 'key' | 'link';
 
 /** A session that begins; the hash of the cookie's value is in hexadecimal. */
-export type NewSession = {
-  hash: string;
-  userAgent: string | null;
-  expiresAt: Date;
-  createdAt: Date;
-};
+export type NewSession = { hash: string; userAgent: string | null; expiresAt: Date; createdAt: Date };
 
 export type ListedSession = {
   id: string;

@@ -26,9 +26,7 @@ export const ContentRead = component('DocumentContent', 'What is known of the te
 
 export const ContentQuery = Type.Object({
   format: Type.Optional(
-    oneOf(FORMATS, {
-      description: 'The text itself instead of its state, as plain text or as Markdown.',
-    }),
+    oneOf(FORMATS, { description: 'The text itself instead of its state, as plain text or as Markdown.' }),
   ),
 });
 

@@ -128,6 +128,4 @@ export function createPool(options: Options) {
 }
 
 const tooManyPending = (pendingMax: number): Error =>
-  Object.assign(new Error(`More than ${pendingMax} statements wait for the database`), {
-    code: '53000',
-  });
+  Object.assign(new Error(`More than ${pendingMax} statements wait for the database`), { code: '53000' });

@@ -53,9 +53,8 @@ function* linesOf(value: unknown, path: string): Generator<string> {
     if (value.every((item) => typeof item !== 'object' || item === null)) yield label(path, value.join(', '));
     else for (const [index, item] of value.entries()) yield* linesOf(item, `${path}[${index}]`);
   } else if (typeof value === 'object' && value !== null) {
-    for (const [name, member] of Object.entries(value)) {
+    for (const [name, member] of Object.entries(value))
       yield* linesOf(member, path === '' ? name : `${path}.${name}`);
-    }
   } else yield label(path, String(value));
 }
 
