@@ -15,8 +15,9 @@ test.skipIf(missing !== undefined).each([2, -2])(
   missing ?? 'documents are confirmed, changed and found with the database %d hours ahead',
   async (hours) => {
     using clock = createSteppedClock();
-    await using postgres = await startPostgresServer({ environment: clock.environment });
+    // Before the server starts: its processes would step one after the other, each amid its statements.
     clock.set(hours * HOUR_SECONDS);
+    await using postgres = await startPostgresServer({ environment: clock.environment });
     await using service = await startService({ environment: { DATABASE_URL: postgres.url } });
     const call = createPlainCaller(service.url);
     await eventually('the difference to be seen', async () => {
