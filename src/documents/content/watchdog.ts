@@ -26,6 +26,10 @@ setInterval(() => {
 }, INTERVAL_MS);
 
 function end(lastWords: string): void {
-  writeSync(STANDARD_OUTPUT, lastWords);
-  process.kill(process.pid, 'SIGKILL');
+  try {
+    writeSync(STANDARD_OUTPUT, lastWords);
+  } finally {
+    // Also where the service is gone, and nothing can be written any more.
+    process.kill(process.pid, 'SIGKILL');
+  }
 }

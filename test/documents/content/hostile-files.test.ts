@@ -1,7 +1,11 @@
 // Files that are made to harm: each ends with a state within the ceilings, and the next file is read.
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createReader, ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
+import { isAlive } from '../../../src/embedded/postgres/processes.ts';
+import { eventually } from '../../support/child.ts';
 import { docx, nestedMail, pdf, xlsx, zip } from '../../support/files.ts';
 
 const files = new Map<string, Uint8Array<ArrayBuffer> | string>();
@@ -75,6 +79,18 @@ describe('a hostile file', () => {
     const mail = await read('deep.eml', nestedMail(14, 'too deep'));
     expect(mail.text).toContain('Level 10');
     expect(mail.text).not.toContain('too deep');
+    // Attached as files of another type, they are mails none the less.
+    const attached = nestedMail(14, 'too deep').replaceAll(
+      'message/rfc822',
+      'application/octet-stream; name="a.eml"',
+    );
+    expect((await read('attached.eml', attached)).text).not.toContain('too deep');
+  });
+
+  test('that repeats a long name in every line is kept up to the ceiling', async () => {
+    const values = Object.fromEntries(Array.from({ length: 20_000 }, (_, number) => [`v${number}`, number]));
+    const { state, text } = await read('names.json', JSON.stringify({ ['n'.repeat(100_000)]: values }));
+    expect([state, text.length]).toEqual(['ready', 10_000_000]);
   });
 
   test('that is random bytes is never more than a state', async () => {
@@ -136,3 +152,42 @@ test('a reader that dies fails its file alone, with a reason; another one reads 
     await hanging.stop(true);
   }
 });
+
+/** Hundredths of a second for which a process has worked. */
+const workedFor = (pid: number): number => {
+  const [, , , , , , , , , , , , , user = '0', system = '0'] = readFileSync(
+    `/proc/${pid}/stat`,
+    'utf8',
+  ).split(' ');
+  return Number(user) + Number(system);
+};
+
+/** More than starting, loading its parsers and fetching a file takes. */
+const BUSY_FOR = 200;
+
+/** Far less than the file keeps it busy for. */
+const ENDS_WITHIN_MS = 10_000;
+
+test.skipIf(process.platform !== 'linux')(
+  'a reader ends with its service, also where a file keeps it busy',
+  async () => {
+    // Each element that is closed is looked for among all that are open.
+    files.set('busy.html', '<div>'.repeat(4900) + '</b>'.repeat(8_000_000));
+    const module = join(import.meta.dir, '../../../src/documents/content/reader-process.ts');
+    const service = `
+    import { createReader } from ${JSON.stringify(module)};
+    const reader = createReader({ environment: { PATH: process.env.PATH } });
+    const source = { url: ${JSON.stringify(`${server.url.href}busy.html`)} };
+    const request = { source, name: 'busy.html', contentType: '', language: null, bytesMax: 1e9 };
+    void reader.read(request, async () => undefined);
+    console.log(reader.pid());
+    await new Promise(() => setInterval(() => undefined, 1000));`;
+    const child = Bun.spawn([process.execPath, '-e', service], { stdout: 'pipe', stderr: 'inherit' });
+    const { value } = await child.stdout.getReader().read();
+    const pid = Number(new TextDecoder().decode(value));
+    await eventually('the reader to be busy', () => workedFor(pid) > BUSY_FOR);
+    child.kill('SIGKILL');
+    await eventually('the reader to end', () => !isAlive(pid), ENDS_WITHIN_MS);
+    files.delete('busy.html');
+  },
+);

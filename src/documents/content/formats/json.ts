@@ -6,23 +6,27 @@ import type { Outline } from '../outline.ts';
 import { readPlainText } from './plain.ts';
 
 const LIMITS = { nestingMax: 200, valuesMax: 4_000_000, anyNumber: true };
-/** Lines that are stated at once. */
+/** Lines that are stated at once, and their length: each repeats its path, which may be long. */
 const LINES_A_BLOCK = 1000;
+const BLOCK_LENGTH = 65_536;
 
 /** Text that is no JSON, or nested too deep, is read as plain text. */
 export async function readJson(text: string, outline: Outline): Promise<void> {
   const values = await valuesOf(text);
   if (values === undefined) return readPlainText(text, outline);
   let lines: string[] = [];
+  let length = 0;
   const flush = (): void => {
     outline.lines(lines.join('\n'), { fenced: false });
     outline.interrupt();
     lines = [];
+    length = 0;
   };
   for (const value of values) {
     for (const line of linesOf(value, '')) {
       lines.push(line);
-      if (lines.length >= LINES_A_BLOCK) flush();
+      length += line.length;
+      if (lines.length >= LINES_A_BLOCK || length >= BLOCK_LENGTH) flush();
     }
     if (values.length > 1) flush();
   }

@@ -5,6 +5,7 @@ import { MAIL_DEPTH_MAX } from '../limits.ts';
 import { type Outline, TextFull } from '../outline.ts';
 import type { SourceFile } from '../source-file.ts';
 import { readHtml } from './html.ts';
+import { kindOf } from './kinds.ts';
 import { readPlainText } from './plain.ts';
 
 /** Reads an attachment into the outline. */
@@ -32,12 +33,13 @@ async function readAttachment(
 ): Promise<void> {
   const { outline, depth, readFile } = context;
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
-  const isMail = mimeType === 'message/rfc822';
+  const file = { bytes, name: filename ?? '', contentType: mimeType };
+  const isMail = mimeType === 'message/rfc822' || kindOf(file) === 'mail';
   if (filename !== null && filename !== '') outline.paragraph(filename);
   if (depth >= MAIL_DEPTH_MAX) return;
   if (isMail) return readOne(bytes, { ...context, depth: depth + 1 });
   try {
-    await readFile({ bytes, name: filename ?? '', contentType: mimeType }, outline);
+    await readFile(file, outline);
   } catch (error) {
     // One that cannot be read is named, and the mail is read nevertheless.
     if (error instanceof TextFull) throw error;
