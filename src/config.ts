@@ -2,6 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { toSignOnSettings } from './access/index.ts';
 import { isLoopback } from './core/origin.ts';
 import { readSettings, SettingsError, type SettingsOf } from './core/settings-reader.ts';
 import { ONE_OF_SEVERAL } from './processes/owner.ts';
@@ -50,7 +51,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       bucket: given.S3_BUCKET,
       formProfile: given.S3_FORM_PROFILE,
     },
-    access: { auditRetentionDays: given.AUDIT_RETENTION_DAYS },
+    access: { auditRetentionDays: given.AUDIT_RETENTION_DAYS, signOn: toSignOnSettings(given) },
     documents: {
       uploadBytesMax: given.UPLOAD_BYTES_MAX,
       uploadRetentionSeconds: given.UPLOAD_RETENTION_SECONDS,

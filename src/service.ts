@@ -80,7 +80,11 @@ export async function startService(
   const routes = [
     ...described,
     ...docsRoutes(described, version),
-    ...consoleRoutes({ routes: areas.routes, storeOrigin: new URL(backing.s3.publicEndpoint).origin }),
+    ...consoleRoutes({
+      routes: areas.routes,
+      storeOrigin: new URL(backing.s3.publicEndpoint).origin,
+      signOn: signOnLink(config),
+    }),
   ];
   const app = createApp({ routes, boundary, cors });
   const lifecycle = createLifecycle(areas.jobs, log);
@@ -132,5 +136,9 @@ export async function startService(
     },
   };
 }
+
+/** With `PUBLIC_URL`, the way begins where the provider leads back to: its cookie belongs to that host. */
+const signOnLink = ({ access: { signOn } }: Config) =>
+  signOn && { name: signOn.name, url: `${signOn.publicUrl ?? ''}/admin/sign-on` };
 
 const closeDatabase = (sql: Sql): Promise<void> => sql.end({ timeout: 1 });

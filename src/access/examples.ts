@@ -38,6 +38,7 @@ export const SESSION_EXAMPLE = {
   user_email: USER_EXAMPLE.email,
   key_id: KEY_EXAMPLE.id,
   scopes: KEY_EXAMPLE.scopes,
+  sign_on_workspaces: null,
 };
 
 export const AUDIT_EXAMPLE = {

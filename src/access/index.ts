@@ -30,18 +30,23 @@ import { auditRoutes } from './routes/audit.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { meRoutes } from './routes/me.ts';
 import { sessionRoutes } from './routes/session.ts';
+import { signOnRoutes } from './routes/sign-on.ts';
 import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 import { createSessions } from './sessions.ts';
 import { createSignInDelay } from './sign-in-delay.ts';
+import { createSignOn } from './sign-on/index.ts';
+import type { SignOnSettings } from './sign-on/settings.ts';
 import { createAuditStore } from './store/audit.ts';
 import { createKeyStore, type KeyDescription } from './store/keys.ts';
 import { createSessionStore } from './store/sessions.ts';
+import { createSignOnStore } from './store/sign-on.ts';
 import { createUserStore, type UserReference } from './store/users.ts';
 import { createWorkspaceStore } from './store/workspaces.ts';
 import { administratorOf } from './workspace-names.ts';
 
 export { createBootstrap } from './bootstrap.ts';
+export { ISSUER, toSignOnSettings } from './sign-on/settings.ts';
 export { explainWorkspaceName, WORKSPACE_NAME_FORM } from './workspace-names.ts';
 
 export type AccessDeps = {
@@ -50,7 +55,8 @@ export type AccessDeps = {
   wakeMover: WakeEventMover;
   clock: Clock;
   log: Logger;
-  settings: { auditRetentionDays: number };
+  /** `signOn`: undefined where no provider is configured. */
+  settings: { auditRetentionDays: number; signOn?: SignOnSettings | undefined };
 };
 
 export type Access = Area & {
@@ -104,6 +110,17 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log, setting
   });
 
   const { auditRetentionDays } = settings;
+  const signOn =
+    settings.signOn &&
+    createSignOn({
+      settings: settings.signOn,
+      store: createSignOnStore(sql),
+      forget,
+      wakeMover,
+      clock,
+      log,
+    });
+
   const auditSweep = createSweep({
     sql,
     name: 'access.audit',
@@ -119,6 +136,7 @@ export function createAccess({ sql, invalidation, wakeMover, clock, log, setting
       ...userRoutes({ store: stores.users, ...administration }),
       ...keyRoutes(createKeys({ store: stores.keys, ...administration })),
       ...sessionRoutes(sessions),
+      ...signOnRoutes(signOn),
       ...auditRoutes(createAudit({ store: stores.audit, requireWorkspace })),
     ],
     authenticators: { key: authentication.authenticate, session: sessions.authenticate },

@@ -90,8 +90,8 @@ export function createKeys({
 
     /**
      * Creates a key like the old one, which ends at once or after `grace_seconds`. Throws 404; 403 as `update` does, and for
-     * a key of another user who is an operator; 409 for a key that was rotated before, and for an expired one unless
-     * `expires_at` is given.
+     * a key of another user who is an operator; 409 for a key that was rotated before, for that of single sign-on, and for an
+     * expired one unless `expires_at` is given.
      */
     async rotate(
       { principal, author }: Caller,
@@ -100,6 +100,7 @@ export function createKeys({
     ): Promise<KeyCreated> {
       const old = await findWithinReach(principal, reference);
       refuseUnlessOperator(principal, actsForOtherOperator(old, principal));
+      if (old.signOn) throw conflict('The key is that of single sign-on, which has no text');
       const now = clock.now();
       const expiresAt = wanted.expires_at === undefined ? old.expiresAt : toExpiry(wanted.expires_at, now);
       if (expiresAt !== null && expiresAt <= now)

@@ -37,6 +37,25 @@ export const DAY_MS = 86_400_000;
 /** Time within which a one-time link has to be opened. */
 export const LINK_SECONDS = 900;
 
+/** Time within which a person has to come back from the provider of single sign-on. */
+export const FLIGHT_SECONDS = 600;
+
+/** Time-out of each request to the provider, and how many sign-ins may wait for it at once in a process. */
+export const PROVIDER_TIMEOUT_SECONDS = 5;
+export const SIGN_ONS_MAX = 32;
+
+/** Time for which the provider's description of itself is used, and the pause after a later one could not be read. */
+export const PROVIDER_TTL_MS = 3_600_000;
+export const PROVIDER_RETRY_MS = 60_000;
+
+/** Difference of the provider's clock that is tolerated. */
+export const SIGN_ON_CLOCK_SKEW_SECONDS = 30;
+
+/** Lengths of what a provider says of a person: the subject (OpenID Connect Core, 2), an address, and a name. */
+export const SUBJECT_LENGTH_MAX = 255;
+export const EMAIL_LENGTH_MAX = 320;
+export const PERSON_NAME_LENGTH_MAX = 200;
+
 /** Delay of the answer to the first failed sign-in; it doubles with each further one. */
 export const SIGN_IN_DELAY_MS = 50;
 export const SIGN_IN_DELAY_MS_MAX = 3_000;

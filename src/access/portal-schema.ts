@@ -3,6 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { pageOf } from '../http/paging.ts';
 import { component, described, flag, moment, nullable, oneOf, text, WorkspacePath } from '../http/schemas.ts';
+import { PROVIDERS } from './store/sessions.ts';
 
 const Id = Type.String({ format: 'uuid' });
 
@@ -22,8 +23,8 @@ export const PortalSessionRead = component('PortalSession', 'An open session of 
   user_email: text('Who has signed in.'),
   key_name: text('The key whose rights the session has.'),
   provider: described(
-    oneOf(['key', 'link']),
-    'Whether the person signed in with a key or with a one-time link.',
+    oneOf(PROVIDERS),
+    'Whether the person signed in with a key, with a one-time link, or at the OpenID Connect provider.',
   ),
   user_agent: nullable(Type.String(), 'The browser, as it names itself.'),
   current: flag('Whether the request has come with this session.'),

@@ -144,6 +144,10 @@ export const SessionRead = component('SessionRead', 'For whom a key speaks.', {
   user_email: text('The e-mail address of this person.'),
   key_id: described(Id, 'The identifier of the key.'),
   scopes: Type.Array(ScopeEnum, { description: 'What the key may be used for.' }),
+  sign_on_workspaces: nullable(
+    Type.Array(Type.String()),
+    'The workspaces that the sign-in at the OpenID Connect provider opens; null for other sign-ins, and for keys.',
+  ),
 });
 
 export const AuditQuery = Type.Object(
@@ -185,7 +189,7 @@ export const AuditEntry = component('AuditEntry', 'A change, and who made it.', 
   action: text('The operation that makes such a change.'),
   actor: text('The e-mail of the person, as it was then; or `command-line`, or `service` for its jobs.'),
   via: Type.Union(
-    (['key', 'session', 'command-line', 'service'] as const).map((via) => Type.Literal(via)),
+    (['key', 'session', 'sign-on', 'command-line', 'service'] as const).map((via) => Type.Literal(via)),
     { description: 'How the actor was identified.' },
   ),
   user_id: nullable(Type.String(), 'The identifier of the person.'),

@@ -5,21 +5,28 @@ import { explainOtherSite } from '../http/provenance.ts';
 import { SESSION_SECONDS } from './limits.ts';
 
 const NAME = 'atrium_session';
-const VALUE = new RegExp(`(?:^|;\\s*)${NAME}=([\\w-]{43})\\s*(?:;|$)`);
+
+/** Reads a cookie of 43 characters of base64url; undefined where a request has none of that form. */
+export function cookieReader(name: string): (request: Request) => string | undefined {
+  const value = new RegExp(`(?:^|;\\s*)${name}=([\\w-]{43})\\s*(?:;|$)`);
+  return (request) => value.exec(request.headers.get('cookie') ?? '')?.[1];
+}
+
+const readValue = cookieReader(NAME);
 
 /** The browser sends the cookie only to the portal, not from pages of other sites; scripts cannot read it. */
 const ATTRIBUTES = 'HttpOnly; SameSite=Strict; Path=/admin';
 
 /** The Set-Cookie header that opens a session; `value` is 43 characters of base64url. */
-export const renderCookie = (request: Request, value: string): string =>
-  `${NAME}=${value}; ${ATTRIBUTES}; Max-Age=${SESSION_SECONDS}${secure(request)}`;
+export const renderCookie = (request: Request, value: string, seconds = SESSION_SECONDS): string =>
+  `${NAME}=${value}; ${ATTRIBUTES}; Max-Age=${seconds}${secureAttribute(request)}`;
 
 export const renderCookieRemoval = (request: Request): string =>
-  `${NAME}=; ${ATTRIBUTES}; Max-Age=0${secure(request)}`;
+  `${NAME}=; ${ATTRIBUTES}; Max-Age=0${secureAttribute(request)}`;
 
 /** The cookie's value; undefined where there is none. Throws 403 for a request that a page of another origin has sent. */
 export function readCookie(request: Request): string | undefined {
-  const value = VALUE.exec(request.headers.get('cookie') ?? '')?.[1];
+  const value = readValue(request);
   if (value === undefined) return undefined;
   const reason = explainOtherSite(request);
   if (reason !== undefined)
@@ -27,8 +34,11 @@ export function readCookie(request: Request): string | undefined {
   return value;
 }
 
+/** For a cookie that is set in the answer to this request. */
+export const secureAttribute = (request: Request): string => (isHttps(request) ? '; Secure' : '');
+
 /** A proxy that terminates TLS states the scheme of the request in the header. */
-function secure(request: Request): string {
+export function isHttps(request: Request): boolean {
   const forwarded = request.headers.get('x-forwarded-proto')?.split(',')[0]?.trim().toLowerCase();
-  return forwarded === 'https' || request.url.startsWith('https:') ? '; Secure' : '';
+  return forwarded === 'https' || request.url.startsWith('https:');
 }

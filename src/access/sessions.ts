@@ -38,6 +38,18 @@ export function createLink(keyId: string, now: Date) {
   return { secret, row: { hash: hashSecret(secret), keyId, expiresAt } };
 }
 
+/** A session as the value of its cookie, and the row that is kept of it. */
+export function createSession(
+  request: Request,
+  createdAt: Date,
+  seconds: number,
+): { value: string; session: NewSession } {
+  const value = createSecret();
+  const expiresAt = new Date(createdAt.getTime() + seconds * 1000);
+  const userAgent = request.headers.get('user-agent')?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
+  return { value, session: { hash: hashSecret(value), userAgent, expiresAt, createdAt } };
+}
+
 /** A request without a credential that the service knows, and what it says about its author. */
 type SignIn = { request: Request; origin: RequestOrigin };
 
@@ -52,11 +64,7 @@ export function createSessions(deps: SessionsDeps) {
     { request, origin }: SignIn,
     insert: (session: NewSession, author: Author) => Promise<boolean>,
   ) => {
-    const value = createSecret();
-    const createdAt = clock.now();
-    const expiresAt = new Date(createdAt.getTime() + SESSION_SECONDS * 1000);
-    const userAgent = request.headers.get('user-agent')?.slice(0, USER_AGENT_LENGTH_MAX) ?? null;
-    const session = { hash: hashSecret(value), userAgent, expiresAt, createdAt };
+    const { value, session } = createSession(request, clock.now(), SESSION_SECONDS);
     const opened = await insert(session, { ...SERVICE, ...origin, via: 'key' });
     if (opened) wakeMover();
     return opened ? value : undefined;
@@ -69,7 +77,7 @@ export function createSessions(deps: SessionsDeps) {
       const value =
         principal &&
         (await open(signIn, (session, author) =>
-          store.insert({ ...session, keyId: principal.keyId }, author),
+          store.insert({ ...session, keyId: principal.keyId, provider: 'key' }, author),
         ));
       if (value !== undefined) return value;
       await delay.afterFailure();
@@ -113,6 +121,13 @@ export function createSessions(deps: SessionsDeps) {
       if (hash === undefined) throw notFound('Session not found');
       sessions.drop(hash);
       wakeMover();
+    },
+
+    /** The workspaces that the sign-in of the request's cookie opens; null where it was none at a provider. */
+    async signOnWorkspaces(request: Request): Promise<string[] | null> {
+      const value = readCookie(request);
+      const session = value === undefined ? undefined : await sessions.get(hashSecret(value));
+      return session?.workspaces ?? null;
     },
 
     /** The principal whose session the request's cookie names; undefined once it, or its key, has ended. */

@@ -3,11 +3,18 @@ import { ASSETS_PATH, type Manifest } from './manifest.ts';
 /** What a person has chosen, as the front end keeps it in cookies that scripts may read; the languages are those of the build. */
 const THEMES = new Set(['light', 'dark']);
 
+/** The name of the provider of single sign-on, and where the way there begins. */
+export type SignOnLink = { name: string; url: string };
+
 /**
  * The one HTML page of the portal. Theme and language stand in it from the beginning, so that nothing flickers: the theme of the
  * cookie `atrium_theme`, else the system's; the language of `atrium_language`, else the browser's.
  */
-export function renderIndexPage({ script, style, languages }: Manifest, request: Request): string {
+export function renderIndexPage(
+  { script, style, languages }: Manifest,
+  request: Request,
+  signOn: SignOnLink | undefined,
+): string {
   const known = new Set(Object.keys(languages));
   const theme = readChoice(request, 'atrium_theme', THEMES);
   const language = readChoice(request, 'atrium_language', known) ?? preferredLanguage(request, known);
@@ -18,7 +25,7 @@ export function renderIndexPage({ script, style, languages }: Manifest, request:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Atrium</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="data:,">${renderSignOn(signOn)}
 <link rel="stylesheet" href="${ASSETS_PATH}${style}">
 <link rel="modulepreload" href="${ASSETS_PATH}${languages[language]}">
 <script type="module" src="${ASSETS_PATH}${script}"></script>
@@ -27,6 +34,12 @@ export function renderIndexPage({ script, style, languages }: Manifest, request:
 </html>
 `;
 }
+
+/** The front end reads it, and needs no call to know of the provider. */
+const renderSignOn = (signOn: SignOnLink | undefined): string =>
+  signOn === undefined
+    ? ''
+    : `\n<meta name="atrium-sign-on" content="${Bun.escapeHTML(signOn.name)}" data-url="${Bun.escapeHTML(signOn.url)}">`;
 
 function readChoice(request: Request, name: string, allowed: ReadonlySet<string>): string | undefined {
   const value = new RegExp(`(?:^|;\\s*)${name}=(\\w+)`).exec(request.headers.get('cookie') ?? '')?.[1];

@@ -6,7 +6,7 @@ import { type Route, route } from '../http/operation.ts';
 import { ErrorDetail } from '../http/schemas.ts';
 import { createAssets } from './assets.ts';
 import { portalCalls } from './calls.ts';
-import { pageHeaders, renderIndexPage } from './index-page.ts';
+import { pageHeaders, renderIndexPage, type SignOnLink } from './index-page.ts';
 import { isPage } from './pages.ts';
 
 export type ConsoleDeps = {
@@ -14,15 +14,17 @@ export type ConsoleDeps = {
   routes: readonly Route[];
   /** The object store's origin as browsers reach it. */
   storeOrigin: string;
+  /** The provider at which people can sign in. */
+  signOn?: SignOnLink | undefined;
 };
 
-export function consoleRoutes({ routes, storeOrigin }: ConsoleDeps): Route[] {
+export function consoleRoutes({ routes, storeOrigin, signOn }: ConsoleDeps): Route[] {
   const assets = createAssets();
   const headers = pageHeaders(storeOrigin);
   const open = { area: 'console', method: 'GET', credential: 'none' } as const;
   const page = { 200: { description: 'The page.', mediaType: 'text/html' } };
   const answer = (request: Request, status = 200): Response =>
-    new Response(renderIndexPage(assets.manifest(), request), { status, headers });
+    new Response(renderIndexPage(assets.manifest(), request, signOn), { status, headers });
   return [
     route(
       {

@@ -6,7 +6,7 @@ export type Author = {
   /** The e-mail of a person; `command-line`, or `service` where a job of the service itself makes the change. */
   readonly actor: string;
   /** How the author was identified. */
-  readonly via: 'key' | 'session' | 'command-line' | 'service';
+  readonly via: 'key' | 'session' | 'sign-on' | 'command-line' | 'service';
   readonly userId: string | null;
   /** The key of the request, or the key that opened its session. */
   readonly keyId: string | null;

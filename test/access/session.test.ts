@@ -229,7 +229,7 @@ test('any key, and any sign-in, may ask for whom it speaks', async () => {
   const asked = await administration.ask('GET', SESSION, { key: powerless.key });
   expect(JSON.parse(asked.text)).toEqual({
     ...{ workspace_id: WORKSPACE, user_email: 'widget@example.com', scopes: ['chat'] },
-    ...{ user_id: expect.any(String), key_id: powerless.id },
+    ...{ user_id: expect.any(String), key_id: powerless.id, sign_on_workspaces: null },
   });
   const cookie = await openSession();
   const signedIn = await administration.ask('GET', SESSION, { headers: { cookie } });

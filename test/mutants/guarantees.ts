@@ -312,6 +312,18 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    says: 'Single sign-on opens the portal to the person whom the provider names, with the rights that it names, and to nobody else',
+    tests: ['test/access/sign-on.test.ts'],
+    mistakes: [
+      'a callback opens a session in a browser that has not left for the provider',
+      'the signature of an ID token is not verified',
+      'a right that the provider takes away stays until the session ends',
+      'the next owner of an e-mail address becomes the person who had it before',
+      'an e-mail address counts that the provider has not verified',
+      'a person who is barred enters again after a sign-in without rights',
+    ],
+  },
+  {
     says: '`/docs` works in a browser without internet: one key, pasted once, runs operations of every area',
     tests: ['test/browser/docs.test.ts'],
     mistakes: ['the key of the page is sent by one scheme alone'],

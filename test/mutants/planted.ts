@@ -14,6 +14,7 @@ import { http } from './planted/http.ts';
 import { infra } from './planted/infra.ts';
 import { objectStore } from './planted/object-store.ts';
 import { processes } from './planted/processes.ts';
+import { signOn } from './planted/sign-on.ts';
 import { usage } from './planted/usage.ts';
 
 export const planted: readonly Planted[] = [
@@ -30,4 +31,5 @@ export const planted: readonly Planted[] = [
   ...infra,
   ...processes,
   ...portal,
+  ...signOn,
 ];

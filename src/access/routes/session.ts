@@ -67,13 +67,14 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         description: 'Any key may ask this of itself, whatever its scopes.',
         responses: { 200: { description: 'The caller.', schema: SessionRead, example: SESSION_EXAMPLE } },
       },
-      ({ principal: { workspaceId, userId, email, keyId, scopes } }) =>
+      async ({ principal: { workspaceId, userId, email, keyId, scopes, via }, request }) =>
         reply(200, {
           workspace_id: workspaceId,
           user_id: userId,
           user_email: email,
           key_id: keyId,
           scopes: [...scopes],
+          sign_on_workspaces: via === 'session' ? await sessions.signOnWorkspaces(request) : null,
         }),
     ),
     route(

@@ -4,8 +4,9 @@ import type { Author } from '../../core/author.ts';
 import { audited } from '../../infra/postgres/audit.ts';
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 
-/** A user as the audit log keeps one. */
-export const USER_STATE = `jsonb_build_object('email', users.email, 'name', users.name)`;
+/** A user as the audit log keeps one; the subject where the user has signed in at a provider. */
+export const USER_STATE = `jsonb_build_object('email', users.email, 'name', users.name)
+  || CASE WHEN users.sign_on_subject IS NULL THEN '{}' ELSE jsonb_build_object('sign_on_subject', users.sign_on_subject) END`;
 
 /** In a statement on `users`: writes the row of the audit log for this change of the user. */
 export const auditUser = (

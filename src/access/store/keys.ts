@@ -17,8 +17,8 @@ export type Key = {
   lastUsedAt: Date | null;
 };
 
-/** A key with its user, and whether that user is an operator. */
-export type FoundKey = Key & { userId: string; ofOperator: boolean };
+/** A key with its user, whether that user is an operator, and whether the key is that of single sign-on. */
+export type FoundKey = Key & { userId: string; ofOperator: boolean; signOn: boolean };
 
 export type OwnKey = Key & { userId: string; userName: string | null };
 
@@ -123,7 +123,7 @@ export function createKeyStore(sql: Transaction) {
 
     async find(reference: KeyReference): Promise<FoundKey | undefined> {
       const [row] = await sql<FoundKey[]>`
-        SELECT ${columns}, user_id AS "userId", ${holdsOperatorKey(sql)} AS "ofOperator"
+        SELECT ${columns}, user_id AS "userId", ${holdsOperatorKey(sql)} AS "ofOperator", sign_on AS "signOn"
         FROM keys JOIN users ON users.id = user_id WHERE ${named(reference)}`;
       return row;
     },

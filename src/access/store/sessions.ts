@@ -3,13 +3,22 @@ import type { PageRequest } from '../../http/paging.ts';
 import { audited } from '../../infra/postgres/audit.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 
-export type PortalSession = { keyHash: string; expiresAt: Date };
+/** `workspaces`: those that the sign-in at the provider opens; null for other sign-ins. */
+export type PortalSession = { keyHash: string; expiresAt: Date; workspaces: string[] | null };
 
-/** How a person signed in. */
-export type Provider = 'key' | 'link';
+/** How a person signed in: with a key, with a one-time link, or at an OpenID Connect provider. */
+export const PROVIDERS = ['key', 'link', 'oidc'] as const;
+export type Provider = (typeof PROVIDERS)[number];
 
 /** A session that begins; the hash of the cookie's value is in hexadecimal. */
-export type NewSession = { hash: string; userAgent: string | null; expiresAt: Date; createdAt: Date };
+export type NewSession = {
+  hash: string;
+  userAgent: string | null;
+  expiresAt: Date;
+  createdAt: Date;
+  /** As in PortalSession. */
+  workspaces?: readonly string[];
+};
 
 export type ListedSession = {
   id: string;
@@ -44,9 +53,10 @@ export function createSessionStore(sql: Transaction) {
       SELECT keys.id AS key_id, keys.workspace_id, user_id, email FROM keys JOIN users ON users.id = user_id
       WHERE keys.id = (SELECT key_id FROM chosen) AND keys.revoked_at IS NULL),
     opened AS (
-      INSERT INTO portal_sessions (hash, key_id, provider, user_agent, expires_at, created_at)
+      INSERT INTO portal_sessions (hash, key_id, provider, user_agent, expires_at, created_at, workspaces)
       SELECT decode(${session.hash}, 'hex'), key_id, ${provider}, ${session.userAgent},
-        ${session.expiresAt}::timestamptz, ${session.createdAt}::timestamptz
+        ${session.expiresAt}::timestamptz, ${session.createdAt}::timestamptz,
+        ${session.workspaces === undefined ? null : sql.array([...session.workspaces])}::text[]
       FROM person)
     SELECT ${emit('login', sql`${provider}::text`)}, ${audit('open', author, { own: true })} FROM person`;
   /** The rest of a statement that has deleted sessions as `ended`: emits their events. */
@@ -58,9 +68,12 @@ export function createSessionStore(sql: Transaction) {
 
   return {
     /** Inserts the session of a key and emits the event of the sign-in; false where the user of the key was deleted. */
-    async insert(session: NewSession & { keyId: string }, author: Author): Promise<boolean> {
+    async insert(
+      session: NewSession & { keyId: string; provider: Provider },
+      author: Author,
+    ): Promise<boolean> {
       const rows = await sql`
-        WITH chosen AS (SELECT ${session.keyId}::uuid AS key_id), ${openSession(session, 'key', author)}`;
+        WITH chosen AS (SELECT ${session.keyId}::uuid AS key_id), ${openSession(session, session.provider, author)}`;
       return rows.length > 0;
     },
 
@@ -77,7 +90,8 @@ export function createSessionStore(sql: Transaction) {
     /** The session, ended or not, with the hash of the key that opened it. */
     async find(hash: string): Promise<PortalSession | undefined> {
       const [row] = await sql<PortalSession[]>`
-        SELECT encode(keys.hash, 'hex') AS "keyHash", portal_sessions.expires_at AS "expiresAt"
+        SELECT encode(keys.hash, 'hex') AS "keyHash", portal_sessions.expires_at AS "expiresAt",
+          workspaces
         FROM portal_sessions JOIN keys ON keys.id = key_id
         WHERE portal_sessions.hash = decode(${hash}, 'hex')`;
       return row;

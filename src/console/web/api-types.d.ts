@@ -289,6 +289,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/sign-on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.begin-sign-on"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/sign-on/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.finish-sign-on"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/sign-on/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["access.end-sign-on"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/api/workspaces/{workspace_id}/audit": {
         parameters: {
             query?: never;
@@ -1212,6 +1260,7 @@ export interface components {
             /** Format: uuid */
             key_id: string;
             scopes: ("documents:read" | "documents:write" | "models" | "chat" | "bots" | "metrics" | "admin" | "operator")[];
+            sign_on_workspaces: string[] | null;
         };
         PortalSessionPage: {
             items: components["schemas"]["PortalSession"][];
@@ -1223,7 +1272,7 @@ export interface components {
             user_email: string;
             key_name: string;
             /** @enum {string} */
-            provider: "key" | "link";
+            provider: "key" | "link" | "oidc";
             user_agent: string | null;
             current: boolean;
             /** Format: date-time */
@@ -1242,7 +1291,7 @@ export interface components {
             action: string;
             actor: string;
             /** @enum {string} */
-            via: "key" | "session" | "command-line" | "service";
+            via: "key" | "session" | "sign-on" | "command-line" | "service";
             user_id: string | null;
             key_id: string | null;
             address: string | null;
@@ -2671,6 +2720,62 @@ export interface operations {
         requestBody?: never;
         responses: {
             204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "access.begin-sign-on": {
+        parameters: {
+            query?: {
+                workspace?: string;
+                prompt?: "login";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    "access.finish-sign-on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    "access.end-sign-on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            303: {
                 headers: {
                     [name: string]: unknown;
                 };

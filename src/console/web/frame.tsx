@@ -7,6 +7,7 @@ import { Select } from './components/field.tsx';
 import { LANGUAGE_NAMES, LANGUAGES, type MessageName } from './messages.ts';
 import { useAction } from './resource.ts';
 import { hrefOf } from './router.ts';
+import { provider, signOnUrl, signOutUrl } from './sign-on.ts';
 import {
   announceSession,
   hasScope,
@@ -120,10 +121,29 @@ const NavLink = ({ page, current, onFollow }: { page: PageName; current: boolean
   </a>
 );
 
+/** A sign-in at the provider ends there, too. */
 export async function signOut(): Promise<void> {
+  const atProvider = session.value?.sign_on_workspaces != null;
   await answerOf(api.DELETE('/admin/api/session'));
-  session.value = null;
   announceSession();
+  if (atProvider && provider !== undefined) location.assign(signOutUrl);
+  else session.value = null;
+}
+
+/** The other workspaces that the sign-in at the provider opens. Each is a session of its own. */
+function OtherWorkspaces() {
+  const { sign_on_workspaces: opened, workspace_id: present } = session.value ?? {};
+  const others = opened?.filter((each) => each !== present) ?? [];
+  return others.length === 0 ? null : (
+    <div class="row">
+      <span class="soft">{t('account.workspaces')}</span>
+      {others.map((each) => (
+        <a key={each} href={signOnUrl({ workspace: each })} target="_self">
+          {each}
+        </a>
+      ))}
+    </div>
+  );
 }
 
 function Account() {
@@ -133,6 +153,7 @@ function Account() {
       <div>
         <div class="name">{session.value?.user_email}</div>
         <div class="soft">{t('account.workspace', { workspace: session.value?.workspace_id ?? '' })}</div>
+        <OtherWorkspaces />
       </div>
       <div class="account-choices">
         <ThemeSelect />

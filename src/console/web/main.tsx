@@ -10,7 +10,8 @@ import { Page } from './components/page.tsx';
 import { Frame } from './frame.tsx';
 import { toError } from './resource.ts';
 import { hrefOf, interceptLinks, place } from './router.ts';
-import { checkService, isOffline, otherTabs, session } from './state.ts';
+import { returnToPlace } from './sign-on.ts';
+import { announceSession, checkService, isOffline, otherTabs, session } from './state.ts';
 import { loadTexts, t } from './text.ts';
 
 type PageModule = { default: ComponentType };
@@ -96,7 +97,9 @@ function useReconnect(): void {
 
 async function readSession(): Promise<void> {
   try {
-    session.value = await answerOf(api.GET('/admin/api/session'));
+    const read = await answerOf(api.GET('/admin/api/session'));
+    if (read.sign_on_workspaces !== null && returnToPlace()) announceSession();
+    session.value = read;
   } catch (error) {
     if (toError(error).status !== 401) throw error;
   }

@@ -48,6 +48,7 @@ export const MESSAGES = {
   'missing.home': ['Go to the first page', 'Zur Startseite'],
 
   'account.workspace': ['Workspace {workspace}', 'Arbeitsbereich {workspace}'],
+  'account.workspaces': ['also', 'auch'],
   'account.sign-out': ['Sign out', 'Abmelden'],
   'account.interface': ['Interface', 'Schnittstelle'],
   'account.theme': ['Colours', 'Farben'],
@@ -111,6 +112,53 @@ export const MESSAGES = {
     'Der erste, mit allen Rechten, steht in der Datei first-key des Datenordners.',
   ],
   'sign-in.enter': ['Sign in', 'Anmelden'],
+  'sign-in.with': ['Sign in with {name}', 'Anmelden mit {name}'],
+  'sign-in.or': ['or with a key', 'oder mit einem Schlüssel'],
+  'sign-in.problem': ['You are not signed in', 'Sie sind nicht angemeldet'],
+  'sign-in.problem.unavailable': [
+    '{name} does not answer at the moment. Try again in a minute, or sign in with a key.',
+    '{name} antwortet gerade nicht. Versuchen Sie es in einer Minute noch einmal, oder melden Sie sich mit einem Schlüssel an.',
+  ],
+  'sign-in.problem.database': [
+    'The service cannot reach its database at the moment. Try again in a minute.',
+    'Der Dienst erreicht seine Datenbank gerade nicht. Versuchen Sie es in einer Minute noch einmal.',
+  ],
+  'sign-in.problem.expired': [
+    'This sign-in has taken too long, or has been used already. Begin again.',
+    'Diese Anmeldung hat zu lange gedauert oder wurde schon benutzt. Beginnen Sie neu.',
+  ],
+  'sign-in.problem.cancelled': [
+    'The sign-in was cancelled at {name}. You can begin again.',
+    'Die Anmeldung wurde bei {name} abgebrochen. Sie können neu beginnen.',
+  ],
+  'sign-in.problem.refused': [
+    '{name} has refused the sign-in. The log of this service says why: ask an administrator.',
+    '{name} hat die Anmeldung abgelehnt. Warum, steht im Log dieses Dienstes: Fragen Sie Ihre Administration.',
+  ],
+  'sign-in.problem.untrusted': [
+    'The answer of {name} does not fit this sign-in, and was not accepted. Begin again; if it happens again, ask an administrator: the log of this service says why.',
+    'Die Antwort von {name} passt nicht zu dieser Anmeldung und wurde nicht angenommen. Beginnen Sie neu; geschieht es wieder, fragen Sie Ihre Administration: Warum, steht im Log dieses Dienstes.',
+  ],
+  'sign-in.problem.no-email': [
+    '{name} does not name a verified e-mail address of yours. Confirm your address there, or ask its administrators.',
+    '{name} nennt keine bestätigte E-Mail-Adresse von Ihnen. Bestätigen Sie Ihre Adresse dort, oder fragen Sie dessen Administration.',
+  ],
+  'sign-in.problem.no-access': [
+    'None of your groups at {name} opens a workspace here. Ask an administrator, or sign in as somebody else.',
+    'Keine Ihrer Gruppen bei {name} öffnet hier einen Arbeitsbereich. Fragen Sie Ihre Administration, oder melden Sie sich mit einem anderen Konto an.',
+  ],
+  'sign-in.problem.disabled': [
+    'An administrator has disabled your sign-in here.',
+    'Ihre Anmeldung wurde hier von der Administration gesperrt.',
+  ],
+  'sign-in.problem.other-person': [
+    'Your e-mail address belongs to another person here. Ask an administrator.',
+    'Ihre E-Mail-Adresse gehört hier zu einer anderen Person. Fragen Sie Ihre Administration.',
+  ],
+  'sign-in.problem.still-signed-in': [
+    'You are signed out here, but {name} does not answer: you may still be signed in there.',
+    'Sie sind hier abgemeldet, aber {name} antwortet nicht: Dort sind Sie vielleicht noch angemeldet.',
+  ],
 
   'home.about': ['The workspace {workspace} at a glance.', 'Der Arbeitsbereich {workspace} auf einen Blick.'],
   'home.attention': ['This needs attention', 'Das braucht Aufmerksamkeit'],
@@ -281,14 +329,15 @@ export const MESSAGES = {
   'workspaces.own': ['yours', 'Ihrer'],
 
   'sessions.about': [
-    'Who is signed in to the portal. A sign-in ends after twelve hours, and with its key.',
-    'Wer beim Portal angemeldet ist. Eine Anmeldung endet nach zwölf Stunden und mit ihrem Schlüssel.',
+    'Who is signed in to the portal. A sign-in ends at its time, and with its key.',
+    'Wer beim Portal angemeldet ist. Eine Anmeldung endet zu ihrer Zeit und mit ihrem Schlüssel.',
   ],
   'sessions.none': ['Nobody is signed in', 'Niemand ist angemeldet'],
   'sessions.person': ['Person', 'Person'],
   'sessions.way': ['With', 'Mit'],
   'sessions.way.key': ['key', 'Schlüssel'],
   'sessions.way.link': ['one-time link, key', 'Einmal-Link, Schlüssel'],
+  'sessions.way.oidc': ['single sign-on, key', 'Single Sign-on, Schlüssel'],
   'sessions.browser': ['Browser', 'Browser'],
   'sessions.since': ['Since', 'Seit'],
   'sessions.until': ['Until', 'Bis'],
@@ -536,6 +585,7 @@ export const MESSAGES = {
   'audit.filter': ['Filter', 'Filtern'],
   'audit.via.key': ['with a key', 'mit einem Schlüssel'],
   'audit.via.session': ['in the portal', 'im Portal'],
+  'audit.via.sign-on': ['at single sign-on', 'bei der Anmeldung'],
   'audit.via.command-line': ['at the command line', 'auf der Kommandozeile'],
   'audit.via.service': ['by itself', 'von selbst'],
 

@@ -51,5 +51,5 @@ const YEAR_SECONDS = 31_536_000;
 export const keepChoice = (name: 'theme' | 'language', value: string): void => {
   const age = value === '' ? 0 : YEAR_SECONDS;
   // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser.
-  document.cookie = `atrium_${name}=${value}; Path=/admin; Max-Age=${age}; SameSite=Strict`;
+  document.cookie = `atrium_${name}=${value}; Path=/admin; Max-Age=${age}; SameSite=Lax`;
 };

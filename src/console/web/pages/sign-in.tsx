@@ -4,9 +4,10 @@ import { Button } from '../components/button.tsx';
 import { TextField } from '../components/field.tsx';
 import { ErrorNotice, Notice } from '../components/notice.tsx';
 import { useAction } from '../resource.ts';
-import { hrefOf, navigate, place } from '../router.ts';
+import { hrefOf, navigate, place, query } from '../router.ts';
+import { keepPlace, provider, signOnUrl } from '../sign-on.ts';
 import { announceSession, session, wasEnded } from '../state.ts';
-import { t } from '../text.ts';
+import { isMessage, t } from '../text.ts';
 
 /** Reads who has signed in, and goes on where the sign-in was missing. */
 async function enter(): Promise<void> {
@@ -26,12 +27,44 @@ const signInWithLink = async (link: string): Promise<void> => {
   await enter();
 };
 
+/** Problems after which the provider should ask again who the person is. */
+const AS_SOMEBODY_ELSE = new Set(['no-access', 'no-email', 'disabled', 'other-person']);
+
+/** The way in through the provider, and why the last sign-in there did not succeed. */
+function SignOn() {
+  if (provider === undefined) return null;
+  const { name } = provider;
+  const problem = query.value.get('problem') ?? '';
+  const sentence = `sign-in.problem.${problem}`;
+  return (
+    <>
+      {isMessage(sentence) ? (
+        <Notice tone="bad" title={t('sign-in.problem')}>
+          {t(sentence, { name })}
+        </Notice>
+      ) : null}
+      <a
+        class="button primary"
+        href={signOnUrl(AS_SOMEBODY_ELSE.has(problem) ? { prompt: 'login' } : {})}
+        target="_self"
+        onClick={keepPlace}
+      >
+        {t('sign-in.with', { name })}
+      </a>
+      <p class="soft">{t('sign-in.or')}</p>
+    </>
+  );
+}
+
 export default function SignIn() {
   const [key, setKey] = useState('');
   const entering = useAction();
   useEffect(() => {
     document.title = `${t('sign-in.title')} · Atrium`;
     const link = location.hash.slice(1);
+    // A sign-in that another window has finished before, or that Back has repeated.
+    if (query.value.get('problem') === 'expired' && session.value)
+      navigate(hrefOf('home'), { replace: true });
     if (link === '') return;
     // The secret of the link does not stay in the history.
     history.replaceState(null, '', location.pathname + location.search);
@@ -51,6 +84,7 @@ export default function SignIn() {
           <p class="soft">{t('sign-in.about')}</p>
         </div>
         {wasEnded.value ? <Notice tone="warn" title={t('sign-in.ended')} /> : null}
+        <SignOn />
         <ErrorNotice error={entering.error} />
         <TextField
           label={t('sign-in.key')}
@@ -61,10 +95,10 @@ export default function SignIn() {
           onValue={setKey}
           autocomplete="current-password"
           required
-          autofocus
+          autofocus={provider === undefined}
         />
         <div>
-          <Button look="primary" type="submit" busy={entering.busy}>
+          <Button look={provider === undefined ? 'primary' : undefined} type="submit" busy={entering.busy}>
             {t('sign-in.enter')}
           </Button>
         </div>

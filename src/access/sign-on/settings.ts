@@ -1,0 +1,69 @@
+import { isLoopback } from '../../core/origin.ts';
+import { type Kind, SettingsError } from '../../core/settings-reader.ts';
+import { parseRoles, type Role } from './roles.ts';
+
+/** Single sign-on by an OpenID Connect provider. */
+export type SignOnSettings = {
+  issuer: string;
+  clientId: string;
+  /** Absent: a public client, which PKCE alone protects. */
+  clientSecret: string | undefined;
+  /** The name of the provider on the page that signs in. */
+  name: string;
+  /** The scopes that are asked for, separated by blanks. */
+  scopes: string;
+  roles: readonly Role[];
+  /** Lifetime of a session. */
+  sessionSeconds: number;
+  /** The origin by which browsers reach the service; undefined: the one of each request. */
+  publicUrl: string | undefined;
+};
+
+/** HTTPS, as the provider's identity depends on it; plain HTTP for a provider on this machine. */
+export const ISSUER: Kind<string> = {
+  allowed: 'the https URL of a provider without a query, or an http URL of this machine',
+  parse: (text) => {
+    const url = URL.parse(text);
+    if (url === null || url.search !== '' || url.hash !== '' || url.username !== '') return undefined;
+    const host = url.hostname.replace(/^\[(.+)\]$/, '$1');
+    return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(host)) ? text : undefined;
+  },
+};
+
+type Given = {
+  OIDC_ISSUER: string | undefined;
+  OIDC_CLIENT_ID: string | undefined;
+  OIDC_CLIENT_SECRET: string | undefined;
+  OIDC_ROLES: string | undefined;
+  OIDC_NAME: string | undefined;
+  OIDC_SCOPES: string;
+  OIDC_SESSION_SECONDS: number;
+  PUBLIC_URL: string | undefined;
+};
+
+/** Undefined without `OIDC_ISSUER`. Throws SettingsError where one of the settings needs another one, or is not allowed. */
+export function toSignOnSettings(given: Given): SignOnSettings | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_ROLES: roles } = given;
+  if (issuer === undefined) {
+    const alone = (['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ROLES', 'OIDC_NAME'] as const).find(
+      (name) => given[name] !== undefined,
+    );
+    if (alone !== undefined) throw new SettingsError(`${alone} needs OIDC_ISSUER, which is not set`);
+    return undefined;
+  }
+  if (clientId === undefined || roles === undefined) {
+    const missing =
+      clientId === undefined ? 'OIDC_CLIENT_ID' : 'OIDC_ROLES, without which no person has rights';
+    throw new SettingsError(`OIDC_ISSUER needs ${missing}`);
+  }
+  return {
+    issuer,
+    clientId,
+    clientSecret: given.OIDC_CLIENT_SECRET,
+    name: given.OIDC_NAME ?? new URL(issuer).host,
+    scopes: given.OIDC_SCOPES,
+    roles: parseRoles(roles),
+    sessionSeconds: given.OIDC_SESSION_SECONDS,
+    publicUrl: given.PUBLIC_URL,
+  };
+}
