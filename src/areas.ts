@@ -19,6 +19,7 @@ import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { createJobQueue } from './infra/postgres/job-queue.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
 import { createInfrastructure, createQueuedWork } from './infrastructure.ts';
+import { createTrends } from './trends.ts';
 import { createUsage } from './usage/index.ts';
 
 /** Bun's fetch goes by them. */
@@ -112,10 +113,40 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   });
 
   const work = createQueuedWork(queue);
+  const trends = createTrends({
+    sql,
+    measureStorage: documents.measureStorage,
+    eventsWaiting: usage.waiting,
+    jobsWaiting: async () => (await queue.backlog()).reduce((sum, { waiting }) => sum + waiting, 0),
+    clock,
+    log,
+  });
 
   // In the order of start, where each needs some of those before it and none of those after it, and of the interface.
-  const started: Area[] = [infrastructure, usage, access, compute, documents, gateway, chat, bots, work];
-  const served: Area[] = [infrastructure, documents, gateway, chat, bots, compute, usage, access, work];
+  const started: Area[] = [
+    infrastructure,
+    usage,
+    access,
+    compute,
+    documents,
+    gateway,
+    chat,
+    bots,
+    work,
+    trends,
+  ];
+  const served: Area[] = [
+    infrastructure,
+    documents,
+    gateway,
+    chat,
+    bots,
+    compute,
+    usage,
+    access,
+    work,
+    trends,
+  ];
   return {
     routes: [
       ...served.flatMap(({ routes }) => routes),

@@ -3,9 +3,16 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { toSignOnSettings } from './access/index.ts';
+import { parseJson } from './core/json.ts';
 import { isLoopback } from './core/origin.ts';
-import { readSettings, SettingsError, type SettingsOf } from './core/settings-reader.ts';
-import { ONE_OF_SEVERAL } from './processes/owner.ts';
+import {
+  readSettings,
+  type SettingInForce,
+  SettingsError,
+  type SettingsOf,
+  settingsInForce,
+} from './core/settings-reader.ts';
+import { ONE_OF_SEVERAL, SETTINGS_OF_OWNER } from './processes/owner.ts';
 import { SETTINGS } from './settings.ts';
 
 export type Config = ReturnType<typeof loadConfig>;
@@ -26,6 +33,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
   refuseContradictions(given);
   /** One of several processes behind one port. */
   const sharesPort = environment[ONE_OF_SEVERAL] === '1';
+  const ownersSettings = environment[SETTINGS_OF_OWNER];
   const logFormat = given.LOG_FORMAT ?? (terminal ? 'pretty' : 'json');
   return Object.freeze({
     server: {
@@ -36,6 +44,11 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       sharesPort,
     },
     processes: given.PROCESSES,
+    /** As people may see them, without secrets; of one of several processes they are those of its owner. */
+    settings:
+      ownersSettings === undefined
+        ? settingsInForce(SETTINGS, environment)
+        : (parseJson(ownersSettings) as SettingInForce[]),
     /** A start is announced to a person at a terminal, in the log, or, for one of several processes, by their owner. */
     announces: sharesPort ? 'not' : terminal && logFormat === 'pretty' ? 'on-terminal' : 'in-log',
     dataDir: resolve(given.DATA_DIR),

@@ -78,6 +78,15 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
   };
 }
 
+/** Of the database and of its schema; null while it cannot be asked. */
+export async function readVersions(sql: Sql): Promise<{ postgres: string | null; schema: string | null }> {
+  const [row] = await sql<{ postgres: string; schema: string }[]>`
+    SELECT current_setting('server_version') AS postgres, max(name) AS schema FROM schema_migrations`.catch(
+    () => [],
+  );
+  return { postgres: row?.postgres ?? null, schema: row?.schema ?? null };
+}
+
 /** The jobs of all areas, which end before the areas that do them. */
 export function createQueuedWork(queue: JobQueue): Area {
   const check = async (): Promise<ServiceState> => {

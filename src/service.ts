@@ -18,8 +18,10 @@ import { healthRoutes } from './http/health.ts';
 import { createRequestMetrics } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
 import { processMetrics } from './http/process-metrics.ts';
+import { settingsRoute } from './http/settings-route.ts';
 import { explainOutage, type Sql } from './infra/postgres/client.ts';
 import { createObjectStore } from './infra/s3/client.ts';
+import { readVersions } from './infrastructure.ts';
 import { explainPort } from './processes/port.ts';
 
 export type Service = {
@@ -76,7 +78,13 @@ export async function startService(
     requestMetrics,
     ending: () => ending,
   };
-  const described = [...areas.routes, ...healthRoutes(health), ...embedderRoutes];
+  const versions = async () => ({ atrium: version, bun: Bun.version, ...(await readVersions(sql)) });
+  const described = [
+    ...areas.routes,
+    ...healthRoutes(health),
+    settingsRoute({ settings: config.settings, versions }),
+    ...embedderRoutes,
+  ];
   const routes = [
     ...described,
     ...docsRoutes(described, version),

@@ -12,6 +12,8 @@ export type CircuitBreaker = {
   /** Ends an attempt whose outcome does not depend on the other side's health. */
   forget(): void;
   state(): 'closed' | 'open' | 'half-open';
+  /** When it came into this state, as `now` counts. */
+  sinceMs(): number;
 };
 
 /**
@@ -31,6 +33,7 @@ export function createCircuitBreaker(options: {
   let openMs = 0;
   let openUntilMs = 0;
   let trialRunning = false;
+  let changedAtMs = now();
   const isOpen = () => openMs > 0;
   const state = () => {
     if (!isOpen()) return 'closed';
@@ -38,11 +41,13 @@ export function createCircuitBreaker(options: {
   };
   return {
     state,
+    sinceMs: () => (state() === 'half-open' ? openUntilMs : changedAtMs),
     allows: () => !isOpen() || (state() === 'half-open' && !trialRunning),
     begin() {
       if (isOpen()) trialRunning = true;
     },
     succeed() {
+      if (isOpen()) changedAtMs = now();
       failures = 0;
       openMs = 0;
       trialRunning = false;
@@ -54,7 +59,8 @@ export function createCircuitBreaker(options: {
       if (state() === 'open') return;
       if (failures < failuresMax && !isOpen()) return;
       openMs = Math.min(openMsMax, openMs === 0 ? openMsMin : openMs * 2);
-      openUntilMs = now() + openMs;
+      changedAtMs = now();
+      openUntilMs = changedAtMs + openMs;
     },
     forget() {
       trialRunning = false;

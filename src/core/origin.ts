@@ -6,6 +6,18 @@ export function toOrigin(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
+/** A URL, or several with commas between them, without user, password, query and fragment. */
+export const withoutCredentials = (text: string): string =>
+  text
+    .split(',')
+    .map((each) => {
+      const url = URL.parse(each.trim());
+      if (url === null) return '…';
+      Object.assign(url, { username: '', password: '', search: '', hash: '' });
+      return url.href.replace(/\/$/, '');
+    })
+    .join(',');
+
 /** Whether only this machine can reach what listens on `host`. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);

@@ -1,10 +1,17 @@
 // A table of settings and the environment → typed values. Each mistake is refused in one line that names the setting.
 
+import { withoutCredentials } from './origin.ts';
+
 /** A value that the service can't start with; the message names the variable, what was given, what is allowed. */
 export class SettingsError extends Error {}
 
 /** How a text becomes a value. `parse` returns undefined for a text that is not allowed. */
-export type Kind<T> = { allowed: string; parse(text: string): T | undefined };
+export type Kind<T> = {
+  allowed: string;
+  parse(text: string): T | undefined;
+  /** The text without what may be secret in it. */
+  show?(text: string): string;
+};
 
 /**
  * One setting. `default` is a text of its kind; a setting without one has `otherwise`, which describes what applies then.
@@ -38,6 +45,35 @@ export function readSettings<Table extends Record<string, Setting>>(
   });
   return Object.fromEntries(values);
 }
+
+/** A setting as people may see it. `value` is null where nothing is set and nothing is the default, and of secrets. */
+export type SettingInForce = {
+  name: string;
+  meaning: string;
+  value: string | null;
+  default: string;
+  is_set: boolean;
+  is_secret: boolean;
+};
+
+/** The settings that the environment makes, without secrets. */
+export const settingsInForce = (
+  table: Record<string, Setting>,
+  environment: Record<string, string | undefined>,
+): SettingInForce[] =>
+  Object.entries(table).map(([name, { kind, meaning, secret = false, ...setting }]) => {
+    const given = environment[name]?.trim() || undefined;
+    const shown =
+      given === undefined ? setting.default : (kind.show?.(given) ?? (secret ? undefined : given));
+    return {
+      name,
+      meaning,
+      value: shown ?? null,
+      default: setting.default ?? setting.otherwise ?? '',
+      is_set: given !== undefined,
+      is_secret: secret,
+    };
+  });
 
 /** One line for each setting: its name, its default, its meaning. */
 export function renderSettings(table: Record<string, Setting>): string {
@@ -74,12 +110,14 @@ export const pattern = (regExp: RegExp, allowed: string): Kind<string> => ({
 export const url = (...protocols: readonly string[]): Kind<string> => ({
   allowed: renderProtocols(protocols),
   parse: (text) => (hasProtocol(text, protocols) ? text : undefined),
+  show: withoutCredentials,
 });
 
 /** One or more of them, comma-separated, as they were given. */
 export const urls = (...protocols: readonly string[]): Kind<string> => ({
   allowed: `comma-separated ${renderProtocols(protocols)}`,
   parse: (text) => (text.split(',').every((item) => hasProtocol(item.trim(), protocols)) ? text : undefined),
+  show: withoutCredentials,
 });
 
 /** Without the slash that it may end with. Anything else that a URL can hold would be lost, and is refused. */

@@ -34,6 +34,7 @@ import { uploadRoutes } from './routes/uploads.ts';
 import { createDocumentSearch } from './search/index.ts';
 import type { MirrorSettings } from './search/meilisearch/mirror.ts';
 import { createSearchEntries } from './search/postgres/entries.ts';
+import { createMeasureStorage } from './storage.ts';
 import { createDocumentStore } from './store.ts';
 
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
@@ -65,6 +66,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   searchAsPerson: ReturnType<typeof createSearchAsPerson>;
   /** Those of the documents that the caller may see now. */
   visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;
+  measureStorage: ReturnType<typeof createMeasureStorage>;
 } {
   const { sql, objects, invalidation, clock, log, settings } = deps;
   const store = createDocumentStore(sql, createSearchEntries(), { reads: settings.content.reads });
@@ -171,6 +173,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     bin.expire(new Date(clock.now().getTime() - retentionDays * 86_400_000), signal);
   return {
     routes,
+    measureStorage: createMeasureStorage(sql),
     visibleTo: async (principal, ids) =>
       new Set((await store.visibleAmong(toViewer(principal), ids)).map(({ id }) => id)),
     searchAsPerson: createSearchAsPerson(find, deps.findUserByEmail),

@@ -66,13 +66,20 @@ export const MODEL_EXAMPLE = {
 };
 const SUMS = {
   requests: 1204,
+  errors: 5,
   estimated: 3,
   prompt_tokens: 250_112,
   completion_tokens: 48_051,
   total_tokens: 298_163,
   cost: 0.0663474,
   latency_ms: 812.4,
+  latency_p50_ms: 640,
+  latency_p95_ms: 1930,
+  latency_p99_ms: 3140,
   first_event_ms: 231.7,
+  first_event_p50_ms: 198,
+  first_event_p95_ms: 512,
+  first_event_p99_ms: 870,
 };
 export const MODEL_USAGE_EXAMPLE = {
   from: '2026-11-01T00:00:00.000Z',
@@ -80,4 +87,47 @@ export const MODEL_USAGE_EXAMPLE = {
   group_by: 'model',
   items: [{ group: 'gpt-4o-mini', ...SUMS }],
   total: SUMS,
+};
+export const MODELS_STATE_EXAMPLE = {
+  source: 'file',
+  file: '/etc/atrium/models.yaml',
+  read_at: '2026-11-21T09:00:00.000Z',
+  mistake: null,
+  models: [
+    {
+      ...{
+        id: 'gpt-4o-mini',
+        description: null,
+        owned_by: 'atrium',
+        endpoints: ['chat'],
+        default_of: ['chat'],
+      },
+      strategy: 'weighted',
+      targets: [{ target: 'main/gpt-4o-mini', weight: 1 }],
+      fallbacks: [],
+      price: { input_per_million: 0.15, output_per_million: 0.6 },
+      cache_ttl_seconds: 0,
+    },
+  ],
+  targets: [
+    {
+      target: 'main/gpt-4o-mini',
+      kind: 'openai',
+      base_url: 'https://models.example/v1',
+      circuit: { state: 'closed', since: '2026-11-21T09:00:00.000Z' },
+      resting_until: null,
+      latency_ms: 231.7,
+      latency_at: '2026-11-21T09:59:58.000Z',
+      running: 2,
+      waiting: 0,
+      attempts: { ok: 1204, refused: 3, failed: 1, 'timed-out': 1, left: 12 },
+      last_failure: {
+        at: '2026-11-21T09:12:45.000Z',
+        kind: 'upstream-timeout',
+        reason: 'The upstream did not begin to answer in time',
+        code: 'upstream_first_byte_timeout',
+        status: null,
+      },
+    },
+  ],
 };

@@ -10,7 +10,7 @@ import { BACKOFF_BASE_MS, BACKOFF_MS_MAX, REST_MS_MAX, RETRY_AFTER_MS_MAX } from
 import type { AnswerLocally } from './local/answer.ts';
 import type { Call } from './model-call.ts';
 import { type Attempt, planAttempts } from './plan.ts';
-import type { Catalogue, Model, Target } from './targets.ts';
+import type { Catalogue, Model, Target, TargetFailure } from './targets.ts';
 
 /** The request of one call. */
 export type Execution = {
@@ -38,6 +38,10 @@ export type ExecuteDeps = AttemptDeps & {
 /** Throws the last failure as an OpenAiRefusal, or the reason of the signal when the caller has gone. */
 export function createExecute(deps: ExecuteDeps): Execute {
   const { answerLocally, logFailedAttempt, random = Math.random } = deps;
+  const noteFailure: LogFailedAttempt = (failed) => {
+    failed.target.lastFailure = toTargetFailure(failed.failure);
+    logFailedAttempt(failed);
+  };
   const count = ({ name }: Target, outcome: AttemptOutcome): void => {
     const counts = deps.attempts.get(name) ?? {};
     deps.attempts.set(name, counts);
@@ -61,11 +65,11 @@ export function createExecute(deps: ExecuteDeps): Execute {
           ? answerLocally(target.model, call)
           : attempt(target, upstream, call, deps));
         count(target, 'ok');
-        return answer.kind === 'stream' ? reporting(answer, made, logFailedAttempt) : answer;
+        return answer.kind === 'stream' ? reporting(answer, made, noteFailure) : answer;
       } catch (error) {
         count(target, outcomeOf(error));
         failure = toFailure(error);
-        logFailedAttempt({ ...made, failure });
+        noteFailure({ ...made, failure });
         const nowMs = performance.now();
         failed ??= new Map();
         failed.set(target, toFailed(failure, nowMs, earlier));
@@ -79,18 +83,25 @@ export function createExecute(deps: ExecuteDeps): Execute {
   };
 }
 
-/** The same stream; a failure in the middle of it is logged as one of its attempt. */
+/** The same stream; a failure in the middle of it is noted as one of its attempt. */
 const reporting = (
   answer: StreamAnswer,
   made: Omit<FailedAttempt, 'failure'>,
-  log: LogFailedAttempt,
+  note: LogFailedAttempt,
 ): StreamAnswer => ({
   ...answer,
   settle(outcome, failure) {
     answer.settle(outcome);
-    if (failure !== undefined) log({ ...made, failure });
+    if (failure !== undefined) note({ ...made, failure });
   },
 });
+
+function toTargetFailure(failure: AttemptFailure | OpenAiRefusal): TargetFailure {
+  const isAttempt = failure instanceof AttemptFailure;
+  const { kind, message: reason, details } = isAttempt ? failure.refusal : failure;
+  const status = isAttempt ? failure.status : undefined;
+  return { atMs: performance.now(), kind, reason, code: details.code, status };
+}
 
 /** How a target failed this request. */
 type Failed = { isSpent: boolean; retryAfterMs: number | undefined; atMs: number; times: number };

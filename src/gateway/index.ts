@@ -26,8 +26,10 @@ import { type AttemptCounts, createExecute } from './execute.ts';
 import { createGatewayHealth } from './health.ts';
 import { createLocalModels } from './local/answer.ts';
 import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts';
+import { createModelsState } from './operations/models-state.ts';
 import { modelCallRoutes } from './routes/model-calls.ts';
 import { modelUsageRoutes } from './routes/model-usage.ts';
+import { modelsStateRoute } from './routes/models-state.ts';
 import { createServe } from './serve.ts';
 import { createAllowanceStore } from './store/allowances.ts';
 import { createModelUsageStore } from './store/model-usage.ts';
@@ -94,6 +96,7 @@ export function createGateway(deps: GatewayDeps): Area & {
         models: createModels(current),
         choices: toChoices(catalogue.known),
       }),
+      modelsStateRoute(createModelsState({ catalogue, targets: targets.all, attempts, clock })),
       ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
     ],
     streamChat: createStreamChat({ serve, catalogue: current }),

@@ -104,7 +104,12 @@ export const ModelList = component('ModelList', 'The models that can be asked.',
 export const ModelUsageQuery = Type.Object({
   from: Type.Optional(text('Start, cut down to its hour; absent: 30 days before `to`.')),
   to: Type.Optional(text('End, filled up to its hour; absent: now.')),
-  group_by: Type.Optional(oneOf(GROUPINGS, { default: 'model', description: 'What to tell apart.' })),
+  group_by: Type.Optional(
+    oneOf([...GROUPINGS, 'person'], {
+      default: 'model',
+      description: 'What to tell apart. A person is the one whose keys were used.',
+    }),
+  ),
 });
 
 export const OwnUsageQuery = Type.Object(
@@ -118,15 +123,24 @@ export const OwnUsageQuery = Type.Object(
   { additionalProperties: false },
 );
 
+/** Exact to a factor of 1.41. */
+const percentile = (description: string) => nullable(Type.Number(), description);
 const sums = {
   requests: integer('How many requests there were.'),
+  errors: integer('Requests that failed, or that were refused for a mistake in them.'),
   estimated: integer('Requests whose tokens are estimates: the upstream did not tell them.'),
   prompt_tokens: integer('Tokens of the requests.'),
   completion_tokens: integer('Tokens of the answers.'),
   total_tokens: integer('Tokens of both.'),
   cost: Type.Number({ description: 'By the price table of the models file.' }),
   latency_ms: nullable(Type.Number(), 'Mean, to the last byte.'),
+  latency_p50_ms: percentile('Half of the requests took no longer.'),
+  latency_p95_ms: percentile('Of 20 requests 19 took no longer.'),
+  latency_p99_ms: percentile('Of 100 requests 99 took no longer.'),
   first_event_ms: nullable(Type.Number(), 'Mean, of those that streamed.'),
+  first_event_p50_ms: percentile('Likewise, to the first event of those that streamed.'),
+  first_event_p95_ms: percentile('Likewise.'),
+  first_event_p99_ms: percentile('Likewise.'),
 };
 const UsedKey = component('UsedKey', 'What people know a key by.', {
   name: text('The name of the key.'),
@@ -141,7 +155,7 @@ export const ModelUsageRead = component('ModelUsage', 'What models were used for
   group_by: text('What is told apart.'),
   items: Type.Array(
     Type.Object({
-      group: text('The model, key or person that these sums are of.'),
+      group: text('The model, key, person (e-mail) or other thing that these sums are of; empty: of no one.'),
       key: Type.Optional(
         nullable(UsedKey, 'With `group_by=key`: what people know the key by; null where nobody sent one.'),
       ),

@@ -1,6 +1,7 @@
 // The state of each target while the service runs. This state survives reloads.
 
 import { type CircuitBreaker, createCircuitBreaker } from '../core/circuit-breaker.ts';
+import type { ErrorKind } from '../core/errors.ts';
 import { createSemaphore, type Semaphore } from '../core/semaphore.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Adapter, Endpoint } from './adapters/adapter.ts';
@@ -34,6 +35,18 @@ export type Target = {
   /** Decaying peak of its latency; 0 while nothing is known. */
   latencyMs: number;
   latencyAtMs: number;
+  /** Absent: no attempt has failed. */
+  lastFailure?: TargetFailure;
+};
+
+/** An attempt that failed, in our own words: no text of an upstream. */
+export type TargetFailure = {
+  atMs: number;
+  kind: ErrorKind;
+  reason: string;
+  code: string | undefined;
+  /** The upstream's status, if the upstream caused the failure. */
+  status: number | undefined;
 };
 
 /** Models may share a target, and weigh it differently. */

@@ -3,6 +3,9 @@
 /** Set to `1` in the environment of one of several processes. */
 export const ONE_OF_SEVERAL = 'ATRIUM_PROCESS_OF_SEVERAL';
 
+/** The settings in force of the owner, without secrets, in the environment of its processes: theirs have other addresses. */
+export const SETTINGS_OF_OWNER = 'ATRIUM_SETTINGS_OF_OWNER';
+
 /** `alive` comes every second; `prepared` when all that is left is to listen; `ready` when it does. */
 export type ToOwner = 'alive' | 'prepared' | 'ready' | { failed: string };
 /** It may listen now. */

@@ -11,7 +11,7 @@ import type { SETTINGS } from '../settings.ts';
 import { announceStart } from '../welcome.ts';
 import { type Backing, startBacking } from './backing.ts';
 import { createChildren } from './children.ts';
-import { ONE_OF_SEVERAL } from './owner.ts';
+import { ONE_OF_SEVERAL, SETTINGS_OF_OWNER } from './owner.ts';
 import { renderEnding, type Signals } from './signals.ts';
 
 /** Runs until a signal ends it; then ends every process, and the servers that they use after them. */
@@ -44,12 +44,15 @@ export async function runProcesses(config: Config, log: ProcessLog, signals: Sig
   }
 }
 
-type ChildEnvironment = Partial<Record<keyof typeof SETTINGS | typeof ONE_OF_SEVERAL, string>>;
+type ChildEnvironment = Partial<
+  Record<keyof typeof SETTINGS | typeof ONE_OF_SEVERAL | typeof SETTINGS_OF_OWNER, string>
+>;
 
 /** The settings of a child, with all addresses. The bootstrap is done before it starts, and changes nothing when repeated. */
 const environmentOf = (config: Config, backing: Backing): ChildEnvironment => ({
   PROCESSES: '1',
   [ONE_OF_SEVERAL]: '1',
+  [SETTINGS_OF_OWNER]: JSON.stringify(config.settings),
   DATABASE_URL: backing.databaseUrl,
   S3_ENDPOINT: backing.s3.endpoint,
   S3_PUBLIC_ENDPOINT: backing.s3.publicEndpoint,

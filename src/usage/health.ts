@@ -23,7 +23,7 @@ export function createUsageHealth(parts: {
   outbox: Pick<OutboxStore, 'backlog'>;
   recording: RecordMetrics;
   log: Logger;
-}): { check: ReadinessCheck; metrics: Metric[]; job: Job } {
+}): { check: ReadinessCheck; metrics: Metric[]; job: Job; waiting(): number } {
   const { buffer, appending, storing, outbox, recording, log } = parts;
   let latest: BufferMetrics = { packs: 0, bytes: 0, bytesMax: 0 };
   let backlog: OutboxBacklog = { events: 0, oldestSeconds: 0 };
@@ -72,6 +72,7 @@ export function createUsageHealth(parts: {
 
   return {
     check,
+    waiting: () => latest.packs + backlog.events,
     metrics: [
       gauge(
         'atrium_usage_buffer_packs',

@@ -52,6 +52,8 @@ export function createUsage(deps: UsageDeps): Area & {
   wakeMover: WakeEventMover;
   /** The first of the jobs: for a command that sends events without the rest. */
   buffer: Job;
+  /** Packs of events in the buffer and events in the outbox, as they were counted last. */
+  waiting(): number;
 } {
   const { sql, clock, log, settings } = deps;
   const buffer = createBuffer(deps);
@@ -94,6 +96,7 @@ export function createUsage(deps: UsageDeps): Area & {
     record: recording.record,
     wakeMover: mover.wake,
     buffer: opening,
+    waiting: health.waiting,
     routes: [
       ...eventRoutes({
         ingest: createIngest({ appender, clock }),

@@ -14,6 +14,7 @@ import { healthRoutes } from '../../src/http/health.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';
 import { OPENAI_ERRORS } from '../../src/http/openai-error.ts';
 import type { Operation, Route } from '../../src/http/operation.ts';
+import { settingsRoute } from '../../src/http/settings-route.ts';
 import { STATUS } from '../../src/http/statuses.ts';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
 import { createObjectStore } from '../../src/infra/s3/client.ts';
@@ -47,6 +48,7 @@ export function allRoutes(): Route[] {
   const described = [
     ...routes,
     ...healthRoutes({ version: '0', checks, metrics: [], requestMetrics, ending: () => false }),
+    settingsRoute({ settings: [], versions: async () => ({}) }),
   ];
   return [...described, ...docsRoutes(described, '0')];
 }

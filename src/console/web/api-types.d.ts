@@ -17,6 +17,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["models.state"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/api/workspaces/{workspace_id}/model-usage": {
         parameters: {
             query?: never;
@@ -369,6 +385,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/api/workspaces/{workspace_id}/trends": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["admin.trends"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/api/status": {
         parameters: {
             query?: never;
@@ -377,6 +409,22 @@ export interface paths {
             cookie?: never;
         };
         get: operations["admin.status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/api/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["admin.settings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1000,6 +1048,74 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        ModelsState: {
+            /** @enum {string} */
+            source: "file" | "upstream" | "built-in";
+            file: string | null;
+            read_at: string | null;
+            mistake: components["schemas"]["ModelsMistake"] | null;
+            models: components["schemas"]["CatalogueModel"][];
+            targets: components["schemas"]["TargetState"][];
+        };
+        ModelsMistake: {
+            message: string;
+            line: number | null;
+            /** Format: date-time */
+            at: string;
+        };
+        CatalogueModel: {
+            id: string;
+            description: string | null;
+            owned_by: string;
+            endpoints: string[];
+            default_of: string[];
+            strategy: string;
+            targets: {
+                target: string;
+                weight: number;
+            }[];
+            fallbacks: string[];
+            price: components["schemas"]["ModelPrice"] | null;
+            cache_ttl_seconds: number;
+        };
+        ModelPrice: {
+            input_per_million: number;
+            output_per_million: number;
+        };
+        TargetState: {
+            target: string;
+            kind: string;
+            base_url: string | null;
+            circuit: components["schemas"]["TargetCircuit"];
+            resting_until: string | null;
+            latency_ms: number | null;
+            latency_at: string | null;
+            running: number;
+            waiting: number;
+            attempts: components["schemas"]["TargetAttempts"];
+            last_failure: components["schemas"]["TargetFailure"] | null;
+        };
+        TargetCircuit: {
+            /** @enum {string} */
+            state: "closed" | "open" | "half-open";
+            /** Format: date-time */
+            since: string;
+        };
+        TargetAttempts: {
+            ok: number;
+            refused: number;
+            failed: number;
+            "timed-out": number;
+            left: number;
+        };
+        TargetFailure: {
+            /** Format: date-time */
+            at: string;
+            kind: string;
+            reason: string;
+            code: string | null;
+            status: number | null;
+        };
         ModelUsage: {
             /** Format: date-time */
             from: string;
@@ -1010,13 +1126,20 @@ export interface components {
                 group: string;
                 key?: components["schemas"]["UsedKey"] | null;
                 requests: number;
+                errors: number;
                 estimated: number;
                 prompt_tokens: number;
                 completion_tokens: number;
                 total_tokens: number;
                 cost: number;
                 latency_ms: number | null;
+                latency_p50_ms: number | null;
+                latency_p95_ms: number | null;
+                latency_p99_ms: number | null;
                 first_event_ms: number | null;
+                first_event_p50_ms: number | null;
+                first_event_p95_ms: number | null;
+                first_event_p99_ms: number | null;
             }[];
             total: components["schemas"]["ModelUsageSums"];
         };
@@ -1027,13 +1150,20 @@ export interface components {
         };
         ModelUsageSums: {
             requests: number;
+            errors: number;
             estimated: number;
             prompt_tokens: number;
             completion_tokens: number;
             total_tokens: number;
             cost: number;
             latency_ms: number | null;
+            latency_p50_ms: number | null;
+            latency_p95_ms: number | null;
+            latency_p99_ms: number | null;
             first_event_ms: number | null;
+            first_event_p50_ms: number | null;
+            first_event_p95_ms: number | null;
+            first_event_p99_ms: number | null;
         };
         AgentPage: {
             items: components["schemas"]["AgentRead"][];
@@ -1307,6 +1437,20 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        Trends: {
+            storage: {
+                /** Format: date-time */
+                at: string;
+                documents: number;
+                bytes: number;
+            }[];
+            backlog: {
+                /** Format: date-time */
+                at: string;
+                events: number;
+                jobs: number;
+            }[];
+        };
         Readiness: {
             /** @enum {string} */
             status: "ready" | "degraded" | "unavailable";
@@ -1318,6 +1462,20 @@ export interface components {
                     [key: string]: unknown;
                 };
             };
+        };
+        ServiceSettings: {
+            versions: {
+                [key: string]: string | null;
+            };
+            settings: components["schemas"]["Setting"][];
+        };
+        Setting: {
+            name: string;
+            meaning: string;
+            value: string | null;
+            default: string;
+            is_set: boolean;
+            is_secret: boolean;
         };
         UploadDescriptor: {
             url: string;
@@ -2061,12 +2219,31 @@ export interface operations {
             };
         };
     };
+    "models.state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelsState"];
+                };
+            };
+        };
+    };
     "models.usage": {
         parameters: {
             query?: {
                 from?: string;
                 to?: string;
-                group_by?: "model" | "target" | "key" | "endpoint" | "outcome" | "hour" | "day";
+                group_by?: "model" | "target" | "key" | "endpoint" | "outcome" | "hour" | "day" | "person";
             };
             header?: never;
             path: {
@@ -2839,6 +3016,27 @@ export interface operations {
             };
         };
     };
+    "admin.trends": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trends"];
+                };
+            };
+        };
+    };
     "admin.status": {
         parameters: {
             query?: never;
@@ -2854,6 +3052,25 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    "admin.settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceSettings"];
                 };
             };
         };

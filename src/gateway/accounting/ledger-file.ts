@@ -7,9 +7,10 @@ import { syncFolder } from '../../core/durable.ts';
 import { parseJson } from '../../core/json.ts';
 import { LEDGER_SLOTS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
+import { BUCKETS_COUNT, bucketOf, renderHistogram } from './histogram.ts';
 
 /** Float64 each, in this order. */
-export const SUMS = [
+const SUMS = [
   'requests',
   'estimated',
   'prompt_tokens',
@@ -23,6 +24,9 @@ const SLOT_SIZE = SUMS.length;
 const FILE_BYTES = LEDGER_SLOTS * SLOT_SIZE * 8;
 const EMPTY = new Uint8Array(FILE_BYTES);
 
+/** How the times of an account's requests are distributed. */
+type Distribution = { latency: Uint32Array; firstEvent: Uint32Array };
+
 /** The accounts of a file, as events. A truncated line has no account, because nothing was added to it. */
 export type Sums = {
   id: string;
@@ -30,6 +34,11 @@ export type Sums = {
   accounts: readonly (Account | undefined)[];
   /** One after the other, in the order of the accounts. */
   sums: Float64Array;
+  /**
+   * In the same order, in memory alone: when a process dies, those of its last second are lost, and percentiles are made
+   * from the others.
+   */
+  distributions: readonly Distribution[];
 };
 
 export type LedgerFile = Sums & {
@@ -47,6 +56,7 @@ export function createLedgerFile(options: {
 }): LedgerFile {
   const { id, directory, openedAt } = options;
   const accounts: Account[] = [];
+  const distributions: Distribution[] = [];
   const slots = new Map<string, number>();
   const sums = directory === undefined ? new Float64Array(LEDGER_SLOTS * SLOT_SIZE) : mapNew(directory, id);
   const path = directory === undefined ? undefined : namesPath(directory, id);
@@ -68,6 +78,10 @@ export function createLedgerFile(options: {
     if (known !== undefined) return known;
     write(`${JSON.stringify(account)}\n`);
     slots.set(name, accounts.length);
+    distributions.push({
+      latency: new Uint32Array(BUCKETS_COUNT),
+      firstEvent: new Uint32Array(BUCKETS_COUNT),
+    });
     return accounts.push(account) - 1;
   };
   const file: LedgerFile = {
@@ -75,10 +89,12 @@ export function createLedgerFile(options: {
     openedAt,
     accounts,
     sums,
+    distributions,
     onDisk: path !== undefined,
     isFull: () => accounts.length === LEDGER_SLOTS,
     add(account, { requests, usage, cost, latencyMs, firstEventMs }) {
-      const at = slotOf(account) * SLOT_SIZE;
+      const slot = slotOf(account);
+      const at = slot * SLOT_SIZE;
       // In the order of `SUMS`.
       addTo(sums, at, requests);
       if (usage.estimated) addTo(sums, at + 1, requests);
@@ -86,9 +102,12 @@ export function createLedgerFile(options: {
       addTo(sums, at + 3, usage.completionTokens);
       addTo(sums, at + 4, cost);
       addTo(sums, at + 5, requests * latencyMs);
+      const distribution = distributions[slot];
+      if (distribution !== undefined && requests > 0) addTo(distribution.latency, bucketOf(latencyMs), 1);
       if (firstEventMs === undefined) return;
       addTo(sums, at + 6, 1);
       addTo(sums, at + 7, firstEventMs);
+      if (distribution !== undefined) addTo(distribution.firstEvent, bucketOf(firstEventMs), 1);
     },
   };
   try {
@@ -100,7 +119,7 @@ export function createLedgerFile(options: {
   return file;
 }
 
-function addTo(sums: Float64Array, index: number, value: number): void {
+function addTo(sums: Float64Array | Uint32Array, index: number, value: number): void {
   sums[index] = (sums[index] ?? 0) + value;
 }
 
@@ -129,6 +148,7 @@ export function readLedgerFile(directory: string, id: string): Sums | undefined 
     openedAt: new Date(Number(openedAt)),
     accounts: lines.map(parseAccount),
     sums: new Float64Array(bytes.buffer, bytes.byteOffset, FILE_BYTES / 8),
+    distributions: [],
   };
 }
 
@@ -159,16 +179,16 @@ export const toLedgerId = (name: string): string | undefined =>
   name.endsWith(NAMES) ? name.slice(0, -NAMES.length) : undefined;
 
 /** Measures of an account: undefined where nothing was added to it. */
-export function measuresOf(
-  sums: Float64Array,
-  slot: number,
-): Record<(typeof SUMS)[number], number> | undefined {
+export function measuresOf({ sums, distributions }: Pick<Sums, 'sums' | 'distributions'>, slot: number) {
   const values = sums.subarray(slot * SLOT_SIZE, (slot + 1) * SLOT_SIZE);
   if (values.every((value) => value === 0)) return undefined;
-  return Object.fromEntries(SUMS.map((name, index) => [name, values[index] ?? 0])) as Record<
-    (typeof SUMS)[number],
-    number
-  >;
+  const named = Object.fromEntries(SUMS.map((name, index) => [name, values[index] ?? 0]));
+  const { latency = [], firstEvent = [] } = distributions[slot] ?? {};
+  return {
+    ...(named as Record<(typeof SUMS)[number], number>),
+    latency_histogram: renderHistogram(latency),
+    first_event_histogram: renderHistogram(firstEvent),
+  };
 }
 
 function parseAccount(text: string): Account | undefined {

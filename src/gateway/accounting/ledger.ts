@@ -191,9 +191,9 @@ export function createLedger(deps: {
 }
 
 /** One for each account that something was added to, with an identity from the file. */
-const toEvents = ({ id, openedAt, accounts, sums }: Sums): ServiceEvent[] =>
-  accounts.flatMap((account, slot) => {
-    const measures = measuresOf(sums, slot);
+const toEvents = (file: Sums): ServiceEvent[] =>
+  file.accounts.flatMap((account, slot) => {
+    const measures = measuresOf(file, slot);
     if (account === undefined || measures === undefined) return [];
     const { workspaceId, subject, keyId, ...rest } = account;
     return {
@@ -201,8 +201,8 @@ const toEvents = ({ id, openedAt, accounts, sums }: Sums): ServiceEvent[] =>
       type: MODEL_USAGE_TYPE,
       subject,
       data: { value: measures.requests, key_id: keyId, ...rest, ...measures },
-      eventId: `${id}-${slot}`,
-      time: openedAt,
+      eventId: `${file.id}-${slot}`,
+      time: file.openedAt,
     };
   });
 

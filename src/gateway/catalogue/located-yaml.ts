@@ -3,7 +3,14 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 
 /** A mistake in a file: the line and the reason, in one sentence. */
-class FileMistake extends Error {}
+export class FileMistake extends Error {
+  readonly line: number;
+
+  constructor(line: number, reason: string) {
+    super(`line ${line}: ${reason}`);
+    this.line = line;
+  }
+}
 
 /** A value of the file; each reading of it checks it. Throws FileMistake. */
 export type Located = {
@@ -28,13 +35,13 @@ export function readYaml(text: string, variable: ReadVariable): Located {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
   const lineAt = (offset: number): number => lines.linePos(offset).line;
-  if (error !== undefined) throw new FileMistake(`line ${lineAt(error.pos[0])}: ${error.message}`);
+  if (error !== undefined) throw new FileMistake(lineAt(error.pos[0]), error.message);
 
   const locate = (written: Node | null, path: string, parentOffset: number): Located => {
     const offset = written?.range?.[0] ?? parentOffset;
     const node = isAlias(written) ? (written.resolve(document) ?? null) : written;
     const fail = (reason: string): never => {
-      throw new FileMistake(`line ${lineAt(offset)}: ${path === '' ? 'the file' : path} ${reason}`);
+      throw new FileMistake(lineAt(offset), `${path === '' ? 'the file' : path} ${reason}`);
     };
     const scalar = (): unknown => (isScalar(node) ? node.value : undefined);
     const entries = (): [string, Located][] => {

@@ -10,7 +10,7 @@ import { LISTING_RETRY_MS, LISTING_TTL_MS } from '../limits.ts';
 import type { Catalogue } from '../targets.ts';
 import { parseModelsFile } from './file.ts';
 import { listModels } from './listing.ts';
-import type { ReadVariable } from './located-yaml.ts';
+import { FileMistake, type ReadVariable } from './located-yaml.ts';
 import { BUILT_IN_CATALOGUE, type CatalogueSpec, type UpstreamSpec } from './model.ts';
 
 export type CatalogueSource =
@@ -18,13 +18,20 @@ export type CatalogueSource =
   | { kind: 'file'; path: string; variable: ReadVariable }
   | { kind: 'upstream'; upstream: UpstreamSpec };
 
+/** Why the source could not be read the last time; `line`: of the models file, where the mistake is in one. */
+type Mistake = { message: string; line: number | undefined; atMs: number };
+
 export type CatalogueKeeper = {
+  source: CatalogueSource;
   /** Immediate, unless an upstream's list was never loaded: then it is requested. Throws 503 if that fails. */
   current(): Catalogue | Promise<Catalogue>;
   /** The current models, without any request. */
   known(): Catalogue | undefined;
   /** Reads the source again; a mistake is logged, and the previous models stay in use. */
   reload(): Promise<void>;
+  /** When the current models were read; undefined if they never were. In monotonic milliseconds, as that of the mistake. */
+  readAtMs(): number | undefined;
+  mistake(): Mistake | undefined;
   state(): { state: 'ready' | 'degraded'; detail?: string };
   job: Job;
 };
@@ -38,7 +45,8 @@ export function createCatalogue(deps: {
   let present: Catalogue | undefined = source.kind === 'built-in' ? build(BUILT_IN_CATALOGUE) : undefined;
   let loading: Promise<Catalogue> | undefined;
   let triedAtMs = Number.NEGATIVE_INFINITY;
-  let mistake: string | undefined;
+  let readAtMs = present === undefined ? undefined : performance.now();
+  let mistake: Mistake | undefined;
   let timer: ReturnType<typeof setInterval> | undefined;
 
   const load = (): Promise<Catalogue> => {
@@ -47,6 +55,7 @@ export function createCatalogue(deps: {
       .then((spec) => {
         mistake = undefined;
         present = watched(build(spec));
+        readAtMs = performance.now();
         return present;
       })
       .finally(() => {
@@ -75,12 +84,18 @@ export function createCatalogue(deps: {
       const { models } = await load();
       log.info({ models: models.length }, 'the models are read');
     } catch (error) {
-      mistake = error instanceof Error ? error.message : String(error);
-      log.error({ reason: mistake }, 'the models cannot be read; those that were known go on to be served');
+      const message = error instanceof Error ? error.message : String(error);
+      const line =
+        error instanceof Error && error.cause instanceof FileMistake ? error.cause.line : undefined;
+      mistake = { message, line, atMs: performance.now() };
+      log.error({ reason: message }, 'the models cannot be read; those that were known go on to be served');
     }
   };
 
   return {
+    source,
+    readAtMs: () => readAtMs,
+    mistake: () => mistake,
     current() {
       if (present !== undefined) return present;
       return load().catch((error: unknown) => {
@@ -92,7 +107,7 @@ export function createCatalogue(deps: {
     state: () =>
       mistake === undefined
         ? { state: 'ready' }
-        : { state: 'degraded', detail: `the models cannot be read: ${mistake}` },
+        : { state: 'degraded', detail: `the models cannot be read: ${mistake.message}` },
     job: {
       name: 'gateway.catalogue',
       async start() {

@@ -16,7 +16,8 @@ export function modelUsageRoutes(summarise: ReturnType<typeof createModelUsage>)
         summary: 'What models were used for: requests, tokens, cost and times, in sums of hours',
         description:
           'What was answered is in it within about two seconds. Of cancelled requests, and of upstreams that tell no ' +
-          'usage, tokens are estimates; `estimated` says of how many requests.',
+          'usage, tokens are estimates; `estimated` says of how many requests. Percentiles come from a histogram, and are ' +
+          'exact to a factor of 1.41.',
         parameters: WorkspacePath,
         query: ModelUsageQuery,
         responses: {

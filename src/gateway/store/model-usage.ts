@@ -1,4 +1,6 @@
+import { type BucketRange, bucketsOf } from '../../core/time-buckets.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
+import { parseHistogram } from '../accounting/histogram.ts';
 
 export const GROUPINGS = ['model', 'target', 'key', 'endpoint', 'outcome', 'hour', 'day'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -7,6 +9,8 @@ export type Grouping = (typeof GROUPINGS)[number];
 export type ModelUsageRow = {
   group: string;
   requests: number;
+  /** Requests that failed or were refused. */
+  errors: number;
   estimated: number;
   promptTokens: number;
   completionTokens: number;
@@ -14,12 +18,23 @@ export type ModelUsageRow = {
   latencyMs: number;
   firstEvents: number;
   firstEventMs: number;
+  /** How the times are distributed (accounting/histogram.ts). */
+  latencies: number[];
+  firstEventTimes: number[];
 };
 
-/** `keyId`: of this key alone. */
-export type ModelUsageWindow = { workspaceId: string; keyId?: string | undefined; from: Date; to: Date };
+/** Whole hours, `to` exclusive and open where it is undefined. `keyId`: of this key alone. */
+export type ModelUsageWindow = {
+  workspaceId: string;
+  keyId?: string | undefined;
+  from: Date;
+  to: Date | undefined;
+};
 
-const EXPRESSIONS: Record<Grouping, string> = {
+const HOUR = 3600;
+const DAY = 86_400;
+
+const HOURS_EXPRESSIONS: Record<Grouping, string> = {
   model: 'model',
   target: 'target',
   key: 'key_id',
@@ -29,20 +44,53 @@ const EXPRESSIONS: Record<Grouping, string> = {
   day: `to_char(hour, 'YYYY-MM-DD')`,
 };
 
-/** Whole hours, `to` exclusive; in the order of the groups. */
+type Sums = Omit<ModelUsageRow, 'latencies' | 'firstEventTimes'> & {
+  latencies: string;
+  firstEventTimes: string;
+};
+
+/** In the order of the groups. Whole days come from the sums of days, which have one dimension at a time. */
 export function createModelUsageStore(sql: Sql) {
+  const sums = sql`estimated, prompt_tokens, completion_tokens, cost, latency_ms, first_events, first_event_ms,
+    latency_histogram, first_event_histogram`;
+  const within = (column: 'hour' | 'day', { from, until }: BucketRange) => sql`
+    ${from === undefined ? sql`` : sql`AND ${sql(column)} >= ${new Date(from)}`}
+    ${until === undefined ? sql`` : sql`AND ${sql(column)} < ${new Date(until)}`}`;
+  const ofHours = ({ workspaceId, keyId }: ModelUsageWindow, by: Grouping, range: BucketRange) => sql`
+    SELECT ${sql.unsafe(HOURS_EXPRESSIONS[by])} AS "group", requests,
+      CASE WHEN outcome IN ('failed', 'refused') THEN requests ELSE 0 END AS errors, ${sums}
+    FROM model_usage WHERE workspace_id = ${workspaceId} ${within('hour', range)}
+      ${keyId === undefined ? sql`` : sql`AND key_id = ${keyId}`}`;
+  const ofDays = ({ workspaceId }: ModelUsageWindow, by: Grouping, range: BucketRange) => sql`
+    SELECT ${by === 'day' ? sql`to_char(day, 'YYYY-MM-DD')` : sql`name`} AS "group", requests, errors, ${sums}
+    FROM model_usage_days WHERE workspace_id = ${workspaceId}
+      AND dimension = ${by === 'day' ? 'all' : by} ${within('day', range)}`;
+
   return {
-    sum: async ({ workspaceId, keyId, from, to }: ModelUsageWindow, by: Grouping): Promise<ModelUsageRow[]> =>
-      sql<ModelUsageRow[]>`
-        SELECT ${sql.unsafe(EXPRESSIONS[by])} AS "group", sum(requests)::float8 AS requests,
+    async sum(window: ModelUsageWindow, by: Grouping): Promise<ModelUsageRow[]> {
+      // A key has few rows, and an index of its own.
+      const hasDays = by !== 'hour' && window.keyId === undefined;
+      const grains = hasDays ? [DAY, HOUR] : [HOUR];
+      const ranges = bucketsOf(window.from.getTime(), window.to?.getTime(), grains);
+      if (ranges.length === 0) return [];
+      const parts = ranges.map((range) =>
+        range.grain === DAY ? ofDays(window, by, range) : ofHours(window, by, range),
+      );
+      const rows = await sql<Sums[]>`
+        SELECT "group", sum(requests)::float8 AS requests, sum(errors)::float8 AS errors,
           sum(estimated)::float8 AS estimated, sum(prompt_tokens)::float8 AS "promptTokens",
           sum(completion_tokens)::float8 AS "completionTokens", sum(cost)::float8 AS cost,
           sum(latency_ms) AS "latencyMs", sum(first_events)::float8 AS "firstEvents",
-          sum(first_event_ms) AS "firstEventMs"
-        FROM model_usage
-        WHERE workspace_id = ${workspaceId} AND hour >= ${from} AND hour < ${to}
-          ${keyId === undefined ? sql`` : sql`AND key_id = ${keyId}`}
-        GROUP BY 1 ORDER BY 1`,
+          sum(first_event_ms) AS "firstEventMs", sum(latency_histogram)::text AS latencies,
+          sum(first_event_histogram)::text AS "firstEventTimes"
+        FROM (${parts.reduce((all, part) => sql`${all} UNION ALL ${part}`)}) AS parts
+        GROUP BY 1 ORDER BY 1`;
+      return rows.map((row) => ({
+        ...row,
+        latencies: parseHistogram(row.latencies),
+        firstEventTimes: parseHistogram(row.firstEventTimes),
+      }));
+    },
   };
 }
 

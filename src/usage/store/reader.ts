@@ -1,10 +1,10 @@
 // Pages of events and exact totals.
 
 import { TIME_MAX_MS } from '../../core/date-time.ts';
+import { bucketsOf } from '../../core/time-buckets.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
 import type { TimeWindow } from '../cursor.ts';
 import type { PageCursor, Position } from '../page.ts';
-import { bucketsOf } from '../time-buckets.ts';
 
 /** A stored event, as text, because a JavaScript date or number would lose digits. */
 export type StoredEvent = {
@@ -18,6 +18,9 @@ export type StoredEvent = {
   data: string;
   extensions: string | null;
 };
+
+/** Of `usage_counts`, in seconds: whole days, whole minutes, and single batches at the ends of a window. */
+const GRAINS = [86_400, 60, 0];
 
 export type EventReader = ReturnType<typeof createEventReader>;
 
@@ -55,7 +58,7 @@ export function createEventReader(sql: Transaction) {
     },
 
     async total({ workspaceId, from, to }: TimeWindow): Promise<number> {
-      const counts = bucketsOf(from, to === undefined ? undefined : to + 1).map(
+      const counts = bucketsOf(from, to === undefined ? undefined : to + 1, GRAINS).map(
         (range) => sql`SELECT coalesce(sum(events), 0) AS events FROM usage_counts
           WHERE workspace_id = ${workspaceId} AND grain = ${range.grain}
             ${range.from === undefined ? sql`` : sql`AND start >= ${time(range.from)}`}

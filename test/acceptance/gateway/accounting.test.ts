@@ -219,12 +219,66 @@ describe('the sums', () => {
       const after = await client.usage();
       return Bun.deepEquals(before, after) && after;
     });
-    for (const by of ['model', 'target', 'key', 'endpoint', 'outcome', 'hour', 'day']) {
+    for (const by of ['model', 'target', 'key', 'person', 'endpoint', 'outcome', 'hour', 'day']) {
       const { items, total } = await client.usage({ group_by: by });
       expect(total).toEqual(settled.total);
       expect(items.reduce((sum, { requests }) => sum + requests, 0)).toBe(total.requests);
       expect(items.reduce((sum, { total_tokens }) => sum + total_tokens, 0)).toBe(total.total_tokens);
+      expect(items.reduce((sum, { errors }) => sum + errors, 0)).toBe(total.errors);
     }
+  });
+
+  test('are the same from whole days and from hours', async () => {
+    await (await client.ask('ok')).text();
+    await client.usageOf(1);
+    const today = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+    const at = (ms: number): string => new Date(ms).toISOString();
+    const sums = await eventually('the sums to rest', async () => {
+      const ofDays = await client.usage({ from: at(today - 86_400_000), to: at(today + 2 * 86_400_000) });
+      const ofHours = await client.usage({ group_by: 'hour', from: at(today - 82_800_000) });
+      return ofDays.total.requests === ofHours.total.requests && [ofDays.total, ofHours.total];
+    });
+    expect(sums[0]).toEqual(sums[1]);
+  });
+
+  test('of a person are those of all their keys', async () => {
+    for (const name of ['first', 'second']) {
+      const made = await client.call('POST', `/admin/api/workspaces/${WORKSPACE}/keys`, {
+        key: gateway.key,
+        json: { name, scopes: ['models'], user_email: 'grace@example.com' },
+      });
+      const { key } = bodyOf<{ key: string }>(made, 201);
+      await (await client.ask('ok', { key })).text();
+      await (await client.ask('failing', { key })).text();
+    }
+    const person = await eventually('the accounts of both keys', async () => {
+      const { items } = await client.usage({ group_by: 'person' });
+      const found = items.find(({ group }) => group === 'grace@example.com');
+      return found?.requests === 4 && found;
+    });
+    expect(person).toMatchObject({ requests: 4, errors: 2 });
+    expect(person).not.toHaveProperty('key');
+  });
+
+  test('have percentiles of the time to the last byte, and to the first event of streams', async () => {
+    const { id, key } = await client.newKey({});
+    for (let index = 0; index < 3; index++) await (await client.ask('ok', { key })).text();
+    const unstreamed = await accountsOf(id, 3);
+    expect([unstreamed.first_event_ms, unstreamed.first_event_p50_ms]).toEqual([null, null]);
+    // 200 words, 30 ms each: whatever the machine does meanwhile, it takes 6 seconds at least.
+    await (await client.ask('trickling', { key, body: { stream: true } })).text();
+    const account = await accountsOf(id, 4);
+    const {
+      latency_p50_ms: p50,
+      latency_p95_ms: p95,
+      latency_p99_ms: p99,
+      first_event_p99_ms: first,
+    } = account;
+    expect(p95).toBeGreaterThan(6000 / Math.SQRT2);
+    expect(p99).toBeGreaterThanOrEqual(p95 ?? 0);
+    expect(p50).toBeLessThan(p95 ?? 0);
+    expect(first).toBeLessThan(p95 ?? 0);
+    expect(first).toBeGreaterThan(0);
   });
 
   test('are of the window that was asked for', async () => {
@@ -293,7 +347,7 @@ describe('the sums', () => {
     [{ from: '2026-11-02T00:00:00Z', to: '2026-11-01T00:00:00Z' }, 'to'],
     [{ from: '2020-01-01T00:00:00Z', to: '2026-11-01T00:00:00Z' }, 'from'],
     [{ from: '2020-01-01T00:00:00Z' }, 'from'],
-    [{ group_by: 'person' }, 'group_by'],
+    [{ group_by: 'people' }, 'group_by'],
     [{ group_by: '' }, 'group_by'],
     [{ group_by: 'model; drop table model_usage' }, 'group_by'],
     [{ group_by: '__proto__' }, 'group_by'],

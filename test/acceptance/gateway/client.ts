@@ -14,11 +14,20 @@ export type Ask = {
 
 export type UsageSums = {
   requests: number;
+  errors: number;
   estimated: number;
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
   cost: number;
+  latency_ms: number | null;
+  latency_p50_ms: number | null;
+  latency_p95_ms: number | null;
+  latency_p99_ms: number | null;
+  first_event_ms: number | null;
+  first_event_p50_ms: number | null;
+  first_event_p95_ms: number | null;
+  first_event_p99_ms: number | null;
 };
 export type ModelUsage = { items: (UsageSums & { group: string; key?: object | null })[]; total: UsageSums };
 

@@ -323,8 +323,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a models file with a mistake takes the models away',
     file: 'src/gateway/catalogue/reload.ts',
-    text: '      mistake = error instanceof Error',
-    replacement: '      present = undefined;\n      mistake = error instanceof Error',
+    text: '      const message = error instanceof Error',
+    replacement: '      present = undefined;\n      const message = error instanceof Error',
     test: 'test/acceptance/gateway/reload.test.ts',
   },
   {

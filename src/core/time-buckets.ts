@@ -1,16 +1,13 @@
-// A time window as the fewest time buckets: whole days, whole minutes, and single batches at the ends. Pure.
+// A time window as the fewest time buckets: whole days, whole hours or minutes, and what is finer at the ends. Pure.
 
-/** Sizes of the stored buckets in seconds (`usage_counts.grain`); 0: one bucket for each batch. */
-const GRAINS = [86_400, 60, 0] as const;
-
-/** Buckets of a grain that start in [from, until), in milliseconds; undefined: open. */
+/** Buckets of a grain (in seconds) that start in [from, until), in milliseconds; undefined: open. */
 export type BucketRange = { grain: number; from: number | undefined; until: number | undefined };
 
-/** Buckets that cover [from, until) exactly, without overlap. */
+/** Buckets that cover [from, until) exactly, without overlap. `grains`: their sizes, the largest first; 0: single rows. */
 export function bucketsOf(
   from: number | undefined,
   until: number | undefined,
-  grains: readonly number[] = GRAINS,
+  grains: readonly number[],
 ): BucketRange[] {
   const [grain = 0, ...finer] = grains;
   if (from !== undefined && until !== undefined && from >= until) return [];
