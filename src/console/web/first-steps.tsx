@@ -20,7 +20,7 @@ type StepProps = { done: boolean; onDone(): void };
 
 const isDone = (overview: Overview): Record<Step, boolean> => ({
   key: overview.keys > 1,
-  file: (overview.documents ?? 0) > 0,
+  file: overview.hasFile,
   model: overview.usage.total.requests > 0,
   // The service's own events, such as sign-ins, were not sent by a person.
   event: overview.sources?.items.some(({ key }) => key !== 'atrium') ?? true,

@@ -10,10 +10,10 @@ const inWorkspace = () => ({ workspace_id: workspace.value });
 
 type ModelUsage = Schemas['ModelUsage'];
 
-const readModelUsage = (from: number, groupBy: 'day' | 'outcome'): Promise<ModelUsage> =>
+const readModelUsage = (from: number): Promise<ModelUsage> =>
   answerOf(
     api.GET('/admin/api/workspaces/{workspace_id}/model-usage', {
-      params: { path: inWorkspace(), query: { from: new Date(from).toISOString(), group_by: groupBy } },
+      params: { path: inWorkspace(), query: { from: new Date(from).toISOString(), group_by: 'day' } },
     }),
   );
 
@@ -24,20 +24,31 @@ const readEvents = (from: number, groupBy: 'day' | 'source'): Promise<Schemas['M
     }),
   );
 
-const countDocuments = (): Promise<number | null> =>
+const hasDocuments = (): Promise<boolean> =>
   answerOf(
     api.GET('/admin/call/v1/filter/{workspace_id}', { params: { path: inWorkspace(), query: { size: 1 } } }),
-  ).then(({ total }) => total);
+  ).then(({ items }) => items.length > 0);
+
+const readTrends = (): Promise<Trends> =>
+  answerOf(api.GET('/admin/api/workspaces/{workspace_id}/trends', { params: { path: inWorkspace() } }));
+
+type Trends = Schemas['Trends'];
+
+/** A document that was added just now is not in the storage yet: while there is none, they are looked for. */
+async function readStorage(canRead: boolean): Promise<{ trends: Trends; hasFile: boolean }> {
+  const trends = await readTrends();
+  const isStored = (trends.storage.at(-1)?.documents ?? 0) > 0;
+  return { trends, hasFile: isStored || (canRead && (await hasDocuments())) };
+}
 
 export type Overview = {
   days: number[];
   usage: ModelUsage;
-  /** Requests by how they ended. */
-  outcomes: ModelUsage['items'];
   /** Undefined where the key may not see them. */
   events: Schemas['MetricSummary'] | undefined;
   sources: Schemas['MetricSummary'] | undefined;
-  documents: number | null | undefined;
+  trends: Trends;
+  hasFile: boolean;
   health: Schemas['Readiness'];
   keys: number;
 };
@@ -47,12 +58,11 @@ export async function readOverview(): Promise<Overview> {
   const from = days[0] ?? 0;
   const own = isOwnWorkspace.value;
   const seesEvents = own && hasScope('metrics');
-  const [usage, outcomes, events, sources, documents, health, keys] = await Promise.all([
-    readModelUsage(from, 'day'),
-    readModelUsage(from, 'outcome'),
+  const [usage, events, sources, storage, health, keys] = await Promise.all([
+    readModelUsage(from),
     seesEvents ? readEvents(from, 'day') : undefined,
     seesEvents ? readEvents(from, 'source') : undefined,
-    own && hasScope('documents:read') ? countDocuments() : undefined,
+    readStorage(own && hasScope('documents:read')),
     answerOf(api.GET('/admin/api/status')),
     answerOf(
       api.GET('/admin/api/workspaces/{workspace_id}/keys', {
@@ -63,10 +73,9 @@ export async function readOverview(): Promise<Overview> {
   return {
     days,
     usage,
-    outcomes: outcomes.items,
     events,
     sources,
-    documents,
+    ...storage,
     health,
     keys: keys.items.length,
   };

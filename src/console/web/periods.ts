@@ -16,15 +16,16 @@ export function lastDays(count: number, now = Date.now()): number[] {
   return Array.from({ length: count }, (_, at) => today - (count - 1 - at) * DAY_MS);
 }
 
-/** One value a day; days without a row have 0. */
-export function spread<Row>(
+/** One value a day; days without a row have `absent`. */
+export function spread<Row, Value extends number | null>(
   days: readonly number[],
   rows: readonly Row[],
   dayOf: (row: Row) => string,
-  read: (row: Row) => number,
-): number[] {
+  read: (row: Row) => Value,
+  absent: Value = 0 as Value,
+): Value[] {
   const byDay = new Map(rows.map((row) => [Date.parse(dayOf(row).slice(0, 10)), read(row)]));
-  return days.map((day) => byDay.get(day) ?? 0);
+  return days.map((day) => byDay.get(day) ?? absent);
 }
 
 /** As the interface of usage events writes times. */

@@ -1,11 +1,11 @@
 import { useMemo } from 'preact/hooks';
 import { answerOf, api, type Schemas } from './api.ts';
 import { Button } from './components/button.tsx';
-import { Chart } from './components/chart.tsx';
+import { Chart, type Series } from './components/chart.tsx';
 import { Select } from './components/field.tsx';
 import { Empty, ErrorNotice, Loading } from './components/notice.tsx';
 import { Section } from './components/page.tsx';
-import { type Column, Table } from './components/table.tsx';
+import { type Column, Pager, Table } from './components/table.tsx';
 import { save, toCsv } from './csv.ts';
 import type { MessageName } from './messages.ts';
 import { lastDays, spread } from './periods.ts';
@@ -17,7 +17,7 @@ import { formatMilliseconds, formatMoney, formatNumber, t } from './text.ts';
 type Usage = Schemas['ModelUsage'];
 type Row = Usage['items'][number];
 
-const GROUPINGS = ['model', 'target', 'key', 'endpoint', 'outcome', 'day'] as const;
+const GROUPINGS = ['model', 'target', 'key', 'person', 'endpoint', 'outcome', 'day'] as const;
 type Grouping = (typeof GROUPINGS)[number];
 
 export const readModelUsage = (from: number, groupBy: Grouping): Promise<Usage> =>
@@ -30,8 +30,13 @@ export const readModelUsage = (from: number, groupBy: Grouping): Promise<Usage> 
     }),
   );
 
-const nameOf = ({ group, key }: Row): string =>
-  key === undefined ? group : key === null ? t('usage.no-key') : `${key.name} (${key.prefix}…)`;
+/** Rows of the table that are shown at once; the CSV has all of them. */
+const PAGE_SIZE = 50;
+
+function nameOf(grouping: Grouping, { group, key }: Row): string {
+  if (grouping === 'person' && group === '') return t('usage.nobody');
+  return key === undefined ? group : key === null ? t('usage.no-key') : `${key.name} (${key.prefix}…)`;
+}
 
 /** Calls of models: what they cost by day, and what they were, told apart by one thing. */
 export function ModelUsage({ days }: { days: number }) {
@@ -48,6 +53,8 @@ export function ModelUsage({ days }: { days: number }) {
   const rows = [...byGroup.items].sort((a, b) =>
     grouping === 'day' ? b.group.localeCompare(a.group) : b.requests - a.requests,
   );
+  const page = Math.max(1, Number(query.value.get('page')) || 1);
+  const shown = rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
   return (
     <>
       <Charts times={times} usage={byDay} />
@@ -58,7 +65,7 @@ export function ModelUsage({ days }: { days: number }) {
             <Select
               label={t('usage.by')}
               value={grouping}
-              onValue={(by) => navigate(hrefWith({ by }))}
+              onValue={(by) => navigate(hrefWith({ by, page: undefined }))}
               choices={GROUPINGS.map((value) => ({ value, label: t(`usage.by.${value}` as MessageName) }))}
             />
             <Button
@@ -74,11 +81,16 @@ export function ModelUsage({ days }: { days: number }) {
         ) : (
           <Table
             caption={t('usage.table')}
-            rows={rows}
+            rows={shown}
             keyOf={({ group }) => group}
             columns={columnsOf(grouping)}
           />
         )}
+        <Pager
+          next={rows.length > page * PAGE_SIZE ? String(page + 1) : null}
+          cursor={page > 1 ? String(page) : null}
+          name="page"
+        />
       </Section>
     </>
   );
@@ -95,7 +107,9 @@ function Charts({ times, usage }: { times: readonly number[]; usage: Usage }) {
         { label: t('usage.completion'), values: daily((row) => row.completion_tokens) },
       ],
       cost: [{ label: t('home.spend'), values: daily(({ cost }) => cost) }],
-      latency: [{ label: t('usage.latency'), values: daily((row) => row.latency_ms ?? 0) }],
+      latency: percentiles(times, usage, 'latency'),
+      first: percentiles(times, usage, 'first_event'),
+      errors: [{ label: t('usage.errors'), values: daily(({ errors }) => errors) }],
     };
   }, [times, usage]);
   const { total } = usage;
@@ -115,35 +129,88 @@ function Charts({ times, usage }: { times: readonly number[]; usage: Usage }) {
       />
       <Chart title={t('home.spend')} total={formatMoney(total.cost)} times={times} series={values.cost} />
       <Chart
-        title={t('usage.latency')}
-        total={formatMilliseconds(total.latency_ms)}
+        title={t('usage.errors')}
+        total={formatNumber(total.errors)}
+        times={times}
+        series={values.errors}
+      />
+      <Chart
+        title={t('usage.percentiles')}
+        total={renderPercentiles(total, 'latency')}
         times={times}
         series={values.latency}
+        format={formatMilliseconds}
+      />
+      <Chart
+        title={t('usage.first.percentiles')}
+        total={renderPercentiles(total, 'first_event')}
+        times={times}
+        series={values.first}
+        format={formatMilliseconds}
       />
     </div>
   );
 }
 
+type Time = 'latency' | 'first_event';
+const PERCENTILES = ['p50', 'p95', 'p99'] as const;
+
+/** A line for each percentile; a day without requests has none. */
+const percentiles = (times: readonly number[], { items }: Usage, time: Time): Series[] =>
+  PERCENTILES.map((label) => ({
+    label,
+    values: spread<Row, number | null>(
+      times,
+      items,
+      ({ group }) => group,
+      (row) => row[`${time}_${label}_ms`],
+      null,
+    ),
+  }));
+
+const renderPercentiles = (row: Usage['total'], time: Time): string =>
+  PERCENTILES.map((label) => `${label} ${formatMilliseconds(row[`${time}_${label}_ms`])}`).join(' · ');
+
 const columnsOf = (grouping: Grouping): Column<Row>[] => [
-  { title: t(`usage.by.${grouping}` as MessageName), cell: (row) => <span class="name">{nameOf(row)}</span> },
+  {
+    title: t(`usage.by.${grouping}` as MessageName),
+    cell: (row) => <span class="name">{nameOf(grouping, row)}</span>,
+  },
   { title: t('usage.requests'), kind: 'number', cell: ({ requests }) => formatNumber(requests) },
+  { title: t('usage.errors'), kind: 'number', cell: ({ errors }) => formatNumber(errors) },
   { title: t('usage.prompt'), kind: 'number', cell: (row) => formatNumber(row.prompt_tokens) },
   { title: t('usage.completion'), kind: 'number', cell: (row) => formatNumber(row.completion_tokens) },
   { title: t('home.spend'), kind: 'number', cell: ({ cost }) => formatMoney(cost) },
-  { title: t('usage.latency'), kind: 'number', cell: (row) => formatMilliseconds(row.latency_ms) },
-  { title: t('usage.first'), kind: 'number', cell: (row) => formatMilliseconds(row.first_event_ms) },
+  ...PERCENTILES.map((percentile) => ({
+    title: t('usage.total.percentile', { percentile }),
+    kind: 'number' as const,
+    cell: (row: Row) => formatMilliseconds(row[`latency_${percentile}_ms`]),
+  })),
+  ...PERCENTILES.map((percentile) => ({
+    title: t('usage.first.percentile', { percentile }),
+    kind: 'number' as const,
+    cell: (row: Row) => formatMilliseconds(row[`first_event_${percentile}_ms`]),
+  })),
 ];
+
+const CSV_COLUMNS = [
+  'requests',
+  'errors',
+  'prompt_tokens',
+  'completion_tokens',
+  'cost',
+  'latency_ms',
+  'latency_p50_ms',
+  'latency_p95_ms',
+  'latency_p99_ms',
+  'first_event_ms',
+  'first_event_p50_ms',
+  'first_event_p95_ms',
+  'first_event_p99_ms',
+] as const;
 
 const renderCsv = (grouping: Grouping, rows: readonly Row[]): string =>
   toCsv([
-    [grouping, 'requests', 'prompt_tokens', 'completion_tokens', 'cost', 'latency_ms', 'first_event_ms'],
-    ...rows.map((row) => [
-      nameOf(row),
-      row.requests,
-      row.prompt_tokens,
-      row.completion_tokens,
-      row.cost,
-      row.latency_ms,
-      row.first_event_ms,
-    ]),
+    [grouping, ...CSV_COLUMNS],
+    ...rows.map((row) => [nameOf(grouping, row), ...CSV_COLUMNS.map((column) => row[column])]),
   ]);

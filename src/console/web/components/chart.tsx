@@ -1,8 +1,20 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { formatNumber, language } from '../text.ts';
+import { save, toCsv } from '../csv.ts';
+import { formatNumber, language, t } from '../text.ts';
+import { Button } from './button.tsx';
+import { Table } from './table.tsx';
 
-export type Series = { label: string; values: readonly number[] };
+/** `null`: nothing is known of that time. */
+export type Series = { label: string; values: readonly (number | null)[] };
+
+type Data = {
+  title: string;
+  /** Milliseconds since 1970. */
+  times: readonly number[];
+  series: readonly Series[];
+  format?: (value: number) => string;
+};
 
 const HEIGHT = 128;
 const COLOURS = ['--chart-1', '--chart-2', '--chart-3'];
@@ -10,18 +22,15 @@ const COLOURS = ['--chart-1', '--chart-2', '--chart-3'];
 const colour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** Lines over time. `times`: milliseconds since 1970. What it shows stands in a table below it, or is summed up in `total`. */
+/** Lines over time, with the same as a table below. A chart with `href` is a way to the page with the table instead. */
 export function Chart({
   title,
   total,
   times,
   series,
-}: {
-  title: string;
-  total?: string;
-  times: readonly number[];
-  series: readonly Series[];
-}) {
+  format = formatNumber,
+  href,
+}: Data & { total?: string; href?: string }) {
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const frame = ref.current;
@@ -29,7 +38,7 @@ export function Chart({
     let plot: uPlot | undefined;
     const draw = (): void => {
       plot?.destroy();
-      plot = new uPlot(optionsOf(series, frame.clientWidth), dataOf(times, series), frame);
+      plot = new uPlot(optionsOf(series, frame.clientWidth, format), dataOf(times, series), frame);
     };
     draw();
     const resize = new ResizeObserver(() => plot?.setSize({ width: frame.clientWidth, height: HEIGHT }));
@@ -48,11 +57,53 @@ export function Chart({
   return (
     <figure class="chart">
       <figcaption>
-        <span>{title}</span>
+        {href === undefined ? <span>{title}</span> : <a href={href}>{title}</a>}
         {total === undefined ? null : <span>{total}</span>}
       </figcaption>
       <div class="chart-plot" ref={ref} aria-hidden="true" />
+      {href === undefined ? <ChartTable title={title} times={times} series={series} format={format} /> : null}
     </figure>
+  );
+}
+
+/** `2026-11-21`, with the hour where the chart has hours. */
+const nameTime = (ms: number): string =>
+  new Date(ms).toISOString().slice(0, 16).replace('T', ' ').replace(' 00:00', '');
+
+/** The figures of a chart, the newest first; they are drawn when they are opened. */
+function ChartTable({ title, times, series, format = formatNumber }: Data) {
+  const [open, setOpen] = useState(false);
+  const rows = open ? times.map((ms, at) => ({ ms, at })).reverse() : [];
+  const csv = (): string =>
+    toCsv([
+      ['time', ...series.map(({ label }) => label)],
+      ...rows.map(({ ms, at }) => [nameTime(ms), ...series.map(({ values }) => values[at] ?? null)]),
+    ]);
+  return (
+    <details class="chart-table" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{t('chart.table')}</summary>
+      {open ? (
+        <>
+          <Table
+            caption={title}
+            rows={rows}
+            keyOf={({ ms }) => String(ms)}
+            columns={[
+              { title: t('chart.time'), cell: ({ ms }) => <span class="nowrap">{nameTime(ms)}</span> },
+              ...series.map(({ label, values }) => ({
+                title: label,
+                kind: 'number' as const,
+                cell: ({ at }: { ms: number; at: number }) => {
+                  const value = values[at] ?? null;
+                  return value === null ? '–' : format(value);
+                },
+              })),
+            ]}
+          />
+          <Button onClick={() => save(`${title}.csv`, csv(), 'text/csv')}>CSV</Button>
+        </>
+      ) : null}
+    </details>
   );
 }
 
@@ -61,7 +112,11 @@ const dataOf = (times: readonly number[], series: readonly Series[]): uPlot.Alig
   ...series.map(({ values }) => [...values]),
 ];
 
-function optionsOf(series: readonly Series[], width: number): uPlot.Options {
+function optionsOf(
+  series: readonly Series[],
+  width: number,
+  format: (value: number) => string,
+): uPlot.Options {
   const axis = {
     stroke: colour('--ink-soft'),
     grid: { stroke: colour('--line-color'), width: 1 },
@@ -89,7 +144,7 @@ function optionsOf(series: readonly Series[], width: number): uPlot.Options {
         font,
         size: 48,
         space: 36,
-        values: (_plot, splits) => splits.map((value) => formatNumber(value)),
+        values: (_plot, splits) => splits.map((value) => format(value)),
       },
     ],
     series: [

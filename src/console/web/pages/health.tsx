@@ -4,7 +4,9 @@ import { Button } from '../components/button.tsx';
 import { ErrorNotice, Loading } from '../components/notice.tsx';
 import { Page, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
+import { Buffers, Jobs, Settings } from '../health-parts.tsx';
 import { useResource } from '../resource.ts';
+import { isOperator } from '../state.ts';
 import { formatBytes, formatMilliseconds, formatNumber, isMessage, t } from '../text.ts';
 
 const REFRESH_MS = 5000;
@@ -14,12 +16,15 @@ type Service = { name: string; state: string; detail: string | undefined; figure
 
 const TONES: Record<string, Tone> = { ready: 'good', degraded: 'warn', down: 'bad', unavailable: 'bad' };
 
+/** Jobs and buffers have tables of their own. */
+const SHOWN_BELOW = new Set(['kinds', 'waiting_packs', 'buffer_bytes', 'buffer_bytes_max', 'outbox_events']);
+
 const toRows = (services: Services): Service[] =>
   Object.entries(services).map(([name, { state, detail, ...figures }]) => ({
     name,
     state,
     detail,
-    figures: Object.entries(figures),
+    figures: Object.entries(figures).filter(([figure]) => !SHOWN_BELOW.has(figure)),
   }));
 
 const readVersion = async (): Promise<{ version: string }> => (await fetch('/')).json();
@@ -82,8 +87,11 @@ export default function Health() {
               ]}
             />
           </Section>
+          <Jobs services={health.data.services} />
+          <Buffers services={health.data.services} />
         </>
       )}
+      {isOperator.value ? <Settings /> : null}
     </Page>
   );
 }

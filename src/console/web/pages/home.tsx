@@ -1,3 +1,4 @@
+import { useMemo } from 'preact/hooks';
 import { Chart } from '../components/chart.tsx';
 import { ErrorNotice, Loading } from '../components/notice.tsx';
 import { Page, Section } from '../components/page.tsx';
@@ -6,9 +7,9 @@ import { type Overview, readOverview } from '../home-data.ts';
 import { OwnPart } from '../own-part.tsx';
 import { spread } from '../periods.ts';
 import { useResource } from '../resource.ts';
-import { hrefOf } from '../router.ts';
+import { hrefOf, query } from '../router.ts';
 import { isAdmin, workspace } from '../state.ts';
-import { formatMoney, formatNumber, t } from '../text.ts';
+import { formatBytes, formatMoney, formatNumber, t } from '../text.ts';
 
 const REFRESH_MS = 30_000;
 
@@ -53,36 +54,51 @@ function Attention({ health }: { health: Overview['health'] }) {
   );
 }
 
-function Charts({ overview: { days, usage, outcomes, events, documents } }: { overview: Overview }) {
-  const failed = outcomes
-    .filter(({ group }) => group !== 'ok')
-    .reduce((sum, { requests }) => sum + requests, 0);
+function Charts({ overview: { days, usage, events, trends } }: { overview: Overview }) {
   const daily = (value: (row: (typeof usage.items)[number]) => number): number[] =>
     spread(days, usage.items, ({ group }) => group, value);
+  const { storage, backlog } = trends;
+  const keep = { workspace: query.value.get('workspace') ?? undefined };
+  const waits = (backlog.at(-1)?.events ?? 0) + (backlog.at(-1)?.jobs ?? 0);
+  const bytes = useMemo(() => {
+    const values = spread<(typeof storage)[number], number | null>(
+      days,
+      storage,
+      ({ at }) => at,
+      (row) => row.bytes,
+      null,
+    );
+    // A day on which the service did not run stored what the day before did.
+    return values.map((value, at) => value ?? values.slice(0, at).findLast((each) => each !== null) ?? null);
+  }, [days, storage]);
   return (
     <Section title={t('home.days')}>
       <div class="columns">
         <Chart
           title={t('home.requests')}
+          href={hrefOf('usage', keep)}
           total={formatNumber(usage.total.requests)}
           times={days}
           series={[{ label: t('home.requests'), values: daily(({ requests }) => requests) }]}
         />
         <Chart
+          title={t('home.errors')}
+          href={hrefOf('usage', { ...keep, by: 'outcome' })}
+          total={formatNumber(usage.total.errors)}
+          times={days}
+          series={[{ label: t('home.errors'), values: daily(({ errors }) => errors) }]}
+        />
+        <Chart
           title={t('home.spend')}
+          href={hrefOf('usage', { ...keep, by: 'key' })}
           total={formatMoney(usage.total.cost)}
           times={days}
           series={[{ label: t('home.spend'), values: daily(({ cost }) => cost) }]}
         />
-        <Chart
-          title={t('home.tokens')}
-          total={formatNumber(usage.total.total_tokens)}
-          times={days}
-          series={[{ label: t('home.tokens'), values: daily((row) => row.total_tokens) }]}
-        />
         {events === undefined ? null : (
           <Chart
             title={t('home.events')}
+            href={hrefOf('usage', { ...keep, view: 'events' })}
             total={formatNumber(events.total.events)}
             times={days}
             series={[
@@ -98,18 +114,28 @@ function Charts({ overview: { days, usage, outcomes, events, documents } }: { ov
             ]}
           />
         )}
+        <Chart
+          title={t('home.storage')}
+          href={hrefOf('library', keep)}
+          total={t('home.storage.total', {
+            bytes: formatBytes(storage.at(-1)?.bytes ?? 0),
+            documents: formatNumber(storage.at(-1)?.documents ?? 0),
+          })}
+          times={days}
+          format={formatBytes}
+          series={[{ label: t('home.storage'), values: bytes }]}
+        />
+        <Chart
+          title={t('home.backlog')}
+          href={hrefOf('health', keep)}
+          total={formatNumber(waits)}
+          times={backlog.map(({ at }) => Date.parse(at))}
+          series={[
+            { label: t('home.backlog.events'), values: backlog.map(({ events: waiting }) => waiting) },
+            { label: t('home.backlog.jobs'), values: backlog.map(({ jobs }) => jobs) },
+          ]}
+        />
       </div>
-      <dl class="figures">
-        <Figure name={t('home.failed')} value={formatNumber(failed)} />
-        {documents == null ? null : <Figure name={t('home.documents')} value={formatNumber(documents)} />}
-      </dl>
     </Section>
   );
 }
-
-const Figure = ({ name, value }: { name: string; value: string }) => (
-  <div class="figure">
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-  </div>
-);

@@ -1,206 +1,228 @@
-import { useState } from 'preact/hooks';
 import { answerOf, api, type Schemas } from '../api.ts';
-import { streamChat } from '../chat-stream.ts';
-import { Badge, Chips } from '../components/badge.tsx';
-import { Button, LinkButton } from '../components/button.tsx';
+import { Badge, Chips, type Tone } from '../components/badge.tsx';
 import { Empty, ErrorNotice, Loading, Notice } from '../components/notice.tsx';
-import { Page, Section } from '../components/page.tsx';
+import { Figures, Page, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
+import { Time } from '../components/time.tsx';
+import { ModelTest } from '../model-test.tsx';
 import { lastDays } from '../periods.ts';
-import { useAction, useResource } from '../resource.ts';
-import { hrefOf } from '../router.ts';
-import { hasScope, isOwnWorkspace, workspace } from '../state.ts';
+import { useResource } from '../resource.ts';
+import { workspace } from '../state.ts';
 import { formatMilliseconds, formatMoney, formatNumber, t } from '../text.ts';
 import { readModelUsage } from '../usage-models.tsx';
 
 const DAYS = 30;
 const REFRESH_MS = 10_000;
 
-type Model = Schemas['Model'];
+type State = Schemas['ModelsState'];
+type Model = State['models'][number];
+type Target = State['targets'][number];
 type Sums = Schemas['ModelUsage']['items'][number];
+type Usage = ReadonlyMap<string, Sums>;
 
-const byGroup = ({ items }: Schemas['ModelUsage']): ReadonlyMap<string, Sums> =>
-  new Map(items.map((item) => [item.group, item]));
+const byGroup = ({ items }: Schemas['ModelUsage']): Usage => new Map(items.map((item) => [item.group, item]));
 
 async function readModels() {
   const from = lastDays(DAYS)[0] ?? 0;
-  const [catalogue, health, ofModels, ofTargets, outcomes] = await Promise.all([
-    answerOf(api.GET('/admin/call/v1/models')),
-    answerOf(api.GET('/admin/api/status')),
+  const [state, ofModels, ofTargets, ofOutcomes] = await Promise.all([
+    answerOf(api.GET('/admin/api/models')),
     readModelUsage(from, 'model'),
     readModelUsage(from, 'target'),
     readModelUsage(from, 'outcome'),
   ]);
-  return {
-    models: catalogue.data,
-    state: health.services['models'],
-    usage: byGroup(ofModels),
-    targets: ofTargets.items,
-    outcomes: outcomes.items,
-  };
+  return { state, models: byGroup(ofModels), targets: byGroup(ofTargets), outcomes: ofOutcomes.items };
 }
 
 export default function Models() {
+  const models = useResource(readModels, [workspace.value], { everyMs: REFRESH_MS });
   return (
     <Page title={t('page.models')} about={t('models.about')}>
-      <Content />
+      <ErrorNotice error={models.error} retry={models.reload} />
+      {models.data === undefined ? (
+        models.loading && <Loading />
+      ) : (
+        <>
+          <Mistake of={models.data.state} />
+          <Catalogue state={models.data.state} usage={models.data.models} />
+          <Targets targets={models.data.state.targets} usage={models.data.targets} />
+          <Outcomes outcomes={models.data.outcomes} />
+        </>
+      )}
     </Page>
   );
 }
 
-function Content() {
-  if (!isOwnWorkspace.value) return <Notice title={t('workspace.key', { workspace: workspace.value })} />;
-  if (!hasScope('models')) return <Notice title={t('usage.scope', { scope: 'models' })} />;
-  return <Catalogue />;
-}
+/** Why the models could not be read again; those that were known go on. */
+const Mistake = ({ of: { mistake, read_at: readAt } }: { of: State }) =>
+  mistake === null ? null : (
+    <Notice
+      tone="warn"
+      title={mistake.line === null ? t('models.mistake') : t('models.mistake.line', { line: mistake.line })}
+    >
+      <p class="lines">{mistake.message}</p>
+      <p>
+        {t('models.mistake.advice')} <Time at={readAt} />
+      </p>
+    </Notice>
+  );
 
-function Catalogue() {
-  const models = useResource(readModels, [workspace.value], { everyMs: REFRESH_MS });
-  if (models.data === undefined)
-    return models.error === undefined ? (
-      <Loading />
-    ) : (
-      <ErrorNotice error={models.error} retry={models.reload} />
-    );
-  const { state, usage, targets, outcomes } = models.data;
+function Catalogue({ state, usage }: { state: State; usage: Usage }) {
+  const targets = new Map(state.targets.map((target) => [target.target, target]));
   return (
-    <>
-      {state?.detail === undefined ? null : (
-        <Notice tone="warn" title={t('models.trouble')}>
-          {state.detail}
-        </Notice>
+    <Section
+      title={t('models.catalogue')}
+      aside={
+        <span class="soft">
+          {t(`models.source.${state.source}`)} {state.file === null ? null : <code>{state.file}</code>}
+        </span>
+      }
+    >
+      {state.models.length === 0 ? (
+        <Empty title={t('models.none')} />
+      ) : (
+        <Table
+          caption={t('models.catalogue')}
+          rows={state.models}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: t('playground.model'), cell: (row) => <ModelName of={row} /> },
+            { title: t('models.can'), cell: ({ endpoints }) => <Chips words={endpoints} /> },
+            { title: t('models.answered-by'), cell: (row) => <Answerers of={row} targets={targets} /> },
+            { title: t('models.price'), kind: 'number', cell: ({ price }) => renderPrice(price) },
+            {
+              title: t('usage.requests'),
+              kind: 'number',
+              cell: ({ id }) => formatNumber(usage.get(id)?.requests ?? 0),
+            },
+            {
+              title: t('usage.errors'),
+              kind: 'number',
+              cell: ({ id }) => formatNumber(usage.get(id)?.errors ?? 0),
+            },
+            {
+              title: t('home.spend'),
+              kind: 'number',
+              cell: ({ id }) => formatMoney(usage.get(id)?.cost ?? 0),
+            },
+            {
+              title: 'p95',
+              kind: 'number',
+              cell: ({ id }) => formatMilliseconds(usage.get(id)?.latency_p95_ms ?? null),
+            },
+            { title: '', kind: 'actions', cell: (row) => <ModelTest model={row} /> },
+          ]}
+        />
       )}
-      <Section
-        title={t('models.catalogue')}
-        aside={<span class="soft">{t('usage.days', { count: DAYS })}</span>}
-      >
-        {models.data.models.length === 0 ? (
-          <Empty title={t('models.none')} />
-        ) : (
-          <Table
-            caption={t('models.catalogue')}
-            rows={models.data.models}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: t('playground.model'), cell: (row) => <ModelName of={row} /> },
-              { title: t('models.can'), cell: ({ endpoints }) => <Chips words={endpoints} /> },
-              {
-                title: t('usage.requests'),
-                kind: 'number',
-                cell: ({ id }) => formatNumber(usage.get(id)?.requests ?? 0),
-              },
-              {
-                title: t('usage.tokens'),
-                kind: 'number',
-                cell: ({ id }) => formatNumber(usage.get(id)?.total_tokens ?? 0),
-              },
-              {
-                title: t('home.spend'),
-                kind: 'number',
-                cell: ({ id }) => formatMoney(usage.get(id)?.cost ?? 0),
-              },
-              {
-                title: t('usage.latency'),
-                kind: 'number',
-                cell: ({ id }) => formatMilliseconds(usage.get(id)?.latency_ms ?? null),
-              },
-              { title: '', kind: 'actions', cell: (row) => <Test model={row} /> },
-            ]}
-          />
-        )}
-      </Section>
-      <Targets targets={targets} />
-      <Outcomes outcomes={outcomes} />
-    </>
+    </Section>
   );
 }
 
-const ModelName = ({ of: { id, owned_by: owner, description } }: { of: Model }) => (
+const ModelName = ({ of: { id, owned_by: owner, description, default_of: defaults } }: { of: Model }) => (
   <>
-    <div>
+    <div class="row">
       <code>{id}</code>
+      {defaults.length === 0 ? null : <Badge>{t('models.default', { of: defaults.join(', ') })}</Badge>}
     </div>
     <span class="soft small">{description ?? owner}</span>
   </>
 );
 
-const TEST_TIMEOUT_MS = 30_000;
+/** Its targets, those that are left alone marked, and the models behind them. */
+const Answerers = ({
+  of: { targets: own, fallbacks, strategy },
+  targets,
+}: {
+  of: Model;
+  targets: ReadonlyMap<string, Target>;
+}) => (
+  <>
+    {own.map(({ target, weight }) => (
+      <div class="row" key={target}>
+        <code>{target}</code>
+        {own.length > 1 && strategy === 'weighted' ? <span class="soft small">× {weight}</span> : null}
+        <CircuitBadge of={targets.get(target)} hideClosed />
+      </div>
+    ))}
+    {fallbacks.length === 0 ? null : (
+      <span class="soft small">{t('models.fallbacks', { models: fallbacks.join(', ') })}</span>
+    )}
+  </>
+);
 
-/** One short call, to see whether the model answers; it counts like any other. */
-async function callModel({ id, endpoints }: Model): Promise<string> {
-  if (endpoints.includes('chat')) {
-    const signal = AbortSignal.timeout(TEST_TIMEOUT_MS);
-    const messages = [{ role: 'user' as const, content: t('first.model.question') }];
-    const { totalMs } = await streamChat({ model: id, messages }, { signal, onText: () => undefined });
-    return formatMilliseconds(totalMs);
-  }
-  const startedAt = performance.now();
-  await answerOf(
-    api.POST('/admin/call/v1/embeddings', {
-      body: { model: id, input: [t('first.model.question')], encoding_format: 'float' },
-    }),
+const renderPrice = (price: Model['price']): string =>
+  price === null ? '–' : `${formatMoney(price.input_per_million)} / ${formatMoney(price.output_per_million)}`;
+
+const TONES: Record<Target['circuit']['state'], Tone> = { closed: 'good', open: 'bad', 'half-open': 'warn' };
+
+const CircuitBadge = ({ of, hideClosed = false }: { of: Target | undefined; hideClosed?: boolean }) =>
+  of === undefined || (hideClosed && of.circuit.state === 'closed') ? null : (
+    <Badge tone={TONES[of.circuit.state]}>{t(`models.circuit.${of.circuit.state}`)}</Badge>
   );
-  return formatMilliseconds(performance.now() - startedAt);
-}
 
-function Test({ model }: { model: Model }) {
-  const calling = useAction();
-  const [time, setTime] = useState<string>();
-  const testable = ['chat', 'embeddings'].some((endpoint) => model.endpoints.includes(endpoint));
-  return (
-    <>
-      {time === undefined ? null : <Badge tone="good">{t('models.answered', { time })}</Badge>}
-      {calling.error === undefined ? null : (
-        <span title={calling.error.message}>
-          <Badge tone="bad">{t('models.failed', { status: calling.error.status })}</Badge>
-        </span>
-      )}
-      {testable ? (
-        <Button
-          look="plain"
-          busy={calling.busy}
-          onClick={() => calling.run(() => callModel(model).then(setTime))}
-        >
-          {t('models.test')}
-        </Button>
-      ) : null}
-      {model.endpoints.includes('chat') ? (
-        <LinkButton look="plain" href={hrefOf('playground', { model: model.id })}>
-          {t('page.playground')}
-        </LinkButton>
-      ) : null}
-    </>
-  );
-}
-
-const Targets = ({ targets }: { targets: readonly Sums[] }) =>
+const Targets = ({ targets, usage }: { targets: readonly Target[]; usage: Usage }) =>
   targets.length === 0 ? null : (
     <Section title={t('models.targets')} aside={<span class="soft">{t('models.targets.about')}</span>}>
       <Table
         caption={t('models.targets')}
         rows={targets}
-        keyOf={({ group }) => group}
+        keyOf={({ target }) => target}
         columns={[
-          { title: t('usage.by.target'), cell: ({ group }) => <code>{group || '–'}</code> },
-          { title: t('usage.requests'), kind: 'number', cell: ({ requests }) => formatNumber(requests) },
-          { title: t('usage.latency'), kind: 'number', cell: (row) => formatMilliseconds(row.latency_ms) },
-          { title: t('usage.first'), kind: 'number', cell: (row) => formatMilliseconds(row.first_event_ms) },
-          { title: t('home.spend'), kind: 'number', cell: ({ cost }) => formatMoney(cost) },
+          { title: t('usage.by.target'), cell: (row) => <TargetName of={row} /> },
+          { title: t('models.circuit'), cell: (row) => <TargetState of={row} /> },
+          { title: t('models.latency'), kind: 'number', cell: (row) => formatMilliseconds(row.latency_ms) },
+          { title: t('models.running'), kind: 'number', cell: ({ running }) => formatNumber(running) },
+          {
+            title: t('usage.requests'),
+            kind: 'number',
+            cell: ({ target }) => formatNumber(usage.get(target)?.requests ?? 0),
+          },
+          { title: t('models.last-failure'), cell: (row) => <LastFailure of={row} /> },
         ]}
       />
     </Section>
   );
 
+const TargetName = ({ of: { target, kind, base_url: url } }: { of: Target }) => (
+  <>
+    <div>
+      <code>{target}</code>
+    </div>
+    <span class="soft small">{url === null ? kind : `${kind} · ${url}`}</span>
+  </>
+);
+
+const TargetState = ({ of }: { of: Target }) => (
+  <>
+    <CircuitBadge of={of} />
+    <div class="soft small">
+      {t(of.resting_until === null ? 'models.since' : 'models.resting')}{' '}
+      <Time at={of.resting_until ?? of.circuit.since} relative />
+    </div>
+  </>
+);
+
+function LastFailure({ of: { last_failure: failure } }: { of: Target }) {
+  if (failure === null) return <span class="soft">–</span>;
+  return (
+    <>
+      <div class="row">
+        <code>{failure.code ?? failure.kind}</code>
+        {failure.status === null ? null : <Badge>{failure.status}</Badge>}
+        <Time at={failure.at} relative />
+      </div>
+      <span class="soft small">{failure.reason}</span>
+    </>
+  );
+}
+
 const Outcomes = ({ outcomes }: { outcomes: readonly Sums[] }) =>
   outcomes.length === 0 ? null : (
-    <Section title={t('models.outcomes')}>
-      <dl class="figures">
-        {outcomes.map(({ group, requests }) => (
-          <div class="figure" key={group}>
-            <dt>{group}</dt>
-            <dd>{formatNumber(requests)}</dd>
-          </div>
-        ))}
-      </dl>
+    <Section
+      title={t('models.outcomes')}
+      aside={<span class="soft">{t('usage.days', { count: DAYS })}</span>}
+    >
+      <Figures
+        figures={outcomes.map(({ group, requests }) => ({ name: group, value: formatNumber(requests) }))}
+      />
     </Section>
   );
