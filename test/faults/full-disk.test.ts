@@ -39,10 +39,12 @@ describe.skipIf(disk === undefined)(
       full.remove();
     });
 
-    const usageState = async (): Promise<string | undefined> => {
-      const { text } = await call('GET', '/readyz');
-      return (JSON.parse(text) as { services: Record<string, { state: string }> }).services['usage_events']
-        ?.state;
+    /** Whether usage events can be written, and whether models can be accounted for. */
+    const states = async (): Promise<(string | undefined)[]> => {
+      const { services } = JSON.parse((await call('GET', '/readyz')).text) as {
+        services: Record<string, { state: string }>;
+      };
+      return ['usage_events', 'models'].map((name) => services[name]?.state);
     };
     const ask = (index: number) =>
       call('POST', '/v1/chat/completions', {
@@ -106,7 +108,8 @@ describe.skipIf(disk === undefined)(
       }
       expect(counts.refused).toBeGreaterThan(0);
 
-      await eventually('it to be said', async () => (await usageState()) === 'degraded');
+      // The journal may have room for small events; then it is the accounts of models that have none.
+      await eventually('it to be said', async () => (await states()).includes('degraded'));
       // What is stored can be read.
       expect((await library.detail(kept.id)).status).toBe(200);
       full.free();
@@ -116,7 +119,7 @@ describe.skipIf(disk === undefined)(
         return status === 200;
       });
       for (let index = 25; index < 30; index++) await act(index);
-      await eventually('it to be over', async () => (await usageState()) === 'ready');
+      await eventually('it to be over', async () => (await states()).every((state) => state === 'ready'));
       // A question is kept also where its answer was refused.
       const questions = (await Promise.all(sessions.map((id) => chat.transcript(id))))
         .flat()
