@@ -419,6 +419,8 @@ test.each([
   ['temporarily_unavailable', 'unavailable', 503],
   ['unauthorized_client', 'refused', 502],
   ['<script>', 'refused', 502],
+  ['constructor', 'refused', 502],
+  ['__proto__', 'refused', 502],
 ] as const)('the error %s of the provider becomes a page', async (error, problem, status) => {
   const visitor = createVisitor();
   const address = new URL(await comeBack(visitor, newPerson().name));

@@ -59,7 +59,8 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
     const problem = instead ?? toProblem(error);
     const line = { request_id: requestId, problem, reason: describeFailure(error) };
     // What the person alone has caused needs no attention.
-    if (error instanceof SignOnProblem) log.info(line, 'a single sign-on was refused');
+    if (error instanceof SignOnProblem && error.cause === undefined)
+      log.info(line, 'a single sign-on was refused');
     else log.warn(line, 'a single sign-on has failed');
     const [status, sentence] = PROBLEMS[problem];
     const headers: Record<string, string> = status === 503 ? { 'retry-after': '60' } : {};
@@ -82,12 +83,15 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
     );
     const { value, session } = createSession(request, clock.now(), settings.sessionSeconds);
     const text = createKeyText();
-    const { outcome, changedKeys } = await store.signIn({
+    const signedIn = store.signIn({
       person,
       grants,
       session,
       ids: { userId: newId(), keyId: newId(), keyHash: hashSecret(text), keyPrefix: shownPrefix(text) },
       author: { ...SERVICE, ...origin, actor: person.email, via: 'sign-on' },
+    });
+    const { outcome, changedKeys } = await signedIn.catch((cause: unknown) => {
+      throw new SignOnProblem('database', { cause });
     });
     forget(changedKeys);
     wakeMover();

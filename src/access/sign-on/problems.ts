@@ -1,7 +1,6 @@
 // Why a sign-in at the provider did not succeed, as the person and as the log is told.
 
 import { codeOf, ServiceError } from '../../core/errors.ts';
-import { explainOutage } from '../../infra/postgres/client.ts';
 
 /** Status and sentence of each problem. The portal has the sentences in each language, by the same names. */
 export const PROBLEMS = {
@@ -33,23 +32,22 @@ export class SignOnProblem extends Error {
   }
 }
 
-/** The problem behind an error of the exchange with the provider, or of the database. */
+/** The problem behind an error of the exchange with the provider. */
 export function toProblem(error: unknown): ProblemName {
   if (error instanceof SignOnProblem) return error.problem;
-  if (explainOutage(error) !== undefined) return 'database';
   if (error instanceof ServiceError) return 'unavailable';
   const { error: code, status } = membersOf(error);
-  if (code !== undefined) return CODES[code] ?? (Number(status) >= 500 ? 'unavailable' : 'refused');
+  if (code !== undefined) return CODES.get(code) ?? (Number(status) >= 500 ? 'unavailable' : 'refused');
   return isNetworkFailure(error) ? 'unavailable' : 'untrusted';
 }
 
 /** Error codes of RFC 6749, 4.1.2.1 and 5.2; all others are mistakes of the set-up. */
-const CODES: Record<string, ProblemName> = {
-  access_denied: 'cancelled',
-  server_error: 'unavailable',
-  temporarily_unavailable: 'unavailable',
-  invalid_grant: 'expired',
-};
+const CODES = new Map<string, ProblemName>([
+  ['access_denied', 'cancelled'],
+  ['server_error', 'unavailable'],
+  ['temporarily_unavailable', 'unavailable'],
+  ['invalid_grant', 'expired'],
+]);
 
 const NETWORK_CODES = new Set([
   'OAUTH_TIMEOUT',
@@ -66,7 +64,7 @@ function isNetworkFailure(error: unknown): boolean {
   return cause instanceof Error && isNetworkFailure(cause);
 }
 
-type Members = { error?: string; error_description?: string; status?: unknown; cause?: unknown };
+type Members = { error?: string; error_description?: unknown; status?: unknown; cause?: unknown };
 
 const membersOf = (error: unknown): Members => (error instanceof Error ? (error as Members) : {});
 
@@ -81,7 +79,7 @@ export function describeFailure(error: unknown, depth = 0): string {
     error.message,
     codeOf(error),
     code,
-    description?.slice(0, DESCRIPTION_LENGTH_MAX),
+    typeof description === 'string' ? description.slice(0, DESCRIPTION_LENGTH_MAX) : '',
     claim,
     attribute,
     cause instanceof Response ? `status ${cause.status}` : describeFailure(cause, depth + 1),
