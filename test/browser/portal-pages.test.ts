@@ -84,6 +84,8 @@ const findReversed = (page: Page): Promise<string[]> =>
 
 /** What is wrong with the page, light, dark and narrow. */
 async function inspect(page: Page): Promise<string[]> {
+  // Nothing is measured in the middle of an animation.
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   const found = [...(await findDefects(page)), ...(await findReversed(page)), ...(await violations(page))];
   await page.emulateMedia({ colorScheme: 'dark' });
   found.push(...(await violations(page, ['color-contrast'])).map((each) => `dark: ${each}`));
@@ -100,6 +102,7 @@ describePortal(
     test('of a fresh installation is accessible', async () => {
       const opened = await portal().open('');
       const { page } = opened;
+      await page.emulateMedia({ reducedMotion: 'reduce' });
       for (const path of EMPTY_PATHS) {
         await page.goto(`${portal().service.url}/admin${path}`);
         await page.getByRole('heading', { level: 1 }).waitFor();
