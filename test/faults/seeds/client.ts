@@ -40,8 +40,6 @@ export type Desk = {
    * 429), after which the request may have taken effect all the same. A status that is not expected is a violation.
    */
   attempt(expected: readonly number[], run: () => Promise<Answer>): Promise<Answer | undefined>;
-  /** The answer with the status, asked for until it comes: what a client needs before its work. */
-  insist(status: number, run: () => Promise<Answer>): Promise<Answer>;
   violate(invariant: string, detail: string): void;
 };
 
@@ -75,6 +73,10 @@ export function violate(violations: Violations, invariant: string, detail: strin
   violations.set(invariant, examples);
 }
 
+function passLost(error: unknown): undefined {
+  if (!(error instanceof LostAnswer)) throw error;
+}
+
 export function createDesk(options: {
   url: string;
   kind: string;
@@ -89,12 +91,12 @@ export function createDesk(options: {
 }): Desk {
   const { url, kind, parts, losesPower, random, tally, violations, isPreparing, isOver } = options;
   const plain = createPlainCaller(url, ANSWER_MS_MAX);
-  /** A request of the preparations that a starved machine refuses is sent again. */
+  /** A request of the preparations that a starved machine refuses, or does not answer, is sent again. */
   const ask: Caller = (method, path, request) => {
     if (!isPreparing()) return plain(method, path, request);
     return eventually(`${method} ${path}, before the first fault`, async () => {
-      const answer = await plain(method, path, request);
-      return answer.status !== 503 && answer;
+      const answer = await plain(method, path, request).catch(passLost);
+      return answer?.status !== 503 && answer;
     });
   };
   const note = (invariant: string, detail: string): void =>
@@ -144,6 +146,5 @@ export function createDesk(options: {
     },
     pause: () => Bun.sleep(random.between(PAUSE_MS)),
     attempt,
-    insist: (status, run) => eventually(`an answer of ${status}`, () => attempt([status], run)),
   };
 }

@@ -32,9 +32,7 @@ export async function createBotsClient(desk: Desk): Promise<Client> {
   const { platform, stranger } = await signers;
   const bot = createBotClient({ call, workspace, adminKey }, `bot-${random.below(1e9)}`);
   const jwks = { keys: [platform.jwk] };
-  await desk.insist(200, () =>
-    bot.put({ verification: { mode: 'project_number', audience: PROJECT, jwks } }),
-  );
+  expectStatus(await bot.put({ verification: { mode: 'project_number', audience: PROJECT, jwks } }), 200);
   const chat = createChatClient(call, { workspace, key: adminKey });
   const space = { name: `spaces/${random.below(1e9)}`, type: 'DM', singleUserBotDm: true };
   const answers = new Map<string, Set<string>>();

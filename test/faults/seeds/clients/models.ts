@@ -30,11 +30,11 @@ export async function createModelsClient(desk: Desk): Promise<Client> {
       headers: { authorization: `Bearer ${key}` },
       json: { ...json, ...(streams ? { model: 'streamed', stream: true } : { model: 'whole' }) },
     });
-  const trial = bodyOf<{ key: string }>(await desk.insist(201, () => create({})), 201);
-  const answer = await desk.insist(200, () => ask(trial.key, false));
+  const trial = bodyOf<{ key: string }>(await create({}), 201);
+  const answer = await ask(trial.key, false);
   const tokensEach = bodyOf<{ usage: Usage }>(answer, 200).usage.prompt_tokens;
   const limits = limited ? { limits: { budget_per_month: tokensEach * BUDGET_ANSWERS } } : {};
-  const { id, key } = bodyOf<{ id: string; key: string }>(await desk.insist(201, () => create(limits)), 201);
+  const { id, key } = bodyOf<{ id: string; key: string }>(await create(limits), 201);
   /** An estimate has four bytes a token. */
   const estimateMax = Math.max(tokensEach, JSON.stringify(json).length);
 
