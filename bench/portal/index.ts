@@ -67,7 +67,7 @@ export async function run(): Promise<void> {
     `${whole(large.documents)} documents, ${values.keys} keys, ${whole(Number(values.events))} events in ${folder}`,
   );
   await ensureCorpus(folder, [large]);
-  const server = await startServer(folder, large, { LOG_LEVEL: 'warn' });
+  const server = await startServer(folder, large, { LOG_LEVEL: 'warn', CONTENT: 'off' });
   const browser = await launch();
   try {
     await fillService(server.databaseUrl, large.id, values);

@@ -18,13 +18,22 @@ export async function strip(sql: Sql): Promise<() => Promise<void>> {
       coalesce(pg_get_constraintdef(c.oid), pg_get_indexdef(i.indexrelid)) AS definition
     FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid
     WHERE i.indrelid::regclass::text = ANY (${TABLES}::text[])`;
+  // Keys of other tables refer to those that are taken off.
+  const references = await sql<Omit<Definition, 'constraint'>[]>`
+    SELECT conrelid::regclass::text AS table, conname AS name, pg_get_constraintdef(oid) AS definition
+    FROM pg_constraint WHERE contype = 'f' AND confrelid::regclass::text = ANY (${TABLES}::text[])`;
+  for (const { table, name } of references) await sql.unsafe(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
   for (const { table, name, constraint } of definitions)
     await sql.unsafe(constraint ? `ALTER TABLE ${table} DROP CONSTRAINT ${name}` : `DROP INDEX ${name}`);
   const restore = async (table: string): Promise<void> => {
     for (const { name, constraint, definition } of definitions.filter((each) => each.table === table))
       await sql.unsafe(constraint ? `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}` : definition);
   };
-  return async () => void (await Promise.all(TABLES.map(restore)));
+  return async () => {
+    await Promise.all(TABLES.map(restore));
+    for (const { table, name, definition } of references)
+      await sql.unsafe(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
+  };
 }
 
 const CHUNK_LENGTH = 1 << 20;
