@@ -35,7 +35,12 @@ test('every test that a page names exists', () => {
 
 test('every link of a page to another page leads somewhere', () => {
   const links = PAGES.flatMap((page) =>
-    [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => ({ page, target })),
+    [...read(page).matchAll(/(?:\]\(|(?:src|srcset)=")(?!https?:)([^)"\s]+)[)"]/g)].map(
+      ([, target = '']) => ({
+        page,
+        target,
+      }),
+    ),
   );
   const dead = links.filter(({ page, target }) => {
     const [path = '', heading] = target.split('#');

@@ -691,7 +691,6 @@ export const MESSAGES = {
   ],
   'models.catalogue': ['Catalogue', 'Katalog'],
   'models.none': ['The catalogue is empty', 'Der Katalog ist leer'],
-  'models.can': ['Can', 'Kann'],
   'models.source.file': ['From the models file', 'Aus der Modelldatei'],
   'models.source.upstream': ["From the upstream's list", 'Aus der Liste des Anbieters'],
   'models.source.built-in': ['Built in: no models file is set', 'Eingebaut: keine Modelldatei ist gesetzt'],

@@ -142,7 +142,7 @@ function optionsOf(
       {
         ...axis,
         font,
-        size: 48,
+        size: 56,
         space: 36,
         values: (_plot, splits) => splits.map((value) => format(value)),
       },

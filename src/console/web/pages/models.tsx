@@ -86,7 +86,6 @@ function Catalogue({ state, usage }: { state: State; usage: Usage }) {
           keyOf={({ id }) => id}
           columns={[
             { title: t('playground.model'), cell: (row) => <ModelName of={row} /> },
-            { title: t('models.can'), cell: ({ endpoints }) => <Chips words={endpoints} /> },
             { title: t('models.answered-by'), cell: (row) => <Answerers of={row} targets={targets} /> },
             { title: t('models.price'), kind: 'number', cell: ({ price }) => renderPrice(price) },
             {
@@ -117,10 +116,15 @@ function Catalogue({ state, usage }: { state: State; usage: Usage }) {
   );
 }
 
-const ModelName = ({ of: { id, owned_by: owner, description, default_of: defaults } }: { of: Model }) => (
+const ModelName = ({
+  of: { id, owned_by: owner, endpoints, description, default_of: defaults },
+}: {
+  of: Model;
+}) => (
   <>
+    <code>{id}</code>
     <div class="row">
-      <code>{id}</code>
+      <Chips words={endpoints} />
       {defaults.length === 0 ? null : <Badge>{t('models.default', { of: defaults.join(', ') })}</Badge>}
     </div>
     <span class="soft small">{description ?? owner}</span>
