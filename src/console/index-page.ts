@@ -11,7 +11,7 @@ export type SignOnLink = { name: string; url: string };
  * cookie `atrium_theme`, else the system's; the language of `atrium_language`, else the browser's.
  */
 export function renderIndexPage(
-  { script, style, languages }: Manifest,
+  { script, style, languages, files }: Manifest,
   request: Request,
   signOn: SignOnLink | undefined,
 ): string {
@@ -27,12 +27,20 @@ export function renderIndexPage(
 <title>Atrium</title>
 <link rel="icon" href="data:,">${renderSignOn(signOn)}
 <link rel="stylesheet" href="${ASSETS_PATH}${style}">
-<link rel="modulepreload" href="${ASSETS_PATH}${languages[language]}">
+<link rel="modulepreload" href="${ASSETS_PATH}${languages[language]}">${renderFirstPage(files, request)}
 <script type="module" src="${ASSETS_PATH}${script}"></script>
 </head>
 <body><div id="app"></div><noscript>The portal needs JavaScript.</noscript></body>
 </html>
 `;
+}
+
+/** The file of the page that will be shown first is loaded beside the script: the sign-in where nobody is signed in. */
+function renderFirstPage(files: readonly string[], request: Request): string {
+  const isSignedIn = /(?:^|;\s*)atrium_session=/.test(request.headers.get('cookie') ?? '');
+  const page = isSignedIn ? new URL(request.url).pathname.split('/')[2] || 'home' : 'sign-in';
+  const file = files.find((name) => name.endsWith('.js') && name.slice(0, name.lastIndexOf('-')) === page);
+  return file === undefined ? '' : `\n<link rel="modulepreload" href="${ASSETS_PATH}${file}">`;
 }
 
 /** The front end reads it, and needs no call to know of the provider. */

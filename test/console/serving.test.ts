@@ -40,9 +40,20 @@ test('every page is the same document, which no cache keeps and no site frames',
     expect(policy).not.toContain('unsafe');
     const html = await answer.text();
     expect(html).not.toMatch(/<script(?![^>]*src=)/);
-    // Its script, its style, and the texts of one language.
-    expect(assetsOf(html)).toHaveLength(3);
+    // Its script, its style, the texts of one language, and the page that is shown first.
+    expect(assetsOf(html)).toHaveLength(4);
   }
+});
+
+test('the page that is shown first is loaded beside the script: the sign-in, or that of the address', async () => {
+  const firstOf = async (path: string, cookie = ''): Promise<string | undefined> =>
+    assetsOf(await (await get(path, { cookie })).text()).find((name) =>
+      /\/(?:sign-in|keys|home)-/.test(name),
+    );
+  const cookie = await signIn();
+  expect(await firstOf('/admin/keys')).toContain('/sign-in-');
+  expect(await firstOf('/admin/keys', cookie)).toContain('/keys-');
+  expect(await firstOf('/admin?x=1', cookie)).toContain('/home-');
 });
 
 test('an unknown page is 404 and still the portal; below the interface it is a refusal', async () => {
