@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { startUnconfigured } from '../acceptance/support/starts.ts';
+import { eventually } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
 import { describePortal } from './portal.ts';
 
@@ -37,9 +38,11 @@ describePortal(
       await page.getByText('done', { exact: true }).nth(3).waitFor();
 
       // What was done is all done: the next visit begins with the figures.
-      await page.reload();
-      await page.getByRole('heading', { name: 'The last 30 days' }).waitFor();
-      expect(await page.getByText('First steps').count()).toBe(0);
+      await eventually('the sums to count the event', async () => {
+        await page.reload();
+        await page.getByRole('heading', { name: 'The last 30 days' }).waitFor();
+        return (await page.getByText('First steps').count()) === 0;
+      });
       expect([...hosts].filter((host) => new URL(`http://${host}`).hostname !== '127.0.0.1')).toEqual([]);
       // The first question, whether somebody is signed in, is answered 401.
       expect(errors.filter((error) => !error.includes('401'))).toEqual([]);

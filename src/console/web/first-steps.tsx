@@ -43,6 +43,7 @@ export function FirstSteps({ overview, onDone }: { overview: Overview; onDone():
   );
 }
 
+/** A step is done as soon as it was done here: the sums count a call or an event a little later. */
 const StepRow = ({
   step,
   done,
@@ -137,7 +138,7 @@ function ModelStep({ done, onDone }: StepProps) {
     onDone();
   };
   return (
-    <StepRow step="model" done={done} result={answer}>
+    <StepRow step="model" done={done || answer !== undefined} result={answer}>
       <Button busy={asking.busy} onClick={() => asking.run(ask)}>
         {t('first.model.ask')}
       </Button>
@@ -171,7 +172,7 @@ function EventStep({ done, onDone }: StepProps) {
   return (
     <StepRow
       step="event"
-      done={done}
+      done={done || sent !== undefined}
       result={sent === undefined ? undefined : t('first.event.result', { id: sent })}
     >
       <Button busy={sending.busy} onClick={() => sending.run(send)}>
