@@ -205,7 +205,7 @@ describe('a path', () => {
       '/v1/',
       '/v1/acme',
       '/v1/acme/a/b/c/d',
-      '/admin',
+      '/admin/api',
       '/admin/api/nope',
       '/docs/nope',
       '/%2e%2e/etc/passwd',

@@ -12,7 +12,13 @@ const BEFORE_THE_RULE = 12;
 
 const database = await shared(testDatabase());
 
-type Schema = { tables: Set<string>; offers: Set<string>; demands: Map<string, string> };
+type Schema = {
+  tables: Set<string>;
+  offers: Set<string>;
+  demands: Map<string, string>;
+  /** Each with its default, or null; the default is what those write who do not know the column. */
+  columns: { table: string; name: string; default: string | null }[];
+};
 
 /**
  * What can be called, read and named as the target of ON CONFLICT; and what is asked of those who write, by its table.
@@ -21,9 +27,17 @@ type Schema = { tables: Set<string>; offers: Set<string>; demands: Map<string, s
 async function readSchema(): Promise<Schema> {
   const { sql } = database;
   const columns = await sql<
-    { table: string; name: string; type: string; isNeeded: boolean; notNull: boolean }[]
+    {
+      table: string;
+      name: string;
+      type: string;
+      default: string | null;
+      isNeeded: boolean;
+      notNull: boolean;
+    }[]
   >`
     SELECT c.relname AS table, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
+      (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d WHERE d.adrelid = a.attrelid AND d.adnum = a.attnum) AS default,
       a.attnotnull AS "notNull",
       a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND a.attgenerated = '' AS "isNeeded"
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -54,17 +68,43 @@ async function readSchema(): Promise<Schema> {
       ]),
       ...[...keys, ...rules].map(({ table, text }): [string, string] => [`${table} ${text}`, table]),
     ]),
+    columns,
   };
+}
+
+/**
+ * Whether a new column takes part in the demand, and its default meets it: in a unique key one that differs from row to row, or
+ * null, or that the key leaves out; in a CHECK any, which its author has to see to.
+ */
+function isMetByDefault(demand: string, table: string, added: Schema['columns']): boolean {
+  return added.some((column) => {
+    if (
+      !/ (unique|CHECK) /.test(demand) ||
+      column.table !== table ||
+      !new RegExp(`\\b${column.name}\\b`).test(demand)
+    )
+      return false;
+    return (
+      !demand.includes(' unique ') ||
+      demand.includes(' WHERE ') ||
+      column.default === null ||
+      column.default.includes('(')
+    );
+  });
 }
 
 /** What the version before called or read and cannot any more, and what is asked of it that it does not know. */
 function contractions(before: Schema, after: Schema): string[] {
   const gone = [...before.offers].filter((offer) => !after.offers.has(offer));
+  const added = after.columns.filter(
+    ({ table, name }) => !before.columns.some((each) => each.table === table && each.name === name),
+  );
   const asked = [...after.demands].flatMap(([demand, table]) => {
     const column = /^\S+\.\S+(?= is not null$)/.exec(demand)?.[0];
     // A new column with a default asks nothing of those who do not name it.
     const isNew = column !== undefined && ![...before.offers].some((offer) => offer.startsWith(`${column} `));
-    return before.tables.has(table) && !before.demands.has(demand) && !isNew ? [demand] : [];
+    const isKnown = !before.tables.has(table) || before.demands.has(demand) || isNew;
+    return isKnown || isMetByDefault(demand, table, added) ? [] : [demand];
   });
   return [...gone.map((offer) => `gone: ${offer}`), ...asked.map((demand) => `asked: ${demand}`)].toSorted();
 }
@@ -100,6 +140,10 @@ test('what is taken away or asked for is found; what is added is not', async () 
   const cases: [text: string, found: string[]][] = [
     ['ALTER TABLE notes ADD COLUMN room text', []],
     ["ALTER TABLE notes ADD COLUMN tags text[] NOT NULL DEFAULT '{}'", []],
+    ['ALTER TABLE notes ADD COLUMN number uuid NOT NULL DEFAULT gen_random_uuid() UNIQUE', []],
+    ['ALTER TABLE notes ADD COLUMN rank int NOT NULL DEFAULT 0 UNIQUE', ['asked: notes unique btree (rank)']],
+    ['ALTER TABLE notes DROP COLUMN rank', ['gone: notes unique btree (rank)', 'gone: notes.rank integer']],
+    ["ALTER TABLE notes ADD COLUMN colour text CHECK (colour <> '')", []],
     ['CREATE TABLE rooms (id bigint PRIMARY KEY, name text NOT NULL UNIQUE)', []],
     [
       'CREATE FUNCTION note2(in_text text, in_room text) RETURNS bigint LANGUAGE sql AS $$ SELECT 1::bigint $$',
