@@ -35,7 +35,7 @@ export function renderIndexPage(
 `;
 }
 
-/** The file of the page that will be shown first is loaded beside the script: the sign-in where nobody is signed in. */
+/** The file of the first page is loaded beside the script. Without a session the first page is the sign-in. */
 function renderFirstPage(files: readonly string[], request: Request): string {
   const isSignedIn = /(?:^|;\s*)atrium_session=/.test(request.headers.get('cookie') ?? '');
   const page = isSignedIn ? new URL(request.url).pathname.split('/')[2] || 'home' : 'sign-in';

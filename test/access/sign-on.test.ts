@@ -54,7 +54,7 @@ const lastReason = (): string => {
 
 let persons = 0;
 
-/** A person of the provider, as nobody else has met them. */
+/** A person of the provider who is new to the service. */
 function newPerson(claims: Record<string, unknown> = {}) {
   const name = `person-${++persons}`;
   const email = `${name}@example.com`;

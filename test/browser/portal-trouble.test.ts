@@ -119,7 +119,7 @@ describePortal(
       const { key } = await makeKey('grace@example.com');
       await second.getByLabel('Key').fill(key);
       await second.keyboard.press('Enter');
-      // It names who acts now, and asks nobody again.
+      // It names the person who acts now, and does not ask for the key again.
       await first.locator('.account').getByText('grace@example.com').waitFor();
       await first.close();
       await second.close();

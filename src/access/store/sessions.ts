@@ -37,7 +37,7 @@ export type SessionStore = ReturnType<typeof createSessionStore>;
 export function createSessionStore(sql: Transaction) {
   const emit = (type: 'login' | 'logout', provider: ReturnType<typeof sql>) => sql`
     usage_tell(workspace_id, ${`auth.user.${type}`}, email, json_build_object('value', 1, 'provider', ${provider}))`;
-  /** `own`: the author is the person of the session, whom only the statement knows. */
+  /** `own`: the author is the session's person, which only the statement can look up. */
   const audit = (change: 'open' | 'close', author: Author, { own }: { own: boolean }) =>
     audited(sql, author, {
       action: `access.${change}-session`,

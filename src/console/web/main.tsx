@@ -118,7 +118,7 @@ function App() {
     return <main>{failure === undefined ? <Loading /> : <Notice tone="bad" title={failure.message} />}</main>;
   }
   const { page } = place.value;
-  // The address stays: whoever signs in goes on where the sign-in was missing.
+  // The address stays, so that the same page opens after the sign-in.
   if (session.value === null || page === 'sign-in') return <CurrentPage name="sign-in" />;
   // Another person, or another key, begins with pages of their own.
   return (

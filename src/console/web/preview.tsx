@@ -33,7 +33,7 @@ const SHOWN_BY_BROWSER = new Set(['pdf', 'txt', 'mp4', 'webm', 'mp3', 'm4a', 'og
 
 export const opensInBrowser = ({ file_type: type }: Document): boolean => SHOWN_BY_BROWSER.has(type ?? '');
 
-/** The beginning of a file, as text: whatever it holds, none of it runs here. */
+/** The beginning of a file, as text, so that no markup in it takes effect. */
 export function Preview({ document }: { document: Document }) {
   const type = document.file_type ?? '';
   if (IMAGES.has(type)) return <ImagePreview document={document} />;

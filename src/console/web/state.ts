@@ -6,7 +6,7 @@ import { query } from './router.ts';
 
 type Session = components['schemas']['SessionRead'];
 
-/** Who is signed in; null: nobody, undefined: not known yet. */
+/** The person who is signed in; null where there is none, undefined until it is known. */
 export const session = signal<Session | null | undefined>(undefined);
 
 /** Whether the present lack of a sign-in was not the person's own doing: it was revoked, is too old, or ended in another tab. */

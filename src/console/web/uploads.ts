@@ -29,7 +29,7 @@ type Work = {
   file: File;
   workspace: string;
   folder: string;
-  /** Who chose the file: nobody else stores it as theirs. */
+  /** The person who chose the file. It is not stored under another person's name. */
   userId: string | undefined;
   controller: AbortController;
   /** The temporary key, once all bytes have arrived: a later try confirms it, so that the file is stored once. */
@@ -119,7 +119,7 @@ export function clearDone(): void {
   uploads.value = kept;
 }
 
-/** Nothing begins during an outage, or while nobody is signed in: the line waits, and goes on by itself. */
+/** No upload begins during an outage or without a session. The queue waits, and goes on by itself. */
 const mayBegin = (): boolean => !isOffline.value && Boolean(session.value);
 
 effect(() => {

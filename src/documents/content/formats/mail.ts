@@ -1,4 +1,4 @@
-// Mails (RFC 5322): who wrote to whom, what they wrote, and what they attached, mails in mails included.
+// Mails (RFC 5322): sender, recipients, text and attachments, also of mails that are attached.
 
 import PostalMime, { type Address, type Email } from 'postal-mime';
 import { MAIL_DEPTH_MAX } from '../limits.ts';
