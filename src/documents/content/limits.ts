@@ -51,6 +51,12 @@ export const PASSAGE_OVERLAP_TOKENS_MAX = 40;
 /** UTF-16 code units of a passage whatever they are estimated at: what holds blanks alone costs no tokens. */
 export const PASSAGE_LENGTH_MAX = 4000;
 
+/**
+ * Passages of a document, more than the longest text needs whose pages are longer than a passage: one statement deletes them
+ * all, far within the 10 s that it may take.
+ */
+export const PASSAGES_MAX = 50_000;
+
 /** Characters of the path of headings above a passage. */
 export const HEADING_LENGTH_MAX = 400;
 

@@ -129,7 +129,8 @@ const clean = (text: string): string =>
     .replaceAll(CONTROLS, '')
     .toWellFormed();
 
-const toLine = (text: string): string => clean(text).replaceAll(/\s+/g, ' ').trim();
+/** The same in one line. */
+export const toLine = (text: string): string => clean(text).replaceAll(/\s+/g, ' ').trim();
 
 function toPath(names: readonly string[]): string | null {
   if (names.length === 0) return null;

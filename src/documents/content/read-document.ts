@@ -13,7 +13,7 @@ import { type Reader, ReaderDied, ReaderEnded } from './reader-process.ts';
 import type { ContentStore, Ending, ToRead } from './store.ts';
 
 export type ReadDocumentDeps = {
-  store: Pick<ContentStore, 'begin' | 'takeBack' | 'noteFailure' | 'forget' | 'keep'>;
+  store: Pick<ContentStore, 'begin' | 'takeBack' | 'noteFailure' | 'leaveUnread' | 'keep'>;
   objects: Pick<ObjectStore, 'readUrl'>;
   reader: Reader;
   /** One permit: a process reads one file at a time. */
@@ -32,7 +32,7 @@ export function createReadDocument(deps: ReadDocumentDeps) {
     const document = await store.begin(id);
     if (document === undefined) return 'done';
     if (document.givenText === null && !document.readsFiles) {
-      await store.forget(document);
+      await store.leaveUnread(document);
       return 'done';
     }
     // 2. Much is known without the file.

@@ -29,6 +29,8 @@ type Running = {
   memory: number;
   /** The request that it has not answered. */
   waiting: PromiseWithResolvers<FromReader> | undefined;
+  /** Why it has ended; undefined while it runs. */
+  death: Promise<Error> | undefined;
 };
 
 /** `environment` is all that the process gets: no credentials. */
@@ -48,41 +50,55 @@ export function createReader({ environment }: { environment: Record<string, stri
         waiting?.resolve(message);
       },
     });
-    const started: Running = { process: child, documents: 0, memory: 0, waiting: undefined };
+    const started: Running = {
+      process: child,
+      documents: 0,
+      memory: 0,
+      waiting: undefined,
+      death: undefined,
+    };
     void child.exited.then(() => bury(started));
     return started;
   }
 
   async function bury(dead: Running): Promise<void> {
     if (running === dead) running = undefined;
-    const lastWords = await new Response(dead.process.stdout).text().catch(() => '');
-    const { signalCode, exitCode } = dead.process;
-    const reason = lastWords.trim() || `its reader ended with ${signalCode ?? exitCode}`;
-    dead.waiting?.reject(ended ? new ReaderEnded() : new ReaderDied(reason));
+    dead.death = reasonOf(dead);
+    dead.waiting?.reject(await dead.death);
   }
 
-  function retire(): void {
-    const retired = running;
-    running = undefined;
+  async function reasonOf({ process: { stdout, signalCode, exitCode } }: Running): Promise<Error> {
+    const lastWords = await new Response(stdout).text().catch(() => '');
+    if (ended) return new ReaderEnded();
+    return new ReaderDied(lastWords.trim() || `its reader ended with ${signalCode ?? exitCode}`);
+  }
+
+  function retire(retired: Running | undefined): void {
+    if (running === retired) running = undefined;
     retired?.process.kill('SIGKILL');
   }
 
-  async function ask(message: ToReader): Promise<FromReader> {
-    if (ended) throw new ReaderEnded();
-    running ??= start();
-    const asked = running;
+  async function ask(asked: Running, message: ToReader): Promise<FromReader> {
+    // Another process knows nothing of the file that this one has begun.
+    if (asked.death !== undefined) throw await asked.death;
     const waiting = Promise.withResolvers<FromReader>();
     asked.waiting = waiting;
-    asked.process.send(message);
-    return within(waiting.promise, READER_ANSWER_MS_MAX, () => {
-      retire();
+    const answer = within(waiting.promise, READER_ANSWER_MS_MAX, () => {
+      retire(asked);
       throw new ReaderDied('its reader does not answer');
     });
+    try {
+      asked.process.send(message);
+    } catch {
+      // It is about to end, which rejects the answer.
+      retire(asked);
+    }
+    return answer;
   }
 
-  async function* readChunks(): AsyncGenerator<Chunk> {
+  async function* readChunks(of: Running): AsyncGenerator<Chunk> {
     for (;;) {
-      const answer = await ask('next');
+      const answer = await ask(of, 'next');
       if (!('chunk' in answer)) throw new Error('a reader answered out of turn');
       if (answer.chunk === undefined) return;
       yield answer.chunk;
@@ -95,21 +111,25 @@ export function createReader({ environment }: { environment: Record<string, stri
      * much for its reader, with ReaderEnded where the service ends, and as `keep` does.
      */
     async read<T>(request: ReadRequest, keep: (outcome: ReadOutcome) => Promise<T>): Promise<T> {
+      if (ended) throw new ReaderEnded();
       clearTimeout(idle);
+      running ??= start();
+      const asked = running;
       try {
-        const answer = await ask({ read: request });
+        const answer = await ask(asked, { read: request });
         if ('chunk' in answer) throw new Error('a reader answered out of turn');
         if (!('reading' in answer)) return await keep(answer);
-        if (running !== undefined) running.memory = answer.reading.memory;
-        return await keep({ reading: answer.reading, chunks: readChunks() });
+        asked.memory = answer.reading.memory;
+        return await keep({ reading: answer.reading, chunks: readChunks(asked) });
+      } catch (error) {
+        // What it may still answer is of this file, and would be taken for an answer about the next one.
+        retire(asked);
+        throw error;
       } finally {
-        if (running !== undefined) {
-          running.documents += 1;
-          const spent =
-            running.documents >= READER_DOCUMENTS_MAX || running.memory > READER_RETAINED_BYTES_MAX;
-          if (spent) retire();
-        }
-        idle = setTimeout(retire, READER_IDLE_MS);
+        asked.documents += 1;
+        const spent = asked.documents >= READER_DOCUMENTS_MAX || asked.memory > READER_RETAINED_BYTES_MAX;
+        if (spent) retire(asked);
+        idle = setTimeout(() => retire(running), READER_IDLE_MS);
         idle.unref();
       }
     },
@@ -118,7 +138,7 @@ export function createReader({ environment }: { environment: Record<string, stri
     end(): void {
       ended = true;
       clearTimeout(idle);
-      retire();
+      retire(running);
     },
   };
 }

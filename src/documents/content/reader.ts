@@ -2,8 +2,14 @@
 // file that it is to read, and the lowest priority but one.
 
 import { getPriority, setPriority } from 'node:os';
-import { PASSAGES_A_STATEMENT, READER_MEMORY_BYTES_MAX, READING_MS_MAX, TEXT_PART_LENGTH } from './limits.ts';
-import { createOutline, TextFull } from './outline.ts';
+import {
+  PASSAGES_A_STATEMENT,
+  PASSAGES_MAX,
+  READER_MEMORY_BYTES_MAX,
+  READING_MS_MAX,
+  TEXT_PART_LENGTH,
+} from './limits.ts';
+import { createOutline, TextFull, toLine } from './outline.ts';
 import { countCharacters, type Passage, splitPassages } from './passages.ts';
 import type {
   Chunk,
@@ -45,7 +51,8 @@ async function answer(message: ToReader): Promise<void> {
     say({ reading: await read(message.read) });
   } catch (error) {
     if (error instanceof StoreUnavailable) say({ unavailable: error.message });
-    else if (error instanceof Unreadable) say({ unreadable: { state: error.state, reason: error.message } });
+    else if (error instanceof Unreadable)
+      say({ unreadable: { state: error.state, reason: toLine(error.message) } });
     else say({ unreadable: { state: 'failed', reason: `the file cannot be read: ${reasonOf(error)}` } });
   } finally {
     watchdog.postMessage('rest');
@@ -71,7 +78,11 @@ async function read(request: ReadRequest): Promise<Reading> {
   }
   const text = outline.text();
   const language = toLanguage(request.language) ?? toLanguage(named) ?? detectLanguage(text);
-  const passages = [...splitPassages(text, outline.blocks(), language)];
+  const passages = [...splitPassages(text, outline.blocks(), language).take(PASSAGES_MAX + 1)];
+  if (passages.length > PASSAGES_MAX) {
+    passages.pop();
+    reason ??= `the text has more than ${PASSAGES_MAX} passages: those beyond are not kept`;
+  }
   const markdown = outline.markdown();
   chunks = chunksOf({ text, markdown, passages });
   return {
@@ -131,5 +142,6 @@ function* partsOf(format: TextFormat, text: string): Generator<Chunk> {
   }
 }
 
+/** A message of a parser may quote the file. */
 const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, 200);
+  toLine((error instanceof Error ? error.message : String(error)).slice(0, 200));

@@ -130,11 +130,13 @@ export function createContentStore(sql: Sql) {
         WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
     },
 
-    /** Forgets a document whose workspace is not read; the job that catches up finds it when that changes. */
-    async forget({ id, revision }: Turn): Promise<void> {
+    /** For a document whose workspace is not read: its text stays; one without is found by the job that catches up, later. */
+    async leaveUnread({ id, revision }: Turn): Promise<void> {
       await sql`
-        DELETE FROM document_contents WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
-          AND passages = 0`;
+        WITH stays AS (UPDATE document_contents SET state = 'ready'
+          WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending' AND passages > 0)
+        DELETE FROM document_contents
+        WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending' AND passages = 0`;
     },
 
     /**

@@ -3,6 +3,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PASSAGES_MAX } from '../../../src/documents/content/limits.ts';
 import { createReader, ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
 import { isAlive } from '../../../src/embedded/postgres/processes.ts';
 import { eventually } from '../../support/child.ts';
@@ -23,7 +24,7 @@ afterAll(async () => {
   await server.stop(true);
 });
 
-type Found = { state: string; reason: string | null; text: string; pages?: number | null };
+type Found = { state: string; reason: string | null; text: string; pages?: number | null; passages?: number };
 
 async function read(name: string, file: Uint8Array<ArrayBuffer> | string): Promise<Found> {
   const path = crypto.randomUUID();
@@ -39,8 +40,8 @@ async function describeOutcome(outcome: ReadOutcome): Promise<Found> {
   let text = '';
   for await (const chunk of outcome.chunks)
     if (chunk.kind === 'text' && chunk.format === 'text') text += chunk.text;
-  const { state, reason, pages } = outcome.reading;
-  return { state, reason, pages, text };
+  const { state, reason, pages, passages } = outcome.reading;
+  return { state, reason, pages, passages, text };
 }
 
 describe('a hostile file', () => {
@@ -111,6 +112,28 @@ describe('a hostile file', () => {
     expect(reason).toContain('the rest is not kept');
   });
 
+  test('of very many pages has no more passages than a purge can delete at once, and says so', async () => {
+    const { state, reason, passages } = await read('pages.txt', 'a\f'.repeat(PASSAGES_MAX + 100));
+    expect([state, passages]).toEqual(['ready', PASSAGES_MAX]);
+    expect(reason).toContain('those beyond are not kept');
+  });
+
+  test('has a reason that the database can hold, also where that quotes the file', async () => {
+    const { state, reason } = await read('archive.docx', zip({ mimetype: 'odd\0\ntype' }));
+    expect([state, reason]).toEqual(['unsupported', 'the file is an archive (odd type)']);
+  });
+
+  test('of Markdown is read in a time that grows with its length alone', async () => {
+    const fences = await read('fences.md', '```\nx\n```\n'.repeat(200_000));
+    expect([fences.state, fences.text.length]).toEqual(['ready', 200_000 * 3 - 2]);
+    const blanks = ' '.repeat(200_000);
+    const headings = await read(
+      'headings.md',
+      `# One${blanks}two ##\n\n#${blanks}\u2028\n\n-${blanks}\u2028`,
+    );
+    expect(headings.text).toStartWith('One two');
+  });
+
   test('with a cell at the end of a sheet costs no sheet', async () => {
     const far = xlsx({ A: [['x']] });
     expect((await read('far.xlsx', far)).text).toBe('A\n\nx');
@@ -150,6 +173,49 @@ test('a reader that dies fails its file alone, with a reason; another one reads 
   } finally {
     own.end();
     await hanging.stop(true);
+  }
+});
+
+/** Several parts of text, each marked. */
+const inParts = (mark: string) => ({
+  name: 'a.txt',
+  contentType: '',
+  language: null,
+  bytesMax: 1000,
+  source: { text: `${mark} `.repeat(100_000), format: 'text' as const },
+});
+
+test('a text whose reader dies after its first part is never taken for whole', async () => {
+  const own = createReader({ environment: { PATH: process.env['PATH'] } });
+  try {
+    const dying = own.read(inParts('half'), async (outcome) => {
+      if (!('reading' in outcome)) throw new Error('it has a text');
+      await outcome.chunks.next();
+      process.kill(own.pid() ?? 0, 'SIGKILL');
+      await eventually('its end to be known', () => own.pid() === undefined);
+      return outcome.chunks.next();
+    });
+    await expect(dying).rejects.toThrow(ReaderDied);
+  } finally {
+    own.end();
+  }
+});
+
+test('a part that is still to come when a transaction is lost is never taken for one of the next file', async () => {
+  const own = createReader({ environment: { PATH: process.env['PATH'] } });
+  try {
+    const lost = own.read(inParts('first'), async (outcome) => {
+      if (!('reading' in outcome)) throw new Error('it has a text');
+      outcome.chunks.next().catch(() => undefined);
+      throw new Error('the connection was lost');
+    });
+    await expect(lost).rejects.toThrow('the connection was lost');
+    for (const mark of ['second', 'third']) {
+      const { text } = await own.read(inParts(mark), describeOutcome);
+      expect(new Set(text.trim().split(' '))).toEqual(new Set([mark]));
+    }
+  } finally {
+    own.end();
   }
 });
 

@@ -157,6 +157,21 @@ test('documents without a row are queued once, in the order of their ids, but fo
   expect(jobs.map(({ document }) => document)).toEqual(ids);
 });
 
+test('what is kept of a text is there again where its workspace is switched off before it is read anew', async () => {
+  const viewer = { ...person(), workspaceId: `w-${crypto.randomUUID()}` };
+  await sql`INSERT INTO workspaces (id, name) VALUES (${viewer.workspaceId}, '')`;
+  const [kept, unread] = [await newDocument(viewer), await newDocument(viewer)];
+  const turn = await contents.begin(kept);
+  await contents.keep({ id: kept, revision: turn?.revision ?? 0 }, found, chunksOf('old'));
+  await sql`INSERT INTO document_settings (workspace_id, reads_files) VALUES (${viewer.workspaceId}, false)`;
+  await contents.give(viewer, kept, undefined);
+  const read = readWith(() => Promise.reject(new Error('no file of the workspace is read')));
+  expect([await read(kept), await read(unread)]).toEqual(['done', 'done']);
+  expect(await contents.find(viewer, kept)).toMatchObject({ state: 'ready', passages: 1, language: 'en' });
+  expect(await passagesOf(kept)).toEqual(['old']);
+  expect(await contents.find(viewer, unread)).toMatchObject({ state: null });
+});
+
 /** A stand-in for a reader that dies of a file, or finds no store, which a real one cannot be made to on purpose. */
 const readWith = (outcome: () => Promise<ReadOutcome>) =>
   createReadDocument({

@@ -3,14 +3,14 @@
 import type { Outline } from '../outline.ts';
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
+const HEADING = /^ {0,3}(#{1,6})(?:[ \t](.*))?$/;
 const ITEM = /^(\s*)(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)$/;
 const ROW = /^ {0,3}\|(.*)\|[ \t]*$/;
 const RULE = /^[\s|:-]+$/;
 const UNDERLINE = /^ {0,3}(=+|-+)[ \t]*$/;
 
 export function readMarkdown(text: string, outline: Outline): void {
-  const lines = withoutFrontMatter(text.replaceAll(/\r\n?/g, '\n')).split('\n');
+  const lines = withoutFrontMatter(text.replaceAll(/\r\n?|\u2028|\u2029/g, '\n')).split('\n');
   let open: string[] = [];
   const close = (): void => {
     if (open.length > 0) outline.paragraph(open.join('\n'));
@@ -24,13 +24,13 @@ export function readMarkdown(text: string, outline: Outline): void {
     const item = ITEM.exec(line);
     if (fence !== undefined) {
       close();
-      const end = lines.findIndex((each, at) => at > index && each.trim().startsWith(fence));
-      const last = end === -1 ? lines.length : end;
+      let last = index + 1;
+      while (last < lines.length && lines[last]?.trim().startsWith(fence) !== true) last++;
       outline.lines(lines.slice(index + 1, last).join('\n'));
       index = last;
     } else if (heading !== null) {
       close();
-      outline.heading(heading[1]?.length ?? 1, heading[2] ?? '');
+      outline.heading(heading[1]?.length ?? 1, withoutClosingMarks(heading[2] ?? ''));
     } else if (row !== undefined) {
       close();
       if (!RULE.test(row)) outline.row(row.split(/(?<!\\)\|/).map((cell) => cell.replaceAll('\\|', '|')));
@@ -46,6 +46,14 @@ export function readMarkdown(text: string, outline: Outline): void {
     } else open.push(line);
   }
   close();
+}
+
+/** A heading may end with blanks and number signs, as it begins. */
+function withoutClosingMarks(heading: string): string {
+  const text = ` ${heading.trim()}`;
+  let end = text.length;
+  while (text[end - 1] === '#') end--;
+  return /[ \t]/.test(text[end - 1] ?? '') ? text.slice(0, end) : text;
 }
 
 const withoutFrontMatter = (text: string): string =>
