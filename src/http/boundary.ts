@@ -3,7 +3,7 @@
 
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
-import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
+import { type ErrorKind, ServiceError, toError, unavailable, ValidationFailure } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
@@ -99,7 +99,6 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
     const probe = operation.area === 'health';
     const finish = (exchange: Exchange, response: Response): Response => {
       const { request, startedAtMs } = exchange;
-      bodyMemory.release(request);
       // A handler may answer with the request id of an upstream; then the log has that one, too.
       const { headers } = response;
       const answeredId = headers.get('x-request-id');
@@ -120,20 +119,23 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
       return response;
     };
     return (request, connections) =>
-      new Promise((resolve, reject) => {
+      new Promise((resolve) => {
         const exchange = new Exchange(request, operation, connections);
         const interrupt = (): void => end(shuttingDown(operation));
-        const end = (response: Response): void => {
+        const end = (response: Response | undefined, error?: unknown): void => {
           if (!running.delete(interrupt)) return;
+          bodyMemory.release(request);
           try {
-            resolve(finish(exchange, response));
-          } catch (error) {
-            reject(error);
+            resolve(finish(exchange, response ?? renderFailure(error, { exchange, operation, deps })));
+          } catch (failure) {
+            // The log may be what fails: the cause goes to standard error.
+            process.emitWarning(toError(failure));
+            resolve(internalError(operation, { 'x-request-id': exchange.requestId }));
           }
         };
         running.add(interrupt);
         if (refusing && !probe) interrupt();
-        else answer(exchange).then(end, (error) => end(renderFailure(error, { exchange, operation, deps })));
+        else answer(exchange).then(end, (error) => end(undefined, error));
       });
   }
 
@@ -178,12 +180,15 @@ function renderFailure(
   const context = { request_id: exchange.requestId, route: operation.path };
   if (refusal === undefined) {
     deps.log.error({ ...context, err: error }, 'unexpected failure');
-    return reply(500, errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR);
+    return internalError(operation);
   }
   if (NOT_OF_CALLER.has(refusal.kind))
     deps.log.warn({ ...context, err: refusal.cause ?? error }, refusal.message);
   return renderRefusal(refusal, operation);
 }
+
+const internalError = ({ errorShape }: Operation, headers?: Record<string, string>): Response =>
+  reply(500, errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR, headers);
 
 /** Refusals that the caller has not caused; the log has their causes. */
 const NOT_OF_CALLER: ReadonlySet<ErrorKind> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
