@@ -29,13 +29,16 @@ beforeEach(() => {
 function ledger(events = new Map<string, ServiceEvent>()) {
   const errors: unknown[] = [];
   /** `events`: how many the buffer still takes. It keeps those that it took before it refused one. */
-  const buffer = { away: false, events: Number.POSITIVE_INFINITY };
+  const buffer = { away: false, events: Number.POSITIVE_INFINITY, refusals: 0 };
   let now = new Date('2026-11-21T10:00:00Z');
   const created = createLedger({
     directory,
     record: async (recorded) => {
       for (const event of recorded) {
-        if (buffer.away || buffer.events-- <= 0) throw new Error('away');
+        if (buffer.away || buffer.events-- <= 0) {
+          buffer.refusals += 1;
+          throw new Error('away');
+        }
         events.set(event.eventId, event);
       }
     },
@@ -157,6 +160,26 @@ describe('what a killed process left', () => {
     expect(sumOf(next.events, 'requests')).toBe(1);
     expect(next.errors).toHaveLength(1);
     expect(files().toSorted()).toEqual(['a-1.names', 'a-1.sums']);
+  });
+
+  test('is not tried one by one while the buffer refuses: each refusal may take as long as a time-out', async () => {
+    for (let index = 0; index < 20; index++) ledger().add(ACCOUNT, MEASURES);
+    die();
+    const next = ledger();
+    next.buffer.away = true;
+    next.add(ACCOUNT, MEASURES);
+    await next.handOn();
+    // What others left, and the process's own.
+    expect(next.buffer.refusals).toBe(2);
+    expect(files()).toHaveLength(42);
+    next.buffer.away = false;
+    const last = ledger(next.events);
+    for (const each of [next, last]) {
+      await each.handOn();
+      await each.job.stop();
+    }
+    expect(sumOf(next.events, 'requests')).toBe(21);
+    expect(files()).toEqual([]);
   });
 
   test('may be half written', async () => {

@@ -119,10 +119,13 @@ export function createLedger(deps: {
   const adopt = async (): Promise<void> => {
     if (performance.now() < adoptAtMs) return;
     adoptAtMs = performance.now() + LEDGER_ADOPT_MS;
+    // One refusal is enough: each may take as long as a time-out, and the sums that go on wait to be flushed.
+    let accepts = true;
     for (const id of folder.abandoned().flatMap((name) => toLedgerId(name) ?? []))
       try {
         const left = readLedgerFile(directory, id);
-        if (left === undefined || (await recordSums(left))) removeLedgerFile(directory, id);
+        if (left !== undefined && accepts) accepts = await recordSums(left);
+        if (left === undefined || accepts) removeLedgerFile(directory, id);
         else await syncLedgerFile(directory, id);
       } catch (error) {
         log.error({ err: error }, 'accounts that were left cannot be handed on');
