@@ -27,11 +27,18 @@ export const renderCookieRemoval = (request: Request): string =>
 /** The cookie's value; undefined where there is none. Throws 403 for a request that a page of another origin has sent. */
 export function readCookie(request: Request): string | undefined {
   const value = readValue(request);
-  if (value === undefined) return undefined;
+  if (value !== undefined) refuseOtherSite(request);
+  return value;
+}
+
+/**
+ * Throws 403 for a request that a page of another origin has sent. A sign-in is refused so, too: such a page would sign a
+ * person in with a key of its own, and what they do in the portal would then be done in another workspace.
+ */
+export function refuseOtherSite(request: Request): void {
   const reason = explainOtherSite(request);
   if (reason !== undefined)
-    throw forbidden(`The portal's cookie was sent by a page of another origin: ${reason}`);
-  return value;
+    throw forbidden(`The portal takes no request of a page of another origin: ${reason}`);
 }
 
 /** For a cookie that is set in the answer to this request. */

@@ -11,7 +11,7 @@ import { hashSecret } from './key-text.ts';
 import { LINK_SECONDS, SESSION_SECONDS, USER_AGENT_LENGTH_MAX } from './limits.ts';
 import { type Caller, refuseUnlessOperator } from './operators.ts';
 import type { PortalSessionRead } from './portal-schema.ts';
-import { readCookie } from './session-cookie.ts';
+import { readCookie, refuseOtherSite } from './session-cookie.ts';
 import type { SignInDelay } from './sign-in-delay.ts';
 import type { ListedSession, NewSession, PortalSession, SessionStore } from './store/sessions.ts';
 
@@ -71,8 +71,9 @@ export function createSessions(deps: SessionsDeps) {
   };
 
   return {
-    /** Opens a session and returns the cookie's value. Throws 401 for an invalid key. */
+    /** Opens a session and returns the cookie's value. Throws 401 for an invalid key, and 403 as `refuseOtherSite` does. */
     async open(key: string, signIn: SignIn): Promise<string> {
+      refuseOtherSite(signIn.request);
       const principal = await authentication.authenticate(key);
       const value =
         principal &&
@@ -86,6 +87,7 @@ export function createSessions(deps: SessionsDeps) {
 
     /** Likewise, with the secret of a one-time link. Throws 401 for one that is unknown, used or too old. */
     async openByLink(secret: string, signIn: SignIn): Promise<string> {
+      refuseOtherSite(signIn.request);
       const linkHash = hashSecret(secret);
       const value = await open(signIn, (session, author) =>
         store.insertByLink({ ...session, linkHash }, author),

@@ -150,6 +150,20 @@ test.each(['cross-site', 'same-site'])(
   },
 );
 
+test.each([
+  { origin: 'https://evil.example' },
+  { origin: 'http://localhost:8080' },
+  { 'sec-fetch-site': 'same-site', origin: 'http://localhost:9000' },
+  { 'sec-fetch-site': 'cross-site' },
+])('a page of another origin signs no one in: %j', async (headers: Record<string, string>) => {
+  const calls = [
+    signIn(OPERATOR_KEY, { headers }),
+    administration.ask('POST', `${SESSION}/link`, { body: { link: 'A'.repeat(43) }, headers }),
+  ];
+  for (const { status, headers: sent } of await Promise.all(calls))
+    expect([status, sent.get('set-cookie')]).toEqual([403, null]);
+});
+
 test('the page is compared with the Host that the request names', async () => {
   const headers = { cookie: await openSession(), origin: 'https://atrium.example', host: 'Atrium.example' };
   const body = { name: 'k', scopes: ['chat'] };

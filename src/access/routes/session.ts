@@ -29,7 +29,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         bodyBytesMax: SESSION_BODY_BYTES_MAX,
         bodyExample: { key: 'atr_…' },
         responses: { 204: { description: 'Signed in; no content.' } },
-        refusals: [401, 429, 503],
+        refusals: [401, 403, 429, 503],
       },
       async ({ body, request, origin }) =>
         noContent({
@@ -50,7 +50,7 @@ export function sessionRoutes(sessions: Sessions): Route[] {
         bodyBytesMax: SESSION_BODY_BYTES_MAX,
         bodyExample: { link: '…' },
         responses: { 204: { description: 'Signed in; no content.' } },
-        refusals: [401, 429, 503],
+        refusals: [401, 403, 429, 503],
       },
       async ({ body, request, origin }) =>
         noContent({
