@@ -6,17 +6,13 @@ export function toOrigin(host: string, port: number): string {
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** A URL, or several with commas between them, without user, password, query and fragment. */
-export const withoutCredentials = (text: string): string =>
-  text
-    .split(',')
-    .map((each) => {
-      const url = URL.parse(each.trim());
-      if (url === null) return '…';
-      Object.assign(url, { username: '', password: '', search: '', hash: '' });
-      return url.href.replace(/\/$/, '');
-    })
-    .join(',');
+/** A URL without user, password, query and fragment. */
+export function withoutCredentials(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return '…';
+  Object.assign(url, { username: '', password: '', search: '', hash: '' });
+  return url.href.replace(/\/$/, '');
+}
 
 /** Whether only this machine can reach what listens on `host`. */
 export const isLoopback = (host: string): boolean =>

@@ -117,7 +117,11 @@ export const url = (...protocols: readonly string[]): Kind<string> => ({
 export const urls = (...protocols: readonly string[]): Kind<string> => ({
   allowed: `comma-separated ${renderProtocols(protocols)}`,
   parse: (text) => (text.split(',').every((item) => hasProtocol(item.trim(), protocols)) ? text : undefined),
-  show: withoutCredentials,
+  show: (text) =>
+    text
+      .split(',')
+      .map((item) => withoutCredentials(item.trim()))
+      .join(','),
 });
 
 /** Without the slash that it may end with. Anything else that a URL can hold would be lost, and is refused. */

@@ -32,6 +32,11 @@ test('a secret shows only whether it is set, and a URL has no user, password and
   expect(settings.get('OPENAI_BASE_URL')?.value).toBe('https://models.example/v1');
 });
 
+test('a comma in the password of a URL shows nothing of the password', () => {
+  const settings = inForce({ DATABASE_URL: 'postgres://user:12345,hush@db.example/atrium' });
+  expect(settings.get('DATABASE_URL')?.value).toBe('postgres://db.example/atrium');
+});
+
 test('operators read them with the versions; administrators of a workspace do not', async () => {
   await using service = await startService({ environment: { OPENAI_API_KEY: '', LOG_LEVEL: 'warn' } });
   const read = (key: string) =>
