@@ -10,7 +10,7 @@ const Mistake = component(
   'ModelsMistake',
   'Why the models could not be read again: those that were known go on.',
   {
-    message: text('Where it is, and the reason.'),
+    message: text('Where in the file it is, and the reason.'),
     line: nullable(Type.Integer({ minimum: 1 }), 'Line of the models file; null where no line is wrong.'),
     at: moment('When it was found.'),
   },

@@ -122,6 +122,15 @@ test('a models file with a mistake is shown with its line, and the models that w
   });
   expect(mistake).toMatchObject({ line: 4 });
   expect(mistake?.message).toContain('models.good.targets must be a list');
+  const { mistake: ofAdministrator } = (await (await read(await newKey(['admin']))).json()) as State;
+  expect(ofAdministrator).toMatchObject({
+    message: 'line 4: models.good.targets must be a list',
+    line: 4,
+  });
+  // Callers without a key read the state of the service.
+  const readiness = await (await fetch(`${gateway.url}/readyz`)).text();
+  expect(readiness).toContain('models.good.targets must be a list');
+  expect(readiness).not.toContain('MODELS_CONFIG');
   expect(models.map(({ id }) => id)).toContain('good');
   gateway.writeModels(modelsFile(gateway.mock.url));
   gateway.service.child.kill('SIGHUP');

@@ -2,7 +2,7 @@
 // began with one catalogue ends with it.
 
 import { readFile } from 'node:fs/promises';
-import { explain, unavailable } from '../../core/errors.ts';
+import { codeOf, explain, unavailable } from '../../core/errors.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { SettingsError } from '../../core/settings-reader.ts';
@@ -85,9 +85,7 @@ export function createCatalogue(deps: {
       log.info({ models: models.length }, 'the models are read');
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      const line =
-        error instanceof Error && error.cause instanceof FileMistake ? error.cause.line : undefined;
-      mistake = { message, line, atMs: performance.now() };
+      mistake = { ...toPublicMistake(error, source), atMs: performance.now() };
       log.error({ reason: message }, 'the models cannot be read; those that were known go on to be served');
     }
   };
@@ -122,6 +120,14 @@ export function createCatalogue(deps: {
       },
     },
   };
+}
+
+/** The mistake without the path of the file, because `/readyz` shows it to callers without a key. */
+function toPublicMistake(error: unknown, { kind }: CatalogueSource): Pick<Mistake, 'message' | 'line'> {
+  const { cause, message } = error instanceof Error ? error : new Error(String(error));
+  if (cause instanceof FileMistake) return { message: cause.message, line: cause.line };
+  if (kind !== 'file') return { message, line: undefined };
+  return { message: `the models file cannot be opened: ${codeOf(cause)}`, line: undefined };
 }
 
 /** Throws SettingsError, with its line, for a models file with a mistake. */
