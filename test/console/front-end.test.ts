@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { parseCsv, toCsv } from '../../src/console/web/csv.ts';
+import { toInline } from '../../src/console/web/markdown.tsx';
 import { LANGUAGES, MESSAGES } from '../../src/console/web/messages.ts';
 import { cosine } from '../../src/console/web/similarity.ts';
 import { renderSnippet } from '../../src/console/web/snippets.ts';
@@ -32,6 +33,26 @@ describe('CSV', () => {
       ["'-1", '-1'],
     ]);
   });
+});
+
+describe('Markdown', () => {
+  test('in a preview has code, emphasis, and links to pages alone', () => {
+    const kinds = (text: string) =>
+      toInline(text).map((part) =>
+        typeof part === 'object' && part !== null && 'type' in part ? part.type : part,
+      );
+    expect(kinds('see [it](https://example.com/a) and `x`')).toEqual(['see ', 'a', ' and ', 'code', '']);
+    expect(kinds('[it](javascript:alert(1)) [b]')).toEqual(['[it](javascript:alert(1)) [b]']);
+    expect(kinds('[![badge](https://example.com/b.svg)](x)')).toEqual(['[', 'a', '](x)']);
+  });
+
+  test.each(['[', '![', '[a](https://', '*a ', '**a', '`a', '__a'])(
+    'that repeats %s takes time in proportion to its length',
+    // A search of the whole rest from each of them takes minutes, in which the page does not answer.
+    (opening) => {
+      expect(toInline(opening.repeat(300_000 / opening.length)).length).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('a snippet', () => {

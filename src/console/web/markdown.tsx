@@ -52,11 +52,12 @@ function toBlocks(text: string): Block[] {
   return blocks;
 }
 
+/** A label contains no bracket, and a URL has 2,000 characters at most, so that the search takes time in proportion to the text. */
 const INLINE =
-  /`([^`\n]+)`|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|!?\[([^\]\n]*)\]\((https?:\/\/[^\s)]+)\)/g;
+  /`([^`\n]+)`|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|!?\[([^[\]\n]*)\]\((https?:\/\/[^\s)]{1,2000})\)/g;
 
 /** Code, emphasis, and links to pages; an image is a link to it. */
-function toInline(text: string): ComponentChildren[] {
+export function toInline(text: string): ComponentChildren[] {
   const parts: ComponentChildren[] = [];
   let end = 0;
   for (const found of text.matchAll(INLINE)) {
