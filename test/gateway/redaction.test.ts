@@ -59,7 +59,9 @@ describe('a text', () => {
   });
 
   test('of any key, in any mixture of escapes, shows nothing of it', () => {
-    const key = fc.string({ minLength: 4, maxLength: 20, unit: 'grapheme' });
+    const key = fc
+      .string({ minLength: 4, maxLength: 20, unit: 'grapheme' })
+      .filter((each) => !/[<>]/.test(each));
     const ways: ((character: string) => string)[] = [
       (character) => character,
       (character) => (/[/"\\]/.test(character) ? `\\${character}` : character),
@@ -71,8 +73,8 @@ describe('a text', () => {
     fc.assert(
       fc.property(key, fc.array(fc.nat(3), { minLength: 40, maxLength: 40 }), (apiKey, choices) => {
         const text = [...apiKey].map((each, index) => ways[choices[index] ?? 0]?.(each)).join('');
-        const hidden = redactValue(`before ${text} after`, { ...secrets, apiKey, headers: {} });
-        expect(hidden).toBe('before [redacted] after');
+        const hidden = redactValue(`<${text}>`, { ...secrets, apiKey, headers: {} });
+        expect(hidden).toBe('<[redacted]>');
       }),
     );
   });

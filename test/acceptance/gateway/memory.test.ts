@@ -43,7 +43,11 @@ async function abandonMany(
     leaving.abort();
     await coming.then((response) => response.text()).catch(() => undefined);
   };
-  const oneRead = async (coming: Promise<Response>) => (await coming).body?.getReader().read();
+  const oneRead = async (coming: Promise<Response>): Promise<void> => {
+    const response = await coming;
+    if (response.status !== 200) throw new Error(`${response.status}: ${await response.text()}`);
+    await response.body?.getReader().read();
+  };
   for (let left = times; left > 0; left -= 2 * AT_ONCE) {
     const allAsked = eventually(
       'all to be asked',

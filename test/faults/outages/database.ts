@@ -33,6 +33,9 @@ const MAY_ANSWER = new Set([
   'metrics.ingest',
   // Keys that were good before will do.
   'access.read-session',
+  // What the process has in memory.
+  'models.state',
+  'admin.settings',
   ...['chat', 'completions', 'images', 'embeddings', 'list', 'find'].flatMap((name) => [
     `models.${name}`,
     `models.${name}-at-root`,

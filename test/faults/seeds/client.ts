@@ -3,9 +3,8 @@
 
 import type { Answer, Caller } from '../../acceptance/support/caller.ts';
 import type { MetricRecord } from '../../acceptance/support/metrics.ts';
-import { eventually } from '../../support/child.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
-import { createPlainCaller, LostAnswer } from '../support/caller.ts';
+import { asksAgain, createPlainCaller, LostAnswer } from '../support/caller.ts';
 import type { Random } from '../support/random.ts';
 import type { PlannedParts } from './planned.ts';
 
@@ -73,10 +72,6 @@ export function violate(violations: Violations, invariant: string, detail: strin
   violations.set(invariant, examples);
 }
 
-function passLost(error: unknown): undefined {
-  if (!(error instanceof LostAnswer)) throw error;
-}
-
 export function createDesk(options: {
   url: string;
   kind: string;
@@ -91,14 +86,8 @@ export function createDesk(options: {
 }): Desk {
   const { url, kind, parts, losesPower, random, tally, violations, isPreparing, isOver } = options;
   const plain = createPlainCaller(url, ANSWER_MS_MAX);
-  /** A request of the preparations that a starved machine refuses, or does not answer, is sent again. */
-  const ask: Caller = (method, path, request) => {
-    if (!isPreparing()) return plain(method, path, request);
-    return eventually(`${method} ${path}, before the first fault`, async () => {
-      const answer = await plain(method, path, request).catch(passLost);
-      return answer?.status !== 503 && answer;
-    });
-  };
+  const insistent = asksAgain(plain);
+  const ask: Caller = (...request) => (isPreparing() ? insistent : plain)(...request);
   const note = (invariant: string, detail: string): void =>
     violate(violations, invariant, `${kind}: ${detail}`);
   const call: Caller = async (method, path, request) => {

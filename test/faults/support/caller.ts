@@ -1,6 +1,7 @@
 // Requests of clients that expect the worst: each ends in time, and an answer that never came is told from a bad one.
 
 import { type Caller, requestOf } from '../../acceptance/support/caller.ts';
+import { eventually } from '../../support/child.ts';
 
 /** The connection broke, or nothing came in time: whether the request took effect is open. */
 export class LostAnswer extends Error {
@@ -26,6 +27,15 @@ export function createPlainCaller(url: string, timeoutMs = 30_000): Caller {
     });
   };
 }
+
+/** Asks again what is refused with 503, as a starved machine does before anything has been struck. */
+export const asksAgain =
+  (call: Caller): Caller =>
+  (method, path, options) =>
+    eventually(`${method} ${path}`, async () => {
+      const answer = await call(method, path, options);
+      return answer.status !== 503 && answer;
+    });
 
 /** Lets what breaks off on the way count as a lost answer. */
 export async function answered<Value>(request: string, run: () => Promise<Value>): Promise<Value> {

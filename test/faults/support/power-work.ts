@@ -13,7 +13,7 @@ import { createMetrics, eventOf } from '../../acceptance/support/metrics.ts';
 import { createPeople } from '../../acceptance/support/people.ts';
 import { createChatClient } from '../../support/chat-client.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../support/service.ts';
-import { createPlainCaller } from './caller.ts';
+import { asksAgain, createPlainCaller } from './caller.ts';
 import type { Random } from './random.ts';
 
 const key = BOOTSTRAP_KEY;
@@ -38,7 +38,7 @@ export type Promised = {
 
 /** Works until it ends. What is not answered is no promise. */
 export function createWork(url: string, random: Random) {
-  const call = createPlainCaller(url, 10_000);
+  const call = asksAgain(createPlainCaller(url, 10_000));
   const known: Promised = {
     ...{ events: [], documents: [], purged: [], purgedSurely: [], answers: [] },
     ...{ keys: [], revoking: [], revoked: [], asked: 0, accounted: 0 },

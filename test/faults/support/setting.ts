@@ -43,7 +43,8 @@ export async function startSetting(): Promise<Setting> {
   begun.defer(postgres.stop);
   const store = await startRealStore('minio');
   begun.defer(store.stop);
-  const environment = { DATABASE_URL: postgres.url, ...store.environment };
+  // Files are read, so that the operations of contents need the database as the others do.
+  const environment = { DATABASE_URL: postgres.url, ...store.environment, CONTENT: 'on' };
   const service = begun.use(await startService({ environment }));
   const kept = begun.move();
   return {
