@@ -217,6 +217,8 @@ describe('the text of a document', () => {
     const { id, content } = await stored('lies.docx', pdf([[{ x: 50, y: 700, text: 'I am a PDF.' }]]));
     expect(content.status).toBe('ready');
     expect(await textOf(setting.admin, id)).toBe('I am a PDF.');
+    const about = await stored('about.md', 'A PDF begins with %PDF-1.7, and an archive with PK.');
+    expect(about.content.status).toBe('ready');
   });
 
   test('of any length is streamed whole, in any script', async () => {
@@ -298,10 +300,14 @@ describe('a text that a person gives', () => {
     };
     expect(bodyOf<Content>(await setting.admin.putContent(id, given), 200).status).toBe('pending');
     const content = await read(setting.admin, id);
-    expect(content).toMatchObject({ status: 'ready', language: 'fr' });
+    expect(content).toMatchObject({ status: 'ready', language: 'fr', pages: 2 });
     expect(await textOf(setting.admin, id)).toContain('Le joint fuit.');
     expectStatus(await setting.admin.putContent(id, { text: 'one\ftwo\fthree' }), 200);
     expect((await read(setting.admin, id)).pages).toBe(3);
+    const aboutPdf = '%PDF-1.7 is how a PDF begins.';
+    expectStatus(await setting.admin.putContent(id, { text: aboutPdf }), 200);
+    expect((await read(setting.admin, id)).status).toBe('ready');
+    expect(await textOf(setting.admin, id)).toBe(aboutPdf);
     expectStatus(await setting.admin.putContent(id, { reading: 'on' }), 200);
     expect((await read(setting.admin, id)).status).toBe('empty');
   });

@@ -9,6 +9,7 @@ import { readPlainText } from './formats/plain.ts';
 import { readTable } from './formats/table.ts';
 import { type Archive, openArchive } from './formats/zip.ts';
 import type { Outline } from './outline.ts';
+import type { TextFormat } from './protocol.ts';
 import type { SourceFile } from './source-file.ts';
 import { Unreadable } from './unreadable.ts';
 
@@ -58,13 +59,23 @@ export async function readFile(file: SourceFile, outline: Outline): Promise<stri
   return typeof language === 'string' ? language : undefined;
 }
 
+/** Reads what a person gives, in the format that they state, whatever it begins with; form feeds divide its pages. */
+export function readGiven({ text, format }: { text: string; format: TextFormat }, outline: Outline): void {
+  const read = format === 'markdown' ? readMarkdown : readPlainText;
+  const pages = text.split('\f');
+  for (const page of pages) {
+    if (pages.length > 1) outline.page();
+    read(page, outline);
+  }
+}
+
 const ARCHIVED: ReadonlySet<Kind> = new Set(['docx', 'pptx', 'xlsx', 'opendocument']);
 
 /** The kind that the first bytes show, where they show one: an extension may lie. Throws Unreadable for others. */
 function kindOfBytes(bytes: Uint8Array, named: Kind): Kind {
   const start = new TextDecoder('latin1').decode(bytes.subarray(0, 1024));
-  // Some programs write something before it.
-  if (start.includes('%PDF-')) return 'pdf';
+  // Some programs write something before it; a text may speak of it.
+  if (named === 'pdf' ? start.includes('%PDF-') : start.startsWith('%PDF-')) return 'pdf';
   if (start.startsWith('PK\x03\x04')) return kindOfArchive(openArchive(bytes));
   if (start.startsWith('\xd0\xcf\x11\xe0'))
     throw new Unreadable(

@@ -20,6 +20,7 @@ import type {
   ToReader,
   WatchdogSettings,
 } from './protocol.ts';
+import type { SourceFile } from './source-file.ts';
 import { Unreadable } from './unreadable.ts';
 
 /** As the threads for long computations have it. */
@@ -60,10 +61,11 @@ async function answer(message: ToReader): Promise<void> {
 }
 
 async function read(request: ReadRequest): Promise<Reading> {
-  const file = await fetchFile(request);
+  const { source } = request;
+  const input = 'url' in source ? await fetchFile(source.url, request) : source;
   watchdog.postMessage('read');
   // The parsers of the formats are loaded with the first file.
-  const [{ readFile }, { detectLanguage, toLanguage }] = await Promise.all([
+  const [{ readFile, readGiven }, { detectLanguage, toLanguage }] = await Promise.all([
     import('./read-file.ts'),
     import('./language.ts'),
   ]);
@@ -71,7 +73,8 @@ async function read(request: ReadRequest): Promise<Reading> {
   let named: string | undefined;
   let reason: string | null = null;
   try {
-    named = await readFile(file, outline);
+    if ('text' in input) readGiven(input, outline);
+    else named = await readFile(input, outline);
   } catch (error) {
     if (!(error instanceof TextFull)) throw error;
     reason = `${error.message}: the rest is not kept`;
@@ -98,17 +101,9 @@ async function read(request: ReadRequest): Promise<Reading> {
 
 class StoreUnavailable extends Error {}
 
-async function fetchFile({ source, name, contentType, bytesMax }: ReadRequest) {
-  if ('text' in source) {
-    const given = source.format === 'markdown' ? 'given.md' : 'given.txt';
-    return {
-      bytes: new TextEncoder().encode(source.text),
-      name: given,
-      contentType: 'text/plain; charset=utf-8',
-    };
-  }
+async function fetchFile(url: string, { name, contentType, bytesMax }: ReadRequest): Promise<SourceFile> {
   try {
-    const response = await fetch(source.url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
     if (response.status === 404) throw new Unreadable('failed', 'the object is not in the store');
     if (!response.ok) throw new StoreUnavailable(`the object store answers ${response.status}`);
     const size = Number(response.headers.get('content-length') ?? 0);

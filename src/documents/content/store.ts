@@ -167,7 +167,7 @@ export function createContentStore(sql: Sql) {
         WITH asked AS (
           INSERT INTO document_contents (document_id, workspace_id, state, given_text, given_format, given_language)
           SELECT id, workspace_id, 'pending', ${given?.text ?? null}, ${given?.format ?? null}, ${given?.language ?? null}
-          FROM documents WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+          FROM documents WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)} FOR KEY SHARE
           ON CONFLICT (document_id) DO UPDATE SET state = 'pending', reason = NULL, attempts = 0,
             revision = document_contents.revision + 1, given_text = excluded.given_text,
             given_format = excluded.given_format, given_language = excluded.given_language
@@ -183,7 +183,7 @@ export function createContentStore(sql: Sql) {
         const rows = await tx`
           INSERT INTO document_contents (document_id, workspace_id, state)
           SELECT id, workspace_id, 'off' FROM documents
-          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)} FOR KEY SHARE
           ON CONFLICT (document_id) DO UPDATE SET state = 'off', reason = NULL, language = NULL, pages = NULL,
             characters = 0, passages = 0, given_text = NULL, given_format = NULL, given_language = NULL,
             revision = document_contents.revision + 1, changed_at = clock_timestamp()
@@ -194,7 +194,7 @@ export function createContentStore(sql: Sql) {
 
     /**
      * Queues documents that are not known here, in the order of their ids; returns where to go on, undefined at the end.
-     * Documents of workspaces that are not read are left out.
+     * Documents of workspaces that are not read are left out, and those that are being purged.
      */
     async queueUnknown(options: {
       after: string;
@@ -206,12 +206,12 @@ export function createContentStore(sql: Sql) {
         { queued: number; scanned: number; next: string | null; last: string | null }[]
       >`
         WITH page AS (
-          SELECT id, workspace_id FROM documents WHERE id > ${after} ORDER BY id LIMIT ${scan}),
+          SELECT id FROM documents WHERE id > ${after} ORDER BY id LIMIT ${scan}),
         unknown AS (
-          SELECT id, workspace_id FROM page d
-          WHERE NOT EXISTS (SELECT FROM document_contents c WHERE c.document_id = d.id)
+          SELECT id, workspace_id FROM documents d
+          WHERE id IN (SELECT id FROM page) AND NOT EXISTS (SELECT FROM document_contents c WHERE c.document_id = d.id)
             AND NOT EXISTS (SELECT FROM document_settings s WHERE s.workspace_id = d.workspace_id AND NOT reads_files)
-          ORDER BY id LIMIT ${limit}),
+          ORDER BY id LIMIT ${limit} FOR KEY SHARE OF d SKIP LOCKED),
         asked AS (
           INSERT INTO document_contents (document_id, workspace_id, state)
           SELECT id, workspace_id, 'pending' FROM unknown

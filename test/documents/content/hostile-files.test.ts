@@ -3,6 +3,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { joinLines, toLines } from '../../../src/documents/content/formats/pdf-lines.ts';
 import { PASSAGES_MAX } from '../../../src/documents/content/limits.ts';
 import { createReader, ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
 import { isAlive } from '../../../src/embedded/postgres/processes.ts';
@@ -132,6 +133,19 @@ describe('a hostile file', () => {
       `# One${blanks}two ##\n\n#${blanks}\u2028\n\n-${blanks}\u2028`,
     );
     expect(headings.text).toStartWith('One two');
+  });
+
+  test('that is a PDF of very many lines, or of a very long one, has them put together in time that grows with them alone', () => {
+    const words = Array.from({ length: 500_000 }, (_, index) => ({
+      str: 'abcdefghi',
+      transform: [10, 0, 0, 10, 60 * index, 700],
+      width: 50,
+      height: 10,
+      hasEOL: false,
+    }));
+    expect(toLines(words).map(({ text }) => text.length)).toEqual([words.length * 10 - 1]);
+    const lines = toLines(words.map((word) => ({ ...word, hasEOL: true })));
+    expect(joinLines(lines).length).toBe(lines.length * 10 - 1);
   });
 
   test('with a cell at the end of a sheet costs no sheet', async () => {

@@ -12,6 +12,7 @@ import { PURGE_PASSAGES_MAX } from '../../../src/documents/limits.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
+import { eventually } from '../../support/child.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
 
@@ -170,6 +171,26 @@ test('what is kept of a text is there again where its workspace is switched off 
   expect(await contents.find(viewer, kept)).toMatchObject({ state: 'ready', passages: 1, language: 'en' });
   expect(await passagesOf(kept)).toEqual(['old']);
   expect(await contents.find(viewer, unread)).toMatchObject({ state: null });
+});
+
+test('a document that is purged meanwhile is neither given a text nor queued, and holds up no other', async () => {
+  const viewer = { ...person(), workspaceId: `w-${crypto.randomUUID()}` };
+  await sql`INSERT INTO workspaces (id, name) VALUES (${viewer.workspaceId}, '')`;
+  const [purged, other] = [await newDocument(viewer), await newDocument(viewer)];
+  await sql`DELETE FROM document_contents WHERE document_id = ANY (${[purged, other]}::uuid[])`;
+  let given: Promise<boolean> | undefined;
+  await sql.begin(async (tx) => {
+    await tx`DELETE FROM documents WHERE id = ${purged}`;
+    given = contents.give(viewer, purged, undefined);
+    await eventually(
+      'the purge to be waited for',
+      async () => (await sql`SELECT FROM pg_locks WHERE NOT granted`).length > 0,
+    );
+    const page = { after: '00000000-0000-0000-0000-000000000000', scan: 1000, limit: 1000 };
+    expect(await contents.queueUnknown(page)).toEqual({ queued: 1, next: undefined });
+  });
+  expect(await given).toBe(false);
+  expect(await contents.begin(other)).toBeDefined();
 });
 
 /** A stand-in for a reader that dies of a file, or finds no store, which a real one cannot be made to on purpose. */

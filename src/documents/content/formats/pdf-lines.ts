@@ -20,6 +20,7 @@ const COLUMN_GAP = 2.5;
 export function toLines(items: readonly PdfItem[]): Line[] {
   const lines: Line[] = [];
   let open: Line | undefined;
+  let endsBlank = false;
   for (const item of items) {
     const [a = 0, b = 0, , , x = 0, y = 0] = item.transform;
     const size = Math.hypot(a, b) || item.height || 1;
@@ -31,11 +32,12 @@ export function toLines(items: readonly PdfItem[]): Line[] {
       } else {
         const gap = Math.max(x - open.end, open.x - (x + item.width));
         const joint = gap > size * COLUMN_GAP ? '\t' : gap > size * BLANK_GAP ? ' ' : '';
-        open.text += joint !== '' && /\s$/.test(open.text) ? item.str : joint + item.str;
+        open.text += joint !== '' && endsBlank ? item.str : joint + item.str;
         open.x = Math.min(open.x, x);
         open.end = Math.max(open.end, x + item.width);
         open.size = Math.max(open.size, size);
       }
+      endsBlank = /\s/.test(item.str.slice(-1));
     }
     if (item.hasEOL) open = undefined;
   }
@@ -45,6 +47,19 @@ export function toLines(items: readonly PdfItem[]): Line[] {
 /** On the same baseline; a superscript is smaller and stands a little higher. */
 const continues = (line: Line, { y, size }: { x: number; y: number; size: number }): boolean =>
   Math.abs(line.y - y) < Math.max(line.size, size) * SAME_LINE;
+
+/** A word that is divided at a line's end is whole again. */
+export function joinLines(lines: readonly Line[]): string {
+  const parts: string[] = [];
+  for (const line of lines) {
+    const next = line.text.trim();
+    const last = parts.at(-1);
+    if (last !== undefined && /\p{Ll}[-\u00ad\u2010]$/u.test(last.slice(-3)) && /^\p{Ll}/u.test(next))
+      parts.push(`${parts.pop()?.slice(0, -1)}`, next);
+    else parts.push(last === undefined ? next : `\n${next}`);
+  }
+  return parts.join('');
+}
 
 /**
  * The lines without headers and footers: those at the edge of a page whose text, but for its numbers, stands at the same

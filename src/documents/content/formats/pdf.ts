@@ -3,7 +3,7 @@
 import { getDocumentProxy } from 'unpdf';
 import type { Outline } from '../outline.ts';
 import { Unreadable } from '../unreadable.ts';
-import { type Line, type PdfItem, toLines, withoutRunningLines } from './pdf-lines.ts';
+import { joinLines, type Line, type PdfItem, toLines, withoutRunningLines } from './pdf-lines.ts';
 
 /** A line this much larger than most of the text is a heading, if it is short. */
 const HEADING_SIZE = 1.15;
@@ -96,17 +96,6 @@ function beginsParagraph(line: Line, last: Line): boolean {
 }
 
 const levelOf = (times: number): number => (times >= 1.8 ? 1 : times >= 1.4 ? 2 : 3);
-
-/** A word that is divided at a line's end is whole again. */
-function joinLines(lines: readonly Line[]): string {
-  let text = '';
-  for (const line of lines) {
-    const next = line.text.trim();
-    if (/\p{Ll}[-\u00ad\u2010]$/u.test(text) && /^\p{Ll}/u.test(next)) text = text.slice(0, -1) + next;
-    else text += text === '' ? next : `\n${next}`;
-  }
-  return text;
-}
 
 /** The size of most characters. */
 function usualSize(pages: readonly (readonly Line[])[]): number {
