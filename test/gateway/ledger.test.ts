@@ -1,7 +1,16 @@
 // Accounts of answered requests: they outlive the process, and are handed on once.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceEvent } from '../../src/core/event.ts';
 import type { Account, Measures } from '../../src/gateway/accounting/account.ts';
@@ -39,6 +48,8 @@ function ledger(events = new Map<string, ServiceEvent>()) {
           buffer.refusals += 1;
           throw new Error('away');
         }
+        // No row can be written for a time that is none.
+        event.time.toISOString();
         events.set(event.eventId, event);
       }
     },
@@ -160,6 +171,23 @@ describe('what a killed process left', () => {
     expect(sumOf(next.events, 'requests')).toBe(1);
     expect(next.errors).toHaveLength(1);
     expect(files().toSorted()).toEqual(['a-1.names', 'a-1.sums']);
+  });
+
+  test('whose head is damaged stays where it is, is logged, and delays nothing else', async () => {
+    const all = [0, 1, 2].map(() => {
+      const before = new Set(files());
+      ledger().add(ACCOUNT, MEASURES);
+      return files().find((name) => name.endsWith('.names') && !before.has(name)) ?? '';
+    });
+    const damaged = join(directory, all[1] ?? '');
+    writeFileSync(damaged, readFileSync(damaged, 'utf8').replace(/^\d+/, '\0\0\0'));
+    die();
+    const next = ledger();
+    await next.handOn();
+    await next.job.stop();
+    expect(sumOf(next.events, 'requests')).toBe(2);
+    expect(next.errors).toHaveLength(1);
+    expect(files()).toHaveLength(2);
   });
 
   test('is not tried one by one while the buffer refuses: each refusal may take as long as a time-out', async () => {

@@ -142,10 +142,12 @@ export function readLedgerFile(directory: string, id: string): Sums | undefined 
   const bytes = readIfThere(sumsPath(directory, id));
   const names = readIfThere(namesPath(directory, id));
   if (bytes?.length !== FILE_BYTES || names === undefined) return undefined;
-  const [openedAt = '', ...lines] = Buffer.from(names).toString().split('\n');
+  const [head = '', ...lines] = Buffer.from(names).toString().split('\n');
+  const openedAt = new Date(Number(head));
+  if (Number.isNaN(openedAt.getTime())) throw new Error(`The head of ${namesPath(directory, id)} is damaged`);
   return {
     id,
-    openedAt: new Date(Number(openedAt)),
+    openedAt,
     accounts: lines.map(parseAccount),
     sums: new Float64Array(bytes.buffer, bytes.byteOffset, FILE_BYTES / 8),
     distributions: [],
