@@ -81,8 +81,8 @@ export const MESSAGES = {
     'Der Dienst antwortet nicht. Prüfen Sie das Netz; die Seite macht von selbst weiter.',
   ],
   'error.unexpected': [
-    'The service answered {status} without an explanation. Its log knows more.',
-    'Der Dienst hat {status} ohne Erklärung geantwortet. Sein Log weiß mehr.',
+    'The service answered {status} without an explanation. Its log says why.',
+    'Der Dienst hat {status} ohne Erklärung geantwortet. Sein Log sagt, warum.',
   ],
   'error.browser': ['The page failed: {message}', 'Die Seite ist gescheitert: {message}'],
   'error.page': [
@@ -332,8 +332,8 @@ export const MESSAGES = {
   'workspaces.own': ['yours', 'Ihrer'],
 
   'sessions.about': [
-    'Who is signed in to the portal. A sign-in ends at its time, and with its key.',
-    'Wer beim Portal angemeldet ist. Eine Anmeldung endet zu ihrer Zeit und mit ihrem Schlüssel.',
+    'Who is signed in to the portal. A sign-in ends when it or its key expires, or when its key is disabled or revoked.',
+    'Wer beim Portal angemeldet ist. Eine Anmeldung endet, wenn sie oder ihr Schlüssel abläuft, oder wenn ihr Schlüssel gesperrt oder widerrufen wird.',
   ],
   'sessions.none': ['Nobody is signed in', 'Niemand ist angemeldet'],
   'sessions.person': ['Person', 'Person'],
@@ -357,8 +357,8 @@ export const MESSAGES = {
   ],
 
   'health.about': [
-    'What the service stands on, how it does, and what to do where something is wrong. Refreshed every five seconds.',
-    'Worauf der Dienst steht, wie es dem geht, und was zu tun ist, wenn etwas fehlt. Alle fünf Sekunden aktualisiert.',
+    'The parts that the service depends on, their state, and what to do where something is wrong. Refreshed every five seconds.',
+    'Die Teile, von denen der Dienst abhängt, ihr Zustand, und was zu tun ist, wenn etwas fehlt. Alle fünf Sekunden aktualisiert.',
   ],
   'health.services': ['Parts', 'Teile'],
   'health.service': ['Part', 'Teil'],
@@ -391,7 +391,7 @@ export const MESSAGES = {
   ],
   'health.buffer.packs': ['Packs of events that wait', 'Wartende Bündel von Ereignissen'],
   'health.buffer.packs.meaning': [
-    'It goes up and down. A number that only grows: the database takes less than arrives; look at its load and its disk.',
+    'It goes up and down. If it only grows, more events arrive than the database stores: look at its load and its disk.',
     'Sie schwankt. Wächst sie nur, nimmt die Datenbank weniger an, als ankommt: Sehen Sie nach ihrer Last und ihrer Platte.',
   ],
   'health.buffer.outbox': ['Events in the outbox', 'Ereignisse im Postausgang'],
@@ -419,14 +419,14 @@ export const MESSAGES = {
   'health.ready.about': ['Everything works.', 'Alles funktioniert.'],
   'health.degraded': ['degraded', 'eingeschränkt'],
   'health.degraded.about': [
-    'The service works; something works less well.',
-    'Der Dienst läuft; etwas läuft weniger gut.',
+    'The service works, but a part of it is impaired.',
+    'Der Dienst läuft, aber ein Teil davon ist beeinträchtigt.',
   ],
   'health.down': ['down', 'ausgefallen'],
   'health.unavailable': ['unavailable', 'nicht verfügbar'],
   'health.unavailable.about': [
-    'Something is down without which nothing works.',
-    'Etwas ist ausgefallen, ohne das nichts geht.',
+    'A part is down that the service cannot work without.',
+    'Ein Teil ist ausgefallen, ohne den der Dienst nicht arbeiten kann.',
   ],
   'service.postgres': [
     'The database, which has every record.',
@@ -446,7 +446,10 @@ export const MESSAGES = {
   'service.usage_events': ['The buffer of usage events.', 'Der Puffer der Nutzungsereignisse.'],
   'service.search': ['What answers searches.', 'Was Suchen beantwortet.'],
   'service.compute': ['Worker threads for long computations.', 'Threads für lange Berechnungen.'],
-  'service.bucket': ['Whose objects the bucket holds.', 'Wessen Objekte der Bucket enthält.'],
+  'service.bucket': [
+    'Whether the bucket belongs to this service alone.',
+    'Ob der Bucket allein diesem Dienst gehört.',
+  ],
   'advice.postgres': [
     'Check that Postgres runs, that DATABASE_URL names it, and that its disk has space.',
     'Prüfen Sie, ob Postgres läuft, DATABASE_URL es nennt und seine Platte Platz hat.',
@@ -781,8 +784,8 @@ export const MESSAGES = {
   'agents.knowledge.none': ['none', 'keines'],
   'agents.knowledge.documents': ['Documents', 'Dokumente'],
   'agents.knowledge.hint': [
-    'It may cite what the owner of the asking key may see.',
-    'Er darf zitieren, was der Besitzer des fragenden Schlüssels sehen darf.',
+    'It may cite documents that the owner of the calling key may read.',
+    'Er darf Dokumente zitieren, die der Besitzer des aufrufenden Schlüssels lesen darf.',
   ],
   'agents.replies': ['Replies', 'Antworten'],
   'agents.replies.hint': [
@@ -809,7 +812,7 @@ export const MESSAGES = {
   'agents.try.open': ['Open the conversation', 'Gespräch öffnen'],
 
   'bots.about': [
-    'Bots of chat apps: who proves to be one, and which agent answers.',
+    'Bots of chat apps: how they prove who they are, and which agent answers.',
     'Bots von Chat-Apps: wie sie sich ausweisen, und welcher Agent antwortet.',
   ],
   'bots.add': ['Register a bot', 'Bot registrieren'],
