@@ -51,6 +51,12 @@ async function causeAll(): Promise<Caused[]> {
   const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
   await call('DELETE', '/admin/api/session', { headers: { cookie } });
   because('access.close-session', owner, { 'auth.user.logout': { value: 1, provider: 'key' } });
+  await call('POST', '/admin/api/session', { json: { key } });
+  because('access.open-session', owner, { 'auth.user.login': { value: 1, provider: 'key' } });
+  const openSessions = `/admin/api/workspaces/${workspace}/sessions`;
+  const [open] = bodyOf<{ items: { id: string }[] }>(await call('GET', openSessions, { key }), 200).items;
+  await call('DELETE', `${openSessions}/${open?.id}`, { key });
+  because('access.revoke-session', owner, { 'auth.user.logout': { value: 1, provider: 'key' } });
 
   const chat = createChatClient(call, { workspace, key });
   for (const kind of ['persona', 'agent', 'bot'])
@@ -160,12 +166,16 @@ test('each call causes its events, with their exact fields, and no others', asyn
 
   const told = Map.groupBy(caused, ({ operationId }) => operationId);
   for (const [operationId, types] of documented) {
+    if (ELSEWHERE.has(operationId)) continue;
     const seen = new Set(told.get(operationId)?.flatMap((each) => Object.keys(each.types)));
     if (types.length > 0 || seen.size > 0)
       expect([operationId, [...types].toSorted()]).toEqual([operationId, [...seen].toSorted()]);
   }
   expect(new Set(expected.map(({ type }) => type)).size).toBe(16);
 });
+
+/** They need the link of a first start, and a provider; the tests of sessions and of single sign-on hold their events. */
+const ELSEWHERE = new Set(['access.open-session-by-link', 'access.finish-sign-on']);
 
 const FIELDS = [
   'created_at',
