@@ -56,6 +56,8 @@ async function abandonMany(
     const silent = Array.from({ length: AT_ONCE }, () => abandon('silent', () => allAsked));
     const trickling = Array.from({ length: AT_ONCE }, () => abandon('trickle', oneRead));
     await Promise.all([...silent, ...trickling]);
+    // Those of the next lot are counted.
+    await eventually('the upstream to rest', async () => (await mock.totals()).running === 0);
   }
 }
 
@@ -89,7 +91,6 @@ test(`${REQUESTS} requests and ${STREAMS} abandoned streams, again and again`, a
   expect({ residentAfter, grows: grows() }).toEqual({ residentAfter, grows: false });
   const rounds = residentAfter.length;
 
-  await eventually('the upstream to rest', async () => (await gateway.mock.totals()).running === 0);
   expect((await gateway.mock.totals()).cancelled).toBe(rounds * STREAMS);
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
   const running = metrics.match(/^atrium_model_requests_running\{.*$/gm) ?? [];
