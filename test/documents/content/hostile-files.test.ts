@@ -148,6 +148,23 @@ describe('a hostile file', () => {
     expect(joinLines(lines).length).toBe(lines.length * 10 - 1);
   });
 
+  test('with relationships that lead nowhere, or a format without end, is read nevertheless', async () => {
+    const related = (...targets: string[]): string =>
+      `<Relationships>${targets.map((target) => `<Relationship Id="${target}" Type="t/${target}" Target="${target}"/>`).join('')}</Relationships>`;
+    const document = zip({
+      'word/_rels/document.xml.rels': related('media/100%.png', 'http://['),
+      'word/document.xml': '<document><p><t>MARK</t></p></document>',
+    });
+    expect((await read('odd.docx', document)).text).toBe('MARK');
+    const sheet = zip({
+      'xl/_rels/workbook.xml.rels': related('styles', 'sheet'),
+      'xl/workbook.xml': '<workbook><sheet name="A" id="sheet"/></workbook>',
+      'xl/styles': `<styleSheet><numFmt numFmtId="200" formatCode="${'['.repeat(1_000_000)}"/></styleSheet>`,
+      'xl/sheet': '<worksheet><row><c><v>1</v></c></row></worksheet>',
+    });
+    expect((await read('odd.xlsx', sheet)).text).toBe('A\n\n1');
+  });
+
   test('with a cell at the end of a sheet costs no sheet', async () => {
     const far = xlsx({ A: [['x']] });
     expect((await read('far.xlsx', far)).text).toBe('A\n\nx');

@@ -9,6 +9,9 @@ import type { Archive } from './zip.ts';
 /** Columns up to here keep their places; cells beyond follow one another. */
 const COLUMNS_PLACED_MAX = 256;
 
+/** What is looked at of a format; programs allow 255 characters. */
+const FORMAT_LENGTH_MAX = 255;
+
 /** The formats of dates and times that have no text of their own in a file (ECMA-376 part 1, 18.8.30). */
 const DATE_FORMATS = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
 
@@ -71,7 +74,9 @@ function readDateStyles(bytes: Uint8Array | undefined): boolean[] {
     open(name, attributes) {
       const format = Number(attributes['numFmtId'] ?? 0);
       if (name === 'numFmt') {
-        const code = (attributes['formatCode'] ?? '').replaceAll(/"[^"]*"|\[[^\]]*\]|\\./g, '');
+        const code = (attributes['formatCode'] ?? '')
+          .slice(0, FORMAT_LENGTH_MAX)
+          .replaceAll(/"[^"]*"|\[[^\]]*\]|\\./g, '');
         custom.set(format, /[ymdhs]/i.test(code));
       } else if (name === 'cellXfs') inCells = true;
       else if (name === 'xf' && inCells) styles.push(custom.get(format) ?? DATE_FORMATS.has(format));

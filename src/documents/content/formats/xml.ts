@@ -61,11 +61,20 @@ export function readRelationships(
   parseXml(archive.read(`${folder}_rels/${file}.rels`), {
     open(name, { Id = '', Type = '', Target = '', TargetMode }) {
       if (name !== 'Relationship' || TargetMode === 'External') return;
-      const { pathname } = new URL(Target, `file:///${folder}`);
-      found.set(Id, { type: Type.slice(Type.lastIndexOf('/') + 1), path: decodeURI(pathname).slice(1) });
+      const path = resolvePath(Target, folder);
+      if (path !== undefined) found.set(Id, { type: Type.slice(Type.lastIndexOf('/') + 1), path });
     },
   });
   return found;
+}
+
+/** Undefined for a target that is no path: one picture with an odd name spoils no document. */
+function resolvePath(target: string, folder: string): string | undefined {
+  try {
+    return decodeURI(new URL(target, `file:///${folder}`).pathname).slice(1);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The part that a relationship of the package's root names, as `officeDocument`. */
