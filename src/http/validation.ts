@@ -210,6 +210,7 @@ const RULES: Record<string, Rule> = {
   Object: checkObject,
   Record: checkRecord,
   Union: checkUnion,
+  Literal: (schema, input, loc, report) => checkUnion({ ...schema, anyOf: [schema] }, input, loc, report),
   Parsed: checkParsed,
   Unknown: (_schema, input) => ({ value: input }),
 };

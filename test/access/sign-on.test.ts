@@ -629,6 +629,15 @@ test('a service starts while its provider is down, and people sign in once it is
   );
 });
 
+test.each([
+  ['prompt=none', [{ loc: ['query', 'prompt'], msg: "Input should be 'login'" }]],
+  ['prompt=login&workspace=Not%20a%20name', [{ loc: ['query', 'workspace'] }]],
+])('a sign-in with %s is 422 with its mistake', async (query, detail) => {
+  const response = await fetch(`${url}/admin/sign-on?${query}`, { redirect: 'manual' });
+  expect(response.status).toBe(422);
+  expect(await response.json()).toMatchObject({ detail });
+});
+
 test('without the settings there is no single sign-on', async () => {
   await using other = await startService();
   for (const path of ['', '/callback?code=a&state=b', '/end'])
