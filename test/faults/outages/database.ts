@@ -36,6 +36,10 @@ const MAY_ANSWER = new Set([
   // What the process has in memory.
   'models.state',
   'admin.settings',
+  // No provider is configured, which they say before they need anything.
+  'access.begin-sign-on',
+  'access.finish-sign-on',
+  'access.end-sign-on',
   ...['chat', 'completions', 'images', 'embeddings', 'list', 'find'].flatMap((name) => [
     `models.${name}`,
     `models.${name}-at-root`,
