@@ -115,6 +115,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   const work = createQueuedWork(queue);
   const trends = createTrends({
     sql,
+    requireWorkspace: access.requireWorkspace,
     measureStorage: documents.measureStorage,
     eventsWaiting: usage.waiting,
     jobsWaiting: async () => (await queue.backlog()).reduce((sum, { waiting }) => sum + waiting, 0),

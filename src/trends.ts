@@ -21,6 +21,8 @@ export type MeasuredStorage = { workspaceId: string; documents: number; bytes: n
 
 export type TrendsDeps = {
   sql: Sql;
+  /** Throws 404. */
+  requireWorkspace(id: string): Promise<void>;
   /** Reads every document. */
   measureStorage(): Promise<MeasuredStorage[]>;
   /** Packs of events and events of the outbox that wait. */
@@ -56,6 +58,7 @@ export function createTrends(deps: TrendsDeps): Area {
       { workspaceId, name: 'bytes', value: bytes },
     ]);
     await store.keepLast(measures, startOf(clock.now(), DAY_MS));
+    await store.forgetBefore(firstDay(clock));
   };
   const keepBacklog = async (): Promise<void> => {
     const measures: Measure[] = [
@@ -65,7 +68,7 @@ export function createTrends(deps: TrendsDeps): Area {
     await store.keepGreatest(measures, startOf(clock.now(), DAY_MS / 24));
   };
   return {
-    routes: [trendsRoute(store, clock)],
+    routes: [trendsRoute(store, deps)],
     jobs: [
       createPeriodic({
         name: 'trends',
@@ -84,6 +87,10 @@ export function createTrends(deps: TrendsDeps): Area {
 
 const startOf = (time: Date, sizeMs: number): Date => new Date(Math.floor(time.getTime() / sizeMs) * sizeMs);
 
+/** Of those that are shown. */
+const firstDay = (clock: Clock): Date =>
+  startOf(new Date(clock.now().getTime() - (DAYS_SHOWN - 1) * DAY_MS), DAY_MS);
+
 function createTrendStore(sql: Sql) {
   const rows = (measures: readonly Measure[], at: Date) => sql`
     INSERT INTO trends AS t (workspace_id, name, at, value)
@@ -97,6 +104,9 @@ function createTrendStore(sql: Sql) {
     },
     async keepGreatest(measures: readonly Measure[], at: Date): Promise<void> {
       await sql`${rows(measures, at)} DO UPDATE SET value = excluded.value WHERE t.value < excluded.value`;
+    },
+    async forgetBefore(at: Date): Promise<void> {
+      await sql`DELETE FROM trends WHERE at < ${at}`;
     },
     read: (workspaceId: string, since: Date): Promise<{ name: Name; at: Date; value: number }[]> =>
       sql`SELECT name, at AT TIME ZONE 'UTC' AS at, value FROM trends
@@ -125,7 +135,10 @@ const Trends = component('Trends', 'Measures of the last 30 days.', {
   ),
 });
 
-const trendsRoute = (store: ReturnType<typeof createTrendStore>, clock: Clock): Route =>
+const trendsRoute = (
+  store: ReturnType<typeof createTrendStore>,
+  { requireWorkspace, clock }: TrendsDeps,
+): Route =>
   route(
     {
       area: 'administration',
@@ -147,10 +160,11 @@ const trendsRoute = (store: ReturnType<typeof createTrendStore>, clock: Clock): 
           },
         },
       },
+      refusals: [404],
     },
     async ({ path }) => {
-      const since = startOf(new Date(clock.now().getTime() - (DAYS_SHOWN - 1) * DAY_MS), DAY_MS);
-      const rows = await store.read(path.workspace_id, since);
+      await requireWorkspace(path.workspace_id);
+      const rows = await store.read(path.workspace_id, firstDay(clock));
       const at = (names: Partial<Record<Name, string>>): object[] => {
         const ofNames = rows.filter(({ name }) => name in names);
         return [...Map.groupBy(ofNames, (row) => row.at.getTime())].map(([time, found]) => ({

@@ -36,3 +36,7 @@ test('they are for administrators of the workspace', async () => {
   const { key } = await people.newKey({ scopes: ['admin'] });
   expectRefusal(await call('GET', `/admin/api/workspaces/${workspace}/trends`, { key }), 403);
 });
+
+test('a workspace that does not exist is 404', async () => {
+  expectRefusal(await call('GET', '/admin/api/workspaces/nope/trends', { key: adminKey }), 404);
+});

@@ -11,7 +11,10 @@ export class LostAnswer extends Error {
   }
 }
 
-/** A caller of the service at `url`; rejects with LostAnswer. */
+/** Bun's `fetch` sends these again by itself where a connection that it had kept closes before the answer. */
+const SENT_AGAIN = new Set(['DELETE', 'PUT']);
+
+/** A caller of the service at `url`, which sends each request once; rejects with LostAnswer. */
 export function createPlainCaller(url: string, timeoutMs = 30_000): Caller {
   return async (method, path, options = {}) => {
     const { body, query } = options;
@@ -20,6 +23,7 @@ export function createPlainCaller(url: string, timeoutMs = 30_000): Caller {
       ...requestOf(method, options),
       ...(body === undefined ? {} : { body }),
       signal: AbortSignal.timeout(timeoutMs),
+      keepalive: !SENT_AGAIN.has(method),
     };
     return answered(`${method} ${path}`, async () => {
       const response = await fetch(`${url}${path}${search}`, request);
