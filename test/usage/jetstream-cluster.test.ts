@@ -95,6 +95,8 @@ function work(buffer: EventBuffer) {
 const placeOf = ({ receipt }: Delivery): number => Number(String(receipt).split('.')[5]);
 
 type Administration = {
+  /** Every server has its copy, as far as the leader's: the next one may be away. */
+  allCurrent(): Promise<void>;
   /** The server that leads the stream. */
   leader(): Promise<number>;
   /** The leader of the stream, or of its consumer, lays its office down; `to`: in favour of this server. */
@@ -115,6 +117,20 @@ async function stepDownMetadataLeader(): Promise<void> {
 
 function administer(connection: NatsConnection, stream: string): Administration {
   return {
+    async allCurrent() {
+      await eventually('every copy to be current', async () => {
+        const info = await connection
+          .jetstreamManager()
+          .then(({ streams: all }) => all.info(stream))
+          .catch(() => undefined);
+        const { leader = '', replicas = [] } = info?.cluster ?? {};
+        return (
+          leader !== '' &&
+          replicas.length === 2 &&
+          replicas.every(({ current, offline }) => current && !offline)
+        );
+      });
+    },
     async leader() {
       const { streams: all } = await connection.jetstreamManager();
       return Number((await all.info(stream)).cluster?.leader?.split('-')[1]);
@@ -150,23 +166,25 @@ const parted = (clients: boolean) => async (next: () => Promise<unknown>, admini
 const FAULTS: readonly Fault[] = [
   {
     name: 'each server is killed and started again',
-    async strike(next) {
+    async strike(next, { allCurrent }) {
       for (const server of cluster.servers) {
         await server.kill();
         await next();
         await server.start();
         await next();
+        await allCurrent();
       }
     },
   },
   {
     name: 'each server is stopped, and goes on',
-    async strike(next) {
+    async strike(next, { allCurrent }) {
       for (const server of cluster.servers) {
         server.pause();
         await next();
         server.resume();
         await next();
+        await allCurrent();
       }
     },
   },
