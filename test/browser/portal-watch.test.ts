@@ -7,6 +7,7 @@ import { encodeRow } from '../../src/usage/row.ts';
 import { createDeadLetterStore } from '../../src/usage/store/dead-letters.ts';
 import { bodyOf, createCaller, expectStatus } from '../acceptance/support/caller.ts';
 import { createMetrics, eventOf } from '../acceptance/support/metrics.ts';
+import { eventually } from '../support/child.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
@@ -37,6 +38,10 @@ describePortal(
     test('sees what models were used for, by key and as CSV, and the address keeps the view', async () => {
       const json = { model: 'local-echo', messages: [{ role: 'user', content: 'hello' }] };
       expectStatus(await call('POST', '/v1/chat/completions', { json }), 200);
+      await eventually('the call to be counted', async () => {
+        const sums = await call('GET', `${BASE}/model-usage`, { query: { group_by: 'model' } });
+        return bodyOf<{ items: unknown[] }>(sums, 200).items.length > 0;
+      });
       const opened = await portal().open('/usage');
       const { page } = opened;
       const row = page.getByRole('row').filter({ hasText: 'local-echo' });
