@@ -141,7 +141,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3235);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3775);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8418);
-  expect(linesOf('src/')).toBeLessThanOrEqual(46_020);
+  expect(linesOf('src/')).toBeLessThanOrEqual(46_030);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(420);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1900);
