@@ -145,12 +145,9 @@ describe('/', () => {
 });
 
 describe('told to end', () => {
-  test('the service finishes what fits into the time, and answers 503 to what does not', async () => {
-    const startedAt = performance.now();
-    expect((await compute('?n=40')).status).toBe(200);
-    // The time goes by what the machine gives to threads of low priority at this moment: fib(41) costs 1.6 × fib(40).
-    const timeout = Math.ceil(Math.min(30_000, Math.max(3000, 20 * (performance.now() - startedAt))));
-    const own = await startSetting({ SHUTDOWN_TIMEOUT_MS: `${timeout}`, COMPUTE_THREADS: '2' });
+  /** Ends a service that computes what is short and what is endless; returns the status of what is short. */
+  async function endAmidWork(shutdownMs: number): Promise<number> {
+    const own = await startSetting({ SHUTDOWN_TIMEOUT_MS: `${shutdownMs}`, COMPUTE_THREADS: '2' });
     await using service = own.service;
     const ask = (n: number) => fetch(`${own.url}/compute?n=${n}`);
     const [short, long] = [ask(41), ask(ENDLESS)];
@@ -160,7 +157,18 @@ describe('told to end', () => {
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).not.toBeNull();
     expect(await answer.json()).toEqual({ detail: 'The service is shutting down' });
-    expect((await short).status).toBe(200);
+    const { status } = await short;
     expect(await service.child.exited).toBe(0);
+    return status;
+  }
+
+  test('the service finishes what fits into the time, and answers 503 to what does not', async () => {
+    // A busy machine gives threads of low priority next to nothing: there, what is short needs more time to fit.
+    for (const shutdownMs of [3000, 12_000, 48_000]) {
+      const status = await endAmidWork(shutdownMs);
+      if (status === 200) return;
+      expect(status).toBe(503);
+    }
+    throw new Error('what is short was never finished');
   });
 });
