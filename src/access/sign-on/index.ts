@@ -67,7 +67,7 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
     return renderReturnPage({ status, to: `${PORTAL}/sign-in?problem=${problem}`, sentence }, headers);
   };
 
-  /** Opens the session of the person whom the provider names, and returns the cookie's value. */
+  /** Opens a session for the person that the provider has identified, and returns the cookie's value. */
   const open = async (request: Request, origin: RequestOrigin): Promise<string> => {
     const secret = readFlightSecret(request);
     const { search } = splitTarget(request.url);

@@ -34,7 +34,7 @@ async function readOwnPart() {
   return { me, days, byDay, byModel };
 }
 
-/** What a person without administrative rights sees first: their key, what is left of its limits, and what it was used for. */
+/** The first page of a person without administrative rights: their key, the remainders of its limits, and its use. */
 export function OwnPart() {
   const own = useResource(readOwnPart, [], { everyMs: REFRESH_MS });
   return (

@@ -59,7 +59,7 @@ export async function readFile(file: SourceFile, outline: Outline): Promise<stri
   return typeof language === 'string' ? language : undefined;
 }
 
-/** Reads what a person gives, in the format that they state, whatever it begins with; form feeds divide its pages. */
+/** Reads a text that a person gives, in the format that they state. Its first bytes do not decide; form feeds divide its pages. */
 export function readGiven({ text, format }: { text: string; format: TextFormat }, outline: Outline): void {
   const read = format === 'markdown' ? readMarkdown : readPlainText;
   const pages = text.split('\f');

@@ -1,4 +1,4 @@
-// What is kept of contents, by its statements: revisions, attempts, and what is left of purged documents.
+// The statements of the store of contents: revisions, attempts, and that a purge removes everything.
 
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';

@@ -97,7 +97,7 @@ const configurationOf = ({ people, callbacks, afterLogout }: Registration): Conf
   },
   interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
   findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ ...people.get(sub), sub }) }),
-  // The organisation has agreed for its people, and nobody is asked.
+  // The organisation has agreed for its people, so the provider shows no page of consent.
   async loadExistingGrant(context) {
     const { client, session, provider } = context.oidc;
     const known = await provider.Grant.find(session?.grantIdFor(client?.clientId ?? '') ?? '');
