@@ -55,7 +55,6 @@ function toCharacter(character: string): string {
     .map((byte) => `%${byte.toString(16).padStart(2, '0')}`)
     .join('');
   const literal = units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
-  const ways = [`\\\\?${literal}`, escaped, encoded];
-  // An escape of one of these begins with the character itself: at the end of a secret its rest would be left.
-  return `(?:${(/[%\\]/.test(character) ? ways.toReversed() : ways).join('|')})`;
+  // The longest first: the escapes of `%`, `\` and `u` begin with these, and at the end of a secret the rest would be left.
+  return `(?:${escaped}|${encoded}|\\\\?${literal})`;
 }

@@ -52,6 +52,7 @@ describe('a text', () => {
     const keys = {
       'secret%': ['secret%25', 'secret%'],
       'secret\\': [String.raw`secret\u005c`, 'secret\\\\', 'secret%5c'],
+      'secret u': [String.raw`secret \u0075`, String.raw`secret \u`, 'secret%20%75', 'secret u'],
     };
     for (const [apiKey, texts] of Object.entries(keys))
       for (const text of texts)

@@ -24,8 +24,8 @@ export function mountDisk(size: string): SmallDisk | undefined {
   const filler = join(path, 'filler');
   return {
     path,
-    /** To the last page: dd writes until the disk takes no more. */
-    fill: () => void run('dd', 'if=/dev/zero', `of=${filler}`, 'bs=4096'),
+    /** To the last page, again where room has come free since: dd writes until the disk takes no more. */
+    fill: () => void run('dd', 'if=/dev/zero', `of=${filler}`, 'bs=4096', 'oflag=append', 'conv=notrunc'),
     free: () => rmSync(filler, { force: true }),
     remove() {
       run('umount', '-l', path);
