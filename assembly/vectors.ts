@@ -1,0 +1,167 @@
+// Called by src/documents/vectors/thread.ts: finds the vectors of a slab that are nearest to a query, exactly.
+//
+// A vector has int8 components and an f32 scale, a query int16 components of at most ±2047, so that no sum of products
+// overflows an i32 below 8,192 dimensions. A score is f32(dot product) × scale. Each operation is exact or rounded in one
+// way, so that every machine gives the same bits. A slab holds `capacity` places: first their vectors of `stride` bytes (a
+// multiple of 16), then the scales (f32), the documents (u32), and the ids of the passages (u64).
+//
+// The best stand in a heap whose root is the worst of them: a header of 32 bytes, then entries of 16 bytes. Of equal scores
+// the smaller id is the better one.
+
+// The header of a heap: how many it may hold (u32), how many it holds (u32), and the score (f32) and the id (u64) that
+// everything in it must come behind.
+const SIZE: usize = 4;
+const BEHIND_SCORE: usize = 8;
+const BEHIND_ID: usize = 16;
+const HEADER: usize = 32;
+
+// An entry: score (f32), document (u32), id (u64).
+const ENTRY: usize = 16;
+const ENTRY_DOCUMENT: usize = 4;
+const ENTRY_ID: usize = 8;
+
+/** The first byte of the memory that the caller divides. */
+export function base(): usize {
+  return (__heap_base + 63) & ~63;
+}
+
+/**
+ * Offers the first `count` vectors of a slab to a heap. `allowed` is a bitmap of documents, or 0 where all are allowed.
+ */
+export function scan(
+  slab: usize,
+  capacity: i32,
+  count: i32,
+  stride: i32,
+  query: usize,
+  allowed: usize,
+  heap: usize,
+): void {
+  const scales = slab + <usize>capacity * <usize>stride;
+  const documents = scales + ((<usize>capacity) << 2);
+  const ids = documents + ((<usize>capacity) << 2);
+  let at: i32 = 0;
+  if (allowed === 0) {
+    const step = <usize>stride;
+    // Four at a time: each part of the query is loaded once for them, and their sums do not wait for one another.
+    for (; at + 4 <= count; at += 4) {
+      const first = slab + <usize>at * step;
+      const second = first + step;
+      const third = second + step;
+      const fourth = third + step;
+      let a = i32x4.splat(0);
+      let b = i32x4.splat(0);
+      let c = i32x4.splat(0);
+      let d = i32x4.splat(0);
+      for (let offset: usize = 0; offset < step; offset += 16) {
+        const low = v128.load(query + (offset << 1));
+        const high = v128.load(query + (offset << 1), 16);
+        a = add(a, v128.load(first + offset), low, high);
+        b = add(b, v128.load(second + offset), low, high);
+        c = add(c, v128.load(third + offset), low, high);
+        d = add(d, v128.load(fourth + offset), low, high);
+      }
+      offer(heap, a, at, scales, documents, ids);
+      offer(heap, b, at + 1, scales, documents, ids);
+      offer(heap, c, at + 2, scales, documents, ids);
+      offer(heap, d, at + 3, scales, documents, ids);
+    }
+  }
+  for (; at < count; at++) {
+    if (allowed !== 0) {
+      const document = load<u32>(documents + ((<usize>at) << 2));
+      if (((load<u8>(allowed + (document >>> 3)) >>> (document & 7)) & 1) === 0) continue;
+    }
+    const vector = slab + <usize>at * <usize>stride;
+    let sums = i32x4.splat(0);
+    for (let offset: usize = 0; offset < <usize>stride; offset += 16) {
+      const low = v128.load(query + (offset << 1));
+      const high = v128.load(query + (offset << 1), 16);
+      sums = add(sums, v128.load(vector + offset), low, high);
+    }
+    offer(heap, sums, at, scales, documents, ids);
+  }
+}
+
+function add(sums: v128, components: v128, low: v128, high: v128): v128 {
+  return i32x4.add(
+    sums,
+    i32x4.add(
+      i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_s(components), low),
+      i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_s(components), high),
+    ),
+  );
+}
+
+function offer(heap: usize, sums: v128, at: i32, scales: usize, documents: usize, ids: usize): void {
+  const sum =
+    i32x4.extract_lane(sums, 0) +
+    i32x4.extract_lane(sums, 1) +
+    i32x4.extract_lane(sums, 2) +
+    i32x4.extract_lane(sums, 3);
+  const score = <f32>sum * load<f32>(scales + ((<usize>at) << 2));
+  const size = load<u32>(heap + SIZE);
+  if (size === load<u32>(heap) && score < load<f32>(heap + HEADER)) return;
+  if (score > load<f32>(heap + BEHIND_SCORE)) return;
+  const document = load<u32>(documents + ((<usize>at) << 2));
+  enter(heap, score, document, load<u64>(ids + ((<usize>at) << 3)));
+}
+
+/** Whether the first is the worse one. */
+function isWorse(score: f32, id: u64, otherScore: f32, otherId: u64): bool {
+  return score < otherScore || (score === otherScore && id > otherId);
+}
+
+function enter(heap: usize, score: f32, document: u32, id: u64): void {
+  if (!isWorse(score, id, load<f32>(heap + BEHIND_SCORE), load<u64>(heap + BEHIND_ID))) return;
+  const entries = heap + HEADER;
+  const size = load<u32>(heap + SIZE);
+  if (size < load<u32>(heap)) {
+    store<u32>(heap + SIZE, size + 1);
+    rise(entries, size, score, document, id);
+  } else if (isWorse(load<f32>(entries), load<u64>(entries + ENTRY_ID), score, id)) {
+    sink(entries, size, score, document, id);
+  }
+}
+
+/** Puts an entry at the end of the heap, and exchanges it with those above that are better. */
+function rise(entries: usize, end: u32, score: f32, document: u32, id: u64): void {
+  let at = end;
+  while (at > 0) {
+    const above = (at - 1) >>> 1;
+    const entry = entries + <usize>above * ENTRY;
+    if (!isWorse(score, id, load<f32>(entry), load<u64>(entry + ENTRY_ID))) break;
+    memory.copy(entries + <usize>at * ENTRY, entry, ENTRY);
+    at = above;
+  }
+  write(entries + <usize>at * ENTRY, score, document, id);
+}
+
+/** Puts an entry in the place of the root, and exchanges it with those below that are worse. */
+function sink(entries: usize, size: u32, score: f32, document: u32, id: u64): void {
+  let at: u32 = 0;
+  for (;;) {
+    let below: u32 = 2 * at + 1;
+    if (below >= size) break;
+    let entry = entries + <usize>below * ENTRY;
+    if (below + 1 < size) {
+      const other = entry + ENTRY;
+      if (
+        isWorse(load<f32>(other), load<u64>(other + ENTRY_ID), load<f32>(entry), load<u64>(entry + ENTRY_ID))
+      ) {
+        below++;
+        entry = other;
+      }
+    }
+    if (!isWorse(load<f32>(entry), load<u64>(entry + ENTRY_ID), score, id)) break;
+    memory.copy(entries + <usize>at * ENTRY, entry, ENTRY);
+    at = below;
+  }
+  write(entries + <usize>at * ENTRY, score, document, id);
+}
+
+function write(entry: usize, score: f32, document: u32, id: u64): void {
+  store<f32>(entry, score);
+  store<u32>(entry + ENTRY_DOCUMENT, document);
+  store<u64>(entry + ENTRY_ID, id);
+}
