@@ -105,11 +105,11 @@ export function createContentStore(sql: Sql) {
       return row;
     },
 
-    /** Begins a reading; undefined where nothing is to be read any more. */
+    /** Begins a reading, after changes of who may see the document (decision 025); undefined where there is nothing to read. */
     async begin(id: string): Promise<ToRead | undefined> {
       const [row] = await sql<ToRead[]>`
-        UPDATE document_contents c SET attempts = attempts + 1 FROM documents d
-        WHERE c.document_id = ${id} AND d.id = c.document_id AND c.state = 'pending'
+        UPDATE document_contents c SET attempts = attempts + 1 FROM (SELECT * FROM documents WHERE id = ${id} FOR SHARE) d
+        WHERE c.document_id = d.id AND c.state = 'pending'
         RETURNING d.id, c.revision, c.attempts, c.reason AS "lastReason", c.given_text AS "givenText",
           c.given_format AS "givenFormat", c.given_language AS "givenLanguage", d.object_key AS "objectKey", d.name,
           d.content_type AS "contentType", ${readsFiles}`;
