@@ -47,7 +47,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
   const { onInterrupt } = interruption;
   const invalidation = createInvalidation({ sql, log });
   const infrastructure = createInfrastructure({ config, sql, objects, invalidation, clock, log });
-  const queue = createJobQueue({ sql, log });
+  const queue = createJobQueue({ sql, log, clock });
   const usage = createUsage({
     sql,
     identity: () => readIdentity(sql),

@@ -10,14 +10,17 @@ import type { Area } from './http/area.ts';
 import type { ServiceState } from './http/health.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import type { Invalidation } from './infra/postgres/invalidation.ts';
-import type { JobQueue } from './infra/postgres/job-queue.ts';
+import type { JobQueue, QueueState } from './infra/postgres/job-queue.ts';
 import { createBucketJob } from './infra/s3/bucket.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
 
 /** Confirms and expiries compare the two clocks; with minutes between them, requests that are in time would be refused. */
 const CLOCK_SKEW_MS_MAX = 60_000;
 
-/** A worker looks for due jobs every few seconds; when one has waited for this long, something keeps it from them. */
+/**
+ * A worker looks for due jobs every few seconds. Where one has waited for this long, and none of its kind was begun meanwhile,
+ * something keeps the worker from them; a long queue that is being worked off is no fault.
+ */
 const JOB_LAG_SECONDS_MAX = 300;
 
 export type InfrastructureDeps = {
@@ -91,15 +94,22 @@ export async function readVersions(sql: Sql): Promise<{ postgres: string | null;
 export function createQueuedWork(queue: JobQueue): Area {
   const check = async (): Promise<ServiceState> => {
     const kinds = await queue.backlog();
-    const late = kinds.filter(({ lagSeconds }) => lagSeconds > JOB_LAG_SECONDS_MAX).map(({ kind }) => kind);
+    const isLate = ({ lagSeconds, idleSeconds }: QueueState): boolean =>
+      Math.min(lagSeconds, idleSeconds) > JOB_LAG_SECONDS_MAX;
+    const late = kinds.filter(isLate).map(({ kind }) => kind);
     const spent = kinds.filter(({ givenUp }) => givenUp > 0).map(({ kind }) => kind);
     const reasons = [
       late.length > 0 ? `jobs wait for too long: ${late.join(', ')}` : '',
       spent.length > 0 ? `jobs were given up: ${spent.join(', ')}` : '',
     ].filter((reason) => reason !== '');
-    const figures = kinds.map(({ kind, waiting, lagSeconds, givenUp }) => [
-      kind,
-      { waiting, lag_seconds: Math.round(lagSeconds), given_up: givenUp },
+    const figures = kinds.map((state) => [
+      state.kind,
+      {
+        waiting: state.waiting,
+        lag_seconds: Math.round(state.lagSeconds),
+        late: isLate(state),
+        given_up: state.givenUp,
+      },
     ]);
     const state = { kinds: Object.fromEntries(figures) };
     if (reasons.length === 0) return { state: 'ready', ...state };

@@ -2,9 +2,11 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { systemClock } from '../../src/core/clock.ts';
 import type { Sql, Transaction } from '../../src/infra/postgres/client.ts';
 import { createJobQueue, createJobWorker, enqueue, type Job } from '../../src/infra/postgres/job-queue.ts';
 import type { JobOutcome, JobWorkerOptions } from '../../src/infra/postgres/job-worker.ts';
+import { createQueuedWork } from '../../src/infrastructure.ts';
 import { eventually, startChild } from '../support/child.ts';
 import { connectTo, silentLog, type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -23,6 +25,7 @@ const queued = async (): Promise<number> => (await sql`select from jobs`).length
 const workerOf = (handle: JobWorkerOptions['handle'], options: Partial<JobWorkerOptions> = {}) =>
   createJobWorker({
     sql,
+    clock: systemClock,
     kind: 'count',
     batchMax: 10,
     handle,
@@ -135,7 +138,7 @@ test('a job that ended each process that began it is given up without another at
 });
 
 test('one queue works all kinds off, a slow one beside the others, and counts what each has left', async () => {
-  const jobs = createJobQueue({ sql, log: silentLog });
+  const jobs = createJobQueue({ sql, log: silentLog, clock: systemClock });
   const slow = Promise.withResolvers<void>();
   const kind = { batchMax: 10, pollMs: 60_000, attemptsMax: 1 };
   jobs.register({
@@ -151,16 +154,57 @@ test('one queue works all kinds off, a slow one beside the others, and counts wh
   for (const name of ['slow', 'count', 'count', 'unknown']) await queue(1, name);
   await sql`update jobs set run_at = now() - interval '1 hour' where kind = 'slow'`;
   const before = await jobs.backlog();
+  const idleSeconds = expect.any(Number);
   expect([...before]).toEqual([
-    { kind: 'slow', waiting: 1, lagSeconds: expect.closeTo(3600, -2), givenUp: 0 },
-    { kind: 'count', waiting: 2, lagSeconds: expect.any(Number), givenUp: 0 },
+    { kind: 'slow', waiting: 1, lagSeconds: expect.closeTo(3600, -2), givenUp: 0, idleSeconds },
+    { kind: 'count', waiting: 2, lagSeconds: expect.any(Number), givenUp: 0, idleSeconds },
   ]);
   await jobs.job.start();
   const countOf = async () => (await jobs.backlog()).find((each) => each.kind === 'count');
   await eventually('the end of the quick ones', async () => (await countOf())?.givenUp === 2);
-  expect(await countOf()).toEqual({ kind: 'count', waiting: 0, lagSeconds: 0, givenUp: 2 });
+  expect(await countOf()).toEqual({ kind: 'count', waiting: 0, lagSeconds: 0, givenUp: 2, idleSeconds });
   slow.resolve();
   await eventually('the end of the slow one', async () => (await queued()) === 3);
+  await jobs.job.stop();
+});
+
+test('a long backlog is ready while it is worked off, and degraded when nothing of it is begun for five minutes', async () => {
+  let passedMs = 0;
+  const clock = { now: () => new Date(Date.now() + passedMs) };
+  const jobs = createJobQueue({ sql, log: silentLog, clock });
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let begun = 0;
+  jobs.register({
+    kind: 'read',
+    batchMax: 1,
+    pollMs: 60_000,
+    attemptsMax: 1,
+    handle: async (batch) => {
+      await gates[begun++]?.promise;
+      return allDone(batch);
+    },
+  });
+  const state = async () => createQueuedWork(jobs).checks[0]?.check();
+  for (let n = 0; n < 3; n += 1) await queue(n, 'read');
+  await sql`update jobs set run_at = now() - interval '1 hour'`;
+  await jobs.job.start();
+  const lag_seconds = expect.closeTo(3600, -2);
+  await eventually('the first one', () => begun === 1);
+  expect(await state()).toEqual({
+    state: 'ready',
+    kinds: { read: { waiting: 3, lag_seconds, late: false, given_up: 0 } },
+  });
+  passedMs += 301_000;
+  expect(await state()).toEqual({
+    state: 'degraded',
+    detail: 'jobs wait for too long: read',
+    kinds: { read: { waiting: 3, lag_seconds, late: true, given_up: 0 } },
+  });
+  gates[0]?.resolve();
+  await eventually('the second one', () => begun === 2);
+  expect(await state()).toMatchObject({ state: 'ready', kinds: { read: { waiting: 2, late: false } } });
+  for (const gate of gates) gate.resolve();
+  await eventually('the end', async () => (await queued()) === 0);
   await jobs.job.stop();
 });
 
@@ -281,7 +325,8 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
     const log = { info() {}, warn() {} };
     const sql = connectPostgres({ url: process.env.URL, applicationName: 'victim', log });
     const handle = async (jobs) => { console.log('took ' + jobs.length); await Bun.sleep(60_000); };
-    createJobWorker({ sql, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 2000, attemptsMax: 9 }).start();`;
+    const clock = { now: () => new Date() };
+    createJobWorker({ sql, clock, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 2000, attemptsMax: 9 }).start();`;
     const victim = startChild([process.execPath, '-e', script], {
       environment: { SOURCE: source, URL: database.url },
     });

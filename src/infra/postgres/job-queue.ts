@@ -2,6 +2,7 @@
  * A durable queue in the database: a job is inserted together with the change that causes it. The rules for a kind of jobs
  * stand in docs/decisions/018-jobs.md.
  */
+import type { Clock } from '../../core/clock.ts';
 import type { Job as Background } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type Backlog, readBacklog } from './job-lease.ts';
@@ -13,7 +14,10 @@ export { createJobWorker } from './job-worker.ts';
 
 export type JobQueue = ReturnType<typeof createJobQueue>;
 
-export function createJobQueue({ sql, log }: { sql: Transaction; log: Logger }) {
+/** `idleSeconds`: how long ago this process last began jobs of the kind. */
+export type QueueState = Backlog & { idleSeconds: number };
+
+export function createJobQueue({ sql, log, clock }: { sql: Transaction; log: Logger; clock: Clock }) {
   const workers = new Map<string, ReturnType<typeof createJobWorker>>();
   const each = async (work: (worker: ReturnType<typeof createJobWorker>) => void | Promise<void>) => {
     await Promise.all([...workers.values()].map(work));
@@ -22,7 +26,7 @@ export function createJobQueue({ sql, log }: { sql: Transaction; log: Logger }) 
     /** Adds a kind, before the start. The function that it returns looks for due jobs at once: something was queued. */
     register(kind: JobKind): () => void {
       if (workers.has(kind.kind)) throw new Error(`The kind ${kind.kind} of jobs has two handlers`);
-      const worker = createJobWorker({ ...kind, sql, log });
+      const worker = createJobWorker({ ...kind, sql, log, clock });
       workers.set(kind.kind, worker);
       return worker.wake;
     },
@@ -33,7 +37,10 @@ export function createJobQueue({ sql, log }: { sql: Transaction; log: Logger }) 
       stop: () => each(({ stop }) => stop()),
       settle: () => each(({ drain }) => drain()),
     } satisfies Background,
-    backlog: (): Promise<Backlog[]> => readBacklog(sql, [...workers.keys()]),
+    backlog: async (): Promise<QueueState[]> => {
+      const kinds = await readBacklog(sql, [...workers.keys()]);
+      return kinds.map((each) => ({ ...each, idleSeconds: workers.get(each.kind)?.idleSeconds() ?? 0 }));
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 /** The loop that does the jobs of one kind, in each process; processes share the work. */
 
+import type { Clock } from '../../core/clock.ts';
 import { createPause, endsWithin } from '../../core/wait.ts';
 import { type Job, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
 import type { Transaction } from './sql-with-timeout.ts';
@@ -27,6 +28,7 @@ export type JobKind = {
 
 export type JobWorkerOptions = JobKind & {
   sql: Transaction;
+  clock: Clock;
   log: { warn(fields: object, message: string): void };
 };
 
@@ -44,7 +46,10 @@ const OUTAGE_DELAY_MS_MAX = 5_000;
  * it is never in two workers' hands at a time while its own can renew the lease.
  */
 export function createJobWorker(options: JobWorkerOptions) {
-  const workBatch = createBatch(options);
+  let begunAt = options.clock.now().getTime();
+  const workBatch = createBatch(options, () => {
+    begunAt = options.clock.now().getTime();
+  });
   let stopping = false;
   let running: Promise<void> | undefined;
 
@@ -81,6 +86,8 @@ export function createJobWorker(options: JobWorkerOptions) {
     },
     /** Looks for due jobs at once: something was queued. */
     wake: pause.wake,
+    /** How long ago it last began a batch, or was made. */
+    idleSeconds: (): number => (options.clock.now().getTime() - begunAt) / 1000,
     /** Works until nothing is due, the batch in hand included. Rejects when the database is unavailable. */
     async drain(): Promise<void> {
       while ((await workBatch()) > 0);
@@ -88,8 +95,8 @@ export function createJobWorker(options: JobWorkerOptions) {
   };
 }
 
-/** One batch after the other: `drain` waits for the loop's, too. */
-function createBatch(options: JobWorkerOptions): () => Promise<number> {
+/** One batch after the other: `drain` waits for the loop's, too. `begun` is called with each batch that holds a job. */
+function createBatch(options: JobWorkerOptions, begun: () => void): () => Promise<number> {
   const { sql, kind, batchMax, leaseMs = LEASE_MS } = options;
   let previous: Promise<unknown> = Promise.resolve();
   /** Outcomes that could not be noted yet. */
@@ -104,6 +111,7 @@ function createBatch(options: JobWorkerOptions): () => Promise<number> {
     await settle();
     const jobs = await leaseJobs(sql, { kind, batchMax, leaseMs });
     if (jobs.length === 0) return 0;
+    begun();
     const renewal = setInterval(() => void renewLease(sql, jobs, leaseMs).catch(() => {}), leaseMs / 3);
     try {
       unsettled = await handleJobs(options, jobs);
