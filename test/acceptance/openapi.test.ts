@@ -26,6 +26,8 @@ const AREA_A = [
   'GET /v1/{workspace_id}/file/{file_id}/download/url',
   'GET /v1/{workspace_id}/file/{file_id}/content',
   'PUT /v1/{workspace_id}/file/{file_id}/content',
+  'GET /v1/{workspace_id}/file/{file_id}/passages',
+  'GET /v1/{workspace_id}/contents',
   'DELETE /v1/{workspace_id}/{file_id}',
   'GET /v1/{workspace_id}/trash',
   'DELETE /v1/{workspace_id}/trash/{file_id}',

@@ -81,6 +81,8 @@ const OPERATIONS: Record<string, Attempt> = {
   'detail-by-name': ({ detail }, { name }) => detail(name),
   download: ({ downloadUrl }, { id }) => downloadUrl(id),
   content: ({ content }, { id }) => content(id),
+  passages: ({ passages }, { id }) => passages(id),
+  contents: ({ contents }, { id }) => contents({ document_id: id }),
   'put-content': ({ putContent }, { id }) => putContent(id, { reading: 'off' }),
   patch: ({ patch }, { id }) => patch(id, { summary: 'patched' }),
   'patch-access': ({ patch }, { id }) => patch(id, { access: { curators: [curator.email] } }),
@@ -102,11 +104,13 @@ const DOCUMENTS = `
   empty-trash    public     422  401   401     401     401      401     403     403        403      403    204    204   204     204   204
   archived       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   folders        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
+  contents       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
 
   detail         public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   detail-by-name public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   download       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   content        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
+  passages       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   patch          public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
   put-content    public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
   patch-access   public     422  401   401     401     401      401     403     403        403      403    200    403   403     200   200
@@ -120,6 +124,7 @@ const DOCUMENTS = `
   detail-by-name private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   download       private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   content        private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
+  passages       private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   patch          private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
   put-content    private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
   patch-access   private    422  401   401     401     401      401     403     403        403      403    200    404   403     200   200
@@ -133,6 +138,7 @@ const DOCUMENTS = `
   detail-by-name binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   download       binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   content        binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
+  passages       binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   patch          binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
   put-content    binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
   patch-access   binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409

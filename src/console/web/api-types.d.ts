@@ -17,6 +17,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/api/workspaces/{workspace_id}/content/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["documents.content-summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/api/models": {
         parameters: {
             query?: never;
@@ -689,6 +705,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/v1/{workspace_id}/file/{file_id}/passages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.passages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/contents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.contents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -1047,6 +1095,17 @@ export interface components {
             ctx?: {
                 [key: string]: unknown;
             };
+        };
+        DocumentContentSummary: {
+            documents: {
+                pending: number;
+                ready: number;
+                empty: number;
+                unsupported: number;
+                failed: number;
+            };
+            passages: number;
+            waiting_since: string | null;
         };
         ModelsState: {
             /** @enum {string} */
@@ -1642,6 +1701,9 @@ export interface components {
             pages: number | null;
             characters: number;
             passages: number;
+            /** @enum {string} */
+            reading: "on" | "off";
+            given: boolean;
         };
         DocumentContentWrite: {
             text?: string | null;
@@ -1652,6 +1714,37 @@ export interface components {
             format: "text" | "markdown";
             language?: string | null;
             reading?: ("on" | "off") | null;
+        };
+        PassagePage: {
+            items: components["schemas"]["Passage"][];
+            next_cursor: string | null;
+        };
+        Passage: {
+            passage: number;
+            page: number | null;
+            heading: string | null;
+            text: string;
+            start: number;
+            end: number;
+        };
+        DocumentContentPage: {
+            items: components["schemas"]["DocumentContentRow"][];
+            next_cursor: string | null;
+        };
+        DocumentContentRow: {
+            /** Format: uuid */
+            document_id: string;
+            name: string;
+            /** @enum {string} */
+            status: "pending" | "ready" | "empty" | "unsupported" | "failed";
+            reason: string | null;
+            language: string | null;
+            pages: number | null;
+            characters: number;
+            passages: number;
+            /** @enum {string} */
+            reading: "on" | "off";
+            given: boolean;
         };
         ChatCompletionRequest: {
             model?: string;
@@ -2215,6 +2308,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DocumentContentSettings"];
+                };
+            };
+        };
+    };
+    "documents.content-summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentContentSummary"];
                 };
             };
         };
@@ -3487,6 +3601,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DocumentContent"];
+                };
+            };
+        };
+    };
+    "portal.documents.passages": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PassagePage"];
+                };
+            };
+        };
+    };
+    "portal.documents.contents": {
+        parameters: {
+            query?: {
+                document_id?: string[];
+                status?: "pending" | "ready" | "empty" | "unsupported" | "failed";
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentContentPage"];
                 };
             };
         };

@@ -13,9 +13,11 @@ import type { ObjectStore } from '../../infra/s3/client.ts';
 import type { DocumentStore } from '../store.ts';
 import { createCatchUp } from './catch-up.ts';
 import { EARLIER_READING_POLL_MS, READING_LEASE_MS, READING_POLL_MS } from './limits.ts';
+import { contentListRoutes } from './list-routes.ts';
 import { createReadDocument } from './read-document.ts';
 import { createReader } from './reader-process.ts';
 import { contentRoutes } from './routes.ts';
+import { createContentStates } from './states.ts';
 import { createContentStore, EARLIER_READING, READING } from './store.ts';
 import { createWorkspaceSettings } from './workspace-settings.ts';
 
@@ -44,16 +46,23 @@ export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]
   const store = createContentStore(sql);
   const reading = settings.reads ? createReading(deps, store) : undefined;
   const wake = reading?.wake ?? (() => undefined);
+  const shared = {
+    states: createContentStates(sql),
+    workspaces: createWorkspaceSettings(sql),
+    requireWorkspace: deps.requireWorkspace,
+    reads: settings.reads,
+  };
   return {
-    routes: contentRoutes({
-      store,
-      workspaces: createWorkspaceSettings(sql),
-      documents: deps.documents,
-      requireWorkspace: deps.requireWorkspace,
-      reads: settings.reads,
-      wake,
-      catchUp: () => void reading?.catchUp.settle?.(),
-    }),
+    routes: [
+      ...contentRoutes({
+        ...shared,
+        store,
+        documents: deps.documents,
+        wake,
+        catchUp: () => void reading?.catchUp.settle?.(),
+      }),
+      ...contentListRoutes(shared),
+    ],
     jobs: reading === undefined ? [] : [reading.readerJob, reading.catchUp],
     wake,
   };

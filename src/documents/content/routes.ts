@@ -6,8 +6,10 @@ import { READ, WRITE } from '../routes/answers.ts';
 import type { DocumentStore } from '../store.ts';
 import { GIVEN_BODY_BYTES_MAX } from './limits.ts';
 import type { TextFormat } from './protocol.ts';
+import { renderContent } from './render.ts';
 import * as schema from './schema.ts';
-import type { Content, ContentStore } from './store.ts';
+import type { Content, ContentStates } from './states.ts';
+import type { ContentStore } from './store.ts';
 import type { WorkspaceSettings } from './workspace-settings.ts';
 
 const ITEM = { path: '/v1/{workspace_id}/file/{file_id}/content', parameters: schema.ByFileId } as const;
@@ -31,7 +33,8 @@ const MEDIA_TYPES: Record<TextFormat, string> = {
 };
 
 export type ContentRoutesDeps = {
-  store: Pick<ContentStore, 'find' | 'textPart' | 'give' | 'switchOff'>;
+  store: Pick<ContentStore, 'textPart' | 'give' | 'switchOff'>;
+  states: Pick<ContentStates, 'find'>;
   workspaces: WorkspaceSettings;
   documents: Pick<DocumentStore, 'find'>;
   /** Throws 404. */
@@ -49,7 +52,7 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
   const { store, workspaces } = deps;
   const render = (content: Content) => renderContent(content, deps.reads);
   const find = async (viewer: Viewer, id: string): Promise<Content> => {
-    const content = await store.find(viewer, id);
+    const content = await deps.states.find(viewer, id);
     if (content === undefined) throw documentNotFound();
     return content;
   };
@@ -178,17 +181,6 @@ function parseWrite({ text, format, reading }: schema.ContentWrite) {
   }
   if (!decides) throw valueError(['body'], 'neither a text nor `reading` is given', {});
   return { text: undefined, reading };
-}
-
-function renderContent(content: Content, reads: boolean) {
-  const { state, reason, language, pages, characters, passages } = content;
-  const known = { language, pages, characters: characters ?? 0, passages: passages ?? 0 };
-  const unread = (why: string) => ({ status: 'unsupported', reason: why, ...known });
-  if (state === 'off') return unread('the text of this document is not kept');
-  if (state !== null && state !== 'pending') return { status: state, reason, ...known };
-  if (!reads) return unread('contents are not read here (CONTENT=off)');
-  if (state === null && !content.readsFiles) return unread('files of this workspace are not read');
-  return { status: 'pending', reason, ...known };
 }
 
 const textAnswer = (format: TextFormat, body: string | ReadableStream): Response =>

@@ -12,19 +12,6 @@ export const EARLIER_READING = 'documents.read-earlier-content';
 
 export type ContentState = 'pending' | 'ready' | 'empty' | 'unsupported' | 'failed' | 'off';
 
-export type Content = {
-  /** Null for a document that is not known here yet. */
-  state: ContentState | null;
-  reason: string | null;
-  language: string | null;
-  pages: number | null;
-  characters: number | null;
-  passages: number | null;
-  revision: number | null;
-  /** Whether files of the workspace are read. */
-  readsFiles: boolean;
-};
-
 /** A document whose turn has come. */
 export type ToRead = {
   id: string;
@@ -64,10 +51,13 @@ export const contentsOfInserted = (sql: Sql, reading: 'on' | 'off') =>
         SELECT id, workspace_id, 'pending' FROM inserted WHERE fresh),
       to_read AS (${enqueue(sql, READING, sql`SELECT jsonb_build_object('document', id) FROM inserted WHERE fresh`)}),`;
 
-export function createContentStore(sql: Sql) {
-  const { visible, edited } = createConditions(sql);
-  const readsFiles = sql`coalesce(
+/** Whether files are read in the workspace of the document `d`. */
+export const readsFilesOf = (sql: Sql) => sql`coalesce(
     (SELECT reads_files FROM document_settings s WHERE s.workspace_id = d.workspace_id), true) AS "readsFiles"`;
+
+export function createContentStore(sql: Sql) {
+  const { edited } = createConditions(sql);
+  const readsFiles = readsFilesOf(sql);
 
   /** Deletes what is kept of a document's text. The caller's transaction has locked the document's row of contents. */
   const clear = async (tx: Transaction, id: string): Promise<void> => {
@@ -76,16 +66,6 @@ export function createContentStore(sql: Sql) {
   };
 
   return {
-    /** Undefined where the viewer sees no such document. */
-    async find(viewer: Viewer, id: string): Promise<Content | undefined> {
-      const [row] = await sql<Content[]>`
-        SELECT c.state, c.reason, c.language, c.pages, c.characters, c.passages, c.revision, ${readsFiles}
-        FROM (SELECT id, workspace_id FROM documents
-          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND ${visible(viewer)}) d
-        LEFT JOIN document_contents c ON c.document_id = d.id`;
-      return row;
-    },
-
     /**
      * One part of a text in the first of the formats that it has; `text` is null after the last one. Undefined where the
      * content has another revision by now.
@@ -170,7 +150,8 @@ export function createContentStore(sql: Sql) {
           FROM documents WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)} FOR KEY SHARE
           ON CONFLICT (document_id) DO UPDATE SET state = 'pending', reason = NULL, attempts = 0,
             revision = document_contents.revision + 1, given_text = excluded.given_text,
-            given_format = excluded.given_format, given_language = excluded.given_language
+            given_format = excluded.given_format, given_language = excluded.given_language,
+            changed_at = clock_timestamp()
           RETURNING document_id),
         queued AS (${enqueue(sql, READING, sql`SELECT jsonb_build_object('document', document_id) FROM asked`)})
         SELECT FROM asked`;

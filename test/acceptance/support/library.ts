@@ -56,6 +56,9 @@ export function createLibrary(
       call('GET', `${v1}/file/${segment(id)}/download/url`, { key, query }),
     content: (id: string, query: Query = {}): Promise<Answer> =>
       call('GET', `${v1}/file/${segment(id)}/content`, { key, query }),
+    passages: (id: string, query: Query = {}): Promise<Answer> =>
+      call('GET', `${v1}/file/${segment(id)}/passages`, { key, query }),
+    contents: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/contents`, { key, query }),
     putContent: (id: string, json: unknown): Promise<Answer> =>
       call('PUT', `${v1}/file/${segment(id)}/content`, { key, json }),
     bin: (id: string): Promise<Answer> => call('DELETE', `${v1}/${segment(id)}`, { key }),

@@ -7,6 +7,7 @@ import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { createReadDocument } from '../../../src/documents/content/read-document.ts';
 import { ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
+import { createContentStates } from '../../../src/documents/content/states.ts';
 import { createContentStore, EARLIER_READING } from '../../../src/documents/content/store.ts';
 import { PURGE_PASSAGES_MAX } from '../../../src/documents/limits.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
@@ -19,6 +20,7 @@ import { shared } from '../../support/shared.ts';
 const database = await shared(testDatabase());
 const { sql } = database;
 const contents = createContentStore(sql);
+const states = createContentStates(sql);
 const documents = createDocumentStore(sql, createSearchEntries(), { reads: true });
 
 const person = (): Viewer => ({ workspaceId: 'acme', userId: newId(), email: 'a@b', admin: false });
@@ -94,7 +96,7 @@ test('chunks that break off leave what was kept before, and whole ones replace i
   const kept = contents.keep({ id, revision: second?.revision ?? 0 }, found, breaking());
   await expect(kept).rejects.toThrow('broken off');
   expect(await passagesOf(id)).toEqual(['old']);
-  expect((await contents.find(viewer, id))?.state).toBe('pending');
+  expect((await states.find(viewer, id))?.state).toBe('pending');
   await contents.keep({ id, revision: second?.revision ?? 0 }, found, chunksOf('new'));
   expect(await passagesOf(id)).toEqual(['new']);
 });
@@ -168,9 +170,9 @@ test('what is kept of a text is there again where its workspace is switched off 
   await contents.give(viewer, kept, undefined);
   const read = readWith(() => Promise.reject(new Error('no file of the workspace is read')));
   expect([await read(kept), await read(unread)]).toEqual(['done', 'done']);
-  expect(await contents.find(viewer, kept)).toMatchObject({ state: 'ready', passages: 1, language: 'en' });
+  expect(await states.find(viewer, kept)).toMatchObject({ state: 'ready', passages: 1, language: 'en' });
   expect(await passagesOf(kept)).toEqual(['old']);
-  expect(await contents.find(viewer, unread)).toMatchObject({ state: null });
+  expect(await states.find(viewer, unread)).toMatchObject({ state: null });
 });
 
 test('a document that is purged meanwhile is neither given a text nor queued, and holds up no other', async () => {
@@ -214,9 +216,9 @@ test('a file that its reader dies of is tried three times, then the document has
   const read = readWith(() => Promise.reject(new ReaderDied('it was too large')));
   expect(await read(id)).toEqual({ retry: 'it was too large' });
   expect(await read(id)).toEqual({ retry: 'it was too large' });
-  expect((await contents.find(viewer, id))?.state).toBe('pending');
+  expect((await states.find(viewer, id))?.state).toBe('pending');
   expect(await read(id)).toBe('done');
-  expect(await contents.find(viewer, id)).toMatchObject({ state: 'failed', reason: 'it was too large' });
+  expect(await states.find(viewer, id)).toMatchObject({ state: 'failed', reason: 'it was too large' });
   expect(await read(id)).toBe('done');
 });
 

@@ -3,9 +3,9 @@ import type { Planted } from '../mistake.ts';
 export const documents: readonly Planted[] = [
   {
     mistake: 'a text is shown to everyone in the workspace',
-    file: 'src/documents/content/store.ts',
-    text: 'visible(viewer)',
-    replacement: 'sql`true`',
+    file: 'src/documents/content/states.ts',
+    text: `AND \${visible(viewer)}) d\n      LEFT JOIN document_contents`,
+    replacement: `) d\n      LEFT JOIN document_contents`,
     test: 'test/acceptance/content.test.ts',
     name: 'those who may read the metadata',
   },

@@ -1,0 +1,133 @@
+import { valueError } from '../../core/errors.ts';
+import { isUuid } from '../../core/ids.ts';
+import { type Route, route } from '../../http/operation.ts';
+import { pageAnswer, toPage, toPageRequest } from '../../http/paging.ts';
+import { WorkspacePath } from '../../http/schemas.ts';
+import { documentNotFound, parseDocumentId, toViewer } from '../policy.ts';
+import { READ } from '../routes/answers.ts';
+import { renderContent } from './render.ts';
+import * as schema from './schema.ts';
+import type { ContentCounts, ContentStates, ListedContent } from './states.ts';
+import type { ContentState } from './store.ts';
+import type { WorkspaceSettings } from './workspace-settings.ts';
+
+export type ContentListDeps = {
+  states: ContentStates;
+  workspaces: Pick<WorkspaceSettings, 'readsFiles'>;
+  /** Throws 404. */
+  requireWorkspace(id: string): Promise<void>;
+  /** Whether files are read at all. */
+  reads: boolean;
+};
+
+const toStates = (status: Exclude<ContentState, 'off'>): ContentState[] =>
+  status === 'unsupported' ? ['unsupported', 'off'] : [status];
+
+/** The passages of a document, the states of several, and how many documents are in each state. */
+export function contentListRoutes({ states, workspaces, requireWorkspace, reads }: ContentListDeps): Route[] {
+  const render = ({ id, name, createdAt: _, revision: __, ...content }: ListedContent) => ({
+    document_id: id,
+    name,
+    ...renderContent(content, reads),
+  });
+  return [
+    route(
+      {
+        ...READ,
+        id: 'documents.passages',
+        method: 'GET',
+        path: '/v1/{workspace_id}/file/{file_id}/passages',
+        summary: 'List the passages of a document, in their order',
+        parameters: schema.ByFileId,
+        query: schema.PassageQuery,
+        responses: pageAnswer('A page of passages.', schema.PassageList, schema.PASSAGE_EXAMPLE),
+        refusals: [404],
+      },
+      async ({ principal, path, query: { limit = 50, cursor } }) => {
+        const id = parseDocumentId(path.file_id);
+        const request = { from: Number(cursor || 0), limit: limit + 1 };
+        const passages = await states.passages(toViewer(principal), id, request);
+        if (passages === undefined) throw documentNotFound();
+        return {
+          items: passages.slice(0, limit),
+          next_cursor: passages.length > limit ? String(passages[limit]?.passage) : null,
+        };
+      },
+    ),
+    route(
+      {
+        ...READ,
+        id: 'documents.contents',
+        method: 'GET',
+        path: '/v1/{workspace_id}/contents',
+        summary: "Read the states of several documents' texts",
+        description:
+          'Those of the documents that are named, or all that are in one state: exactly one of the two.',
+        parameters: schema.InWorkspace,
+        query: schema.ContentListQuery,
+        responses: pageAnswer('A page of states.', schema.ContentList, schema.CONTENT_ROW_EXAMPLE),
+      },
+      async ({ principal, query }) => {
+        const viewer = toViewer(principal);
+        const { document_id: ids, status, ...paging } = query;
+        if (ids !== undefined) {
+          if (status !== undefined)
+            throw valueError(
+              ['query', 'status'],
+              'documents are named, so there is no state to ask for',
+              status,
+            );
+          return { items: (await states.among(viewer, ids)).map(render), next_cursor: null };
+        }
+        const page = toPageRequest(paging, isUuid);
+        const rows = await states.list(viewer, toStates(status ?? 'failed'), page);
+        return toPage(rows, page.limit, render);
+      },
+    ),
+    route(
+      {
+        area: 'documents',
+        credential: 'administration',
+        scope: 'admin',
+        id: 'documents.content-summary',
+        method: 'GET',
+        path: '/admin/api/workspaces/{workspace_id}/content/summary',
+        summary: "How far a workspace's files are read",
+        parameters: WorkspacePath,
+        responses: {
+          200: {
+            description: 'Counts.',
+            schema: schema.ContentSummary,
+            example: schema.CONTENT_SUMMARY_EXAMPLE,
+          },
+        },
+        refusals: [404],
+      },
+      async ({ path }) => {
+        await requireWorkspace(path.workspace_id);
+        const [counts, readsFiles] = await Promise.all([
+          states.count(path.workspace_id),
+          workspaces.readsFiles(path.workspace_id),
+        ]);
+        return renderCounts(counts, { reads, readsFiles });
+      },
+    ),
+  ];
+}
+
+/** As `renderContent` calls them: what is not read is `unsupported`. */
+function renderCounts(counts: ContentCounts, { reads, readsFiles }: { reads: boolean; readsFiles: boolean }) {
+  const { pending, ready, empty, unsupported, failed, off, unknown, passages, waitingSince } = counts;
+  const waiting = reads ? pending + (readsFiles ? unknown : 0) : 0;
+  return {
+    documents: {
+      pending: waiting,
+      ready,
+      empty,
+      unsupported: unsupported + off + (pending + unknown - waiting),
+      failed,
+    },
+    passages,
+    waiting_since: waiting > 0 ? (waitingSince?.toISOString() ?? null) : null,
+  };
+}
