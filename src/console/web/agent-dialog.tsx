@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { AgentTrial } from './agent-trial.tsx';
 import { answerOf, api, type Schemas } from './api.ts';
-import { Button } from './components/button.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { CheckField, SelectField, TextField } from './components/field.tsx';
-import { ErrorNotice, Notice } from './components/notice.tsx';
+import { Form, FormButtons } from './components/form.tsx';
+import { Notice } from './components/notice.tsx';
 import { useAction } from './resource.ts';
 import { hasScope, isOwnWorkspace, workspace } from './state.ts';
 import { t } from './text.ts';
@@ -89,27 +89,20 @@ export function AgentDialog({ agent, onClose, onSaved }: Props) {
   return (
     <Dialog title={agent?.name ?? t('agents.add')} wide onClose={onClose}>
       <div class="columns">
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            saving.run(save);
-          }}
-        >
-          <ErrorNotice error={saving.error} />
+        <Form acting={saving} run={save}>
           <AgentFields
             draft={draft}
             isNew={agent === undefined}
             mistakes={saving.error?.fields ?? {}}
             onDraft={setDraft}
           />
-          <div class="row">
-            <Button look="primary" type="submit" busy={saving.busy}>
-              {t('action.save')}
-            </Button>
-            <Button onClick={onClose}>{t('action.close')}</Button>
-          </div>
-        </form>
+          <FormButtons
+            submit={t('action.save')}
+            busy={saving.busy}
+            close={t('action.close')}
+            onClose={onClose}
+          />
+        </Form>
         {tries ? <AgentTrial id={savedId} /> : <Notice title={t('agents.try.first')} />}
       </div>
     </Dialog>

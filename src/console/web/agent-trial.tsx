@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { answerOf, api, type Schemas } from './api.ts';
 import { Button } from './components/button.tsx';
 import { TextField } from './components/field.tsx';
-import { ErrorNotice } from './components/notice.tsx';
+import { Form } from './components/form.tsx';
 import { useAction } from './resource.ts';
 import { hrefOf } from './router.ts';
 import { workspace } from './state.ts';
@@ -70,14 +70,7 @@ export function AgentTrial({ id }: { id: string }) {
           </div>
         ))}
       </div>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          asking.run(send);
-        }}
-      >
-        <ErrorNotice error={asking.error} />
+      <Form acting={asking} run={send}>
         <TextField label={t('playground.message')} rows={2} value={question} onValue={setQuestion} required />
         <div class="row">
           <Button type="submit" busy={asking.busy}>
@@ -89,7 +82,7 @@ export function AgentTrial({ id }: { id: string }) {
             </a>
           )}
         </div>
-      </form>
+      </Form>
     </section>
   );
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { answerOf, api, type Schemas } from './api.ts';
 import { BotTrial } from './bot-trial.tsx';
-import { Button } from './components/button.tsx';
 import { Copy } from './components/copy.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { SelectField, TextField } from './components/field.tsx';
-import { ErrorNotice, Notice } from './components/notice.tsx';
+import { Form, FormButtons } from './components/form.tsx';
+import { Notice } from './components/notice.tsx';
 import { useAction } from './resource.ts';
 import { hasScope, isOwnWorkspace, workspace } from './state.ts';
 import { t } from './text.ts';
@@ -68,27 +68,20 @@ export function BotDialog({ bot, onClose, onSaved }: Props) {
   return (
     <Dialog title={bot?.id ?? t('bots.add')} wide onClose={onClose}>
       <div class="columns">
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            saving.run(save);
-          }}
-        >
-          <ErrorNotice error={saving.error} />
+        <Form acting={saving} run={save}>
           <BotFields
             draft={draft}
             isNew={bot === undefined}
             mistakes={saving.error?.fields ?? {}}
             onDraft={setDraft}
           />
-          <div class="row">
-            <Button look="primary" type="submit" busy={saving.busy}>
-              {t('action.save')}
-            </Button>
-            <Button onClick={onClose}>{t('action.close')}</Button>
-          </div>
-        </form>
+          <FormButtons
+            submit={t('action.save')}
+            busy={saving.busy}
+            close={t('action.close')}
+            onClose={onClose}
+          />
+        </Form>
         <div class="stack">
           {savedId === undefined ? (
             <Notice title={t('bots.first')} />

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { answerOf, api } from './api.ts';
 import { Button } from './components/button.tsx';
 import { TextField } from './components/field.tsx';
-import { ErrorNotice } from './components/notice.tsx';
+import { Form } from './components/form.tsx';
 import { useAction } from './resource.ts';
 import { session, workspace } from './state.ts';
 import { t } from './text.ts';
@@ -63,15 +63,8 @@ export function BotTrial({ id }: { id: string }) {
     setAnswer(JSON.stringify(answered, null, 2));
   };
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        sending.run(send);
-      }}
-    >
+    <Form acting={sending} run={send}>
       <h3>{t('bots.test')}</h3>
-      <ErrorNotice error={sending.error} />
       <TextField label={t('playground.message')} value={text} onValue={setText} required />
       <div>
         <Button type="submit" busy={sending.busy}>
@@ -84,6 +77,6 @@ export function BotTrial({ id }: { id: string }) {
           <pre class="preview">{answer}</pre>
         </div>
       )}
-    </form>
+    </Form>
   );
 }

@@ -4,6 +4,7 @@ import { Badge } from './components/badge.tsx';
 import { Button } from './components/button.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { TextField } from './components/field.tsx';
+import { Form } from './components/form.tsx';
 import { ErrorNotice, Loading } from './components/notice.tsx';
 import { Time } from './components/time.tsx';
 import { useAction, useResource } from './resource.ts';
@@ -111,14 +112,7 @@ function AnswerForm({ id, onSent }: { id: number; onSent(): void }) {
     onSent();
   };
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        sending.run(send);
-      }}
-    >
-      <ErrorNotice error={sending.error} />
+    <Form acting={sending} run={send}>
       <TextField
         label={t('conversations.answer')}
         hint={t('conversations.answer.hint', { email: session.value?.user_email ?? '' })}
@@ -132,6 +126,6 @@ function AnswerForm({ id, onSent }: { id: number; onSent(): void }) {
           {t('playground.send')}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -3,6 +3,7 @@ import { Badge } from './components/badge.tsx';
 import { Button } from './components/button.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { SelectField, TextField } from './components/field.tsx';
+import { Form } from './components/form.tsx';
 import { ErrorNotice, Loading, Notice } from './components/notice.tsx';
 import { Time } from './components/time.tsx';
 import { type Document, patchDocument, readDocument, urlOf } from './library-data.ts';
@@ -119,14 +120,7 @@ function DocumentForm({ document, onChanged }: { document: Document; onChanged()
     onChanged();
   };
   return (
-    <form
-      class="form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        saving.run(save);
-      }}
-    >
-      <ErrorNotice error={saving.error} />
+    <Form acting={saving} run={save}>
       <div class="form-row">
         <TextField
           label={t('library.name')}
@@ -174,6 +168,6 @@ function DocumentForm({ document, onChanged }: { document: Document; onChanged()
         </Button>
         {saved ? <Notice tone="good" title={t('library.saved')} /> : null}
       </div>
-    </form>
+    </Form>
   );
 }

@@ -6,6 +6,7 @@ import { Button } from './components/button.tsx';
 import { Copy } from './components/copy.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { CheckField, SelectField, TextField } from './components/field.tsx';
+import { Form, FormButtons } from './components/form.tsx';
 import { ErrorNotice, Notice } from './components/notice.tsx';
 import type { MessageName } from './messages.ts';
 import { useAction } from './resource.ts';
@@ -76,14 +77,7 @@ export function NewKeyDialog({ name = '', onClose, onMade }: Made & { name?: str
   };
   return (
     <Dialog title={t('keys.create')} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          making.run(make);
-        }}
-      >
-        <ErrorNotice error={making.error} />
+      <Form acting={making} run={make}>
         <TextField
           label={t('keys.name')}
           hint={t('keys.name.hint')}
@@ -141,13 +135,13 @@ export function NewKeyDialog({ name = '', onClose, onMade }: Made & { name?: str
             />
           </div>
         </fieldset>
-        <div class="actions">
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button look="primary" type="submit" busy={making.busy} disabled={scopes.length === 0}>
-            {t('keys.create')}
-          </Button>
-        </div>
-      </form>
+        <FormButtons
+          submit={t('keys.create')}
+          busy={making.busy}
+          disabled={scopes.length === 0}
+          onClose={onClose}
+        />
+      </Form>
     </Dialog>
   );
 }

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from './components/button.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { TextField } from './components/field.tsx';
-import { ErrorNotice } from './components/notice.tsx';
+import { Form, FormButtons } from './components/form.tsx';
 import { patchDocument, type Row } from './library-data.ts';
 import { useAction } from './resource.ts';
 import { formatNumber, t } from './text.ts';
@@ -33,14 +32,7 @@ export function TagDialog({ chosen, onClose, apply }: TagDialogProps) {
     patchDocument(id, { tags: [...new Set([...(present.get(id) ?? []), ...toWords(text)])] });
   return (
     <Dialog title={t('library.tag.title', { count: formatNumber(chosen.length) })} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          acting.run(() => apply(add).then(onClose));
-        }}
-      >
-        <ErrorNotice error={acting.error} />
+      <Form acting={acting} run={() => apply(add).then(onClose)}>
         <TextField
           label={t('library.tags')}
           hint={t('library.words')}
@@ -49,13 +41,8 @@ export function TagDialog({ chosen, onClose, apply }: TagDialogProps) {
           required
           autofocus
         />
-        <div class="actions">
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button look="primary" type="submit" busy={acting.busy}>
-            {t('library.tag')}
-          </Button>
-        </div>
-      </form>
+        <FormButtons submit={t('library.tag')} busy={acting.busy} onClose={onClose} />
+      </Form>
     </Dialog>
   );
 }

@@ -3,7 +3,8 @@ import { answerOf, api } from './api.ts';
 import { Button } from './components/button.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { TextField } from './components/field.tsx';
-import { ErrorNotice, Notice } from './components/notice.tsx';
+import { Form, FormButtons } from './components/form.tsx';
+import { Notice } from './components/notice.tsx';
 import { useAction } from './resource.ts';
 import { workspace } from './state.ts';
 import { t } from './text.ts';
@@ -48,14 +49,7 @@ function TestEventDialog({ onClose }: { onClose(): void }) {
   };
   return (
     <Dialog title={t('events.test')} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          sending.run(send);
-        }}
-      >
-        <ErrorNotice error={sending.error} />
+      <Form acting={sending} run={send}>
         {sent === undefined ? null : <Notice tone="good" title={t('first.event.result', { id: sent })} />}
         <TextField label={t('usage.by.type')} value={type} onValue={setType} mono required autofocus />
         <TextField
@@ -65,13 +59,13 @@ function TestEventDialog({ onClose }: { onClose(): void }) {
           onValue={setSubject}
         />
         <TextField label={t('events.data')} rows={4} mono value={data} onValue={setData} required />
-        <div class="actions">
-          <Button onClick={onClose}>{t('action.close')}</Button>
-          <Button look="primary" type="submit" busy={sending.busy}>
-            {t('first.event.send')}
-          </Button>
-        </div>
-      </form>
+        <FormButtons
+          submit={t('first.event.send')}
+          busy={sending.busy}
+          close={t('action.close')}
+          onClose={onClose}
+        />
+      </Form>
     </Dialog>
   );
 }

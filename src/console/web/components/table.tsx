@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import type { Resource } from '../resource.ts';
 import { hrefWith } from '../router.ts';
 import { t } from '../text.ts';
 import { LinkButton } from './button.tsx';
+import { ErrorNotice, Loading } from './notice.tsx';
 
 export type Column<Row> = {
   /** The heading; empty for a column of actions. */
@@ -15,17 +17,16 @@ export type Column<Row> = {
 const classOf = (kind: Column<never>['kind']): string =>
   kind === undefined || kind === 'number' ? (kind ?? '') : `cell-${kind}`;
 
+type Shape<Row> = { caption: string; columns: readonly Column<Row>[]; keyOf(row: Row): string };
+
 /** A table that scrolls sideways where it is wider than the page. `caption` is read to those who do not see it. */
 export const Table = <Row,>({
   caption,
   columns,
   rows,
   keyOf,
-}: {
-  caption: string;
-  columns: readonly Column<Row>[];
+}: Shape<Row> & {
   rows: readonly Row[];
-  keyOf(row: Row): string;
 }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard.
   <section class="table-frame" tabIndex={0} aria-label={caption}>
@@ -83,3 +84,29 @@ export const Pager = ({
       )}
     </nav>
   ) : null;
+
+/** One page of a list, as the service answers it. `empty` stands where there are no rows. */
+export const PagedTable = <Row,>({
+  of: { data, error, loading, reload },
+  cursor,
+  empty,
+  ...shape
+}: Shape<Row> & {
+  of: Resource<{ items: readonly Row[]; next_cursor: string | null }>;
+  cursor: string | null;
+  empty: ComponentChildren;
+}) => (
+  <>
+    <ErrorNotice error={error} retry={reload} />
+    {data === undefined ? (
+      loading && <Loading />
+    ) : data.items.length === 0 ? (
+      empty
+    ) : (
+      <div class="stack">
+        <Table {...shape} rows={data.items} />
+        <Pager next={data.next_cursor} cursor={cursor} />
+      </div>
+    )}
+  </>
+);

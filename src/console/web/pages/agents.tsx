@@ -4,9 +4,9 @@ import { answerOf, api, type Schemas } from '../api.ts';
 import { Badge } from '../components/badge.tsx';
 import { Button } from '../components/button.tsx';
 import { ConfirmDialog } from '../components/confirm.tsx';
-import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Empty, ErrorNotice } from '../components/notice.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager, Table } from '../components/table.tsx';
+import { PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { useResource } from '../resource.ts';
 import { hrefWith, navigate, query } from '../router.ts';
@@ -45,40 +45,32 @@ export default function Agents() {
   );
   return (
     <Page title={t('page.agents')} about={t('agents.about')} actions={add}>
-      <ErrorNotice error={agents.error} retry={agents.reload} />
-      {agents.data === undefined ? (
-        agents.loading && <Loading />
-      ) : agents.data.items.length === 0 ? (
-        <Empty title={t('agents.none')}>{add}</Empty>
-      ) : (
-        <div class="stack">
-          <Table
-            caption={t('page.agents')}
-            rows={agents.data.items}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: t('agents.name'), cell: (row) => <AgentName of={row} /> },
-              { title: t('agents.kind'), cell: ({ kind }) => t(`agents.kind.${kind}`) },
-              {
-                title: t('playground.model'),
-                cell: ({ kind, model }) => (kind === 'bot' ? '–' : (model ?? t('agents.default-model'))),
-              },
-              { title: t('agents.knowledge'), cell: ({ knowledge }) => t(`agents.knowledge.${knowledge}`) },
-              { title: t('agents.changed'), cell: ({ updated_at: at }) => <Time at={at} relative /> },
-              {
-                title: '',
-                kind: 'actions',
-                cell: (agent) => (
-                  <Button look="plain danger" onClick={() => setDeleting(agent)}>
-                    {t('action.delete')}
-                  </Button>
-                ),
-              },
-            ]}
-          />
-          <Pager next={agents.data.next_cursor} cursor={cursor} />
-        </div>
-      )}
+      <PagedTable
+        of={agents}
+        cursor={cursor}
+        empty={<Empty title={t('agents.none')}>{add}</Empty>}
+        caption={t('page.agents')}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: t('agents.name'), cell: (row) => <AgentName of={row} /> },
+          { title: t('agents.kind'), cell: ({ kind }) => t(`agents.kind.${kind}`) },
+          {
+            title: t('playground.model'),
+            cell: ({ kind, model }) => (kind === 'bot' ? '–' : (model ?? t('agents.default-model'))),
+          },
+          { title: t('agents.knowledge'), cell: ({ knowledge }) => t(`agents.knowledge.${knowledge}`) },
+          { title: t('agents.changed'), cell: ({ updated_at: at }) => <Time at={at} relative /> },
+          {
+            title: '',
+            kind: 'actions',
+            cell: (agent) => (
+              <Button look="plain danger" onClick={() => setDeleting(agent)}>
+                {t('action.delete')}
+              </Button>
+            ),
+          },
+        ]}
+      />
       {open === NEW ? <AgentDialog onClose={() => show(undefined)} onSaved={agents.reload} /> : null}
       <ErrorNotice error={opened.error} />
       {opened.data === undefined || opened.data.id !== id ? null : (

@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks';
 import { answerOf, api, type Schemas } from '../api.ts';
 import { Button } from '../components/button.tsx';
 import { TextField } from '../components/field.tsx';
-import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Empty } from '../components/notice.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager, Table } from '../components/table.tsx';
+import { PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { useResource } from '../resource.ts';
 import { hrefWith, navigate, query } from '../router.ts';
@@ -39,48 +39,40 @@ export default function Audit() {
   return (
     <Page title={t('page.audit')} about={t('audit.about')}>
       <FilterForm key={JSON.stringify(filter)} present={filter} />
-      <ErrorNotice error={rows.error} retry={rows.reload} />
-      {rows.data === undefined ? (
-        rows.loading && <Loading />
-      ) : rows.data.items.length === 0 ? (
-        <Empty title={t('audit.none')} />
-      ) : (
-        <div class="stack">
-          <Table
-            caption={t('page.audit')}
-            rows={rows.data.items}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: t('events.time'), cell: (row) => <Time at={row.created_at} /> },
-              {
-                title: t('audit.actor'),
-                cell: (row) => (
-                  <>
-                    <a class="name" href={hrefWith({ actor: row.actor, cursor: undefined })}>
-                      {row.actor}
-                    </a>
-                    <div class="soft small">
-                      {t(`audit.via.${row.via}`)}
-                      {row.address === null ? null : ` · ${row.address}`}
-                    </div>
-                  </>
-                ),
-              },
-              {
-                title: t('audit.action'),
-                cell: ({ action }) => (
-                  <a href={hrefWith({ action, cursor: undefined })}>
-                    <code class="nowrap">{action}</code>
-                  </a>
-                ),
-              },
-              { title: t('audit.object'), cell: (row) => <ObjectLink of={row} /> },
-              { title: t('audit.change'), cell: (row) => <Change of={row} /> },
-            ]}
-          />
-          <Pager next={rows.data.next_cursor} cursor={cursor} />
-        </div>
-      )}
+      <PagedTable
+        of={rows}
+        cursor={cursor}
+        empty={<Empty title={t('audit.none')} />}
+        caption={t('page.audit')}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: t('events.time'), cell: (row) => <Time at={row.created_at} /> },
+          {
+            title: t('audit.actor'),
+            cell: (row) => (
+              <>
+                <a class="name" href={hrefWith({ actor: row.actor, cursor: undefined })}>
+                  {row.actor}
+                </a>
+                <div class="soft small">
+                  {t(`audit.via.${row.via}`)}
+                  {row.address === null ? null : ` · ${row.address}`}
+                </div>
+              </>
+            ),
+          },
+          {
+            title: t('audit.action'),
+            cell: ({ action }) => (
+              <a href={hrefWith({ action, cursor: undefined })}>
+                <code class="nowrap">{action}</code>
+              </a>
+            ),
+          },
+          { title: t('audit.object'), cell: (row) => <ObjectLink of={row} /> },
+          { title: t('audit.change'), cell: (row) => <Change of={row} /> },
+        ]}
+      />
     </Page>
   );
 }

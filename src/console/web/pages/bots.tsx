@@ -3,9 +3,9 @@ import { answerOf, api, type Schemas } from '../api.ts';
 import { BotDialog, deleteBot, readBot, webhookOf } from '../bot-dialog.tsx';
 import { Button } from '../components/button.tsx';
 import { ConfirmDialog } from '../components/confirm.tsx';
-import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Empty, ErrorNotice } from '../components/notice.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager, Table } from '../components/table.tsx';
+import { PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { useResource } from '../resource.ts';
 import { hrefWith, navigate, query } from '../router.ts';
@@ -41,47 +41,39 @@ export default function Bots() {
   );
   return (
     <Page title={t('page.bots')} about={t('bots.about')} actions={add}>
-      <ErrorNotice error={bots.error} retry={bots.reload} />
-      {bots.data === undefined ? (
-        bots.loading && <Loading />
-      ) : bots.data.items.length === 0 ? (
-        <Empty title={t('bots.none')}>{add}</Empty>
-      ) : (
-        <div class="stack">
-          <Table
-            caption={t('page.bots')}
-            rows={bots.data.items}
-            keyOf={({ id }) => id}
-            columns={[
-              {
-                title: t('bots.id'),
-                cell: ({ id }) => (
-                  <a href={hrefWith({ bot: `${ID}${id}` })}>
-                    <code>{id}</code>
-                  </a>
-                ),
-              },
-              { title: t('bots.webhook'), cell: ({ id }) => <code class="small">{webhookOf(id)}</code> },
-              { title: t('bots.proof'), cell: ({ verification }) => t(`bots.mode.${verification.mode}`) },
-              {
-                title: t('bots.agent'),
-                cell: ({ agent_id: agent }) => <span class="name">{agent ?? t('agents.default')}</span>,
-              },
-              { title: t('agents.changed'), cell: ({ updated_at: at }) => <Time at={at} relative /> },
-              {
-                title: '',
-                kind: 'actions',
-                cell: (bot) => (
-                  <Button look="plain danger" onClick={() => setDeleting(bot)}>
-                    {t('action.delete')}
-                  </Button>
-                ),
-              },
-            ]}
-          />
-          <Pager next={bots.data.next_cursor} cursor={cursor} />
-        </div>
-      )}
+      <PagedTable
+        of={bots}
+        cursor={cursor}
+        empty={<Empty title={t('bots.none')}>{add}</Empty>}
+        caption={t('page.bots')}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: t('bots.id'),
+            cell: ({ id }) => (
+              <a href={hrefWith({ bot: `${ID}${id}` })}>
+                <code>{id}</code>
+              </a>
+            ),
+          },
+          { title: t('bots.webhook'), cell: ({ id }) => <code class="small">{webhookOf(id)}</code> },
+          { title: t('bots.proof'), cell: ({ verification }) => t(`bots.mode.${verification.mode}`) },
+          {
+            title: t('bots.agent'),
+            cell: ({ agent_id: agent }) => <span class="name">{agent ?? t('agents.default')}</span>,
+          },
+          { title: t('agents.changed'), cell: ({ updated_at: at }) => <Time at={at} relative /> },
+          {
+            title: '',
+            kind: 'actions',
+            cell: (bot) => (
+              <Button look="plain danger" onClick={() => setDeleting(bot)}>
+                {t('action.delete')}
+              </Button>
+            ),
+          },
+        ]}
+      />
       {open === NEW ? <BotDialog onClose={() => show(undefined)} onSaved={bots.reload} /> : null}
       <ErrorNotice error={opened.error} />
       {opened.data === undefined || opened.data.id !== id ? null : (

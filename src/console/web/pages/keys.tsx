@@ -3,9 +3,9 @@ import { answerOf, api, type Schemas } from '../api.ts';
 import { Badge } from '../components/badge.tsx';
 import { Button } from '../components/button.tsx';
 import { ConfirmDialog } from '../components/confirm.tsx';
-import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Empty } from '../components/notice.tsx';
 import { Page } from '../components/page.tsx';
-import { type Column, Pager, Table } from '../components/table.tsx';
+import { type Column, PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { NewKeyDialog, RotateDialog, ShownKeyDialog } from '../key-dialogs.tsx';
 import { useResource } from '../resource.ts';
@@ -68,22 +68,14 @@ export default function Keys() {
   );
   return (
     <Page title={t('page.keys')} about={t('keys.about')} actions={create}>
-      <ErrorNotice error={keys.error} retry={keys.reload} />
-      {keys.data === undefined ? (
-        keys.loading && <Loading />
-      ) : keys.data.items.length === 0 ? (
-        <Empty title={t('keys.none')}>{create}</Empty>
-      ) : (
-        <div class="stack">
-          <Table
-            caption={t('page.keys')}
-            columns={columnsOf(spent.data, setOpen, (key) => void reloadAfter(setDisabled(key, false)))}
-            rows={keys.data.items}
-            keyOf={({ id }) => id}
-          />
-          <Pager next={keys.data.next_cursor} cursor={cursor} />
-        </div>
-      )}
+      <PagedTable
+        of={keys}
+        cursor={cursor}
+        empty={<Empty title={t('keys.none')}>{create}</Empty>}
+        caption={t('page.keys')}
+        columns={columnsOf(spent.data, setOpen, (key) => void reloadAfter(setDisabled(key, false)))}
+        keyOf={({ id }) => id}
+      />
       {open?.what === 'new' ? <NewKeyDialog onClose={close} onMade={show} /> : null}
       {open?.what === 'shown' ? <ShownKeyDialog text={open.text} onClose={close} /> : null}
       {open?.what === 'rotate' ? (

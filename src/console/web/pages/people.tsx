@@ -4,9 +4,10 @@ import { Button, LinkButton } from '../components/button.tsx';
 import { ConfirmDialog } from '../components/confirm.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { TextField } from '../components/field.tsx';
-import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Form, FormButtons } from '../components/form.tsx';
+import { Empty } from '../components/notice.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager, Table } from '../components/table.tsx';
+import { PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { useAction, useResource } from '../resource.ts';
 import { hrefOf, query } from '../router.ts';
@@ -44,40 +45,32 @@ export default function People() {
   );
   return (
     <Page title={t('page.people')} about={t('people.about')} actions={add}>
-      <ErrorNotice error={people.error} retry={people.reload} />
-      {people.data === undefined ? (
-        people.loading && <Loading />
-      ) : people.data.items.length === 0 ? (
-        <Empty title={t('people.none')}>{add}</Empty>
-      ) : (
-        <div class="stack">
-          <Table
-            caption={t('page.people')}
-            rows={people.data.items}
-            keyOf={({ id }) => id}
-            columns={[
-              { title: t('people.email'), cell: ({ email }) => <span class="name">{email}</span> },
-              { title: t('people.name'), cell: ({ name }) => <span class="name">{name ?? '–'}</span> },
-              { title: t('people.since'), cell: ({ created_at: at }) => <Time at={at} /> },
-              {
-                title: '',
-                kind: 'actions',
-                cell: (person) => (
-                  <>
-                    <Button look="plain" onClick={() => setOpen({ what: 'change', person })}>
-                      {t('action.change')}
-                    </Button>
-                    <Button look="plain danger" onClick={() => setOpen({ what: 'delete', person })}>
-                      {t('action.delete')}
-                    </Button>
-                  </>
-                ),
-              },
-            ]}
-          />
-          <Pager next={people.data.next_cursor} cursor={cursor} />
-        </div>
-      )}
+      <PagedTable
+        of={people}
+        cursor={cursor}
+        empty={<Empty title={t('people.none')}>{add}</Empty>}
+        caption={t('page.people')}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: t('people.email'), cell: ({ email }) => <span class="name">{email}</span> },
+          { title: t('people.name'), cell: ({ name }) => <span class="name">{name ?? '–'}</span> },
+          { title: t('people.since'), cell: ({ created_at: at }) => <Time at={at} /> },
+          {
+            title: '',
+            kind: 'actions',
+            cell: (person) => (
+              <>
+                <Button look="plain" onClick={() => setOpen({ what: 'change', person })}>
+                  {t('action.change')}
+                </Button>
+                <Button look="plain danger" onClick={() => setOpen({ what: 'delete', person })}>
+                  {t('action.delete')}
+                </Button>
+              </>
+            ),
+          },
+        ]}
+      />
       {open?.what === 'new' ? <PersonDialog onClose={close} onDone={done} /> : null}
       {open?.what === 'change' ? <PersonDialog person={open.person} onClose={close} onDone={done} /> : null}
       {open?.what === 'delete' ? (
@@ -117,14 +110,7 @@ function PersonDialog({ person, onClose, onDone }: { person?: Person; onClose():
       title={person === undefined ? t('people.add') : t('people.change.title', { email: person.email })}
       onClose={onClose}
     >
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.run(save);
-        }}
-      >
-        <ErrorNotice error={saving.error} />
+      <Form acting={saving} run={save}>
         <TextField
           label={t('people.email')}
           type="email"
@@ -135,13 +121,8 @@ function PersonDialog({ person, onClose, onDone }: { person?: Person; onClose():
           autofocus
         />
         <TextField label={t('people.name')} value={name} onValue={setName} mistake={fields['name']} />
-        <div class="actions">
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button look="primary" type="submit" busy={saving.busy}>
-            {t('action.save')}
-          </Button>
-        </div>
-      </form>
+        <FormButtons submit={t('action.save')} busy={saving.busy} onClose={onClose} />
+      </Form>
     </Dialog>
   );
 }

@@ -3,9 +3,9 @@ import { answerOf, api, type Schemas } from '../api.ts';
 import { Badge } from '../components/badge.tsx';
 import { Button } from '../components/button.tsx';
 import { ConfirmDialog } from '../components/confirm.tsx';
-import { Empty, ErrorNotice, Loading } from '../components/notice.tsx';
+import { Empty } from '../components/notice.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager, Table } from '../components/table.tsx';
+import { PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { signOut } from '../frame.tsx';
 import { useResource } from '../resource.ts';
@@ -37,59 +37,51 @@ export default function Sessions() {
   };
   return (
     <Page title={t('page.sessions')} about={t('sessions.about')}>
-      <ErrorNotice error={sessions.error} retry={sessions.reload} />
-      {sessions.data === undefined ? (
-        sessions.loading && <Loading />
-      ) : sessions.data.items.length === 0 ? (
-        <Empty title={t('sessions.none')} />
-      ) : (
-        <div class="stack">
-          <Table
-            caption={t('page.sessions')}
-            rows={sessions.data.items}
-            keyOf={({ id }) => id}
-            columns={[
-              {
-                title: t('sessions.person'),
-                cell: (row) => (
-                  <>
-                    <span class="name">{row.user_email}</span>{' '}
-                    {row.current ? <Badge tone="good">{t('sessions.current')}</Badge> : null}
-                  </>
-                ),
-              },
-              {
-                title: t('sessions.way'),
-                cell: (row) => (
-                  <>
-                    {t(`sessions.way.${row.provider}`)} <span class="name soft">{row.key_name}</span>
-                  </>
-                ),
-              },
-              {
-                title: t('sessions.browser'),
-                cell: ({ user_agent: agent }) => (
-                  <span class="name short" title={agent ?? ''}>
-                    {agent === null ? '–' : browserOf(agent)}
-                  </span>
-                ),
-              },
-              { title: t('sessions.since'), cell: (row) => <Time at={row.created_at} relative /> },
-              { title: t('sessions.until'), cell: (row) => <Time at={row.expires_at} /> },
-              {
-                title: '',
-                kind: 'actions',
-                cell: (row) => (
-                  <Button look="plain danger" onClick={() => setEnding(row)}>
-                    {t('sessions.end')}
-                  </Button>
-                ),
-              },
-            ]}
-          />
-          <Pager next={sessions.data.next_cursor} cursor={cursor} />
-        </div>
-      )}
+      <PagedTable
+        of={sessions}
+        cursor={cursor}
+        empty={<Empty title={t('sessions.none')} />}
+        caption={t('page.sessions')}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: t('sessions.person'),
+            cell: (row) => (
+              <>
+                <span class="name">{row.user_email}</span>{' '}
+                {row.current ? <Badge tone="good">{t('sessions.current')}</Badge> : null}
+              </>
+            ),
+          },
+          {
+            title: t('sessions.way'),
+            cell: (row) => (
+              <>
+                {t(`sessions.way.${row.provider}`)} <span class="name soft">{row.key_name}</span>
+              </>
+            ),
+          },
+          {
+            title: t('sessions.browser'),
+            cell: ({ user_agent: agent }) => (
+              <span class="name short" title={agent ?? ''}>
+                {agent === null ? '–' : browserOf(agent)}
+              </span>
+            ),
+          },
+          { title: t('sessions.since'), cell: (row) => <Time at={row.created_at} relative /> },
+          { title: t('sessions.until'), cell: (row) => <Time at={row.expires_at} /> },
+          {
+            title: '',
+            kind: 'actions',
+            cell: (row) => (
+              <Button look="plain danger" onClick={() => setEnding(row)}>
+                {t('sessions.end')}
+              </Button>
+            ),
+          },
+        ]}
+      />
       {ending === undefined ? null : (
         <ConfirmDialog
           title={t('sessions.end.title', { email: ending.user_email })}

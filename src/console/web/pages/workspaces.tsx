@@ -4,9 +4,9 @@ import { Badge } from '../components/badge.tsx';
 import { Button, LinkButton } from '../components/button.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { TextField } from '../components/field.tsx';
-import { ErrorNotice, Loading } from '../components/notice.tsx';
+import { Form, FormButtons } from '../components/form.tsx';
 import { Page } from '../components/page.tsx';
-import { Pager, Table } from '../components/table.tsx';
+import { PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import { useAction, useResource } from '../resource.ts';
 import { hrefOf, query } from '../router.ts';
@@ -27,46 +27,40 @@ export default function Workspaces() {
   ) : undefined;
   return (
     <Page title={t('page.workspaces')} about={t('workspaces.about')} actions={add}>
-      <ErrorNotice error={workspaces.error} retry={workspaces.reload} />
-      {workspaces.data === undefined ? (
-        workspaces.loading && <Loading />
-      ) : (
-        <div class="stack">
-          <Table
-            caption={t('page.workspaces')}
-            rows={workspaces.data.items}
-            keyOf={({ id }) => id}
-            columns={[
-              {
-                title: t('workspaces.id'),
-                cell: ({ id }) => (
-                  <>
-                    <code>{id}</code>{' '}
-                    {id === session.value?.workspace_id ? <Badge>{t('workspaces.own')}</Badge> : null}
-                  </>
-                ),
-              },
-              { title: t('workspaces.name'), cell: ({ name }) => <span class="name">{name}</span> },
-              { title: t('workspaces.since'), cell: ({ created_at: at }) => <Time at={at} /> },
-              {
-                title: '',
-                kind: 'actions',
-                cell: ({ id }) => (
-                  <>
-                    <LinkButton look="plain" href={hrefOf('keys', { workspace: toParameter(id) })}>
-                      {t('page.keys')}
-                    </LinkButton>
-                    <LinkButton look="plain" href={hrefOf('people', { workspace: toParameter(id) })}>
-                      {t('page.people')}
-                    </LinkButton>
-                  </>
-                ),
-              },
-            ]}
-          />
-          <Pager next={workspaces.data.next_cursor} cursor={cursor} />
-        </div>
-      )}
+      <PagedTable
+        of={workspaces}
+        cursor={cursor}
+        empty={null}
+        caption={t('page.workspaces')}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: t('workspaces.id'),
+            cell: ({ id }) => (
+              <>
+                <code>{id}</code>{' '}
+                {id === session.value?.workspace_id ? <Badge>{t('workspaces.own')}</Badge> : null}
+              </>
+            ),
+          },
+          { title: t('workspaces.name'), cell: ({ name }) => <span class="name">{name}</span> },
+          { title: t('workspaces.since'), cell: ({ created_at: at }) => <Time at={at} /> },
+          {
+            title: '',
+            kind: 'actions',
+            cell: ({ id }) => (
+              <>
+                <LinkButton look="plain" href={hrefOf('keys', { workspace: toParameter(id) })}>
+                  {t('page.keys')}
+                </LinkButton>
+                <LinkButton look="plain" href={hrefOf('people', { workspace: toParameter(id) })}>
+                  {t('page.people')}
+                </LinkButton>
+              </>
+            ),
+          },
+        ]}
+      />
       {adding ? (
         <WorkspaceDialog
           onClose={() => setAdding(false)}
@@ -94,14 +88,7 @@ function WorkspaceDialog({ onClose, onDone }: { onClose(): void; onDone(): void 
   };
   return (
     <Dialog title={t('workspaces.create')} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          making.run(make);
-        }}
-      >
-        <ErrorNotice error={making.error} />
+      <Form acting={making} run={make}>
         <TextField
           label={t('workspaces.id')}
           hint={t('workspaces.id.hint')}
@@ -113,13 +100,8 @@ function WorkspaceDialog({ onClose, onDone }: { onClose(): void; onDone(): void 
           autofocus
         />
         <TextField label={t('workspaces.name')} value={name} onValue={setName} mistake={fields['name']} />
-        <div class="actions">
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button look="primary" type="submit" busy={making.busy}>
-            {t('workspaces.create')}
-          </Button>
-        </div>
-      </form>
+        <FormButtons submit={t('workspaces.create')} busy={making.busy} onClose={onClose} />
+      </Form>
     </Dialog>
   );
 }
