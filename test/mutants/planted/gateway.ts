@@ -258,8 +258,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'the end of a secret that is written as an escape passes to callers',
     file: 'src/gateway/redaction.ts',
-    text: '.test(character) ? ways.toReversed() : ways',
-    replacement: '.test(character) ? ways : ways',
+    text: `\${escaped}|\${encoded}|`,
+    replacement: `\\\\\\\\?\${literal}|\${escaped}|\${encoded}|`,
     test: 'test/gateway/redaction.test.ts',
     name: 'of a key that ends as an escape begins',
   },
