@@ -27,6 +27,8 @@ import type { FindUser } from './operations/metadata-checks.ts';
 import { createSearch, createSearchAsPerson, type FindUserByEmail } from './operations/search.ts';
 import { toViewer } from './policy.ts';
 import { OBJECT_DELETION } from './purging.ts';
+import { createRetrieval, type RetrieveAsPerson } from './retrieval/index.ts';
+import type { Retrieve } from './retrieval/retrieve.ts';
 import { binRoutes } from './routes/bin.ts';
 import { metadataRoutes } from './routes/metadata.ts';
 import { searchRoutes } from './routes/search.ts';
@@ -66,6 +68,8 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   searchAsPerson: ReturnType<typeof createSearchAsPerson>;
   /** Those of the documents that the caller may see now. */
   visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;
+  retrieve: Retrieve;
+  retrieveAsPerson: RetrieveAsPerson;
   measureStorage: ReturnType<typeof createMeasureStorage>;
 } {
   const { sql, objects, invalidation, clock, log, settings } = deps;
@@ -116,8 +120,17 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   });
 
   const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
+  const retrieval = createRetrieval({
+    sql,
+    searchSql: deps.searchSql,
+    search,
+    findUserByEmail: deps.findUserByEmail,
+    catchUpIntervalSeconds: settings.sweepIntervalSeconds,
+    log,
+  });
   const content = createContent({
     sql,
+    words: retrieval.words,
     objects,
     queue: deps.queue,
     documents: store,
@@ -151,6 +164,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     ...searchRoutes({ search: find, store, bucket: objects.bucket, render }),
     ...binRoutes({ bin, store, render }),
     ...content.routes,
+    ...retrieval.routes,
   ];
 
   const periodic = (name: string, run: (signal: AbortSignal) => Promise<void>): Job =>
@@ -177,6 +191,8 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     visibleTo: async (principal, ids) =>
       new Set((await store.visibleAmong(toViewer(principal), ids)).map(({ id }) => id)),
     searchAsPerson: createSearchAsPerson(find, deps.findUserByEmail),
+    retrieve: retrieval.retrieve,
+    retrieveAsPerson: retrieval.retrieveAsPerson,
     checks: [custody.check, ...search.checks],
     metrics: search.metrics,
     jobs: [
@@ -184,6 +200,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       { name: 'documents.discard', start: () => undefined, stop: discarded.flush, settle: discarded.flush },
       custody.job,
       ...content.jobs,
+      ...retrieval.jobs,
       periodic('documents.sweep', sweep),
       ...(retentionDays > 0 ? [periodic('documents.retention', retention)] : []),
     ],

@@ -171,8 +171,15 @@ const checkObject: Rule = (schema, input, loc, report) => {
       value[name] = checkValue(property, input[name], [...loc, name], report)?.value;
     } else if (required.includes(name)) report(missing([...loc, name], input));
   }
+  if (schema['additionalProperties'] === false) {
+    const { properties } = schema as TObject;
+    for (const name of Object.keys(input).filter((each) => !Object.hasOwn(properties, each)))
+      report({ ...EXTRA, loc: [...loc, name], input: input[name] });
+  }
   return { value };
 };
+
+const EXTRA = { type: 'extra_forbidden', msg: 'Extra inputs are not permitted' };
 
 const notADictionary = (input: unknown, loc: Location, report: Report): undefined =>
   report({ type: 'dict_type', loc, msg: 'Input should be a valid dictionary', input });
@@ -180,11 +187,11 @@ const notADictionary = (input: unknown, loc: Location, report: Report): undefine
 const checkRecord: Rule = (_schema, input, loc, report) =>
   isPlainObject(input) ? { value: input } : notADictionary(input, loc, report);
 
-/** A union: nullable (`X | null`), or an enumeration of literal strings. */
+/** A union: nullable (`X | null`), an enumeration of literal strings, or one value or a list (`X | X[]`). */
 const checkUnion: Rule = (schema, input, loc, report) => {
   const members = (schema['anyOf'] as TSchema[]).filter((member) => member[Kind] !== 'Null');
   if (members.length < (schema['anyOf'] as TSchema[]).length && input === null) return { value: null };
-  const first = members[0];
+  const first = members.find((member) => member[Kind] === 'Array' && Array.isArray(input)) ?? members[0];
   if (first !== undefined && first[Kind] !== 'Literal') return checkValue(first, input, loc, report);
   const literals = members.map((member) => member['const'] as string);
   if (typeof input === 'string' && literals.includes(input)) return { value: input };

@@ -28,6 +28,7 @@ const AREA_A = [
   'PUT /v1/{workspace_id}/file/{file_id}/content',
   'GET /v1/{workspace_id}/file/{file_id}/passages',
   'GET /v1/{workspace_id}/contents',
+  'POST /v1/{workspace_id}/retrieve',
   'DELETE /v1/{workspace_id}/{file_id}',
   'GET /v1/{workspace_id}/trash',
   'DELETE /v1/{workspace_id}/trash/{file_id}',

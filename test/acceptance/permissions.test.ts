@@ -84,6 +84,7 @@ const OPERATIONS: Record<string, Attempt> = {
   passages: ({ passages }, { id }) => passages(id),
   contents: ({ contents }, { id }) => contents({ document_id: id }),
   'put-content': ({ putContent }, { id }) => putContent(id, { reading: 'off' }),
+  retrieve: ({ retrieve }) => retrieve({ query: 'text' }),
   patch: ({ patch }, { id }) => patch(id, { summary: 'patched' }),
   'patch-access': ({ patch }, { id }) => patch(id, { access: { curators: [curator.email] } }),
   archive: ({ archive }, { name }) => archive(name),
@@ -111,6 +112,7 @@ const DOCUMENTS = `
   download       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   content        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   passages       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
+  retrieve       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   patch          public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
   put-content    public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
   patch-access   public     422  401   401     401     401      401     403     403        403      403    200    403   403     200   200

@@ -737,6 +737,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/v1/{workspace_id}/retrieve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.documents.retrieve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -1745,6 +1761,53 @@ export interface components {
             /** @enum {string} */
             reading: "on" | "off";
             given: boolean;
+        };
+        RetrieveRequest: {
+            query: string;
+            /** @default 10 */
+            limit: number;
+            /**
+             * @default hybrid
+             * @enum {string}
+             */
+            mode: "hybrid" | "words" | "vectors";
+            filter?: {
+                name?: string | string[];
+                owner_id?: string | string[];
+                storage_url?: string | string[];
+                file_hash?: string | string[];
+                file_type?: string | string[];
+                status?: string | string[];
+                summary?: string | string[];
+                access?: string | string[];
+                slots?: string | string[];
+                tags?: string | string[];
+                categories?: string | string[];
+                created_at?: string | string[];
+                file_size?: string | string[];
+                id?: string | string[];
+                /**
+                 * @default false
+                 * @enum {string}
+                 */
+                archived: "false" | "true" | "any";
+            } | null;
+            min_score?: number | null;
+        };
+        RetrieveAnswer: {
+            passages: components["schemas"]["RetrievedPassage"][];
+            engine: string;
+        };
+        RetrievedPassage: {
+            /** Format: uuid */
+            document_id: string;
+            name: string;
+            page: number | null;
+            heading: string | null;
+            text: string;
+            score: number;
+            start: number;
+            end: number;
         };
         ChatCompletionRequest: {
             model?: string;
@@ -3652,6 +3715,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DocumentContentPage"];
+                };
+            };
+        };
+    };
+    "portal.documents.retrieve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetrieveRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetrieveAnswer"];
                 };
             };
         };

@@ -10,6 +10,7 @@ import { exclusively } from '../../infra/postgres/exclusive.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import type { JobKind } from '../../infra/postgres/job-worker.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
+import type { WordStore } from '../retrieval/word-store.ts';
 import type { DocumentStore } from '../store.ts';
 import { createCatchUp } from './catch-up.ts';
 import { EARLIER_READING_POLL_MS, READING_LEASE_MS, READING_POLL_MS } from './limits.ts';
@@ -32,6 +33,7 @@ export type ContentSettings = {
 
 export type ContentDeps = {
   sql: Sql;
+  words: WordStore;
   objects: Pick<ObjectStore, 'readUrl'>;
   queue: JobQueue;
   documents: Pick<DocumentStore, 'find'>;
@@ -43,7 +45,7 @@ export type ContentDeps = {
 /** `wake` looks for documents that are to be read at once: one was queued. */
 export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]; wake(): void } {
   const { sql, settings } = deps;
-  const store = createContentStore(sql);
+  const store = createContentStore(sql, deps.words);
   const reading = settings.reads ? createReading(deps, store) : undefined;
   const wake = reading?.wake ?? (() => undefined);
   const shared = {

@@ -1,5 +1,6 @@
 // What the service and a reader, its process for reading files, say to one another. The service asks, one thing at a time.
 
+import type { PassageWords } from '../retrieval/word-store.ts';
 import type { Passage } from './passages.ts';
 
 /** A file at a URL, or a text that a person has given. */
@@ -29,7 +30,8 @@ export type Reading = {
 /** A part of what was read, in its order. */
 export type Chunk =
   | { kind: 'text'; format: TextFormat; part: number; text: string }
-  | { kind: 'passages'; from: number; passages: Passage[] };
+  /** `words` are those of each passage and of the headings above it. */
+  | { kind: 'passages'; from: number; passages: Passage[]; words: PassageWords[] };
 
 export type TextFormat = 'text' | 'markdown';
 

@@ -2,6 +2,7 @@
 // file that it is to read, and the lowest priority but one.
 
 import { getPriority, setPriority } from 'node:os';
+import { passageWordsOf } from '../retrieval/segmentation.ts';
 import {
   PASSAGES_A_STATEMENT,
   PASSAGES_MAX,
@@ -123,8 +124,10 @@ function* chunksOf(read: { text: string; markdown: string; passages: readonly Pa
   const { text, markdown, passages } = read;
   yield* partsOf('text', text);
   if (markdown !== text) yield* partsOf('markdown', markdown);
-  for (let from = 0; from < passages.length; from += PASSAGES_A_STATEMENT)
-    yield { kind: 'passages', from, passages: passages.slice(from, from + PASSAGES_A_STATEMENT) };
+  for (let from = 0; from < passages.length; from += PASSAGES_A_STATEMENT) {
+    const part = passages.slice(from, from + PASSAGES_A_STATEMENT);
+    yield { kind: 'passages', from, passages: part, words: part.map(passageWordsOf) };
+  }
 }
 
 function* partsOf(format: TextFormat, text: string): Generator<Chunk> {

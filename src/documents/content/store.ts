@@ -3,6 +3,7 @@
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { enqueue } from '../../infra/postgres/job-queue.ts';
 import type { Viewer } from '../policy.ts';
+import { createWordStore, type WordStore } from '../retrieval/word-store.ts';
 import { createConditions } from '../rows.ts';
 import type { Chunk, Reading, TextFormat } from './protocol.ts';
 
@@ -55,12 +56,13 @@ export const contentsOfInserted = (sql: Sql, reading: 'on' | 'off') =>
 export const readsFilesOf = (sql: Sql) => sql`coalesce(
     (SELECT reads_files FROM document_settings s WHERE s.workspace_id = d.workspace_id), true) AS "readsFiles"`;
 
-export function createContentStore(sql: Sql) {
+export function createContentStore(sql: Sql, words: WordStore = createWordStore(sql)) {
   const { edited } = createConditions(sql);
   const readsFiles = readsFilesOf(sql);
 
   /** Deletes what is kept of a document's text. The caller's transaction has locked the document's row of contents. */
   const clear = async (tx: Transaction, id: string): Promise<void> => {
+    await tx`DELETE FROM document_passage_words WHERE document_id = ${id}`;
     await tx`DELETE FROM document_passages WHERE document_id = ${id}`;
     await tx`DELETE FROM document_content_parts WHERE document_id = ${id}`;
   };
@@ -120,8 +122,8 @@ export function createContentStore(sql: Sql) {
     },
 
     /**
-     * Replaces state, text and passages by what a reading has found, all or nothing; the chunks are fetched within the
-     * transaction. Nothing is kept where the document was purged or is to be read anew.
+     * Replaces state, text, passages and their words by what a reading has found, all or nothing; the chunks are fetched
+     * within the transaction. Nothing is kept where the document was purged or is to be read anew.
      */
     async keep(
       { id, revision }: Turn,
@@ -129,15 +131,17 @@ export function createContentStore(sql: Sql) {
       chunks?: AsyncIterable<Chunk>,
     ) {
       const { language = null, pages = null, characters = 0, passages = 0 } = found as Partial<Reading>;
+      const form = await words.form();
       await sql.begin(async (tx) => {
         const [row] = await tx<{ workspaceId: string }[]>`
           UPDATE document_contents SET state = ${found.state}, reason = ${found.reason}, language = ${language},
-            pages = ${pages}, characters = ${characters}, passages = ${passages}, changed_at = clock_timestamp()
+            pages = ${pages}, characters = ${characters}, passages = ${passages}, words_revision = revision,
+            words_form = ${form}::integer, changed_at = clock_timestamp()
           WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
           RETURNING workspace_id AS "workspaceId"`;
         if (row === undefined) return;
         await clear(tx, id);
-        for await (const chunk of chunks ?? []) await insertChunk(tx, { id, ...row }, chunk);
+        for await (const chunk of chunks ?? []) await insertChunk(tx, words, { id, ...row, language }, chunk);
       });
     },
 
@@ -210,9 +214,11 @@ export function createContentStore(sql: Sql) {
 
 async function insertChunk(
   tx: Transaction,
-  { id, workspaceId }: { id: string; workspaceId: string },
+  words: WordStore,
+  document: { id: string; workspaceId: string; language: string | null },
   chunk: Chunk,
 ): Promise<void> {
+  const { id, workspaceId } = document;
   if (chunk.kind === 'text') {
     await tx`
       INSERT INTO document_content_parts (document_id, format, part, text)
@@ -220,10 +226,18 @@ async function insertChunk(
     return;
   }
   const { passages, from } = chunk;
+  const { lengths, vectors } = await words.toRows(tx, document, chunk.words);
   await tx`
-    INSERT INTO document_passages (document_id, workspace_id, passage, page, heading, text, starts_at, ends_at)
-    SELECT ${id}, ${workspaceId}, ${from}::integer + no - 1, page, heading, text, starts_at, ends_at
-    FROM unnest(${passages.map(({ page }) => page)}::integer[], ${passages.map(({ heading }) => heading)}::text[],
-      ${passages.map(({ text }) => text)}::text[], ${passages.map(({ start }) => start)}::integer[],
-      ${passages.map(({ end }) => end)}::integer[]) WITH ORDINALITY AS rows (page, heading, text, starts_at, ends_at, no)`;
+    WITH rows AS (
+      SELECT ${from}::integer + no::integer - 1 AS passage, page, heading, text, starts_at, ends_at, length, vector
+      FROM unnest(${passages.map(({ page }) => page)}::integer[], ${passages.map(({ heading }) => heading)}::text[],
+        ${passages.map(({ text }) => text)}::text[], ${passages.map(({ start }) => start)}::integer[],
+        ${passages.map(({ end }) => end)}::integer[], ${lengths}::integer[], ${vectors}::text[])
+        WITH ORDINALITY AS rows (page, heading, text, starts_at, ends_at, length, vector, no)),
+    kept AS (
+      INSERT INTO document_passages (document_id, workspace_id, passage, page, heading, text, starts_at, ends_at)
+      SELECT ${id}, ${workspaceId}, passage, page, heading, text, starts_at, ends_at FROM rows
+      RETURNING id, passage)
+    INSERT INTO document_passage_words (passage_id, document_id, workspace_id, length, words)
+    SELECT id, ${id}, ${workspaceId}, length, vector::tsvector FROM kept JOIN rows USING (passage)`;
 }

@@ -59,10 +59,18 @@ export function createSearchAsPerson(
     limit: number,
   ): Promise<{ documents: Document[]; total: number }> => {
     if (!hasWord(text)) return { documents: [], total: 0 };
-    const user = email === '' ? undefined : await findUserByEmail(workspaceId, email);
-    const viewer = { workspaceId, userId: user?.id ?? newRandomId(), email, admin: false };
+    const viewer = await viewerOf(findUserByEmail, { workspaceId, email });
     return search(viewer, { q: text, archived: 'false', limit, order_by: [...DEFAULT_ORDER] });
   };
+}
+
+/** A person, known by e-mail, as the rules of documents see them. */
+export async function viewerOf(
+  findUserByEmail: FindUserByEmail,
+  { workspaceId, email }: { workspaceId: string; email: string },
+): Promise<Viewer> {
+  const user = email === '' ? undefined : await findUserByEmail(workspaceId, email);
+  return { workspaceId, userId: user?.id ?? newRandomId(), email, admin: false };
 }
 
 /** Without a word in it a text leaves nothing out. */

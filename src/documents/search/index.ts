@@ -19,6 +19,7 @@ import { createCommonTerms } from './postgres/common-terms.ts';
 import { createCountFolding } from './postgres/count-folding.ts';
 import { createPostgresSearch } from './postgres/index.ts';
 import { createPreparation } from './postgres/preparation.ts';
+import type { Prepared } from './postgres/prepared.ts';
 import type { SearchQuery } from './query.ts';
 
 /** Slow searches that wait; beyond it they are refused. */
@@ -68,6 +69,12 @@ export function createDocumentSearch(deps: {
       preparation.assertDone();
       return planner.search(query);
     },
+    /** What a search would read, for other statements that ask the same of documents. Throws 503 as `search` does. */
+    async prepare(query: SearchQuery): Promise<Prepared> {
+      preparation.assertDone();
+      return postgres.prepare(query);
+    },
+    slow,
     jobs: [preparation.job, folding, ...(mirror?.jobs ?? [createMirrorRetirement({ sql, log })])],
     checks: mirror === undefined ? [] : [mirrorCheck(mirror)],
     metrics: mirror?.metrics ?? [],

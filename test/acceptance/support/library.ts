@@ -61,6 +61,7 @@ export function createLibrary(
     contents: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/contents`, { key, query }),
     putContent: (id: string, json: unknown): Promise<Answer> =>
       call('PUT', `${v1}/file/${segment(id)}/content`, { key, json }),
+    retrieve: (json: unknown): Promise<Answer> => call('POST', `${v1}/retrieve`, { key, json }),
     bin: (id: string): Promise<Answer> => call('DELETE', `${v1}/${segment(id)}`, { key }),
     trash: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/trash`, { key, query }),
     purge: (id: string): Promise<Answer> => call('DELETE', `${v1}/trash/${segment(id)}`, { key }),

@@ -59,7 +59,12 @@ const found = {
 };
 async function* chunksOf(text: string): AsyncGenerator<Chunk> {
   yield { kind: 'text', format: 'text', part: 0, text };
-  yield { kind: 'passages', from: 0, passages: [{ start: 0, end: 3, page: null, heading: null, text }] };
+  yield {
+    kind: 'passages',
+    from: 0,
+    passages: [{ start: 0, end: 3, page: null, heading: null, text }],
+    words: [text],
+  };
 }
 const passagesOf = async (id: string): Promise<string[]> => {
   const rows = await sql<{ text: string }[]>`

@@ -18,7 +18,7 @@ export const viewerOf = (workspaceId: string, options: Partial<Viewer> = {}): Vi
 export async function* chunksOf(texts: readonly string[]): AsyncGenerator<Chunk> {
   yield { kind: 'text', format: 'text', part: 0, text: texts.join('') };
   const passages = texts.map((text) => ({ start: 0, end: text.length, page: null, heading: null, text }));
-  yield { kind: 'passages', from: 0, passages };
+  yield { kind: 'passages', from: 0, passages, words: [...texts] };
 }
 
 export const readingOf = (texts: readonly string[]) => ({

@@ -23,10 +23,11 @@ export type MirrorState = {
   matching: Keyed[];
 };
 
-export function createMirrored(sql: Transaction) {
-  const matches = (prepared: Prepared): Fragment => {
-    const { query, conditions, rowTests, selections } = prepared;
-    return all(sql, [
+/** Whether rows `s` and `t` fulfil everything that a query asks for. */
+export const createMatches =
+  (sql: Transaction) =>
+  ({ query, conditions, rowTests, selections }: Prepared): Fragment =>
+    all(sql, [
       inBranches(
         sql,
         query.viewer.workspaceId,
@@ -36,7 +37,9 @@ export function createMirrored(sql: Transaction) {
       ...termTests(sql, conditions, sql`s.terms`),
       ...rowTests.map((row) => row.sql),
     ]);
-  };
+
+export function createMirrored(sql: Transaction) {
+  const matches = createMatches(sql);
 
   return {
     /**

@@ -1,0 +1,75 @@
+// Retrieval, put together: passages by their words.
+
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { createPeriodic } from '../../core/periodic.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
+import type { Route } from '../../http/operation.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
+import { exclusively } from '../../infra/postgres/exclusive.ts';
+import { type FindUserByEmail, viewerOf } from '../operations/search.ts';
+import { createWordCatchUp } from './catch-up.ts';
+import { STATISTICS_INTERVAL_MS } from './limits.ts';
+import { createUnderstand } from './question.ts';
+import { createRetrieve, type Retrieve, type RetrieveDeps, type RetrieveRequest } from './retrieve.ts';
+import { retrievalRoutes } from './routes.ts';
+import { createReadStatistics, createTakeStatistics } from './statistics.ts';
+import { createStemmer } from './stems.ts';
+import { createVisible } from './visible.ts';
+import { createWordStore, type WordStore } from './word-store.ts';
+import { createRankByWords } from './words.ts';
+
+export type RetrieveAsPerson = (
+  person: { workspaceId: string; email: string },
+  request: RetrieveRequest,
+  signal?: AbortSignal,
+) => ReturnType<Retrieve>;
+
+export function createRetrieval(deps: {
+  sql: Sql;
+  searchSql: Sql;
+  search: Pick<RetrieveDeps, 'prepare'> & { slow: Semaphore };
+  findUserByEmail: FindUserByEmail;
+  catchUpIntervalSeconds: number;
+  log: Logger;
+}): {
+  retrieve: Retrieve;
+  /** As that person would find with their own key. */
+  retrieveAsPerson: RetrieveAsPerson;
+  words: WordStore;
+  routes: Route[];
+  jobs: Job[];
+} {
+  const { sql, searchSql, log } = deps;
+  const stemmer = createStemmer();
+  const words = createWordStore(sql, stemmer);
+  const retrieve = createRetrieve({
+    understand: createUnderstand({
+      sql: searchSql,
+      stemmer,
+      readStatistics: createReadStatistics(searchSql),
+    }),
+    rankByWords: createRankByWords(searchSql),
+    visible: createVisible(searchSql),
+    prepare: deps.search.prepare,
+    slow: deps.search.slow,
+  });
+  const periodic = (name: string, intervalMs: number, run: (signal: AbortSignal) => Promise<void>): Job =>
+    createPeriodic({
+      name,
+      intervalMs,
+      run: (signal) => exclusively(sql, name, (lease) => run(AbortSignal.any([signal, lease.signal]))),
+      log,
+    });
+  return {
+    retrieve,
+    retrieveAsPerson: async (person, request, signal) =>
+      retrieve(await viewerOf(deps.findUserByEmail, person), request, signal),
+    words,
+    routes: retrievalRoutes({ retrieve }),
+    jobs: [
+      periodic('documents.words-catch-up', deps.catchUpIntervalSeconds * 1000, createWordCatchUp(words)),
+      periodic('documents.word-statistics', STATISTICS_INTERVAL_MS, createTakeStatistics(sql)),
+    ],
+  };
+}

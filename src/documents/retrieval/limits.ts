@@ -1,0 +1,46 @@
+// Ceilings of retrieval.
+
+/** Characters of a question: many times what a person asks, and about what a conversation's last turns have. */
+export const QUERY_LENGTH_MAX = 8192;
+
+/** Passages that one request answers. */
+export const PASSAGES_DEFAULT = 10;
+export const PASSAGES_MAX = 100;
+
+/** UTF-16 code units of a word; what is longer is no word that a person asks for. */
+export const WORD_LENGTH_MAX = 64;
+
+/** Different words of a question that are looked for: the rarest of the first ones. */
+export const QUERY_WORDS_MAX = 128;
+export const TERMS_MAX = 32;
+
+/** A word that occurs more often in a passage counts as if it occurred so often; the rank hardly grows beyond. */
+export const OCCURRENCES_MAX = 16;
+
+/** Passages that are ranked at first; the rarest words of a question decide which. */
+export const RANKED_MAX = 5000;
+
+/** Found passages of which the documents are asked whether the caller may see them; ten times more, where these are too few. */
+export const ASKED_MIN = 100;
+
+/** Documents that a caller may see, where they are so few that only their passages are looked at. */
+export const FEW_DOCUMENTS = 1000;
+
+/** Passages of a workspace from which on the frequencies of common words come from a sample. */
+export const COUNTED_MAX = 5000;
+export const SAMPLE_PASSAGES = 4000;
+
+/** Passages of a sample that have a word which is common; rarer words are counted where they are looked for. */
+export const COMMON_IN_SAMPLE_MIN = 8;
+
+/** Workspaces of which a process keeps the common words at hand. */
+export const STATISTICS_KEPT_MAX = 1000;
+
+/** How often samples are compared with what there is by now. */
+export const STATISTICS_INTERVAL_MS = 60_000;
+
+/** Stems that a process keeps at hand. */
+export const STEMS_KEPT_MAX = 100_000;
+
+/** Passages whose words are made in one go where they have none. */
+export const CATCH_UP_PASSAGES = 250;

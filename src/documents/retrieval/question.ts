@@ -1,0 +1,88 @@
+// A question → the terms that passages are ranked by.
+
+import type { Transaction } from '../../infra/postgres/client.ts';
+import { createLexemes } from './lexemes.ts';
+import { QUERY_WORDS_MAX, TERMS_MAX } from './limits.ts';
+import { wordsOf } from './segmentation.ts';
+import type { createReadStatistics, Statistics } from './statistics.ts';
+import type { Stemmer, Stems } from './stems.ts';
+
+/** A word with all forms that it may have in the index: its stems in the languages of the workspace. */
+export type Term = {
+  lexemes: string[];
+  /** Of its part in a passage's rank, beside its rarity. */
+  weight: number;
+  /** About the share of the passages that have it; undefined for a rare one, which is counted where it is looked for. */
+  share: number | undefined;
+  /** The word as it is written, which adds to its stem and finds nothing by itself. */
+  written: boolean;
+};
+
+export type Question = { workspaceId: string; terms: Term[]; statistics: Statistics };
+
+/** A word as it is written counts less than its stem: the passage that has it has the stem, too. */
+const WRITTEN_WEIGHT = 0.3;
+
+export function createUnderstand(deps: {
+  sql: Transaction;
+  stemmer: Stemmer;
+  readStatistics: ReturnType<typeof createReadStatistics>;
+}) {
+  const { sql, stemmer, readStatistics } = deps;
+  return async (workspaceId: string, query: string): Promise<Question> => {
+    const words = [...new Set(wordsOf(query))].slice(0, QUERY_WORDS_MAX);
+    const statistics = await readStatistics(workspaceId);
+    const stemmed = await Promise.all(
+      statistics.languages.map((language) => stemmer.stem(sql, language, words)),
+    );
+    const asked = meaningful(words, stemmed);
+    const terms = asked.flatMap((word) => termsOf(workspaceId, word, stemmed, statistics));
+    return { workspaceId, terms: distinct(terms), statistics };
+  };
+}
+
+/**
+ * The words without those that carry no meaning in the language of the question. That is, of the languages of the workspace, the
+ * one that has most of the words among those: a question is too short to be recognised otherwise.
+ */
+function meaningful(words: readonly string[], stemmed: readonly Stems[]): readonly string[] {
+  const counts = stemmed.map((stems) => words.filter((word) => stems(word) === null).length);
+  const most = Math.max(0, ...counts);
+  if (most === 0) return words;
+  const likely = stemmed.filter((_, index) => counts[index] === most);
+  const kept = words.filter((word) => likely.every((stems) => stems(word) !== null));
+  return kept.length === 0 ? words : kept;
+}
+
+function termsOf(
+  workspaceId: string,
+  word: string,
+  stemmed: readonly Stems[],
+  { common }: Statistics,
+): Term[] {
+  const { stem, written } = createLexemes(workspaceId);
+  const stems = new Set([word, ...stemmed.map((stems) => stems(word)).filter((each) => each !== null)]);
+  const toTerm = (lexemes: string[], rest: Pick<Term, 'weight' | 'written'>): Term => {
+    const shares = lexemes.map((lexeme) => common.get(lexeme)).filter((share) => share !== undefined);
+    const share =
+      shares.length === 0
+        ? undefined
+        : Math.min(
+            1,
+            shares.reduce((sum, each) => sum + each, 0),
+          );
+    return { lexemes, share, ...rest };
+  };
+  const main = toTerm([...stems].map(stem), { weight: 1, written: false });
+  return stems.size === 1
+    ? [main]
+    : [main, toTerm([written(word)], { weight: WRITTEN_WEIGHT, written: true })];
+}
+
+/** Each once, and the rarest of too many. */
+function distinct(terms: readonly Term[]): Term[] {
+  const byLexemes = new Map(terms.map((term) => [term.lexemes.join(), term]));
+  return [...byLexemes.values()].sort(byRarity).slice(0, TERMS_MAX);
+}
+
+export const byRarity = (left: Term, right: Term): number => (left.share ?? 0) - (right.share ?? 0);

@@ -1,0 +1,102 @@
+// Stems of words by the Snowball dictionaries of the database server, kept at hand.
+
+import { LRUCache } from 'lru-cache';
+import type { Transaction } from '../../infra/postgres/client.ts';
+import { STEMS_KEPT_MAX } from './limits.ts';
+
+/** ISO 639-1 → dictionary. A server of an earlier version lacks some of them. */
+const DICTIONARIES: Readonly<Record<string, string>> = {
+  ar: 'arabic',
+  ca: 'catalan',
+  da: 'danish',
+  de: 'german',
+  el: 'greek',
+  en: 'english',
+  es: 'spanish',
+  et: 'estonian',
+  eu: 'basque',
+  fi: 'finnish',
+  fr: 'french',
+  ga: 'irish',
+  hi: 'hindi',
+  hu: 'hungarian',
+  hy: 'armenian',
+  id: 'indonesian',
+  it: 'italian',
+  lt: 'lithuanian',
+  nb: 'norwegian',
+  ne: 'nepali',
+  nl: 'dutch',
+  nn: 'norwegian',
+  no: 'norwegian',
+  pt: 'portuguese',
+  ro: 'romanian',
+  ru: 'russian',
+  sr: 'serbian',
+  sv: 'swedish',
+  ta: 'tamil',
+  tr: 'turkish',
+  yi: 'yiddish',
+};
+
+/** To be raised when words are divided or digested in another way: passages of an older form are done anew. */
+const FORM = 1;
+
+/** A word's stem; the word itself in a language without a dictionary; null for one that carries no meaning ("the"). */
+export type Stems = (word: string) => string | null;
+
+export type Stemmer = ReturnType<typeof createStemmer>;
+
+export function createStemmer() {
+  const kept = new LRUCache<string, { stem: string | null }>({ max: STEMS_KEPT_MAX });
+  let server: Promise<{ form: number; dictionaries: ReadonlySet<string> }> | undefined;
+
+  /** Its dictionaries, and the form of words made with them: those of another version of the server may differ. */
+  const askServer = (sql: Transaction): NonNullable<typeof server> => {
+    server ??= readServer(sql);
+    server.catch(() => {
+      server = undefined;
+    });
+    return server;
+  };
+
+  return {
+    form: async (sql: Transaction): Promise<number> => (await askServer(sql)).form,
+
+    /** The stems of these words in a language. One statement, for those that are not at hand. */
+    async stem(sql: Transaction, language: string | null, words: Iterable<string>): Promise<Stems> {
+      const { dictionaries } = await askServer(sql);
+      const name = DICTIONARIES[language ?? ''];
+      if (name === undefined || !dictionaries.has(name)) return (word) => word;
+      const stems = new Map<string, string | null>();
+      const unknown: string[] = [];
+      for (const word of words) {
+        const known = kept.get(`${name} ${word}`);
+        if (known === undefined) unknown.push(word);
+        else stems.set(word, known.stem);
+      }
+      if (unknown.length > 0) {
+        const rows = await sql<{ word: string; stem: string | null }[]>`
+          SELECT word, coalesce(stems[1], CASE WHEN stems IS NULL THEN word END) AS stem
+          FROM (SELECT word, ts_lexize(${`pg_catalog.${name}_stem`}::regdictionary, word) AS stems
+            FROM unnest(${unknown}::text[]) AS asked (word)) stemmed`;
+        for (const { word, stem } of rows) {
+          stems.set(word, stem);
+          kept.set(`${name} ${word}`, { stem });
+        }
+      }
+      return (word) => stems.get(word) ?? null;
+    },
+  };
+}
+
+async function readServer(sql: Transaction) {
+  const rows = await sql<{ name: string; version: number }[]>`
+    SELECT dictname AS name, current_setting('server_version_num')::int AS version FROM pg_ts_dict
+    WHERE dictnamespace = 'pg_catalog'::regnamespace AND dictname LIKE '%\\_stem'`;
+  const major = Math.floor((rows[0]?.version ?? 0) / 10_000);
+  return {
+    form: FORM * 1000 + major,
+    dictionaries: new Set(rows.map(({ name }) => name.slice(0, -'_stem'.length))),
+  };
+}

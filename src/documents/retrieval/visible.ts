@@ -1,0 +1,62 @@
+// Which of the found passages the caller may see, asked of their documents in the statement that reads them: by the conditions
+// of search, so that a filter leaves out here what it leaves out there.
+
+import type { Sql } from '../../infra/postgres/client.ts';
+import type { Viewer } from '../policy.ts';
+import { createConditions } from '../rows.ts';
+import { union } from '../search/postgres/fragments.ts';
+import { createMatches } from '../search/postgres/mirrored.ts';
+import type { Prepared } from '../search/postgres/prepared.ts';
+import { rows } from '../search/postgres/statements.ts';
+import { FEW_DOCUMENTS } from './limits.ts';
+
+/** A passage as it is answered, without its score. */
+export type Passage = {
+  documentId: string;
+  name: string;
+  passage: number;
+  page: number | null;
+  heading: string | null;
+  text: string;
+  start: number;
+  end: number;
+};
+
+export function createVisible(sql: Sql) {
+  const { visible } = createConditions(sql);
+  const matches = createMatches(sql);
+
+  return {
+    /** Those of the passages that the viewer may see, in the order given, at most `limit`; the index says which each is. */
+    async read(
+      viewer: Viewer,
+      prepared: Prepared,
+      passageIds: readonly string[],
+      limit: number,
+    ): Promise<(Passage & { index: number })[]> {
+      if (passageIds.length === 0 || prepared.selections.length === 0) return [];
+      return sql<(Passage & { index: number })[]>`
+        SELECT p.document_id AS "documentId", d.name, p.passage, p.page, p.heading, p.text, p.starts_at AS start,
+          p.ends_at AS "end", place::int - 1 AS index
+        FROM unnest(${passageIds as string[]}::bigint[]) WITH ORDINALITY AS found (id, place)
+        JOIN document_passages p ON p.id = found.id
+        JOIN (SELECT id, name FROM documents
+          WHERE workspace_id = ${viewer.workspaceId} AND ${visible(viewer)}) d ON d.id = p.document_id
+        JOIN document_search s ON s.id = d.id JOIN document_texts t ON t.id = s.id
+        WHERE ${matches(prepared)} ORDER BY place LIMIT ${limit}`;
+    },
+
+    /** The documents that the viewer may see, where they are few; else undefined. */
+    async few(prepared: Prepared): Promise<string[] | undefined> {
+      if (prepared.selections.length === 0) return [];
+      const parts = prepared.selections.map((selection) => {
+        const { from, where } = rows(sql, selection);
+        return sql`(SELECT s.id FROM ${from} WHERE ${where} LIMIT ${FEW_DOCUMENTS + 1})`;
+      });
+      const found = await sql<
+        { id: string }[]
+      >`SELECT id FROM (${union(sql, parts)}) few LIMIT ${FEW_DOCUMENTS + 1}`;
+      return found.length > FEW_DOCUMENTS ? undefined : found.map(({ id }) => id);
+    },
+  };
+}

@@ -1,0 +1,73 @@
+// Writing the words of passages: with the passages, in their transaction, and later for those that have none.
+
+import type { Sql, Transaction } from '../../infra/postgres/client.ts';
+import { createLexemes, toVector } from './lexemes.ts';
+import { createStemmer, type Stemmer } from './stems.ts';
+
+/** Words of a passage as a reader divides it: separated by blanks, before stemming. */
+export type PassageWords = string;
+
+export type WordStore = ReturnType<typeof createWordStore>;
+
+type Owner = { id: string; workspaceId: string; language: string | null };
+
+/** A document whose words are missing, or have another form. */
+export type WithoutWords = Owner & { revision: number };
+
+export function createWordStore(sql: Sql, stemmer: Stemmer = createStemmer()) {
+  const toRows = async (
+    tx: Transaction,
+    { workspaceId, language }: Owner,
+    texts: readonly PassageWords[],
+  ) => {
+    const divided = texts.map((text) => (text === '' ? [] : text.split(' ')));
+    const stems = await stemmer.stem(tx, language, new Set(divided.flat()));
+    const lexemes = createLexemes(workspaceId);
+    return {
+      lengths: divided.map(({ length }) => length),
+      vectors: divided.map((words) => toVector(lexemes, words, stems)),
+    };
+  };
+
+  return {
+    toRows,
+    form: (): Promise<number> => stemmer.form(sql),
+
+    /** Documents without the words of their present text, in the order of their ids. */
+    withoutWords: async (after: string, limit: number): Promise<WithoutWords[]> => {
+      const form = await stemmer.form(sql);
+      return sql<WithoutWords[]>`
+        SELECT document_id AS id, workspace_id AS "workspaceId", language, revision FROM document_contents
+        WHERE document_id > ${after} AND state = 'ready'
+          AND (words_revision, words_form) IS DISTINCT FROM (revision, ${form}::integer)
+        ORDER BY document_id LIMIT ${limit}`;
+    },
+
+    passagesOf: (id: string, from: number, limit: number) =>
+      sql<{ passageId: string; text: string; heading: string | null }[]>`
+        SELECT id::text AS "passageId", text, heading FROM document_passages
+        WHERE document_id = ${id} AND passage >= ${from} ORDER BY passage LIMIT ${limit}`,
+
+    /** Replaces the words of a document, unless its text has changed since it was read. */
+    async replace(
+      document: WithoutWords,
+      parts: readonly { passageIds: string[]; words: PassageWords[] }[],
+    ): Promise<void> {
+      const form = await stemmer.form(sql);
+      await sql.begin(async (tx) => {
+        const current = await tx`
+          UPDATE document_contents SET words_revision = revision, words_form = ${form}
+          WHERE document_id = ${document.id} AND revision = ${document.revision} AND state = 'ready' RETURNING document_id`;
+        if (current.length === 0) return;
+        await tx`DELETE FROM document_passage_words WHERE document_id = ${document.id}`;
+        for (const { passageIds, words } of parts) {
+          const { lengths, vectors } = await toRows(tx, document, words);
+          await tx`
+            INSERT INTO document_passage_words (passage_id, document_id, workspace_id, length, words)
+            SELECT passage_id, ${document.id}, ${document.workspaceId}, length, vector::tsvector
+            FROM unnest(${passageIds}::bigint[], ${lengths}::integer[], ${vectors}::text[]) AS rows (passage_id, length, vector)`;
+        }
+      });
+    },
+  };
+}

@@ -1,0 +1,91 @@
+// Retrieval over a database, with documents whose passages are given.
+
+import { newId, newRandomId } from '../../../src/core/ids.ts';
+import { createSemaphore } from '../../../src/core/semaphore.ts';
+import type { Chunk } from '../../../src/documents/content/protocol.ts';
+import { createContentStore } from '../../../src/documents/content/store.ts';
+import type { Viewer } from '../../../src/documents/policy.ts';
+import { createUnderstand } from '../../../src/documents/retrieval/question.ts';
+import { createRetrieve, type RetrieveRequest } from '../../../src/documents/retrieval/retrieve.ts';
+import { passageWordsOf } from '../../../src/documents/retrieval/segmentation.ts';
+import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
+import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
+import { createVisible } from '../../../src/documents/retrieval/visible.ts';
+import { createWordStore } from '../../../src/documents/retrieval/word-store.ts';
+import { createRankByWords } from '../../../src/documents/retrieval/words.ts';
+import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
+import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
+import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
+import { createDocumentStore } from '../../../src/documents/store.ts';
+import type { Sql } from '../../../src/infra/postgres/client.ts';
+
+export const inWorkspace = (workspaceId: string): Viewer => ({
+  workspaceId,
+  userId: newId(),
+  email: 'a@b.example',
+  admin: true,
+});
+
+export const asked = (query: string, rest: Partial<RetrieveRequest> = {}): RetrieveRequest => ({
+  query,
+  limit: 10,
+  mode: 'words',
+  filter: undefined,
+  minScore: undefined,
+  ...rest,
+});
+
+export function retrievalIn(sql: Sql) {
+  const stemmer = createStemmer();
+  const words = createWordStore(sql, stemmer);
+  const contents = createContentStore(sql, words);
+  const documents = createDocumentStore(sql, createSearchEntries(), { reads: true });
+  const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
+  const search = createPostgresSearch({ sql, bucket: 'atrium', slow, common: createCommonTerms(sql) });
+  const retrieve = createRetrieve({
+    understand: createUnderstand({ sql, stemmer, readStatistics: createReadStatistics(sql) }),
+    rankByWords: createRankByWords(sql),
+    visible: createVisible(sql),
+    prepare: search.prepare,
+    slow,
+  });
+
+  /** Reads the document as if its file had these passages. */
+  async function read(id: string, language: string | null, texts: readonly string[]): Promise<void> {
+    const turn = await contents.begin(id);
+    const passages = texts.map((text) => ({ start: 0, end: [...text].length, page: 1, heading: null, text }));
+    async function* chunks(): AsyncGenerator<Chunk> {
+      yield { kind: 'passages', from: 0, passages, words: passages.map(passageWordsOf) };
+    }
+    const found = { reason: null, language, pages: 1, characters: 1, passages: texts.length };
+    await contents.keep({ id, revision: turn?.revision ?? 0 }, { state: 'ready', ...found }, chunks());
+  }
+
+  /** A new document with these passages; returns its id. */
+  async function store(viewer: Viewer, language: string | null, ...texts: string[]): Promise<string> {
+    const id = newId();
+    await documents.insert({
+      id,
+      workspaceId: viewer.workspaceId,
+      uploadId: newRandomId(),
+      uploadObject: '',
+      ownerId: viewer.userId,
+      name: `${id}.txt`,
+      objectKey: `${viewer.workspaceId}/${id}.txt`,
+      contentType: 'text/plain',
+      fileSize: 1,
+      fileType: 'txt',
+      fileHash: null,
+      tags: null,
+      categories: null,
+      summary: null,
+      access: null,
+      slots: null,
+      status: 'private',
+    });
+    await read(id, language, texts);
+    return id;
+  }
+
+  return { retrieve, store, read, words, contents, documents };
+}
