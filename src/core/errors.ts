@@ -7,6 +7,7 @@ export type ErrorKind =
   | 'forbidden'
   | 'not-found'
   | 'conflict'
+  | 'gone'
   | 'request-timeout'
   | 'too-large'
   | 'unsupported-media-type'
@@ -43,6 +44,8 @@ export const unauthenticated = refusal('unauthenticated');
 export const forbidden = refusal('forbidden');
 export const notFound = refusal('not-found');
 export const conflict = refusal('conflict');
+/** It was there, and will not come back. */
+export const gone = refusal('gone');
 /** The request did not arrive whole in time; its connection is closed after the answer. */
 export const requestTimeout = refusal('request-timeout');
 export const tooLarge = refusal('too-large');

@@ -15,6 +15,7 @@ import type { JobQueue } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
 import { type ContentSettings, createContent } from './content/index.ts';
 import { type Document, renderDocument } from './document.ts';
+import { createFeed } from './feed/index.ts';
 import { createBucketCustody } from './jobs/custody.ts';
 import { createCustodyStore } from './jobs/custody-store.ts';
 import { createSweep } from './jobs/sweep.ts';
@@ -138,6 +139,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     settings: { ...settings.content, catchUpIntervalSeconds: settings.sweepIntervalSeconds },
     log,
   });
+  const feed = createFeed(sql);
   const find = createSearch(search.search);
   const render = (document: Document) => renderDocument(document, objects.bucket);
   const bin = createBin({ store, changed, objectsQueued });
@@ -165,6 +167,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     ...binRoutes({ bin, store, render }),
     ...content.routes,
     ...retrieval.routes,
+    ...feed.routes,
   ];
 
   const periodic = (name: string, run: (signal: AbortSignal) => Promise<void>): Job =>
@@ -202,6 +205,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       ...content.jobs,
       ...retrieval.jobs,
       periodic('documents.sweep', sweep),
+      periodic('documents.forget-purged', (signal) => feed.forget(clock.now(), signal)),
       ...(retentionDays > 0 ? [periodic('documents.retention', retention)] : []),
     ],
   };

@@ -43,6 +43,7 @@ export const OPENAI_ERRORS: Record<ErrorKind, { type: string; code: string | nul
   forbidden: { type: 'invalid_request_error', code: 'insufficient_permissions' },
   'not-found': { type: 'invalid_request_error', code: null },
   conflict: { type: 'invalid_request_error', code: null },
+  gone: { type: 'invalid_request_error', code: null },
   'request-timeout': { type: 'invalid_request_error', code: 'request_timeout' },
   'too-large': { type: 'invalid_request_error', code: 'request_too_large' },
   'unsupported-media-type': { type: 'invalid_request_error', code: 'unsupported_media_type' },

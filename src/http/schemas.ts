@@ -118,6 +118,7 @@ const ERRORS = {
   404: 'There is no such thing, or the caller may not know of it.',
   408: 'The body did not arrive in time.',
   409: 'Something of that name exists, or the present state does not allow it.',
+  410: 'The cursor is of no use any more; begin anew without one.',
   413: 'The body is too large.',
   415: 'The body is of another media type.',
   422: 'The request fails validation; the answer lists every mistake.',

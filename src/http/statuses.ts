@@ -7,6 +7,7 @@ export const STATUS: Record<ErrorKind, number> = {
   'not-found': 404,
   'request-timeout': 408,
   conflict: 409,
+  gone: 410,
   'too-large': 413,
   'unsupported-media-type': 415,
   'too-many-requests': 429,

@@ -29,6 +29,7 @@ const AREA_A = [
   'GET /v1/{workspace_id}/file/{file_id}/passages',
   'GET /v1/{workspace_id}/contents',
   'POST /v1/{workspace_id}/retrieve',
+  'GET /v1/{workspace_id}/passages',
   'DELETE /v1/{workspace_id}/{file_id}',
   'GET /v1/{workspace_id}/trash',
   'DELETE /v1/{workspace_id}/trash/{file_id}',

@@ -83,6 +83,7 @@ const OPERATIONS: Record<string, Attempt> = {
   content: ({ content }, { id }) => content(id),
   passages: ({ passages }, { id }) => passages(id),
   contents: ({ contents }, { id }) => contents({ document_id: id }),
+  export: ({ exportPassages }) => exportPassages(),
   'put-content': ({ putContent }, { id }) => putContent(id, { reading: 'off' }),
   retrieve: ({ retrieve }) => retrieve({ query: 'text' }),
   patch: ({ patch }, { id }) => patch(id, { summary: 'patched' }),
@@ -106,6 +107,7 @@ const DOCUMENTS = `
   archived       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   folders        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   contents       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
+  export         public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
 
   detail         public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   detail-by-name public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200

@@ -58,6 +58,19 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    says: 'A copy that applies the lines of the export has exactly the passages of the documents that its caller may see, whatever happens to them and to the copy meanwhile',
+    tests: [
+      'test/documents/feed/follow.test.ts',
+      'test/documents/feed/order.test.ts',
+      'test/acceptance/passages.test.ts',
+    ],
+    mistakes: [
+      'a caller who may not see a document any more gets no tombstone of it',
+      'what follows in a document is lost where a page ends within it',
+      'passages are numbered before a change that does not know of them is over',
+    ],
+  },
+  {
     says: 'A file harms its reader at most: it fails within ceilings of time and memory, and the service goes on',
     tests: ['test/documents/content/hostile-files.test.ts'],
     mistakes: ['an archive inflates to any size'],

@@ -136,6 +136,7 @@ const MEANINGS: Record<ErrorKind, string> = {
   'not-found': 'there is no such thing, or the caller may not see it',
   'request-timeout': 'the request did not arrive whole in time; the connection is closed',
   conflict: 'the state of the thing does not allow this',
+  gone: 'a cursor is of no use any more; begin anew without one',
   'too-large': 'the body is larger than the operation takes',
   'unsupported-media-type': 'the operation does not take this content type or encoding',
   'too-many-requests': 'a limit of the key or a queue is full; `Retry-After` says when it may go on',

@@ -59,6 +59,7 @@ export function createLibrary(
     passages: (id: string, query: Query = {}): Promise<Answer> =>
       call('GET', `${v1}/file/${segment(id)}/passages`, { key, query }),
     contents: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/contents`, { key, query }),
+    exportPassages: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/passages`, { key, query }),
     putContent: (id: string, json: unknown): Promise<Answer> =>
       call('PUT', `${v1}/file/${segment(id)}/content`, { key, json }),
     retrieve: (json: unknown): Promise<Answer> => call('POST', `${v1}/retrieve`, { key, json }),

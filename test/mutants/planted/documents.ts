@@ -2,6 +2,30 @@ import type { Planted } from '../mistake.ts';
 
 export const documents: readonly Planted[] = [
   {
+    mistake: 'a caller who may not see a document any more gets no tombstone of it',
+    file: 'src/documents/feed/store.ts',
+    text: 'row.changed && (row.shown || row.seen)',
+    replacement: 'row.changed && row.shown',
+    test: 'test/documents/feed/follow.test.ts',
+    name: 'after any history',
+  },
+  {
+    mistake: 'what follows in a document is lost where a page ends within it',
+    file: 'src/documents/feed/store.ts',
+    text: 'complete ? done : { sequence, next: passage + 1, origin }',
+    replacement: 'done',
+    test: 'test/documents/feed/follow.test.ts',
+    name: 'after any history',
+  },
+  {
+    mistake: 'passages are numbered before a change that does not know of them is over',
+    file: 'src/documents/content/store.ts',
+    text: ' FOR SHARE) d',
+    replacement: ') d',
+    test: 'test/documents/feed/order.test.ts',
+    name: 'a reading waits for a change',
+  },
+  {
     mistake: 'a text is shown to everyone in the workspace',
     file: 'src/documents/content/states.ts',
     text: `AND \${visible(viewer)}) d\n      LEFT JOIN document_contents`,

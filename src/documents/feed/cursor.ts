@@ -1,0 +1,57 @@
+// Where a follower of passages is, as signed text that is valid for one workspace, for one caller with the same rights.
+
+import { gone, valueError } from '../../core/errors.ts';
+import { openCursor, signCursor } from '../../http/signed-cursor.ts';
+import type { Viewer } from '../policy.ts';
+
+export type FeedPosition = {
+  /** Everything up to this change was delivered; where `next` is given, everything before it. */
+  sequence: number;
+  /** Of the document of this change, the passage that follows. */
+  next: number | undefined;
+  /** The workspace's last change when the follower began: it had nothing before. Undefined until the first page is read. */
+  origin: number | undefined;
+};
+
+export const FEED_START: FeedPosition = { sequence: 0, next: undefined, origin: undefined };
+
+const VERSION = 1;
+const BYTES = 21;
+const NONE = -1;
+
+/** Layout of the body: version, sequence and origin as int64, next passage as int32. */
+export function renderFeedCursor(
+  secret: Buffer,
+  viewer: Viewer,
+  { sequence, next, origin }: FeedPosition,
+): string {
+  const body = Buffer.alloc(BYTES);
+  body[0] = VERSION;
+  body.writeBigInt64BE(BigInt(sequence), 1);
+  body.writeBigInt64BE(BigInt(origin ?? NONE), 9);
+  body.writeInt32BE(next ?? NONE, 17);
+  return signCursor(secret, scopeOf(viewer), body);
+}
+
+/** Throws 422 for a text that `renderFeedCursor` has not made, 410 where it has made it for others. */
+export function parseFeedCursor(secret: Buffer, viewer: Viewer, text: string): FeedPosition {
+  const opened = openCursor(secret, scopeOf(viewer), text);
+  if (opened === undefined || opened.body[0] !== VERSION || opened.body.length !== BYTES)
+    throw valueError(['query', 'cursor'], 'the cursor is not one that this export has given', text);
+  const { body, inScope } = opened;
+  if (!inScope) throw beginAnew('it was given to a caller with other rights, or for another workspace');
+  const [origin, next] = [Number(body.readBigInt64BE(9)), body.readInt32BE(17)];
+  return {
+    sequence: Number(body.readBigInt64BE(1)),
+    next: next === NONE ? undefined : next,
+    origin: origin === NONE ? undefined : origin,
+  };
+}
+
+/** A follower's copy can't be continued: it is to be emptied, and filled without a cursor. */
+export const beginAnew = (reason: string) =>
+  gone(`The cursor is of no use any more: ${reason}. Begin without one`);
+
+/** Who sees other documents has another scope: no change of a document says so. */
+const scopeOf = ({ workspaceId, userId, email, admin }: Viewer): string =>
+  [workspaceId, userId, email, admin].join('\0');

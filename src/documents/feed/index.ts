@@ -1,0 +1,77 @@
+// The export of passages, which a vector store elsewhere follows.
+
+import { type Static, Type } from '@sinclair/typebox';
+import { type Route, route } from '../../http/operation.ts';
+import { text } from '../../http/schemas.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
+import { toViewer } from '../policy.ts';
+import { READ } from '../routes/answers.ts';
+import { InWorkspace } from '../schema.ts';
+import { FEED_START, parseFeedCursor } from './cursor.ts';
+import { PAGE_LINES_MAX, TOMBSTONE_DAYS } from './limits.ts';
+import { readFeedPage, toStream } from './page.ts';
+import { createFeedStore } from './store.ts';
+
+const FeedQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: PAGE_LINES_MAX,
+      default: PAGE_LINES_MAX,
+      description: 'Lines of the page, beside its last one; long ones make it shorter.',
+    }),
+  ),
+  cursor: Type.Optional(text('The `next_cursor` of the page before; blank: from the beginning.')),
+});
+
+const DESCRIPTION =
+  'JSON lines in the order of change: `{document_id, passage, page, heading, text, start, end, changed_at}`, of the documents ' +
+  'that the caller may see and that are neither in the bin nor in the archive, and `{document_id, deleted: true}`, after which ' +
+  'nothing is left of a document; what follows it, if anything, replaces it. The last line is `{next_cursor, more}`: the ' +
+  'cursor of the next page, also where there is none yet, and whether there is. An answer without it was broken off: the page is ' +
+  'asked for again. A copy that applies all lines for ever has exactly the passages of these documents. 410: the ' +
+  `cursor is older than ${TOMBSTONE_DAYS} days, or the rights of the caller have changed; the copy is emptied, and begun without a cursor.`;
+
+/** `forget` deletes what no follower needs any more. */
+export function createFeed(sql: Sql): {
+  routes: Route[];
+  forget(now: Date, signal: AbortSignal): Promise<void>;
+} {
+  const store = createFeedStore(sql);
+  let secret: Buffer | undefined;
+  const open = async (viewer: ReturnType<typeof toViewer>, query: Static<typeof FeedQuery>) => {
+    secret ??= await store.cursorSecret();
+    const { cursor = '', limit = PAGE_LINES_MAX } = query;
+    const position = cursor === '' ? FEED_START : parseFeedCursor(secret, viewer, cursor);
+    return toStream(readFeedPage(store, { viewer, position, limit, secret }));
+  };
+  return {
+    routes: [
+      route(
+        {
+          ...READ,
+          id: 'documents.export-passages',
+          method: 'GET',
+          path: '/v1/{workspace_id}/passages',
+          summary: 'Follow the passages of all documents, in order of change',
+          description: DESCRIPTION,
+          parameters: InWorkspace,
+          query: FeedQuery,
+          responses: { 200: { description: 'A page, as JSON lines.', mediaType: 'application/jsonl' } },
+          refusals: [410],
+        },
+        async ({ principal, query }) =>
+          new Response(await open(toViewer(principal), query), {
+            headers: {
+              'content-type': 'application/jsonl; charset=utf-8',
+              'x-content-type-options': 'nosniff',
+            },
+          }),
+      ),
+    ],
+    async forget(now, signal) {
+      const before = new Date(now.getTime() - TOMBSTONE_DAYS * 86_400_000);
+      while (!signal.aborted && (await store.forgetPurgedBefore(before)));
+    },
+  };
+}
