@@ -66,20 +66,6 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     settings: config.access,
   });
   const compute = createCompute({ settings: config.compute, onInterrupt, log });
-  const documents = createDocuments({
-    sql,
-    searchSql,
-    meilisearch: config.search.meilisearch,
-    objects,
-    invalidation,
-    queue,
-    findUser: access.findUser,
-    findUserByEmail: access.findUserByEmail,
-    requireWorkspace: access.requireWorkspace,
-    clock,
-    log,
-    settings: config.documents,
-  });
   const gateway = createGateway({
     sql,
     record: usage.record,
@@ -91,6 +77,21 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     onInterrupt,
     clock,
     log,
+  });
+  const documents = createDocuments({
+    sql,
+    searchSql,
+    meilisearch: config.search.meilisearch,
+    objects,
+    invalidation,
+    queue,
+    findUser: access.findUser,
+    findUserByEmail: access.findUserByEmail,
+    requireWorkspace: access.requireWorkspace,
+    embeddings: gateway.embeddings,
+    clock,
+    log,
+    settings: config.documents,
   });
   const chat = createChat({
     sql,
@@ -129,8 +130,8 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     usage,
     access,
     compute,
-    documents,
     gateway,
+    documents,
     chat,
     bots,
     work,
@@ -160,7 +161,10 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ...access.authenticators,
       anonymous: config.gateway.anonymous ? anonymousIn(config.bootstrap.workspace ?? 'default') : undefined,
     },
-    reload: gateway.reload,
+    async reload() {
+      await gateway.reload();
+      documents.reload();
+    },
     bootstrap: access.bootstrap,
     interruption,
   };

@@ -140,8 +140,8 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(194);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3235);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3775);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8418);
-  expect(linesOf('src/')).toBeLessThanOrEqual(48_500);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8530);
+  expect(linesOf('src/')).toBeLessThanOrEqual(49_500);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(420);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1900);

@@ -8,3 +8,22 @@ export const LOCAL_EMBEDDING_MODEL = { id: 'local-multilingual-e1', dimensions: 
  * Throws a `ServiceError` `unavailable` when the queue is full; the signal's reason when it aborts.
  */
 export type EmbedTexts = (texts: readonly string[], signal: CancelSignal) => Promise<Float32Array>;
+
+/** The embedding models of the catalogue, for areas that keep vectors. */
+export type Embeddings = {
+  /**
+   * The model that texts are embedded by now: the catalogue's default of embeddings, by its name and, where they differ from
+   * it, the names that its upstreams know it by. Vectors of two such models cannot be compared.
+   */
+  current(): Promise<string>;
+  /**
+   * One vector a text, in their order, all of one length, which need not be a unit's. An upstream's use is accounted for the
+   * workspace. Throws a `ServiceError`: `not-found` for a model that is not in the catalogue any more, `malformed` where the
+   * model refuses the texts, `too-many-requests`, `upstream-failed`, `upstream-timeout`, `unavailable`; the signal's reason
+   * when it aborts.
+   */
+  embed(
+    request: { model: string; workspaceId: string; texts: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<ArrayLike<number>[]>;
+};

@@ -3,6 +3,7 @@
 import { createBatcher } from '../core/batcher.ts';
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Embeddings } from '../core/embed-texts.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
@@ -39,6 +40,7 @@ import type { MirrorSettings } from './search/meilisearch/mirror.ts';
 import { createSearchEntries } from './search/postgres/entries.ts';
 import { createMeasureStorage } from './storage.ts';
 import { createDocumentStore } from './store.ts';
+import { createVectors } from './vectors/index.ts';
 
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
 export { createSearchMaintenance } from './search/maintenance.ts';
@@ -54,6 +56,8 @@ export type DocumentsDeps = {
   findUserByEmail: FindUserByEmail;
   /** Throws 404. */
   requireWorkspace(id: string): Promise<void>;
+  /** The models that embed passages. */
+  embeddings: Embeddings;
   clock: Clock;
   log: Logger;
   settings: {
@@ -72,6 +76,8 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   retrieve: Retrieve;
   retrieveAsPerson: RetrieveAsPerson;
   measureStorage: ReturnType<typeof createMeasureStorage>;
+  /** Looks whether the models have changed. */
+  reload(): void;
 } {
   const { sql, objects, invalidation, clock, log, settings } = deps;
   const store = createDocumentStore(sql, createSearchEntries(), { reads: settings.content.reads });
@@ -121,6 +127,13 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   });
 
   const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
+  const vectors = createVectors({
+    sql,
+    queue: deps.queue,
+    embeddings: deps.embeddings,
+    catchUpIntervalSeconds: settings.sweepIntervalSeconds,
+    log,
+  });
   const retrieval = createRetrieval({
     sql,
     searchSql: deps.searchSql,
@@ -136,6 +149,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     queue: deps.queue,
     documents: store,
     requireWorkspace: deps.requireWorkspace,
+    replaced: vectors.wake,
     settings: { ...settings.content, catchUpIntervalSeconds: settings.sweepIntervalSeconds },
     log,
   });
@@ -191,6 +205,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   return {
     routes,
     measureStorage: createMeasureStorage(sql),
+    reload: vectors.reload,
     visibleTo: async (principal, ids) =>
       new Set((await store.visibleAmong(toViewer(principal), ids)).map(({ id }) => id)),
     searchAsPerson: createSearchAsPerson(find, deps.findUserByEmail),
@@ -203,6 +218,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       { name: 'documents.discard', start: () => undefined, stop: discarded.flush, settle: discarded.flush },
       custody.job,
       ...content.jobs,
+      ...vectors.jobs,
       ...retrieval.jobs,
       periodic('documents.sweep', sweep),
       periodic('documents.forget-purged', (signal) => feed.forget(clock.now(), signal)),

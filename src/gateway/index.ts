@@ -2,7 +2,7 @@
 
 import type { Clock } from '../core/clock.ts';
 import { createDeadlines } from '../core/deadlines.ts';
-import type { EmbedTexts } from '../core/embed-texts.ts';
+import type { Embeddings, EmbedTexts } from '../core/embed-texts.ts';
 import type { RecordEvents } from '../core/event.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { Logger } from '../core/logger.ts';
@@ -19,6 +19,7 @@ import type { StreamChat } from './chat-call.ts';
 import { createConnectProbe } from './connect-probe.ts';
 import { createServeEmbeddings } from './endpoints/embeddings.ts';
 import { createForward } from './endpoints/forward.ts';
+import { createModelEmbeddings } from './endpoints/model-embeddings.ts';
 import { createModels } from './endpoints/models.ts';
 import { createWorkspaceEmbeddings } from './endpoints/workspace-embeddings.ts';
 import { createReserve } from './estimate.ts';
@@ -62,6 +63,7 @@ export const createModelUsageAdministration = (
 
 export function createGateway(deps: GatewayDeps): Area & {
   streamChat: StreamChat;
+  embeddings: Embeddings;
   /** Returns the remainders of the limits of the caller's key, as the next call of a model would find them. */
   remaining(principal: Principal): Promise<RemainingLimits>;
   /** Reads the models again. */
@@ -100,6 +102,7 @@ export function createGateway(deps: GatewayDeps): Area & {
       ...createModelUsageAdministration({ sql, describeKeys: deps.describeKeys, clock }),
     ],
     streamChat: createStreamChat({ serve, catalogue: current }),
+    embeddings: createModelEmbeddings({ embeddings, embed, catalogue: current }),
     remaining: (principal) => allowances.remaining(principal, clock.now()),
     reload: catalogue.reload,
     jobs: [ledger.job, allowances.job, catalogue.job],

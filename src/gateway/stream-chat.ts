@@ -104,7 +104,7 @@ const COUNT_MAX = 2 ** 31 - 1;
 const withoutNul = (text: string): string => text.replaceAll('\u0000', '');
 
 /** The upstream's own refusal, in the words of this service. */
-function refusalOf({ status, bytes, headers }: Extract<Served, { kind: 'whole' }>): ServiceError {
+export function refusalOf({ status, bytes, headers }: Extract<Served, { kind: 'whole' }>): ServiceError {
   const { error } = parseJson(Buffer.from(bytes).toString()) as { error?: { message?: unknown } };
   const sentence = typeof error?.message === 'string' ? withoutNul(error.message) : 'The model failed';
   if (status === 408 || status === 504) return new ServiceError('upstream-timeout', sentence);

@@ -10,9 +10,9 @@ import { exclusively } from '../../infra/postgres/exclusive.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import type { JobKind } from '../../infra/postgres/job-worker.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
+import { createCatchUp } from '../jobs/catch-up.ts';
 import type { WordStore } from '../retrieval/word-store.ts';
 import type { DocumentStore } from '../store.ts';
-import { createCatchUp } from './catch-up.ts';
 import { EARLIER_READING_POLL_MS, READING_LEASE_MS, READING_POLL_MS } from './limits.ts';
 import { contentListRoutes } from './list-routes.ts';
 import { createReadDocument } from './read-document.ts';
@@ -38,6 +38,8 @@ export type ContentDeps = {
   queue: JobQueue;
   documents: Pick<DocumentStore, 'find'>;
   requireWorkspace(id: string): Promise<void>;
+  /** The passages of a document were replaced. */
+  replaced(): void;
   settings: ContentSettings;
   log: Logger;
 };
@@ -79,7 +81,13 @@ function createReading(deps: ContentDeps, store: ReturnType<typeof createContent
     refuse: 'Too many documents are to be read',
   });
   const readDocument = createReadDocument({
-    store,
+    store: {
+      ...store,
+      async keep(...reading) {
+        await store.keep(...reading);
+        deps.replaced();
+      },
+    },
     objects,
     reader,
     turns,
@@ -96,7 +104,12 @@ function createReading(deps: ContentDeps, store: ReturnType<typeof createContent
   };
   const wake = queue.register({ ...kind, kind: READING, pollMs: READING_POLL_MS });
   const wakeEarlier = queue.register({ ...kind, kind: EARLIER_READING, pollMs: EARLIER_READING_POLL_MS });
-  const catchUp = createCatchUp({ store, queue, wake: wakeEarlier });
+  const catchUp = createCatchUp({
+    kind: EARLIER_READING,
+    queueSome: store.queueUnknown,
+    queue,
+    wake: wakeEarlier,
+  });
   const name = 'documents.content-catch-up';
   return {
     wake,

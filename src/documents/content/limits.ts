@@ -66,10 +66,5 @@ export const TEXT_PART_LENGTH = 65_536;
 /** Passages that go to the database in one statement. */
 export const PASSAGES_A_STATEMENT = 250;
 
-/** Documents of the catch-up that are queued at once: few, so that the queue stays small. */
-export const CATCH_UP_BATCH = 100;
-export const CATCH_UP_SCAN = 2000;
-export const CATCH_UP_PAUSE_MS = 500;
-
 /** Documents whose states are asked for together: a page of a list. */
 export const CONTENTS_MAX = 100;

@@ -5,6 +5,7 @@ import { enqueue } from '../../infra/postgres/job-queue.ts';
 import type { Viewer } from '../policy.ts';
 import { createWordStore, type WordStore } from '../retrieval/word-store.ts';
 import { createConditions } from '../rows.ts';
+import { passagesReplaced } from '../vectors/store.ts';
 import type { Chunk, Reading, TextFormat } from './protocol.ts';
 
 /** The queue kinds of documents that are to be read: new ones, and those that were there before; payload `{ document }`. */
@@ -60,8 +61,9 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
   const { edited } = createConditions(sql);
   const readsFiles = readsFilesOf(sql);
 
-  /** Deletes what is kept of a document's text. The caller's transaction has locked the document's row of contents. */
-  const clear = async (tx: Transaction, id: string): Promise<void> => {
+  /** Deletes what is kept of a document's text, before the next one. The caller's transaction has locked the document's row of contents. */
+  const clear = async (tx: Transaction, id: string, next: { passages: number }): Promise<void> => {
+    await passagesReplaced(tx, id, next);
     await tx`DELETE FROM document_passage_words WHERE document_id = ${id}`;
     await tx`DELETE FROM document_passages WHERE document_id = ${id}`;
     await tx`DELETE FROM document_content_parts WHERE document_id = ${id}`;
@@ -140,7 +142,7 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
           WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
           RETURNING workspace_id AS "workspaceId"`;
         if (row === undefined) return;
-        await clear(tx, id);
+        await clear(tx, id, { passages });
         for await (const chunk of chunks ?? []) await insertChunk(tx, words, { id, ...row, language }, chunk);
       });
     },
@@ -173,7 +175,7 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
             characters = 0, passages = 0, given_text = NULL, given_format = NULL, given_language = NULL,
             revision = document_contents.revision + 1, changed_at = clock_timestamp()
           RETURNING document_id`;
-        if (rows.length > 0) await clear(tx, id);
+        if (rows.length > 0) await clear(tx, id, { passages: 0 });
         return rows.length > 0;
       }),
 

@@ -1,0 +1,156 @@
+// A job's work: the passages of a document get their vectors. What is stored is not made again: a job that was cut off goes
+// on where it was, and texts that the document has had before cost nothing.
+
+import { createHash } from 'node:crypto';
+import type { Embeddings } from '../../core/embed-texts.ts';
+import { ServiceError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Semaphore } from '../../core/semaphore.ts';
+import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
+import { DIMENSIONS_MAX, EMBEDDED_AT_ONCE, EMBEDDING_CALL_MS_MAX, REFUSED_LENGTH_MIN } from './limits.ts';
+import { quantise } from './quantise.ts';
+import type { NewVector, PassageText, StoredModel, ToEmbed, VectorStore } from './store.ts';
+
+export type EmbedDocumentDeps = {
+  store: Pick<
+    VectorStore,
+    'findModel' | 'addModel' | 'begin' | 'passagesAfter' | 'vectorsByHash' | 'put' | 'complete'
+  >;
+  embeddings: Embeddings;
+  /** One permit: a process embeds one document at a time. */
+  turns: Semaphore;
+  log: Logger;
+  /** Aborts at the end of the service. */
+  ending: AbortSignal;
+};
+
+/** What is embedded of a passage: its text below the headings that it stands under. */
+const textToEmbed = ({ heading, text }: Pick<PassageText, 'heading' | 'text'>): string =>
+  heading === null ? text : `${heading}\n${text}`;
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+
+export function createEmbedDocument(deps: EmbedDocumentDeps) {
+  const { store, embeddings } = deps;
+
+  return (id: string): Promise<JobOutcome> => deps.turns.run(() => embedOne(id));
+
+  async function embedOne(id: string): Promise<JobOutcome> {
+    const document = await store.begin(id);
+    if (document === undefined) return 'done';
+    const current = await embeddings.current();
+    const { answering } = document;
+    // While another model comes to replace it, the one that answers gets new documents, too, as long as it can be called.
+    const former = answering === null || answering === current ? undefined : await store.findModel(answering);
+    if (former !== undefined) await embedByFormer(document, former);
+    return embedBy(document, current, former === undefined ? [] : [former.id]);
+  }
+
+  async function embedByFormer(document: ToEmbed, former: StoredModel): Promise<void> {
+    const present = await store.findModel(await embeddings.current());
+    try {
+      await embedBy(document, former.name, present === undefined ? [] : [present.id]);
+    } catch (error) {
+      deps.log.warn(
+        { document: document.id, model: former.name, err: error },
+        'a document is not embedded by the model that is being replaced',
+      );
+    }
+  }
+
+  async function embedBy(document: ToEmbed, name: string, others: readonly number[]): Promise<JobOutcome> {
+    let model = await store.findModel(name);
+    for (let after = -1; ; ) {
+      const passages = await store.passagesAfter(document.id, {
+        modelId: model?.id ?? 0,
+        after,
+        limit: EMBEDDED_AT_ONCE,
+      });
+      const last = passages.at(-1);
+      if (last === undefined) break;
+      after = last.passage;
+      model = await embedSome(document, { name, model }, passages);
+    }
+    // Its passages have been removed meanwhile.
+    if (model === undefined) return 'done';
+    const completion = await store.complete(document, model.id, [model.id, ...others]);
+    return completion === 'complete' ? 'done' : { retry: 'the document has changed meanwhile' };
+  }
+
+  async function embedSome(
+    document: ToEmbed,
+    { name, model }: { name: string; model: StoredModel | undefined },
+    passages: readonly PassageText[],
+  ): Promise<StoredModel | undefined> {
+    const missing = passages
+      .map((passage) => ({ passageId: passage.id, stored: passage.hash, text: textToEmbed(passage) }))
+      .map((each) => ({ ...each, hash: hashOf(each.text) }))
+      .filter(({ stored, hash }) => stored !== hash);
+    if (missing.length === 0) return model;
+    const known =
+      model === undefined
+        ? new Map<string, Buffer>()
+        : await store.vectorsByHash(
+            document.id,
+            model.id,
+            missing.map(({ hash }) => hash),
+          );
+    const unknown = missing.filter(({ hash }) => !known.has(hash));
+    const made = await embedTexts(
+      { ...document, name },
+      unknown.map(({ text }) => text),
+    );
+    const dimensions = made.find((vector) => vector !== undefined)?.length;
+    const kept = model ?? (dimensions === undefined ? undefined : await addModel(name, dimensions));
+    if (kept === undefined) return undefined;
+    for (const [index, { hash }] of unknown.entries()) known.set(hash, toStored(made[index], kept));
+    const vectors = missing.map(
+      ({ passageId, hash }): NewVector => ({ passageId, hash, vector: known.get(hash) ?? Buffer.alloc(0) }),
+    );
+    await store.put(document, kept.id, vectors);
+    return kept;
+  }
+
+  async function addModel(name: string, dimensions: number): Promise<StoredModel> {
+    if (dimensions > DIMENSIONS_MAX)
+      throw new Error(`the model ${name} has ${dimensions} dimensions, more than ${DIMENSIONS_MAX}`);
+    return store.addModel(name, dimensions);
+  }
+
+  /** Undefined for a text that the model refuses, however little of it is given, though it takes another one. */
+  async function embedTexts(
+    { workspaceId, name }: { workspaceId: string; name: string },
+    texts: readonly string[],
+  ): Promise<(ArrayLike<number> | undefined)[]> {
+    const refusals: unknown[] = [];
+    const embed = async (some: readonly string[]): Promise<(ArrayLike<number> | undefined)[]> => {
+      if (some.length === 0) return [];
+      try {
+        const signal = AbortSignal.any([deps.ending, AbortSignal.timeout(EMBEDDING_CALL_MS_MAX)]);
+        const vectors = await embeddings.embed({ model: name, workspaceId, texts: some }, signal);
+        if (vectors.length === some.length) return vectors;
+        throw new Error(`the model ${name} has answered ${some.length} texts with ${vectors.length} vectors`);
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.kind === 'malformed')) throw error;
+        refusals.push(error);
+        const [only = ''] = some;
+        const middle = Math.ceil(some.length / 2);
+        if (some.length > 1)
+          return [...(await embed(some.slice(0, middle))), ...(await embed(some.slice(middle)))];
+        // Its limit may be lower than the length of a passage: the beginning stands for the whole.
+        if (only.length > REFUSED_LENGTH_MIN) return embed([only.slice(0, only.length / 2).toWellFormed()]);
+        return [undefined];
+      }
+    };
+    const vectors = await embed(texts);
+    if (refusals.length > 0 && vectors.every((vector) => vector === undefined)) throw refusals.at(-1);
+    return vectors;
+  }
+}
+
+/** A text without a vector is near to nothing. Throws where the model answers vectors of another length than before. */
+function toStored(vector: ArrayLike<number> | undefined, { name, dimensions }: StoredModel): Buffer {
+  if (vector === undefined) return quantise(new Float32Array(dimensions));
+  if (vector.length === dimensions) return quantise(vector);
+  throw new Error(`the model ${name} answers ${vector.length} dimensions, and has answered ${dimensions}`);
+}

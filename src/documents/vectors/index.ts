@@ -1,0 +1,98 @@
+// The vectors of passages: jobs embed them, and searches find the nearest ones.
+
+import type { Embeddings } from '../../core/embed-texts.ts';
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { createPeriodic } from '../../core/periodic.ts';
+import { createSemaphore } from '../../core/semaphore.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
+import { exclusively } from '../../infra/postgres/exclusive.ts';
+import type { JobQueue } from '../../infra/postgres/job-queue.ts';
+import type { JobKind } from '../../infra/postgres/job-worker.ts';
+import { createCatchUp } from '../jobs/catch-up.ts';
+import { createEmbedDocument } from './embed-document.ts';
+import { EARLIER_EMBEDDING_POLL_MS, EMBEDDING_LEASE_MS, EMBEDDING_POLL_MS } from './limits.ts';
+import { createVectorStore, EARLIER_EMBEDDING, EMBEDDING, type VectorStore } from './store.ts';
+
+export type VectorsDeps = {
+  sql: Sql;
+  queue: JobQueue;
+  embeddings: Embeddings;
+  catchUpIntervalSeconds: number;
+  log: Logger;
+};
+
+export function createVectors(deps: VectorsDeps): {
+  jobs: Job[];
+  /** Looks for documents that are to be embedded at once: one was queued. */
+  wake(): void;
+  /** Looks whether another model is to embed from now on. */
+  reload(): void;
+} {
+  const { sql, queue, embeddings, log } = deps;
+  const store = createVectorStore(sql);
+  const ending = new AbortController();
+  const turns = createSemaphore({
+    runningMax: 1,
+    waitingMax: Number.POSITIVE_INFINITY,
+    refuse: 'Too many documents are to be embedded',
+  });
+  const embedDocument = createEmbedDocument({ store, embeddings, turns, log, ending: ending.signal });
+  const kind: Omit<JobKind, 'kind' | 'pollMs'> = {
+    batchMax: 1,
+    handle: (jobs) =>
+      Promise.all(jobs.map(({ payload }) => embedDocument((payload as { document: string }).document))),
+    leaseMs: EMBEDDING_LEASE_MS,
+    // Only the model's absence delays it, or a text that it refuses, which another model may take.
+    attemptsMax: Number.POSITIVE_INFINITY,
+  };
+  const wake = queue.register({ ...kind, kind: EMBEDDING, pollMs: EMBEDDING_POLL_MS });
+  const wakeEarlier = queue.register({ ...kind, kind: EARLIER_EMBEDDING, pollMs: EARLIER_EMBEDDING_POLL_MS });
+  const name = 'documents.embedding-catch-up';
+  const catchUp = createEmbeddingCatchUp({ store, embeddings, queue, wake: wakeEarlier, log });
+  const periodic = createPeriodic({
+    name,
+    intervalMs: deps.catchUpIntervalSeconds * 1000,
+    run: (signal) => exclusively(sql, name, (lease) => catchUp(AbortSignal.any([signal, lease.signal]))),
+    log,
+  });
+  return {
+    jobs: [
+      periodic,
+      { name: 'documents.embedding', start: () => undefined, stop: async () => ending.abort() },
+    ],
+    wake,
+    reload: () => void periodic.settle?.(),
+  };
+}
+
+/**
+ * Embeds documents that were stored earlier, or that an earlier model has embedded; that model answers in a workspace until the
+ * present one has all of its documents.
+ */
+function createEmbeddingCatchUp(deps: {
+  store: VectorStore;
+  embeddings: Embeddings;
+  queue: JobQueue;
+  wake(): void;
+  log: Logger;
+}) {
+  const { store, embeddings, queue, log } = deps;
+  return async (signal: AbortSignal): Promise<void> => {
+    const name = await embeddings.current();
+    const idOf = async (): Promise<number> => (await store.findModel(name))?.id ?? 0;
+    const queueUnembedded = createCatchUp({
+      kind: EARLIER_EMBEDDING,
+      // Its first document adds the model.
+      queueSome: async (page) => store.queueUnembedded(await idOf(), page),
+      queue,
+      wake: deps.wake,
+    });
+    await queueUnembedded(signal);
+    const id = await idOf();
+    if (id === 0 || signal.aborted) return;
+    for (const workspace of await store.switchTo(id))
+      log.info({ workspace, model: name }, 'another model answers searches by vectors');
+    while (!signal.aborted && (await store.deleteSuperseded(id)));
+  };
+}

@@ -1,0 +1,206 @@
+// What is kept of vectors, and the statements by which documents are embedded; `loading.ts` has those by which they are found.
+
+import type { Sql, Transaction } from '../../infra/postgres/client.ts';
+import { enqueue } from '../../infra/postgres/job-queue.ts';
+import { SUPERSEDED_DOCUMENTS_A_STATEMENT } from './limits.ts';
+
+/** The queue kinds of documents whose passages are to be embedded: new ones, and earlier ones; payload `{ document }`. */
+export const EMBEDDING = 'documents.embed-passages';
+export const EARLIER_EMBEDDING = 'documents.embed-earlier-passages';
+
+export type StoredModel = { id: number; name: string; dimensions: number };
+
+/** A document whose passages are to be embedded. */
+export type ToEmbed = {
+  id: string;
+  workspaceId: string;
+  revision: number;
+  /** The model whose vectors answer in its workspace; null where there is none yet. */
+  answering: string | null;
+};
+
+export type PassageText = {
+  id: number | bigint;
+  passage: number;
+  heading: string | null;
+  text: string;
+  hash: string | null;
+};
+
+export type NewVector = { passageId: number | bigint; hash: string; vector: Buffer };
+
+/** `changed`: its passages were replaced or purged meanwhile, or some have no vector. */
+type Completion = 'complete' | 'changed';
+
+export type VectorStore = ReturnType<typeof createVectorStore>;
+
+/**
+ * Queues a document whose passages are replaced, or removes its vectors where it has none from now on. Within the caller's
+ * transaction, which has locked its contents.
+ */
+export async function passagesReplaced(
+  tx: Transaction,
+  document: string,
+  { passages }: { passages: number },
+): Promise<void> {
+  if (passages > 0) {
+    await enqueue(tx, EMBEDDING, tx`SELECT jsonb_build_object('document', ${document}::text)`);
+  } else {
+    await tx`DELETE FROM document_embeddings WHERE document_id = ${document}`;
+    await tx`DELETE FROM document_vectors WHERE document_id = ${document}`;
+  }
+}
+
+export function createVectorStore(sql: Sql) {
+  const findModel = async (name: string): Promise<StoredModel | undefined> => {
+    const [row] = await sql<StoredModel[]>`
+      SELECT id, name, dimensions FROM document_vector_models WHERE name = ${name}`;
+    return row;
+  };
+
+  return {
+    findModel,
+
+    /** The model, with the dimensions that its first vectors had. */
+    async addModel(name: string, dimensions: number): Promise<StoredModel> {
+      await sql`
+        INSERT INTO document_vector_models (name, dimensions) VALUES (${name}, ${dimensions}) ON CONFLICT DO NOTHING`;
+      const model = await findModel(name);
+      if (model === undefined) throw new Error('a model that was added is not there');
+      return model;
+    },
+
+    /** Undefined where the document has no passages, or is to have others: what brings these queues it again. */
+    async begin(id: string): Promise<ToEmbed | undefined> {
+      const [row] = await sql<ToEmbed[]>`
+        SELECT c.document_id AS id, c.workspace_id AS "workspaceId", c.revision, m.name AS answering
+        FROM document_contents c LEFT JOIN document_vector_workspaces w USING (workspace_id)
+        LEFT JOIN document_vector_models m ON m.id = w.model_id
+        WHERE c.document_id = ${id} AND c.state = 'ready' AND c.passages > 0`;
+      return row;
+    },
+
+    /** The next passages of a document, each with the hash of the text that its vector was made of, where it has one. */
+    async passagesAfter(
+      id: string,
+      { modelId, after, limit }: { modelId: number; after: number; limit: number },
+    ): Promise<PassageText[]> {
+      return sql<PassageText[]>`
+        SELECT p.id, p.passage, p.heading, p.text, encode(v.text_hash, 'hex') AS hash
+        FROM document_passages p LEFT JOIN document_vectors v
+          ON v.document_id = p.document_id AND v.model_id = ${modelId} AND v.passage_id = p.id
+        WHERE p.document_id = ${id} AND p.passage > ${after} ORDER BY p.passage LIMIT ${limit}`;
+    },
+
+    /** Vectors of the document that were made of texts with these hashes. */
+    async vectorsByHash(
+      id: string,
+      modelId: number,
+      hashes: readonly string[],
+    ): Promise<Map<string, Buffer>> {
+      const rows = await sql<{ hash: string; vector: Buffer }[]>`
+        SELECT DISTINCT ON (text_hash) encode(text_hash, 'hex') AS hash, vector FROM document_vectors
+        WHERE document_id = ${id} AND model_id = ${modelId}
+          AND text_hash IN (SELECT decode(hash, 'hex') FROM unnest(${hashes as string[]}::text[]) AS hashes (hash))`;
+      return new Map(rows.map(({ hash, vector }) => [hash, vector]));
+    },
+
+    /** Nothing is stored where the document was purged, or is to have other passages. */
+    async put({ id, revision }: ToEmbed, modelId: number, vectors: readonly NewVector[]): Promise<void> {
+      await sql`
+        WITH present AS (
+          SELECT document_id FROM document_contents WHERE document_id = ${id} AND revision = ${revision} FOR SHARE)
+        INSERT INTO document_vectors (document_id, model_id, passage_id, text_hash, vector)
+        SELECT document_id, ${modelId}::integer, passage_id, decode(hash, 'hex'), decode(vector, 'hex')
+        FROM present, unnest(${vectors.map(({ passageId }) => passageId)}::bigint[],
+          ${vectors.map(({ hash }) => hash)}::text[],
+          ${vectors.map(({ vector }) => vector.toString('hex'))}::text[]) AS rows (passage_id, hash, vector)
+        ON CONFLICT (document_id, model_id, passage_id) DO UPDATE
+          SET text_hash = excluded.text_hash, vector = excluded.vector`;
+    },
+
+    /**
+     * Notes that all passages of the document have vectors by the model, and removes the vectors of passages that there are
+     * no more, and those of models beside `kept`. From here on a search finds them.
+     */
+    complete: (
+      { id, workspaceId, revision }: ToEmbed,
+      modelId: number,
+      kept: readonly number[],
+    ): Promise<Completion> =>
+      sql.begin(async (tx) => {
+        const [content] = await tx<{ passages: number }[]>`
+          SELECT passages FROM document_contents WHERE document_id = ${id} AND revision = ${revision} FOR SHARE`;
+        if (content === undefined) return 'changed';
+        await tx`
+          DELETE FROM document_vectors v WHERE document_id = ${id} AND (
+            NOT model_id = ANY (${kept as number[]}::integer[]) OR model_id = ${modelId} AND NOT EXISTS (
+              SELECT FROM document_passages p WHERE p.id = v.passage_id AND p.document_id = v.document_id))`;
+        const [counted] = await tx<{ vectors: number }[]>`
+          SELECT count(*)::int AS vectors FROM document_vectors WHERE document_id = ${id} AND model_id = ${modelId}`;
+        if (counted?.vectors !== content.passages) return 'changed';
+        await tx`
+          INSERT INTO document_vector_workspaces (workspace_id, model_id) VALUES (${workspaceId}, ${modelId})
+          ON CONFLICT DO NOTHING`;
+        await tx`
+          INSERT INTO document_embeddings (document_id, model_id, workspace_id, revision, passages, sequence)
+          VALUES (${id}, ${modelId}, ${workspaceId}, ${revision}, ${content.passages},
+            document_feed_note(${workspaceId}, ${id}))
+          ON CONFLICT (document_id, model_id) DO UPDATE SET revision = excluded.revision,
+            passages = excluded.passages, sequence = excluded.sequence`;
+        return 'complete';
+      }),
+
+    /**
+     * Queues documents without complete vectors by the model, in the order of their ids; returns where to go on, undefined
+     * at the end.
+     */
+    async queueUnembedded(
+      modelId: number,
+      { after, scan, limit }: { after: string; scan: number; limit: number },
+    ): Promise<{ queued: number; next: string | undefined }> {
+      const [row] = await sql<
+        { queued: number; scanned: number; next: string | null; last: string | null }[]
+      >`
+        WITH page AS (
+          SELECT document_id, revision, state, passages FROM document_contents
+          WHERE document_id > ${after} ORDER BY document_id LIMIT ${scan}),
+        unembedded AS (
+          SELECT document_id FROM page c WHERE state = 'ready' AND passages > 0 AND NOT EXISTS (
+            SELECT FROM document_embeddings e
+            WHERE e.document_id = c.document_id AND e.model_id = ${modelId} AND e.revision = c.revision)
+          ORDER BY document_id LIMIT ${limit}),
+        queued AS (${enqueue(sql, EARLIER_EMBEDDING, sql`SELECT jsonb_build_object('document', document_id) FROM unembedded`)})
+        SELECT (SELECT count(*)::int FROM unembedded) AS queued, (SELECT count(*)::int FROM page) AS scanned,
+          (SELECT max(document_id::text) FROM unembedded) AS last, (SELECT max(document_id::text) FROM page) AS next`;
+      if (row === undefined) throw new Error('a statement without a row');
+      const more = row.scanned === scan || row.queued === limit;
+      const next = row.queued === limit ? row.last : row.next;
+      return { queued: row.queued, next: more ? (next ?? undefined) : undefined };
+    },
+
+    /** The model answers from now on in workspaces where it has all documents that the one before has. */
+    async switchTo(modelId: number): Promise<string[]> {
+      const rows = await sql<{ id: string }[]>`
+        UPDATE document_vector_workspaces w SET model_id = ${modelId}
+        WHERE model_id <> ${modelId} AND NOT EXISTS (
+          SELECT FROM document_embeddings e WHERE e.workspace_id = w.workspace_id AND e.model_id = w.model_id
+            AND NOT EXISTS (SELECT FROM document_embeddings n WHERE n.document_id = e.document_id AND n.model_id = ${modelId}))
+        RETURNING workspace_id AS id`;
+      return rows.map(({ id }) => id);
+    },
+
+    /** Deletes vectors of a few documents by models that neither answer nor are to; false where there are none left. */
+    async deleteSuperseded(modelId: number): Promise<boolean> {
+      const rows = await sql`
+        WITH superseded AS (
+          SELECT e.document_id, e.model_id FROM document_vector_workspaces w JOIN document_embeddings e USING (workspace_id)
+          WHERE e.model_id <> w.model_id AND e.model_id <> ${modelId} LIMIT ${SUPERSEDED_DOCUMENTS_A_STATEMENT}),
+        vectors AS (
+          DELETE FROM document_vectors v USING superseded s WHERE v.document_id = s.document_id AND v.model_id = s.model_id)
+        DELETE FROM document_embeddings e USING superseded s
+        WHERE e.document_id = s.document_id AND e.model_id = s.model_id RETURNING e.document_id`;
+      return rows.length > 0;
+    },
+  };
+}

@@ -1,0 +1,111 @@
+// Embeddings for other areas, which keep them: by one model, never by its fallbacks, whose vectors could not be compared.
+
+import { type Embeddings, type EmbedTexts, LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
+import { ServiceError, upstreamFailed } from '../../core/errors.ts';
+import type { Served } from '../model-call.ts';
+import { parseWhole, requestOf } from '../request.ts';
+import type { Serve } from '../serve.ts';
+import { refusalOf } from '../stream-chat.ts';
+import { type Catalogue, type Model, TARGET_HEADER } from '../targets.ts';
+import type { JsonObject } from '../wire.ts';
+
+/** Statuses of an upstream that does not take these texts. */
+const REFUSING = new Set([400, 413, 422]);
+
+const EMBEDDINGS_NONE = 'The upstream answered with something that is no list of embeddings';
+
+export function createModelEmbeddings(deps: {
+  embeddings: Serve;
+  embed: EmbedTexts;
+  catalogue: () => Catalogue | Promise<Catalogue>;
+}): Embeddings {
+  return {
+    async current() {
+      const catalogue = await deps.catalogue();
+      const model = catalogue.find(catalogue.defaults.embeddings);
+      return model === undefined ? LOCAL_EMBEDDING_MODEL.id : nameOf(model);
+    },
+
+    async embed({ model: name, workspaceId, texts }, signal) {
+      if (name === LOCAL_EMBEDDING_MODEL.id) return toRows(await deps.embed(texts, signal), texts.length);
+      const { models } = await deps.catalogue();
+      const model = models.find((each) => each.endpoints.includes('embeddings') && nameOf(each) === name);
+      if (model === undefined) throw new ServiceError('not-found', `The model ${name} is not configured`);
+      const served = await deps.embeddings({
+        endpoint: 'embeddings',
+        request: requestOf({ model: model.id, input: [...texts], encoding_format: 'float' }),
+        caller: { workspaceId, email: '', keyId: '', limits: {} },
+        headers: undefined,
+        atMostOnce: false,
+        continues: false,
+        signal,
+      });
+      if (served.kind === 'stream') {
+        served.body({ send: () => undefined, close: () => undefined }).cancel();
+        throw upstreamFailed(EMBEDDINGS_NONE);
+      }
+      if (served.status !== 200) throw failureOf(served);
+      if (!isAnsweredBy(model, served.headers[TARGET_HEADER]))
+        throw upstreamFailed(`A fallback has answered for the model ${name}`);
+      return readVectors(served.bytes, texts.length);
+    },
+  };
+}
+
+/** A model is what answers under its name: where upstreams know it by other names, these say when it has changed. */
+function nameOf({ id, targets }: Model): string {
+  const names = [...new Set(targets.map(({ target }) => target.model))].sort();
+  return names.every((each) => each === id) ? id : `${id} (${names.join(', ')})`;
+}
+
+/** An answer from the cache may be a fallback's, where there is one. */
+const isAnsweredBy = ({ targets, fallbacks }: Model, answering: string | undefined): boolean =>
+  fallbacks.length === 0 ||
+  (answering ?? '').split(', ').every((each) => targets.some(({ target }) => target.headerName === each));
+
+const failureOf = (served: Extract<Served, { kind: 'whole' }>): ServiceError => {
+  const refusal = refusalOf(served);
+  return REFUSING.has(served.status) ? new ServiceError('malformed', refusal.message) : refusal;
+};
+
+/** Throws `upstream-failed` for an answer without one vector of numbers for each text, all of one length. */
+async function readVectors(bytes: Uint8Array, count: number): Promise<ArrayLike<number>[]> {
+  const vectors: Float32Array[] = [];
+  try {
+    const { data } = await parseWhole({ bytes });
+    for (const [position, row] of (data as JsonObject[]).entries()) {
+      const { index = position, embedding } = row;
+      vectors[Number(index)] = toVector(embedding);
+    }
+  } catch (error) {
+    throw upstreamFailed(EMBEDDINGS_NONE, { cause: error });
+  }
+  const length = vectors[0]?.length ?? 0;
+  for (let index = 0; index < Math.max(count, vectors.length); index++)
+    if (index >= count || length === 0 || vectors[index]?.length !== length)
+      throw upstreamFailed(
+        `The upstream answered ${count} texts with other than ${count} vectors of one length`,
+      );
+  return vectors;
+}
+
+/** A list of numbers, or base64 of little-endian f32, which some upstreams always give. */
+function toVector(embedding: unknown): Float32Array {
+  if (typeof embedding === 'string') {
+    const bytes = Uint8Array.from(Buffer.from(embedding, 'base64'));
+    return checked(new Float32Array(bytes.buffer));
+  }
+  return checked(Float32Array.from(embedding as readonly number[], Number));
+}
+
+function checked(vector: Float32Array): Float32Array {
+  if (!vector.every(Number.isFinite)) throw new Error('a component is no number');
+  return vector;
+}
+
+function toRows(vectors: Float32Array, count: number): Float32Array[] {
+  const { dimensions } = LOCAL_EMBEDDING_MODEL;
+  return Array.from({ length: count }, (_, index) =>
+    vectors.subarray(index * dimensions, (index + 1) * dimensions),
+  );
+}
