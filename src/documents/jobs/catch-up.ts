@@ -6,7 +6,7 @@ import { sleep } from '../../core/wait.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import { FIRST_ID } from '../rows.ts';
 
-/** Documents that are queued at once: few, so that `lag` in /readyz stays meaningful; and those that are looked through for them. */
+/** Documents that are queued at once: few, so that the queue stays small; and those that are looked through for them. */
 const BATCH = 100;
 const SCAN = 2000;
 const PAUSE_MS = 500;

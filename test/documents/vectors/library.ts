@@ -51,7 +51,7 @@ export function createLibrary(sql: Sql, workspaceId: string) {
     async function* chunks(): AsyncGenerator<Chunk> {
       const passages = texts.map((text) => ({ start: 0, end: 1, page: null, heading: null, text }));
       yield { kind: 'text', format: 'text', part: 0, text: texts.join('\n') };
-      yield { kind: 'passages', from: 0, passages };
+      yield { kind: 'passages', from: 0, passages, words: texts.map(() => '') };
     }
     const found = { state: 'ready' as const, reason: null, language: 'en', pages: null, characters: 1 };
     await contents.keep(
