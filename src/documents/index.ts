@@ -138,6 +138,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     sql,
     searchSql: deps.searchSql,
     search,
+    documents: store,
     findUserByEmail: deps.findUserByEmail,
     catchUpIntervalSeconds: settings.sweepIntervalSeconds,
     log,

@@ -119,6 +119,11 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
       SELECT id FROM documents
       WHERE workspace_id = ${viewer.workspaceId} AND id = ANY (${ids as string[]}::uuid[]) AND ${visible(viewer)}`,
 
+    /** The records of those of the documents that the viewer sees. */
+    readVisible: (viewer: Viewer, ids: readonly string[]): Promise<Document[]> => sql`
+      SELECT ${columns} FROM documents
+      WHERE workspace_id = ${viewer.workspaceId} AND id = ANY (${ids as string[]}::uuid[]) AND ${visible(viewer)}`,
+
     /**
      * Applies the changes to the document as it was found; undefined when it has changed since, is binned, or is not
      * the viewer's to edit any more. What search knows of it is written in the same statement.

@@ -753,6 +753,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/v1/vector_stores/{workspace_id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.documents.search-vector-store"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/v1/{workspace_id}/passages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.export-passages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -1809,6 +1841,47 @@ export interface components {
             start: number;
             end: number;
         };
+        VectorStoreSearchRequest: {
+            query: string | string[];
+            filters?: unknown;
+            /** @default 10 */
+            max_num_results: number;
+            ranking_options?: {
+                /** @enum {string} */
+                ranker?: "none" | "auto" | "default-2024-11-15";
+                score_threshold?: number;
+            } | null;
+            /** @default false */
+            rewrite_query: boolean;
+        };
+        VectorStoreSearchResults: {
+            /** @constant */
+            object: "vector_store.search_results.page";
+            search_query: string[];
+            data: {
+                file_id: string;
+                filename: string;
+                score: number;
+                attributes: {
+                    [key: string]: string | number | boolean;
+                } | null;
+                content: {
+                    /** @constant */
+                    type: "text";
+                    text: string;
+                }[];
+            }[];
+            has_more: boolean;
+            next_page: string | null;
+        };
+        OpenAiError: {
+            error: {
+                message: string;
+                type: string;
+                param: string | null;
+                code: string | null;
+            };
+        };
         ChatCompletionRequest: {
             model?: string;
             messages: ({
@@ -1853,14 +1926,6 @@ export interface components {
             }[] | null;
         } & {
             [key: string]: unknown;
-        };
-        OpenAiError: {
-            error: {
-                message: string;
-                type: string;
-                param: string | null;
-                code: string | null;
-            };
         };
         CompletionRequest: {
             model?: string;
@@ -3740,6 +3805,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RetrieveAnswer"];
+                };
+            };
+        };
+    };
+    "portal.documents.search-vector-store": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VectorStoreSearchRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VectorStoreSearchResults"];
+                };
+            };
+        };
+    };
+    "portal.documents.export-passages": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
                 };
             };
         };

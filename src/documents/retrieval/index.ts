@@ -15,6 +15,7 @@ import { createRetrieve, type Retrieve, type RetrieveDeps, type RetrieveRequest 
 import { retrievalRoutes } from './routes.ts';
 import { createReadStatistics, createTakeStatistics } from './statistics.ts';
 import { createStemmer } from './stems.ts';
+import { type VectorStoreDeps, vectorStoreRoutes } from './vector-store.ts';
 import { createVisible } from './visible.ts';
 import { createWordStore, type WordStore } from './word-store.ts';
 import { createRankByWords } from './words.ts';
@@ -29,6 +30,7 @@ export function createRetrieval(deps: {
   sql: Sql;
   searchSql: Sql;
   search: Pick<RetrieveDeps, 'prepare'> & { slow: Semaphore };
+  documents: VectorStoreDeps['documents'];
   findUserByEmail: FindUserByEmail;
   catchUpIntervalSeconds: number;
   log: Logger;
@@ -66,7 +68,7 @@ export function createRetrieval(deps: {
     retrieveAsPerson: async (person, request, signal) =>
       retrieve(await viewerOf(deps.findUserByEmail, person), request, signal),
     words,
-    routes: retrievalRoutes({ retrieve }),
+    routes: [...retrievalRoutes({ retrieve }), ...vectorStoreRoutes({ retrieve, documents: deps.documents })],
     jobs: [
       periodic('documents.words-catch-up', deps.catchUpIntervalSeconds * 1000, createWordCatchUp(words)),
       periodic('documents.word-statistics', STATISTICS_INTERVAL_MS, createTakeStatistics(sql)),

@@ -44,3 +44,16 @@ export const STEMS_KEPT_MAX = 100_000;
 
 /** Passages whose words are made in one go where they have none. */
 export const CATCH_UP_PASSAGES = 250;
+
+/** Levels of compound filters of OpenAI's search, and the alternatives that they come to. */
+export const FILTER_DEPTH_MAX = 5;
+export const ALTERNATIVES_MAX = 16;
+
+/** Results and queries of one search of OpenAI's shape. */
+export const RESULTS_DEFAULT = 10;
+export const RESULTS_MAX = 50;
+export const QUERIES_MAX = 8;
+
+/** Attributes that a result of OpenAI's shape has, and the length of a text among them. */
+export const RESULT_ATTRIBUTES_MAX = 16;
+export const RESULT_ATTRIBUTE_LENGTH_MAX = 512;

@@ -19,7 +19,12 @@ export type FoundPassage = Passage & {
 };
 
 /** A filter as `parseFilters` returns it: what holds for the documents of all passages. */
-export type RetrieveFilter = { predicates: readonly Predicate[]; archived: ArchivedChoice };
+export type RetrieveFilter = {
+  predicates: readonly Predicate[];
+  archived: ArchivedChoice;
+  /** Of one of these lists every predicate holds, too. */
+  anyOf?: readonly (readonly Predicate[])[];
+};
 
 export type RetrieveRequest = {
   query: string;
@@ -48,22 +53,27 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
   const { visible } = deps;
 
   return async (viewer, request, signal) => {
-    const { filter } = request;
-    const prepared = await deps.prepare({
-      viewer,
-      predicates: filter?.predicates ?? [],
-      archived: filter?.archived ?? 'without',
-      order: DEFAULT_ORDER,
-      offset: 0,
-      limit: 0,
-    });
+    const { predicates = [], archived = 'without', anyOf = [[]] } = request.filter ?? {};
+    const prepared = await Promise.all(
+      anyOf.map((more) =>
+        deps.prepare({
+          viewer,
+          predicates: [...predicates, ...more],
+          archived,
+          order: DEFAULT_ORDER,
+          offset: 0,
+          limit: 0,
+        }),
+      ),
+    );
     const run = () => retrieve(prepared, viewer, request, signal);
-    const passages = await (prepared.rowTests.some(({ slow }) => slow) ? deps.slow.run(run) : run());
+    const isSlow = prepared.some(({ rowTests }) => rowTests.some(({ slow }) => slow));
+    const passages = await (isSlow ? deps.slow.run(run) : run());
     return { passages, engine: request.mode === 'words' ? 'postgres words' : 'postgres words (no vectors)' };
   };
 
   async function retrieve(
-    prepared: Prepared,
+    prepared: readonly Prepared[],
     viewer: Viewer,
     { query, limit, minScore = 0 }: RetrieveRequest,
     signal: AbortSignal | undefined,
@@ -85,7 +95,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
   }
 
   async function readVisible(
-    prepared: Prepared,
+    prepared: readonly Prepared[],
     viewer: Viewer,
     ranked: readonly RankedPassage[],
     limit: number,

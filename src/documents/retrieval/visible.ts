@@ -4,7 +4,7 @@
 import type { Sql } from '../../infra/postgres/client.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
-import { union } from '../search/postgres/fragments.ts';
+import { any, union } from '../search/postgres/fragments.ts';
 import { createMatches } from '../search/postgres/mirrored.ts';
 import type { Prepared } from '../search/postgres/prepared.ts';
 import { rows } from '../search/postgres/statements.ts';
@@ -27,14 +27,17 @@ export function createVisible(sql: Sql) {
   const matches = createMatches(sql);
 
   return {
-    /** Those of the passages that the viewer may see, in the order given, at most `limit`; the index says which each is. */
+    /**
+     * Those of the passages that the viewer may see, of documents that one of the prepared searches finds, in the order given, at most
+     * `limit`; the index says which each is.
+     */
     async read(
       viewer: Viewer,
-      prepared: Prepared,
+      prepared: readonly Prepared[],
       passageIds: readonly string[],
       limit: number,
     ): Promise<(Passage & { index: number })[]> {
-      if (passageIds.length === 0 || prepared.selections.length === 0) return [];
+      if (passageIds.length === 0) return [];
       return sql<(Passage & { index: number })[]>`
         SELECT p.document_id AS "documentId", d.name, p.passage, p.page, p.heading, p.text, p.starts_at AS start,
           p.ends_at AS "end", place::int - 1 AS index
@@ -43,13 +46,17 @@ export function createVisible(sql: Sql) {
         JOIN (SELECT id, name FROM documents
           WHERE workspace_id = ${viewer.workspaceId} AND ${visible(viewer)}) d ON d.id = p.document_id
         JOIN document_search s ON s.id = d.id JOIN document_texts t ON t.id = s.id
-        WHERE ${matches(prepared)} ORDER BY place LIMIT ${limit}`;
+        WHERE ${any(
+          sql,
+          prepared.map((each) => sql`(${matches(each)})`),
+        )} ORDER BY place LIMIT ${limit}`;
     },
 
-    /** The documents that the viewer may see, where they are few; else undefined. */
-    async few(prepared: Prepared): Promise<string[] | undefined> {
-      if (prepared.selections.length === 0) return [];
-      const parts = prepared.selections.map((selection) => {
+    /** The documents that the viewer may see, where they are few; else undefined. One that several alternatives find counts for each. */
+    async few(prepared: readonly Prepared[]): Promise<string[] | undefined> {
+      const selections = prepared.flatMap((each) => each.selections);
+      if (selections.length === 0) return [];
+      const parts = selections.map((selection) => {
         const { from, where } = rows(sql, selection);
         return sql`(SELECT s.id FROM ${from} WHERE ${where} LIMIT ${FEW_DOCUMENTS + 1})`;
       });
