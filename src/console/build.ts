@@ -5,11 +5,27 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { BunPlugin } from 'bun';
 import { ASSETS_PATH, type Manifest, OUTPUT_FOLDER, readManifest } from './manifest.ts';
 import { LANGUAGES } from './web/messages.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const WEB = join(import.meta.dir, 'web');
+
+/**
+ * uPlot without its statics, among them the paths of bars, steps and splines: the portal draws lines, and the bundler leaves
+ * out what nothing refers to.
+ */
+const linesOnly: BunPlugin = {
+  name: 'uplot-lines-only',
+  setup(build) {
+    build.onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
+      const [code, statics] = readFileSync(path, 'utf8').split('\nuPlot.assign = assign;\n');
+      if (statics === undefined) throw new Error('The statics of uPlot have another place in this version');
+      return { contents: `${code}\nexport { uPlot as default };`, loader: 'js' };
+    });
+  },
+};
 
 /** The hash of everything that the output depends on. */
 function hashInputs(): string {
@@ -27,6 +43,8 @@ async function build(inputs: string): Promise<Manifest> {
     format: 'esm',
     splitting: true,
     minify: true,
+    plugins: [linesOnly],
+    jsx: { runtime: 'automatic', importSource: 'preact', development: false },
     publicPath: ASSETS_PATH,
     naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
   });

@@ -5,37 +5,88 @@ import { Dialog } from './components/dialog.tsx';
 import { SelectField, TextField } from './components/field.tsx';
 import { Form } from './components/form.tsx';
 import { ErrorNotice, Loading, Notice } from './components/notice.tsx';
+import { Tabs } from './components/page.tsx';
 import { Time } from './components/time.tsx';
+import { type Content, readContent } from './content-data.ts';
+import { ContentBadge, ContentState, figuresOf } from './content-state.tsx';
+import { PassageList, TextView } from './content-view.tsx';
 import { type Document, patchDocument, readDocument, urlOf } from './library-data.ts';
 import { opensInBrowser, Preview } from './preview.tsx';
 import { useAction, useResource } from './resource.ts';
-import { hrefOf } from './router.ts';
+import { hrefOf, hrefWith, query } from './router.ts';
 import { hasScope, isAdmin } from './state.ts';
 import { toWords } from './tag-dialog.tsx';
 import { formatBytes, t } from './text.ts';
 
 type Props = { id: string; onClose(): void; onChanged(): void };
 
-/** One document: what it shows, what is known of it, and who may see it. */
+const VIEWS = ['document', 'text', 'passages'] as const;
+type View = (typeof VIEWS)[number];
+const readView = (): View => VIEWS.find((view) => view === query.value.get('show')) ?? 'document';
+
+/** While a text is on its way, the state of it is asked for again. */
+const PENDING_REFRESH_MS = 2000;
+
+/** One document: what it shows, what is known of it, who may see it, and what its text says. */
 export function DocumentDialog({ id, onClose, onChanged }: Props) {
   const document = useResource(() => readDocument(id), [id]);
+  const [isPending, setPending] = useState(false);
+  const content = useResource(() => readContent(id), [id], isPending ? { everyMs: PENDING_REFRESH_MS } : {});
+  useEffect(() => setPending(content.data?.status === 'pending'), [content.data?.status]);
+  const view = readView();
   return (
     <Dialog title={document.data?.name ?? t('library.document')} wide onClose={onClose}>
-      <ErrorNotice error={document.error} />
-      {document.data === undefined ? (
-        document.loading && <Loading />
-      ) : (
-        <div class="form">
-          <Preview document={document.data} />
-          <Facts of={document.data} />
-          <DocumentForm key={document.data.id} document={document.data} onChanged={onChanged} />
-        </div>
-      )}
+      <div class="form">
+        <Tabs
+          label={t('library.document.views')}
+          tabs={VIEWS.map((each) => ({
+            href: hrefWith({
+              show: each === 'document' ? undefined : each,
+              at: undefined,
+              from: undefined,
+              passage: undefined,
+            }),
+            label: t(`library.document.${each}`),
+            current: each === view,
+          }))}
+        />
+        <ErrorNotice error={document.error} />
+        {document.data === undefined ? (
+          document.loading && <Loading />
+        ) : view === 'document' ? (
+          <>
+            <Preview document={document.data} />
+            <Facts of={document.data} content={content.data} />
+            <DocumentForm key={document.data.id} document={document.data} onChanged={onChanged} />
+          </>
+        ) : (
+          <>
+            <ErrorNotice error={content.error} retry={content.reload} />
+            {content.data === undefined ? (
+              content.loading && <Loading />
+            ) : view === 'text' ? (
+              <>
+                <ContentState
+                  id={id}
+                  content={content.data}
+                  onChanged={() => {
+                    content.reload();
+                    onChanged();
+                  }}
+                />
+                <TextView id={id} content={content.data} />
+              </>
+            ) : (
+              <PassageList id={id} />
+            )}
+          </>
+        )}
+      </div>
     </Dialog>
   );
 }
 
-function Facts({ of }: { of: Document }) {
+function Facts({ of, content }: { of: Document; content: Content | undefined }) {
   const acting = useAction();
   const open = async (disposition: 'inline' | 'attachment'): Promise<void> => {
     globalThis.open(await urlOf(of.id, disposition), '_blank', 'noopener');
@@ -61,6 +112,14 @@ function Facts({ of }: { of: Document }) {
         <dd>
           <code>{of.file_hash ?? '–'}</code>
         </dd>
+        {content === undefined ? null : (
+          <>
+            <dt>{t('content.text')}</dt>
+            <dd>
+              <ContentBadge of={content} /> {content.status === 'ready' ? figuresOf(content) : null}
+            </dd>
+          </>
+        )}
         {of.status === 'deleted' ? (
           <>
             <dt>{t('library.status')}</dt>

@@ -7,14 +7,13 @@ import { Section } from './components/page.tsx';
 import { Table } from './components/table.tsx';
 import type { MessageName } from './messages.ts';
 import { useResource } from './resource.ts';
-import { formatBytes, formatNumber, t } from './text.ts';
+import { formatBytes, formatNumber, isMessage, t } from './text.ts';
 
 type Services = Schemas['Readiness']['services'];
-type JobKind = { waiting: number; lag_seconds: number; given_up: number };
+type JobKind = { waiting: number; lag_seconds: number; late: boolean; given_up: number };
 type Setting = Schemas['ServiceSettings']['settings'][number];
 
-/** The service counts jobs and events as late, and a buffer as nearly full, from here on. */
-const LAG_SECONDS_MAX = 300;
+/** A buffer counts as nearly full from here on. */
 const NEARLY_FULL = 0.8;
 
 /** What a warning means, and what to do. */
@@ -23,6 +22,18 @@ const Explained = ({ name, isWarning }: { name: MessageName; isWarning: boolean 
     {isWarning ? <Badge tone="warn">{t('health.warning')}</Badge> : null} <span class="small">{t(name)}</span>
   </>
 );
+
+function JobName({ kind }: { kind: string }) {
+  const about = `job.${kind}`;
+  return (
+    <>
+      <div>
+        <code>{kind}</code>
+      </div>
+      {isMessage(about) ? <span class="soft small">{t(about)}</span> : null}
+    </>
+  );
+}
 
 /** The kinds of work in the background. */
 export function Jobs({ services }: { services: Services }) {
@@ -38,7 +49,10 @@ export function Jobs({ services }: { services: Services }) {
           rows={rows}
           keyOf={({ kind }) => kind}
           columns={[
-            { title: t('health.job'), cell: ({ kind }) => <code>{kind}</code> },
+            {
+              title: t('health.job'),
+              cell: ({ kind }) => <JobName kind={kind} />,
+            },
             { title: t('health.waiting'), kind: 'number', cell: ({ waiting }) => formatNumber(waiting) },
             {
               title: t('health.lag'),
@@ -51,7 +65,7 @@ export function Jobs({ services }: { services: Services }) {
               cell: (row) => (
                 <Explained
                   name={row.given_up > 0 ? 'health.jobs.given-up' : 'health.jobs.late'}
-                  isWarning={row.given_up > 0 || row.lag_seconds > LAG_SECONDS_MAX}
+                  isWarning={row.given_up > 0 || row.late}
                 />
               ),
             },

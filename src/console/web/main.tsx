@@ -7,6 +7,7 @@ import type { PageName } from '../pages.ts';
 import { answerOf, api } from './api.ts';
 import { Loading, Notice } from './components/notice.tsx';
 import { Page } from './components/page.tsx';
+import './components/common.ts';
 import { Frame } from './frame.tsx';
 import { toError } from './resource.ts';
 import { hrefOf, interceptLinks, place } from './router.ts';

@@ -49,7 +49,7 @@ export const Section = ({
 );
 
 /** Figures in a row, each with its name. */
-export const Figures = ({ figures }: { figures: readonly { name: string; value: string }[] }) => (
+export const Figures = ({ figures }: { figures: readonly { name: string; value: ComponentChildren }[] }) => (
   <dl class="figures">
     {figures.map(({ name, value }) => (
       <div class="figure" key={name}>

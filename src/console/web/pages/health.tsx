@@ -4,9 +4,11 @@ import { Button } from '../components/button.tsx';
 import { ErrorNotice, Loading } from '../components/notice.tsx';
 import { Page, Section } from '../components/page.tsx';
 import { Table } from '../components/table.tsx';
+import { ContentCounts } from '../content-counts.tsx';
 import { Buffers, Jobs, Settings } from '../health-parts.tsx';
 import { useResource } from '../resource.ts';
-import { isOperator } from '../state.ts';
+import { hrefOf } from '../router.ts';
+import { isOperator, workspace } from '../state.ts';
 import { formatBytes, formatMilliseconds, formatNumber, isMessage, t } from '../text.ts';
 
 const REFRESH_MS = 5000;
@@ -89,6 +91,16 @@ export default function Health() {
           </Section>
           <Jobs services={health.data.services} />
           <Buffers services={health.data.services} />
+          <Section
+            title={t('health.texts', { workspace: workspace.value })}
+            aside={
+              isOperator.value ? (
+                <a href={hrefOf('workspaces', { reading: workspace.value })}>{t('reading.change')}</a>
+              ) : undefined
+            }
+          >
+            <ContentCounts workspace={workspace.value} />
+          </Section>
         </>
       )}
       {isOperator.value ? <Settings /> : null}

@@ -5,11 +5,13 @@ import { Empty, ErrorNotice, Loading, Notice } from '../components/notice.tsx';
 import { Page, Tabs } from '../components/page.tsx';
 import { type Column, Pager, Table } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
+import type { ContentRow } from '../content-data.ts';
 import { DocumentDialog } from '../document-dialog.tsx';
 import { Bulk } from '../library-bulk.tsx';
 import { PAGE_SIZE, type Row, readRows, type Search, type View } from '../library-data.ts';
 import { Filters } from '../library-filters.tsx';
 import { FolderLink, Folders, folderOf } from '../library-folders.tsx';
+import { AttentionLink, changes, documentChanged, TextStates, useStates } from '../library-texts.tsx';
 import { useResource } from '../resource.ts';
 import { hrefOf, hrefWith, navigate, query } from '../router.ts';
 import { hasScope, isOwnWorkspace, workspace } from '../state.ts';
@@ -17,10 +19,11 @@ import { formatBytes, formatNumber, t } from '../text.ts';
 import { UploadPanel } from '../upload-panel.tsx';
 import { storedCount } from '../uploads.ts';
 
-const VIEWS: readonly View[] = ['documents', 'archive', 'bin'];
+const VIEWS = ['documents', 'texts', 'archive', 'bin'] as const;
 const DEFAULT_ORDER = 'created_at DESC';
 
-const readView = (): View => VIEWS.find((view) => view === query.value.get('view')) ?? 'documents';
+const readView = (): (typeof VIEWS)[number] =>
+  VIEWS.find((view) => view === query.value.get('view')) ?? 'documents';
 
 const readSearch = (): Search => ({
   where: new URLSearchParams(query.value.get('where') ?? ''),
@@ -50,19 +53,12 @@ const OtherWorkspace = () => (
 );
 
 function OwnLibrary() {
-  const [view, search] = [readView(), readSearch()];
-  const list = useResource(
-    () => readRows(view, search),
-    [view, search.where.toString(), search.q, search.order, search.page, search.cursor, storedCount.value],
-  );
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const rows = list.data?.rows ?? [];
-  const chosen = rows.filter(({ id }) => selected.has(id));
+  const view = readView();
   const open = query.value.get('document');
   return (
     <Page title={t('page.library')} about={t('library.about')}>
       {view === 'documents' && hasScope('documents:write') ? (
-        <UploadPanel folder={folderOf(search.where)} />
+        <UploadPanel folder={folderOf(readSearch().where)} />
       ) : null}
       <Tabs
         label={t('library.views')}
@@ -72,6 +68,35 @@ function OwnLibrary() {
           current: each === view,
         }))}
       />
+      {view === 'texts' ? <TextStates /> : <Documents view={view} />}
+      {open === null ? null : (
+        <DocumentDialog id={open} onClose={closeDocument} onChanged={documentChanged} />
+      )}
+    </Page>
+  );
+}
+
+function Documents({ view }: { view: View }) {
+  const search = readSearch();
+  const list = useResource(
+    () => readRows(view, search),
+    [
+      view,
+      search.where.toString(),
+      search.q,
+      search.order,
+      search.page,
+      search.cursor,
+      storedCount.value,
+      changes.value,
+    ],
+  );
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const rows = list.data?.rows ?? [];
+  const chosen = rows.filter(({ id }) => selected.has(id));
+  const states = useStates(rows);
+  return (
+    <>
       {view === 'documents' ? (
         <>
           <Filters search={search} />
@@ -92,7 +117,7 @@ function OwnLibrary() {
             caption={t(`library.view.${view}`)}
             rows={rows}
             keyOf={({ id }) => id}
-            columns={columnsOf(rows, { selected, select: setSelected, where: search.where })}
+            columns={columnsOf(rows, { selected, select: setSelected, where: search.where, states })}
           />
           {view === 'documents' ? (
             <Pages page={search.page} total={list.data.total} />
@@ -101,12 +126,14 @@ function OwnLibrary() {
           )}
         </div>
       )}
-      {open === null ? null : <DocumentDialog id={open} onClose={closeDocument} onChanged={list.reload} />}
-    </Page>
+    </>
   );
 }
 
-const closeDocument = (): void => navigate(hrefWith({ document: undefined }));
+const closeDocument = (): void =>
+  navigate(
+    hrefWith({ document: undefined, show: undefined, at: undefined, from: undefined, passage: undefined }),
+  );
 
 function columnsOf(
   rows: readonly Row[],
@@ -114,7 +141,13 @@ function columnsOf(
     selected,
     select,
     where,
-  }: { selected: ReadonlySet<string>; select(ids: ReadonlySet<string>): void; where: URLSearchParams },
+    states,
+  }: {
+    selected: ReadonlySet<string>;
+    select(ids: ReadonlySet<string>): void;
+    where: URLSearchParams;
+    states: ReadonlyMap<string, ContentRow>;
+  },
 ): Column<Row>[] {
   const toggle = (id: string, on: boolean): void =>
     select(new Set(on ? [...selected, id] : [...selected].filter((each) => each !== id)));
@@ -147,7 +180,8 @@ function columnsOf(
           <a class="name" href={hrefWith({ document: id })}>
             {name}
           </a>{' '}
-          {status === 'public' ? <Badge tone="good">{t('library.public')}</Badge> : null}
+          {status === 'public' ? <Badge tone="good">{t('library.public')}</Badge> : null}{' '}
+          <AttentionLink id={id} state={states.get(id)} />
         </>
       ),
     },

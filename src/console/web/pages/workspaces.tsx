@@ -8,8 +8,9 @@ import { Form, FormButtons } from '../components/form.tsx';
 import { Page } from '../components/page.tsx';
 import { PagedTable } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
+import { ContentCounts, ReadingSwitch } from '../content-counts.tsx';
 import { useAction, useResource } from '../resource.ts';
-import { hrefOf, query } from '../router.ts';
+import { hrefOf, hrefWith, navigate, query } from '../router.ts';
 import { isOperator, session } from '../state.ts';
 import { t } from '../text.ts';
 
@@ -19,6 +20,7 @@ export default function Workspaces() {
     () => answerOf(api.GET('/admin/api/workspaces', { params: { query: { cursor: cursor ?? '' } } })),
     [cursor],
   );
+  const reading = query.value.get('reading');
   const [adding, setAdding] = useState(false);
   const add = isOperator.value ? (
     <Button look="primary" onClick={() => setAdding(true)}>
@@ -56,11 +58,25 @@ export default function Workspaces() {
                 <LinkButton look="plain" href={hrefOf('people', { workspace: toParameter(id) })}>
                   {t('page.people')}
                 </LinkButton>
+                <LinkButton look="plain" href={hrefWith({ reading: id })}>
+                  {t('reading.title')}
+                </LinkButton>
               </>
             ),
           },
         ]}
       />
+      {reading === null ? null : (
+        <Dialog
+          title={t('reading.of', { workspace: reading })}
+          onClose={() => navigate(hrefWith({ reading: undefined }))}
+        >
+          <div class="form">
+            <ReadingSwitch workspace={reading} />
+            <ContentCounts workspace={reading} />
+          </div>
+        </Dialog>
+      )}
       {adding ? (
         <WorkspaceDialog
           onClose={() => setAdding(false)}
