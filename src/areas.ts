@@ -98,7 +98,14 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     invalidation,
     streamChat: gateway.streamChat,
     searchDocuments: documents.searchAsPerson,
+    retrieve: (person, { query, limit }, signal) =>
+      documents.retrieveAsPerson(
+        person,
+        { query, limit, mode: 'hybrid', filter: undefined, minScore: undefined },
+        signal,
+      ),
     visibleDocuments: documents.visibleTo,
+    visibleToPerson: documents.visibleToPerson,
     requireWorkspace: access.requireWorkspace,
     wakeMover: usage.wakeMover,
     onInterrupt,

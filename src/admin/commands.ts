@@ -101,6 +101,8 @@ const STATED: Readonly<Record<string, Stated>> = {
       'history-messages',
       'history-tokens',
       'knowledge',
+      'knowledge-only',
+      'not-found-text',
       'replies',
       'default',
     ],

@@ -58,6 +58,8 @@ export const OPTIONS = {
   'history-messages': option('body.history_messages', 'n', 'messages it is shown'),
   'history-tokens': option('body.history_tokens', 'n', 'tokens of these together'),
   knowledge: option('body.knowledge', 'what', 'none or documents'),
+  'knowledge-only': option('body.knowledge_only', true, 'answer from documents alone'),
+  'not-found-text': option('body.not_found_text', 'text', 'its answer where no document is found then'),
   replies: option('body.replies', 'json', 'of a bot: [{"match": "…", "reply": "…"}]', readJson),
   default: option('body.default', true, "make it the workspace's default"),
   ids: option('body.ids', 'id,id', 'dead letters, by their ids (default: all)', readList),

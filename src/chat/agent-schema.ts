@@ -23,6 +23,8 @@ import {
   HISTORY_TOKENS_MAX,
   INSTRUCTIONS_LENGTH_MAX,
   MODEL_LENGTH_MAX,
+  NOT_FOUND_TEXT_DEFAULT,
+  NOT_FOUND_TEXT_LENGTH_MAX,
   REPLIES_MAX,
   REPLY_LENGTH_MAX,
   REPLY_MATCH_LENGTH_MAX,
@@ -79,6 +81,14 @@ export const AgentWrite = component('AgentWrite', 'An agent as it is to be.', {
         '`documents`: it may cite what the owner of the asking key may see, which needs `documents:read`, too; default `none`.',
     }),
   ),
+  knowledge_only: optional(
+    Type.Boolean(),
+    'Whether it answers from documents alone, and says so where it finds no answer there; default false.',
+  ),
+  not_found_text: optional(
+    Type.String({ minLength: 1, maxLength: NOT_FOUND_TEXT_LENGTH_MAX }),
+    `With \`knowledge_only\`: the answer where no document is found, without a model; default “${NOT_FOUND_TEXT_DEFAULT}”`,
+  ),
   replies: optional(Type.Array(Reply, { maxItems: REPLIES_MAX }), 'Of a bot.'),
   default: optional(Type.Boolean(), "Whether it is the workspace's default; then no other is any more."),
 });
@@ -94,6 +104,8 @@ export const AgentRead = component('AgentRead', 'An agent that answers in chat s
   history_messages: integer('How many messages before the question the model is shown.'),
   history_tokens: integer('How many tokens they may have together, about.'),
   knowledge: described(Knowledge, 'What the answers may rest on.'),
+  knowledge_only: flag('Whether it answers from documents alone.'),
+  not_found_text: nullable(Type.String(), 'Its answer where no document is found then; null: the default.'),
   replies: described(Type.Array(Reply), 'What it says, if it is a bot.'),
   default: flag("Whether it is the workspace's default."),
   created_at: moment('When it was made.'),

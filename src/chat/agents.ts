@@ -16,6 +16,10 @@ export type Agent = {
   historyMessages: number;
   historyTokens: number;
   knowledge: 'none' | 'documents';
+  /** Whether it answers from documents alone. */
+  knowledgeOnly: boolean;
+  /** Its answer where no document is found then; null: the default sentence. */
+  notFoundText: string | null;
   replies: readonly { match: string; reply: string }[];
 };
 
@@ -29,6 +33,8 @@ const NOBODY: Agent = {
   historyMessages: HISTORY_MESSAGES_DEFAULT,
   historyTokens: HISTORY_TOKENS_DEFAULT,
   knowledge: 'none',
+  knowledgeOnly: false,
+  notFoundText: null,
   replies: [],
 };
 

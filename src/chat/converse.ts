@@ -4,9 +4,18 @@ import type { WakeEventMover } from '../core/event.ts';
 import type { Principal } from '../core/principal.ts';
 import { abortable } from '../core/wait.ts';
 import { type AcceptQuestion, answerInTime, assertMessageSize } from './accept.ts';
+import { withSources } from './citing/sources.ts';
 import type { MessageStore } from './store/messages.ts';
 import type { SessionStore } from './store/sessions.ts';
-import { BOTS, requestKeyOf, type SessionKeys, sessionKeyOf, type TurnCaller, toCaller } from './turn.ts';
+import {
+  BOTS,
+  type Citation,
+  requestKeyOf,
+  type SessionKeys,
+  sessionKeyOf,
+  type TurnCaller,
+  toCaller,
+} from './turn.ts';
 
 /** The session is made when it is absent. */
 export type BotTurn = SessionKeys & {
@@ -20,7 +29,7 @@ export type BotTurn = SessionKeys & {
 
 export type Converse = {
   /**
-   * The agent's answer to a message. Aborting the wait (`signal`) does not abort the answer: it is stored, and a
+   * The agent's answer to a message, with its sources. Aborting the wait (`signal`) does not abort the answer: it is stored, and a
    * repeated request of the same turn returns it. Throws the errors of `StreamChat`; then a repeated request makes a new attempt.
    */
   ask(
@@ -33,15 +42,23 @@ export type Converse = {
   reply(turn: BotTurn & { message: string | null; reply: string }): Promise<{ answer: string }>;
 };
 
+/** Which of the documents the person may see; those that are gone are not among them. */
+export type VisibleToPerson = (
+  person: { workspaceId: string; email: string },
+  ids: readonly string[],
+) => Promise<ReadonlySet<string>>;
+
 export function createConverse({
   accept,
   sessions,
   messages,
+  visibleToPerson,
   wakeMover,
 }: {
   accept: AcceptQuestion;
   sessions: Pick<SessionStore, 'open'>;
   messages: Pick<MessageStore, 'addReply'>;
+  visibleToPerson: VisibleToPerson;
   wakeMover: WakeEventMover;
 }): Converse {
   /** Runs it; makes the session and runs it again where that is absent. */
@@ -59,6 +76,17 @@ export function createConverse({
     throw new Error('a session is deleted whenever it is made');
   };
 
+  const shownTo = async (
+    { readsAs }: TurnCaller,
+    { workspaceId }: BotTurn,
+    citations: readonly Citation[],
+  ): Promise<Citation[]> => {
+    if (readsAs === null || citations.length === 0) return [];
+    const ids = [...new Set(citations.map(({ document_id }) => document_id))];
+    const visible = await visibleToPerson({ workspaceId, email: readsAs }, ids);
+    return citations.filter(({ document_id }) => visible.has(document_id));
+  };
+
   return {
     async ask({ message, agentId = null, signal, ...turn }) {
       const { answerStream } = await inSession(turn, () =>
@@ -74,8 +102,10 @@ export function createConverse({
           caller: callerOf(turn),
         }),
       );
-      const { message: answer } = await abortable(answerInTime(answerStream.outcome), signal);
-      return { answer };
+      const answered = await abortable(answerInTime(answerStream.outcome), signal);
+      return {
+        answer: withSources(answered.message, await shownTo(callerOf(turn), turn, answered.citations)),
+      };
     },
 
     async reply({ message, reply, ...turn }) {

@@ -38,7 +38,15 @@ export const SEND_EXAMPLE = {
   channel_assistant_message_id: 'a-1',
 };
 
-const CITATION = { document_id: '019a9f3e-7c1b-7d52-9a44-2f60c1d3b7aa', name: 'hours.txt', score: 0.84 };
+const CITATION = {
+  number: 1,
+  document_id: '019a9f3e-7c1b-7d52-9a44-2f60c1d3b7aa',
+  name: 'visitors.pdf',
+  page: 3,
+  heading: 'Opening hours',
+  quote: 'In summer the shop is open from nine to five.',
+  score: 0.84,
+};
 
 export const ANSWER_EXAMPLE = {
   chat_session_id: 17,
@@ -47,7 +55,7 @@ export const ANSWER_EXAMPLE = {
   user_message_id: 41,
   channel_user_message_id: SEND_EXAMPLE.channel_user_message_id,
   channel_assistant_message_id: SEND_EXAMPLE.channel_assistant_message_id,
-  answer: 'From nine to five.',
+  answer: 'From nine to five [1].',
   citations: [CITATION],
   model: 'gpt-4o-mini',
   finish_reason: 'stop',
@@ -59,7 +67,7 @@ export const ANSWER_EXAMPLE = {
 export const ANSWER_STREAM_EXAMPLE = [
   { type: 'start', message_id: ANSWER_EXAMPLE.message_id, user_message_id: ANSWER_EXAMPLE.user_message_id },
   { type: 'delta', text: 'From nine ' },
-  { type: 'delta', text: 'to five.' },
+  { type: 'delta', text: 'to five [1].' },
   { type: 'citations', citations: ANSWER_EXAMPLE.citations },
   { type: 'end', ...ANSWER_EXAMPLE },
 ]
@@ -101,6 +109,8 @@ export const AGENT_WRITE_EXAMPLE = {
   instructions: 'You answer the questions of our customers.',
   temperature: 0.2,
   knowledge: 'documents',
+  knowledge_only: true,
+  not_found_text: 'Our documents do not answer this. Please call us.',
   default: true,
 };
 

@@ -1,22 +1,27 @@
 // From a question to its answer: by a bot's list, or by a model.
 
-import { ServiceError, upstreamFailed, upstreamTimeout } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
+import { ServiceError, unavailable, upstreamFailed, upstreamTimeout } from '../core/errors.ts';
 import { abortable, within } from '../core/wait.ts';
 import type { ChatPart, StreamChat } from '../gateway/chat-call.ts';
 import { type Agent, type FindAgent, replyTo } from './agents.ts';
-import type { Knowledge, Passage } from './knowledge.ts';
-import { ANSWER_LENGTH_MAX, TURN_TIMEOUT_MS } from './limits.ts';
+import { citationsOf } from './citing/citations.ts';
+import { createNumbering, type Numbering } from './citing/numbering.ts';
+import type { Found, Knowledge } from './knowledge/index.ts';
+import {
+  ANSWER_LENGTH_MAX,
+  CONTEXT_QUESTIONS_MAX,
+  NOT_FOUND_TEXT_DEFAULT,
+  TURN_TIMEOUT_MS,
+} from './limits.ts';
 import type { Memory } from './memory.ts';
 import { toPrompt } from './prompt.ts';
-import type { Answer, Turn } from './turn.ts';
+import type { Answer, Said, Turn } from './turn.ts';
 
 export type GenerateDeps = {
   findAgent: FindAgent;
   memory: Memory;
   knowledge: Knowledge;
   streamChat: StreamChat;
-  log: Logger;
   /** Default: ten minutes. */
   timeoutMs?: number;
 };
@@ -27,69 +32,69 @@ export type Generate = (
 ) => Promise<Answer>;
 
 /**
- * Makes an answer within its time limit. Throws a ServiceError if the model fails, the signal's reason when it aborts,
- * and errors of the database.
+ * Makes an answer within its time limit. Throws a ServiceError if the model fails, or if the documents cannot be searched
+ * for an agent that answers from them alone; the signal's reason when it aborts, and errors of the database.
  */
 export function createGenerate({
   findAgent,
   memory,
   knowledge,
   streamChat,
-  log,
   timeoutMs = TURN_TIMEOUT_MS,
 }: GenerateDeps): Generate {
-  const findPassages = async (agent: Agent, turn: Turn): Promise<Passage[]> => {
-    const { workspaceId, caller, message } = turn;
+  const findPassages = async (
+    agent: Agent,
+    { turn, earlier, signal }: { turn: Turn; earlier: readonly Said[]; signal: AbortSignal },
+  ): Promise<Found> => {
+    const { workspaceId, caller, message: question } = turn;
     const { readsAs } = caller;
-    if (agent.knowledge === 'none' || readsAs == null) return [];
-    try {
-      return await knowledge.find({ workspaceId, email: readsAs, text: message });
-    } catch (error) {
-      // An answer without citations is better than none.
-      log.warn({ err: error, workspace_id: workspaceId }, 'knowledge could not be searched');
-      return [];
-    }
+    if (agent.knowledge === 'none' || readsAs == null) return { passages: [], isWhole: true };
+    return knowledge.find({ workspaceId, email: readsAs, question, earlier: questionsOf(earlier) }, signal);
   };
 
   return async (turn, { onText, signal }) => {
     const agent = await findAgent(turn);
-    if (agent.kind === 'bot') return cannedAnswer(agent, turn, onText);
+    if (agent.kind === 'bot') return fixedAnswer(agent, replyTo(agent, turn.message), onText);
     const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
-    const [earlier, passages] = await Promise.all([memory.before(turn, window), findPassages(agent, turn)]);
-    const { instructions } = agent;
-    const messages = toPrompt({ instructions, passages, earlier, question: turn.message });
-    const { keyId, limits, email } = turn.caller;
+    const earlier = await memory.before(turn, window);
+    const { passages, isWhole } = await findPassages(agent, { turn, earlier, signal });
+    if (agent.knowledgeOnly && passages.length === 0) {
+      if (!isWhole) throw searchRefusal();
+      return fixedAnswer(agent, agent.notFoundText ?? NOT_FOUND_TEXT_DEFAULT, onText);
+    }
+    const { instructions, knowledgeOnly } = agent;
+    const messages = toPrompt({ instructions, passages, knowledgeOnly, earlier, question: turn.message });
     signal.throwIfAborted();
     // Ends the call of the model where the answer is not waited for any more.
     const ending = new AbortController();
     const parts = streamChat({
-      caller: {
-        workspaceId: turn.workspaceId,
-        email,
-        ...(keyId === undefined ? {} : { keyId }),
-        ...(limits === undefined ? {} : { limits }),
-      },
+      caller: accountOf(turn),
       ...(agent.model === null ? {} : { model: agent.model }),
       messages,
       ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
       signal: ending.signal,
     });
+    const numbering = createNumbering(passages.length);
     try {
-      const { text, end } = await within(abortable(collect(parts, onText), signal), timeoutMs, () => {
+      const collecting = collect(parts, { numbering, onText });
+      const { text, end } = await within(abortable(collecting, signal), timeoutMs, () => {
         throw upstreamTimeout('The model did not answer in time');
       });
-      const { promptTokens, completionTokens } = end.usage;
       memory.remember(turn, { window, earlier, answer: text });
-      const citations = passages.map(({ document_id, name, score }) => ({ document_id, name, score }));
       return {
         message: text,
-        citations,
+        citations: citationsOf({
+          answer: text,
+          question: turn.message,
+          passages,
+          used: numbering.used,
+        }),
         agentId: agent.id,
         kind: agent.kind,
         model: end.model,
         finishReason: end.finishReason,
-        promptTokens,
-        completionTokens,
+        promptTokens: end.usage.promptTokens,
+        completionTokens: end.usage.completionTokens,
       };
     } catch (error) {
       ending.abort(error);
@@ -98,11 +103,25 @@ export function createGenerate({
   };
 }
 
-const cannedAnswer = (agent: Agent, { message }: Turn, onText: (text: string) => void): Answer => {
-  const reply = replyTo(agent, message);
-  onText(reply);
+/** What the person asked last in the conversation. */
+const questionsOf = (earlier: readonly Said[]): string[] =>
+  earlier
+    .filter(({ role }) => role === 'user')
+    .slice(-CONTEXT_QUESTIONS_MAX)
+    .map(({ message }) => message);
+
+const accountOf = ({ workspaceId, caller: { email, keyId, limits } }: Turn) => ({
+  workspaceId,
+  email,
+  ...(keyId === undefined ? {} : { keyId }),
+  ...(limits === undefined ? {} : { limits }),
+});
+
+/** An answer that no model has made. */
+const fixedAnswer = (agent: Agent, text: string, onText: (text: string) => void): Answer => {
+  onText(text);
   return {
-    message: reply,
+    message: text,
     citations: [],
     agentId: agent.id,
     kind: agent.kind,
@@ -113,20 +132,28 @@ const cannedAnswer = (agent: Agent, { message }: Turn, onText: (text: string) =>
   };
 };
 
+/** Saying that nothing is there would be wrong. */
+const searchRefusal = (): ServiceError => unavailable('The documents cannot be searched');
+
 type End = Extract<ChatPart, { type: 'end' }>;
 
 async function collect(
   parts: AsyncIterable<ChatPart>,
-  onText: (text: string) => void,
+  { numbering, onText }: { numbering: Numbering; onText(text: string): void },
 ): Promise<{ text: string; end: End }> {
   let text = '';
-  for await (const part of parts) {
-    if (part.type === 'end') return { text: text.toWellFormed(), end: part };
-    // No database holds a NUL.
-    const delta = part.text.replaceAll('\0', '');
+  const say = (delta: string): void => {
     text += delta;
     if (text.length > ANSWER_LENGTH_MAX) throw upstreamFailed("The model's answer is too long");
     onText(delta);
+  };
+  for await (const part of parts) {
+    if (part.type === 'end') {
+      say(numbering.end());
+      return { text: text.toWellFormed(), end: part };
+    }
+    // No database holds a NUL.
+    say(numbering.push(part.text.replaceAll('\0', '')));
   }
   throw upstreamFailed('The model broke off its answer');
 }

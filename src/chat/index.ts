@@ -13,13 +13,15 @@ import type { Sql } from '../infra/postgres/client.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import { createAcceptQuestion } from './accept.ts';
 import { type Agent, type AgentNames, createFindAgent } from './agents.ts';
-import { type Converse, createConverse } from './converse.ts';
+import { type Converse, createConverse, type VisibleToPerson } from './converse.ts';
 import { createGenerate } from './generate.ts';
-import { createDocumentKnowledge, type SearchDocuments } from './knowledge.ts';
+import { createKnowledge } from './knowledge/index.ts';
+import type { RetrievePassages } from './knowledge/passages.ts';
+import type { SearchDocuments } from './knowledge/records.ts';
 import { createLease } from './lease.ts';
 import { AGENT_TTL_MS, CACHED_AGENTS_MAX } from './limits.ts';
 import { createMemory } from './memory.ts';
-import { chatMetrics, createCounts } from './metrics.ts';
+import { chatMetrics, createCounts, createRetrievalCounts } from './metrics.ts';
 import { createRecovery } from './recovery.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { createShowCitations, type VisibleDocuments } from './routes/answers.ts';
@@ -38,7 +40,9 @@ export type ChatDeps = {
   invalidation: Pick<Invalidation, 'subscribe' | 'connected'>;
   streamChat: StreamChat;
   searchDocuments: SearchDocuments;
+  retrieve: RetrievePassages;
   visibleDocuments: VisibleDocuments;
+  visibleToPerson: VisibleToPerson;
   requireWorkspace(id: string): Promise<void>;
   wakeMover: WakeEventMover;
   /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */
@@ -47,7 +51,7 @@ export type ChatDeps = {
 };
 
 export function createChat(deps: ChatDeps): Area & { converse: Converse } {
-  const { sql, invalidation, streamChat, searchDocuments, requireWorkspace, wakeMover, log } = deps;
+  const { sql, invalidation, streamChat, searchDocuments, retrieve, requireWorkspace, wakeMover, log } = deps;
   const owner = newRandomId();
   const stores = {
     agents: createAgentStore(sql),
@@ -65,6 +69,7 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
 
   const memory = createMemory(stores.turns);
   const counts = createCounts();
+  const retrievals = createRetrievalCounts();
   const lease = createLease();
   const line = createSessionQueue({
     store: stores.turns,
@@ -72,9 +77,8 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
     generate: createGenerate({
       findAgent: createFindAgent(agents),
       memory,
-      knowledge: createDocumentKnowledge(searchDocuments),
+      knowledge: createKnowledge({ retrieve, searchDocuments, counts: retrievals, log }),
       streamChat,
-      log,
     }),
     memory,
     counts,
@@ -107,8 +111,8 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
       }),
     ],
     checks: [],
-    metrics: chatMetrics(counts, line.length),
-    converse: createConverse({ ...stores, accept, wakeMover }),
+    metrics: chatMetrics(counts, retrievals, line.length),
+    converse: createConverse({ ...stores, accept, visibleToPerson: deps.visibleToPerson, wakeMover }),
   };
 }
 

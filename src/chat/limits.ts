@@ -37,9 +37,27 @@ export const MEMORY_BYTES_MAX = 33_554_432;
 export const BYTES_PER_TOKEN = 4;
 export const TOKENS_PER_MESSAGE = 4;
 
-/** The citations of one answer, and the words of a question that are searched for. */
-export const CITATIONS_MAX = 5;
-/** Characters of a question in which these words are sought, half at its beginning, half at its end; and of a word. */
+/** What a model is shown of documents: passages, records, and both together. */
+export const PASSAGES_MAX = 6;
+export const RECORDS_MAX = 5;
+export const FOUND_MAX = 8;
+/** The time after which an answer is made without what is not found yet. */
+export const RETRIEVAL_TIMEOUT_MS = 1500;
+/** Characters of a question that passages are searched by, half from its beginning, half from its end; and of those before it. */
+export const QUERY_LENGTH_MAX = 1000;
+export const CONTEXT_LENGTH_MAX = 500;
+/** The questions before it that count. */
+export const CONTEXT_QUESTIONS_MAX = 3;
+/** Characters of a quote, and of the statement that it is chosen by; and how many statements may name one passage. */
+export const QUOTE_LENGTH_MAX = 300;
+export const CLAIM_LENGTH_MAX = 400;
+export const CLAIMS_MAX = 4;
+/** Characters of an answer without numbers that are compared with the passages. */
+export const ANSWER_COMPARED_MAX = 8192;
+/** The answer of an agent that answers from documents alone, where none is found. */
+export const NOT_FOUND_TEXT_DEFAULT = "I can't find this in the documents.";
+export const NOT_FOUND_TEXT_LENGTH_MAX = 2000;
+/** Characters of a question in which the words for records are sought, half at its beginning, half at its end; and of a word. */
 export const QUESTION_LENGTH_MAX = 16_384;
 export const WORD_LENGTH_MAX = 64;
 export const QUESTION_WORDS_MAX = 8;

@@ -101,9 +101,19 @@ export const SendMessageRequest = component('SendMessageRequestSchema', 'A messa
   channel_assistant_message_id: opaque('Assistant message identifier assigned by the channel.'),
 });
 
-const Citation = component('Citation', 'A document that an answer rests on.', {
+const Citation = component('Citation', 'A part of a document that an answer rests on.', {
+  number: nullable(
+    Type.Integer({ minimum: 1 }),
+    'By which the answer names it: the text has `[1]` where it rests on it. Null where the text has no numbers.',
+  ),
   document_id: described(Text, 'The document that the answer rests on.'),
   name: described(Text, 'Its name.'),
+  page: nullable(
+    Type.Integer({ minimum: 1 }),
+    'The page, slide or sheet; null where there are none, and where the answer rests on the record of the document.',
+  ),
+  heading: nullable(Text, 'The headings above it.'),
+  quote: nullable(Text, 'The part of the text that the answer leans on.'),
   score: Type.Number({ minimum: 0, maximum: 1, description: 'How well it fits the question.' }),
 });
 
@@ -115,7 +125,7 @@ export const ChatAnswer = component('ChatAnswer', 'The answer to a message.', {
   channel_user_message_id: nullable(Text, 'The identifier that the channel has given that message.'),
   channel_assistant_message_id: nullable(Text, 'The identifier that the channel has given the answer.'),
   answer: described(Text, 'The text of the answer.'),
-  citations: described(Type.Array(Citation), 'The documents that it rests on.'),
+  citations: described(Type.Array(Citation), 'What it rests on, by number.'),
   model: nullable(described(Text, 'Null where no model was asked.')),
   finish_reason: described(Text, 'Why the answer ends.'),
   usage: described(
@@ -171,7 +181,7 @@ export const ChatMessage = component('ChatMessage', 'A message of a chat session
   message: described(Text, 'The text.'),
   channel_message_id: nullable(Text, 'The identifier that the channel has given it.'),
   agent_id: nullable(described(Text, 'The agent that answered, or the e-mail of the person who did.')),
-  citations: described(Type.Array(Citation), 'The documents that it rests on.'),
+  citations: described(Type.Array(Citation), 'What it rests on, by number.'),
   feedback: nullable(Type.Object(feedbackFields), 'What was said of it.'),
   error_msg: nullable(described(Text, 'Why there is no answer; the same question again asks anew.')),
   created_at: moment('When it was made.'),

@@ -86,8 +86,19 @@ export type Turn = {
   attempt: number;
 };
 
-/** A document that an answer rests on. */
-export type Citation = { document_id: string; name: string; score: number };
+/** A part of a document that an answer rests on. */
+export type Citation = {
+  /** By which the answer names it, as `[1]`; null where the answer has no numbers. */
+  number: number | null;
+  document_id: string;
+  name: string;
+  /** Null where the text has no pages; page, heading and quote also for answers of versions that kept none. */
+  page: number | null;
+  heading: string | null;
+  /** The part of the text that the answer leans on; null where only the record's name was found. */
+  quote: string | null;
+  score: number;
+};
 
 export type Answer = {
   message: string;

@@ -26,8 +26,8 @@ import { createConfirm } from './operations/confirm.ts';
 import { createDownload } from './operations/download.ts';
 import { createEdit } from './operations/edit.ts';
 import type { FindUser } from './operations/metadata-checks.ts';
-import { createSearch, createSearchAsPerson, type FindUserByEmail } from './operations/search.ts';
-import { toViewer } from './policy.ts';
+import { createSearch, createSearchAsPerson, type FindUserByEmail, viewerOf } from './operations/search.ts';
+import { toViewer, type Viewer } from './policy.ts';
 import { OBJECT_DELETION } from './purging.ts';
 import { createRetrieval, type RetrieveAsPerson } from './retrieval/index.ts';
 import type { Retrieve } from './retrieval/retrieve.ts';
@@ -73,6 +73,11 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   searchAsPerson: ReturnType<typeof createSearchAsPerson>;
   /** Those of the documents that the caller may see now. */
   visibleTo(principal: Principal, ids: readonly string[]): Promise<Set<string>>;
+  /** Those that the person, known by e-mail, may see now. */
+  visibleToPerson(
+    person: { workspaceId: string; email: string },
+    ids: readonly string[],
+  ): Promise<Set<string>>;
   retrieve: Retrieve;
   retrieveAsPerson: RetrieveAsPerson;
   measureStorage: ReturnType<typeof createMeasureStorage>;
@@ -156,6 +161,8 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   });
   const feed = createFeed(sql);
   const find = createSearch(search.search);
+  const visibleAmong = async (viewer: Viewer, ids: readonly string[]): Promise<Set<string>> =>
+    new Set((await store.visibleAmong(viewer, ids)).map(({ id }) => id));
   const render = (document: Document) => renderDocument(document, objects.bucket);
   const bin = createBin({ store, changed, objectsQueued });
   const routes = [
@@ -207,8 +214,8 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     routes,
     measureStorage: createMeasureStorage(sql),
     reload: vectors.reload,
-    visibleTo: async (principal, ids) =>
-      new Set((await store.visibleAmong(toViewer(principal), ids)).map(({ id }) => id)),
+    visibleTo: (principal, ids) => visibleAmong(toViewer(principal), ids),
+    visibleToPerson: async (person, ids) => visibleAmong(await viewerOf(deps.findUserByEmail, person), ids),
     searchAsPerson: createSearchAsPerson(find, deps.findUserByEmail),
     retrieve: retrieval.retrieve,
     retrieveAsPerson: retrieval.retrieveAsPerson,

@@ -137,6 +137,28 @@ test('a key that names somebody else reads its owner’s documents, not theirs; 
   expect(new Set(readers)).toEqual(new Set(['ada@example.com']));
 });
 
+test('an answer ends with a line for each of its sources that the person may see now', async () => {
+  const found = (documentId: string, page: number | null) => ({
+    ...{
+      documentId,
+      name: `${documentId} <a|b>.pdf`,
+      passage: 0,
+      page,
+      heading: null,
+      text: 'x',
+      score: 0.5,
+    },
+  });
+  const passages = [found('pump', 3), found('hidden', 1), found('valve', null)];
+  const citing = await setting.start({ retrieve: async () => ({ passages }) });
+  await citing.putAgent('reader', { name: 'Reader', kind: 'persona', knowledge: 'documents' });
+  const turn = { ...turnOf(freshId()), agentId: 'reader', signal };
+  const { answer } = await citing.converse.ask({ ...turn, message: 'pump [3] [1] [2] [1]' });
+  expect(answer).toEndWith('to: pump [1] [2] [3] [2]\n\n[1] valve  a|b .pdf\n[2] pump  a|b .pdf, p. 3');
+  const plain = await citing.converse.ask({ ...turn, channelMessageId: freshId(), message: 'pump' });
+  expect(plain.answer).toEndWith('to: pump');
+});
+
 test('who stops waiting finds the answer later', async () => {
   const session = freshId();
   const turn = { ...turnOf(session), message: '[wait 150] slow' };

@@ -7,12 +7,12 @@ import { createGenerate } from '../../src/chat/generate.ts';
 import { ANSWER_LENGTH_MAX } from '../../src/chat/limits.ts';
 import { createMemory } from '../../src/chat/memory.ts';
 import type { StreamChat } from '../../src/gateway/chat-call.ts';
-import { silentLog } from '../support/database.ts';
 import { createFakeModel } from './fake-model.ts';
 
 const AGENT: Agent = {
   ...{ id: 'helper', kind: 'persona', model: null, instructions: '', temperature: null },
   ...{ historyMessages: 20, historyTokens: 8000, knowledge: 'none', replies: [] },
+  ...{ knowledgeOnly: false, notFoundText: null },
 };
 
 function generateWith(
@@ -24,8 +24,8 @@ function generateWith(
   const generate = createGenerate({
     findAgent: async () => AGENT,
     memory: createMemory({ history: async () => [] }),
-    knowledge: { find: async () => [] },
-    ...{ streamChat, log: silentLog, timeoutMs },
+    knowledge: { find: async () => ({ passages: [], isWhole: true }) },
+    ...{ streamChat, timeoutMs },
   });
   const said: string[] = [];
   const turn = {

@@ -3,7 +3,8 @@
 import { createApp } from '../../src/app.ts';
 import type { Converse } from '../../src/chat/converse.ts';
 import { createChat } from '../../src/chat/index.ts';
-import type { SearchDocuments } from '../../src/chat/knowledge.ts';
+import type { RetrievePassages } from '../../src/chat/knowledge/passages.ts';
+import type { SearchDocuments } from '../../src/chat/knowledge/records.ts';
 import type { VisibleDocuments } from '../../src/chat/routes/answers.ts';
 import { createLifecycle } from '../../src/core/lifecycle.ts';
 import { type Principal, SCOPES, type Scope } from '../../src/core/principal.ts';
@@ -59,6 +60,7 @@ export type ChatProcess = ChatClient & {
 type StartOptions = {
   model?: FakeModel;
   searchDocuments?: SearchDocuments;
+  retrieve?: RetrievePassages;
   /** Default: every document is visible to everybody. */
   visibleDocuments?: VisibleDocuments;
   /** Is told of each statement. */
@@ -93,13 +95,15 @@ export async function startSetting(): Promise<ChatSetting> {
 
 async function startChat(url: string, options: StartOptions): Promise<ChatProcess> {
   const { model = createFakeModel(), searchDocuments = async () => ({ documents: [], total: 0 }) } = options;
+  const { retrieve = async () => ({ passages: [] }) } = options;
   const { visibleDocuments = async (_, ids) => new Set(ids), onStatement } = options;
   const connected = connectTo(url);
   const sql = onStatement === undefined ? connected : watched(connected, onStatement);
   const invalidation = createInvalidation({ sql, log: silentLog });
   const { routes, jobs, converse } = createChat({
     requireWorkspace: async () => undefined,
-    ...{ sql, invalidation, searchDocuments, visibleDocuments, log: silentLog },
+    visibleToPerson: async (_, ids) => new Set(ids.filter((id) => id !== 'hidden')),
+    ...{ sql, invalidation, searchDocuments, retrieve, visibleDocuments, log: silentLog },
     streamChat: model.streamChat,
     wakeMover: () => undefined,
     onInterrupt: () => () => undefined,

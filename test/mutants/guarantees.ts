@@ -253,6 +253,26 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['every key can access every conversation'],
   },
   {
+    says: 'An answer cites the passages that it used, with page and quote, and no others; a document can neither give orders nor cite itself',
+    tests: [
+      'test/acceptance/chat/citations.test.ts',
+      'test/chat/citing.test.ts',
+      'test/chat/prompt.test.ts',
+      'test/chat/knowledge.test.ts',
+    ],
+    mistakes: [
+      'a number that no passage has is cited',
+      'an answer that repeats the question cites what was found for it',
+      'a document can write numbers of citations',
+      'a question that goes on is searched for by itself',
+    ],
+  },
+  {
+    says: 'Knowledge that fails or is late costs the citations, not the answer; an agent that answers from documents alone does not make one up',
+    tests: ['test/chat/knowledge.test.ts'],
+    mistakes: ['an answer waits for a search as long as that takes'],
+  },
+  {
     says: "A session's messages are answered in order of arrival, across processes",
     tests: ['test/chat/', 'test/acceptance/chat/conversations.test.ts'],
     mistakes: ['a question does not wait for those before it'],

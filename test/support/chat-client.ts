@@ -10,7 +10,15 @@ export type AnswerBody = {
   channel_user_message_id: string | null;
   channel_assistant_message_id: string | null;
   answer: string;
-  citations: { document_id: string; name: string; score: number }[];
+  citations: {
+    number: number | null;
+    document_id: string;
+    name: string;
+    page: number | null;
+    heading: string | null;
+    quote: string | null;
+    score: number;
+  }[];
   model: string | null;
   finish_reason: string;
   usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number };

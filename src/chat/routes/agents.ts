@@ -29,6 +29,8 @@ const renderAgent = (agent: StoredAgent): AgentRead => ({
   history_messages: agent.historyMessages,
   history_tokens: agent.historyTokens,
   knowledge: agent.knowledge,
+  knowledge_only: agent.knowledgeOnly,
+  not_found_text: agent.notFoundText,
   replies: [...agent.replies],
   default: agent.isDefault,
   created_at: agent.createdAt.toISOString(),
@@ -93,6 +95,13 @@ export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDep
         const replies = body.replies ?? [];
         if (body.kind === 'bot' && replies.length === 0)
           throw valueError(['body', 'replies'], 'a bot needs at least one reply', body.replies ?? null);
+        const knowledge = body.knowledge ?? 'none';
+        if (body.knowledge_only === true && knowledge === 'none')
+          throw valueError(
+            ['body', 'knowledge_only'],
+            'an agent that answers from documents alone needs knowledge of documents',
+            true,
+          );
         const agent = await store.put(path.workspace_id, author, {
           id: path.agent_id,
           name: body.name,
@@ -103,7 +112,9 @@ export function agentRoutes({ store, requireWorkspace, changed }: AgentRoutesDep
           temperature: body.temperature ?? null,
           historyMessages: body.history_messages ?? HISTORY_MESSAGES_DEFAULT,
           historyTokens: body.history_tokens ?? HISTORY_TOKENS_DEFAULT,
-          knowledge: body.knowledge ?? 'none',
+          knowledge,
+          knowledgeOnly: body.knowledge_only ?? false,
+          notFoundText: body.not_found_text ?? null,
           replies,
         });
         changed();

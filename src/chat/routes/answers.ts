@@ -40,6 +40,9 @@ export const ANSWERED: ResponseSpec = {
 /** Which of the documents (by id, of the caller's workspace) the caller may see; those that are gone are not among them. */
 export type VisibleDocuments = (principal: Principal, ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
+/** What citations of earlier versions do not have. */
+const WITHOUT_PLACE = { number: null, page: null, heading: null, quote: null };
+
 /** Rows with those of their citations that the caller may see: one round trip for all of them, none where nothing is cited. */
 export type ShowCitations = <Row extends { citations: Citation[] }>(
   principal: Principal,
@@ -56,7 +59,9 @@ export const createShowCitations =
         : new Set<string>();
     return rows.map((row) => ({
       ...row,
-      citations: row.citations.filter(({ document_id }) => visible.has(document_id)),
+      citations: row.citations
+        .filter(({ document_id }) => visible.has(document_id))
+        .map((citation) => ({ ...WITHOUT_PLACE, ...citation })),
     }));
   };
 

@@ -18,14 +18,17 @@ export type AgentReference = { workspaceId: string; agentId: string };
 export type AgentFields = Omit<StoredAgent, 'createdAt' | 'updatedAt'>;
 export type AgentStore = ReturnType<typeof createAgentStore>;
 
-type Row = Omit<StoredAgent, keyof Settings> & { settings: Settings };
+type Row = Omit<StoredAgent, keyof Settings> & { settings: Omit<Settings, Later> & Partial<Settings> };
 type Settings = Omit<Agent, 'id' | 'kind'>;
+/** Agents that an earlier version stored do not have them. */
+type Later = 'knowledgeOnly' | 'notFoundText';
 
 /** An agent as the audit log keeps one. */
 const STATE = `jsonb_build_object('name', name, 'kind', kind, 'default', is_default, 'model', settings->'model',
   'instructions', settings->'instructions', 'temperature', settings->'temperature',
   'history_messages', settings->'historyMessages', 'history_tokens', settings->'historyTokens',
-  'knowledge', settings->'knowledge', 'replies', settings->'replies')`;
+  'knowledge', settings->'knowledge', 'knowledge_only', settings->'knowledgeOnly',
+  'not_found_text', settings->'notFoundText', 'replies', settings->'replies')`;
 
 const audit = (
   sql: Transaction,
@@ -111,7 +114,12 @@ export function createAgentStore(sql: Sql) {
   };
 }
 
-const toAgent = ({ settings, ...row }: Row): StoredAgent => ({ ...row, ...settings });
+const toAgent = ({ settings, ...row }: Row): StoredAgent => ({
+  ...row,
+  knowledgeOnly: false,
+  notFoundText: null,
+  ...settings,
+});
 
 /** PostgreSQL's error 23503 (manual, appendix A). */
 const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';

@@ -28,6 +28,8 @@ type Draft = {
   instructions: string;
   temperature: string;
   knowledge: Agent['knowledge'];
+  knowledgeOnly: boolean;
+  notFoundText: string;
   replies: string;
   isDefault: boolean;
 };
@@ -42,6 +44,8 @@ const toDraft = (agent: Agent | undefined): Draft => ({
   instructions: agent?.instructions ?? '',
   temperature: agent?.temperature == null ? '' : String(agent.temperature),
   knowledge: agent?.knowledge ?? 'none',
+  knowledgeOnly: agent?.knowledge_only ?? false,
+  notFoundText: agent?.not_found_text ?? '',
   replies: (agent?.replies ?? []).map(({ match, reply }) => `${match}${ARROW}${reply}`).join('\n'),
   isDefault: agent?.default ?? false,
 });
@@ -66,6 +70,8 @@ const toBody = (draft: Draft, agent: Agent | undefined): Schemas['AgentWrite'] =
   instructions: draft.instructions,
   temperature: draft.temperature === '' ? null : Number(draft.temperature),
   knowledge: draft.knowledge,
+  knowledge_only: draft.knowledgeOnly && draft.knowledge === 'documents',
+  not_found_text: draft.notFoundText === '' ? null : draft.notFoundText,
   replies: toReplies(draft.replies),
   default: draft.isDefault,
   ...(agent === undefined
@@ -108,6 +114,32 @@ export function AgentDialog({ agent, onClose, onSaved }: Props) {
     </Dialog>
   );
 }
+
+type KnowledgeOnlyProps = {
+  draft: Draft;
+  set(changes: Partial<Draft>): void;
+  mistakes: Readonly<Record<string, string>>;
+};
+
+const KnowledgeOnly = ({ draft, set, mistakes }: KnowledgeOnlyProps) => (
+  <>
+    <CheckField
+      label={t('agents.knowledge-only')}
+      hint={t('agents.knowledge-only.hint')}
+      checked={draft.knowledgeOnly}
+      onChecked={(knowledgeOnly) => set({ knowledgeOnly })}
+    />
+    {draft.knowledgeOnly ? (
+      <TextField
+        label={t('agents.not-found-text')}
+        hint={t('agents.not-found-text.hint')}
+        value={draft.notFoundText}
+        onValue={(notFoundText) => set({ notFoundText })}
+        mistake={mistakes['not_found_text']}
+      />
+    ) : null}
+  </>
+);
 
 type FieldsProps = {
   draft: Draft;
@@ -192,6 +224,9 @@ function AgentFields({ draft, isNew, mistakes, onDraft }: FieldsProps) {
             checked={draft.knowledge === 'documents'}
             onChecked={(on) => set({ knowledge: on ? 'documents' : 'none' })}
           />
+          {draft.knowledge === 'documents' ? (
+            <KnowledgeOnly draft={draft} set={set} mistakes={mistakes} />
+          ) : null}
         </>
       )}
       <CheckField

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { answerOf, api, type Schemas } from './api.ts';
 import { Button } from './components/button.tsx';
+import { Citations } from './components/citations.tsx';
 import { TextField } from './components/field.tsx';
 import { Form } from './components/form.tsx';
 import { useAction } from './resource.ts';
@@ -64,9 +65,7 @@ export function AgentTrial({ id }: { id: string }) {
           <div class="stack" key={turn.answer.message_id}>
             <div class="bubble user lines">{turn.question}</div>
             <div class="bubble lines">{turn.answer.answer}</div>
-            {turn.answer.citations.length === 0 ? null : (
-              <p class="soft small">{turn.answer.citations.map(({ name }) => name).join(', ')}</p>
-            )}
+            <Citations of={turn.answer.citations} />
           </div>
         ))}
       </div>

@@ -1288,6 +1288,8 @@ export interface components {
             history_tokens: number;
             /** @enum {string} */
             knowledge: "none" | "documents";
+            knowledge_only: boolean;
+            not_found_text: string | null;
             replies: components["schemas"]["AgentReply"][];
             default: boolean;
             /** Format: date-time */
@@ -1309,6 +1311,8 @@ export interface components {
             history_messages?: number | null;
             history_tokens?: number | null;
             knowledge?: "none" | "documents" | null;
+            knowledge_only?: boolean | null;
+            not_found_text?: string | null;
             replies?: components["schemas"]["AgentReply"][] | null;
             default?: boolean | null;
         };
@@ -2070,8 +2074,12 @@ export interface components {
             created_at: string;
         };
         Citation: {
+            number: number | null;
             document_id: string;
             name: string;
+            page: number | null;
+            heading: string | null;
+            quote: string | null;
             score: number;
         };
         ChatMessagePut: {

@@ -2,13 +2,13 @@ import { useState } from 'preact/hooks';
 import { answerOf, api, type Schemas } from './api.ts';
 import { Badge } from './components/badge.tsx';
 import { Button } from './components/button.tsx';
+import { Citations } from './components/citations.tsx';
 import { Dialog } from './components/dialog.tsx';
 import { TextField } from './components/field.tsx';
 import { Form } from './components/form.tsx';
 import { ErrorNotice, Loading } from './components/notice.tsx';
 import { Time } from './components/time.tsx';
 import { useAction, useResource } from './resource.ts';
-import { hrefOf } from './router.ts';
 import { session, workspace } from './state.ts';
 import { t } from './text.ts';
 
@@ -83,17 +83,7 @@ const MessageItem = ({ of: message }: { of: Message }) => (
     {message.feedback === null || message.feedback.feedback_text === '' ? null : (
       <p class="small name">“{message.feedback.feedback_text}”</p>
     )}
-    {message.citations.length === 0 ? null : (
-      <ul class="chips">
-        {message.citations.map((citation) => (
-          <li key={citation.document_id}>
-            <a class="chip name" href={hrefOf('library', { document: citation.document_id })}>
-              {citation.name} {citation.score.toFixed(2)}
-            </a>
-          </li>
-        ))}
-      </ul>
-    )}
+    <Citations of={message.citations} />
   </li>
 );
 

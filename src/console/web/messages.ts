@@ -865,6 +865,8 @@ export const MESSAGES = {
   'conversations.more': ['Show more', 'Mehr zeigen'],
   'conversations.role.user': ['person', 'Person'],
   'conversations.role.assistant': ['assistant', 'Assistent'],
+  'citations.title': ['Sources', 'Quellen'],
+  'citations.page': ['p. {page}', 'S. {page}'],
   'conversations.role.agent': ['colleague', 'Kollege'],
   'conversations.liked': ['found good', 'für gut befunden'],
   'conversations.disliked': ['found bad', 'für schlecht befunden'],
@@ -904,6 +906,16 @@ export const MESSAGES = {
   'agents.knowledge.hint': [
     'It may cite documents that the owner of the calling key may read.',
     'Er darf Dokumente zitieren, die der Besitzer des aufrufenden Schlüssels lesen darf.',
+  ],
+  'agents.knowledge-only': ['Answer from documents alone', 'Nur aus Dokumenten antworten'],
+  'agents.knowledge-only.hint': [
+    'Where they hold no answer, it says so.',
+    'Wo sie keine Antwort enthalten, sagt er das.',
+  ],
+  'agents.not-found-text': ['Answer where no document is found', 'Antwort, wenn kein Dokument gefunden wird'],
+  'agents.not-found-text.hint': [
+    "No model is asked then. Empty: “I can't find this in the documents.”",
+    "Dann wird kein Modell gefragt. Leer: „I can't find this in the documents.“",
   ],
   'agents.replies': ['Replies', 'Antworten'],
   'agents.replies.hint': [

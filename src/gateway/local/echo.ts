@@ -5,6 +5,7 @@ import type { Answer } from '../answer.ts';
 import { ECHO_STOP_LENGTH_MAX, ECHO_TOKENS_MAX } from '../limits.ts';
 import type { Call } from '../model-call.ts';
 import { isObject, type Json, type JsonObject } from '../wire.ts';
+import { withQuotes } from './documents.ts';
 import {
   given,
   invalid,
@@ -35,7 +36,8 @@ export async function echoChat(
   const share = Math.floor(ECHO_TOKENS_MAX / choices);
   const spoken = messages.findLastIndex((message) => (message as JsonObject)['role'] === 'user');
   const stops = readStops(body);
-  const { wire, text, stoppable, finishReason } = readSaying(body, beginningOf(texts[spoken] ?? ''));
+  const told = withQuotes(beginningOf(texts[spoken] ?? ''), texts[spoken - 1] ?? '');
+  const { wire, text, stoppable, finishReason } = readSaying(body, told);
   const tokensMax = Math.min(share, readTokensMax(body, 1) ?? share);
   const cut = cutText(text, { tokensMax, stops: stoppable ? stops : [] });
   const said = cut.finishReason === 'stop' ? { ...cut, finishReason } : cut;

@@ -285,6 +285,8 @@ describe('an agent', () => {
     [{ history_messages: 1.5 }, (loc) => entry.fractional(loc, 1.5)],
     [{ history_tokens: -1 }, (loc) => entry.tooSmall(loc, -1, 0)],
     [{ knowledge: 'web' }, (loc) => entry.notEnum(loc, 'web', "'none' or 'documents'")],
+    [{ knowledge_only: 'perhaps' }, (loc) => entry.notBoolean(loc, 'perhaps')],
+    [{ not_found_text: '' }, (loc) => entry.tooShort(loc, '', 1)],
     [{ replies: 'x' }, (loc) => entry.notType('list', loc, 'x')],
     [{ replies: [{ match: 'x' }] }, (loc) => entry.missing([...loc, 0, 'reply'], { match: 'x' })],
     [{ default: 'perhaps' }, (loc) => entry.notBoolean(loc, 'perhaps')],
@@ -301,6 +303,17 @@ describe('an agent', () => {
       ]);
   });
 
+  test('that answers from documents alone and knows none', async () => {
+    for (const fields of [{}, { knowledge: 'none' }, { knowledge: null }])
+      expect(entriesOf(await put({ ...good, ...fields, knowledge_only: true }))).toEqual([
+        valueError(
+          ['body', 'knowledge_only'],
+          'an agent that answers from documents alone needs knowledge of documents',
+          true,
+        ),
+      ]);
+  });
+
   test('whose optional fields are null has their defaults', async () => {
     const fields = [
       'model',
@@ -309,6 +322,8 @@ describe('an agent', () => {
       'history_messages',
       'history_tokens',
       'knowledge',
+      'knowledge_only',
+      'not_found_text',
       'replies',
       'default',
     ];
@@ -322,7 +337,7 @@ describe('an agent', () => {
         history_messages: 20,
         history_tokens: 8000,
       },
-      ...{ knowledge: 'none', replies: [], default: false },
+      ...{ knowledge: 'none', knowledge_only: false, not_found_text: null, replies: [], default: false },
     });
     expectStatus(await chat.agent('DELETE', 'x'), 204);
   });

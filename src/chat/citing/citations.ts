@@ -1,0 +1,85 @@
+// The citations of an answer: the passages that it names by number, or, where it names none, those whose words it has.
+
+import { createExcerpts, sentencesOf, termsOf, termsWithout } from '../../core/excerpt.ts';
+import type { Passage } from '../knowledge/passage.ts';
+import { ANSWER_COMPARED_MAX, CLAIM_LENGTH_MAX, CLAIMS_MAX, QUOTE_LENGTH_MAX } from '../limits.ts';
+import type { Citation } from '../turn.ts';
+
+type Cited = {
+  /** The answer as it is stored. */
+  answer: string;
+  question: string;
+  passages: readonly Passage[];
+  /** The indexes of the passages that the answer names, in the order of their numbers in it. */
+  used: readonly number[];
+};
+
+/** A number that no passage has is no citation; an answer that no passage supports has none. */
+export const citationsOf = (cited: Cited): Citation[] =>
+  cited.used.length > 0 ? numbered(cited) : supporting(cited);
+
+function numbered({ answer, question, passages, used }: Cited): Citation[] {
+  return used.flatMap((index, position) => {
+    const passage = passages[index];
+    if (passage === undefined) return [];
+    const number = position + 1;
+    const excerptOf = createExcerpts(passage.text, QUOTE_LENGTH_MAX);
+    const claimed = excerptOf(termsOf(claimsOf(answer, number).join('\n')));
+    // An answer in another language has no word of the passage, but the question may have some.
+    const { text } = claimed.shared > 0 ? claimed : excerptOf(termsOf(question));
+    return [toCitation(passage, { number, quote: text })];
+  });
+}
+
+/** What the answer says where it names the number: the sentence before it, or behind it at the beginning of a line. */
+function claimsOf(answer: string, number: number): string[] {
+  const marker = `[${number}]`;
+  const claims: string[] = [];
+  for (let at = answer.indexOf(marker); at !== -1; at = answer.indexOf(marker, at + 1)) {
+    const before = withoutNumbers(answer.slice(Math.max(0, at - CLAIM_LENGTH_MAX), at));
+    const behind = withoutNumbers(answer.slice(at, at + CLAIM_LENGTH_MAX));
+    const startsLine = before.slice(before.lastIndexOf('\n') + 1).trim() === '';
+    const text = startsLine ? behind.trimStart() : before;
+    const sentence = startsLine ? sentencesOf(text)[0] : sentencesOf(text).at(-1);
+    if (sentence !== undefined) claims.push(text.slice(sentence.start, sentence.end));
+    if (claims.length === CLAIMS_MAX) break;
+  }
+  return claims;
+}
+
+const withoutNumbers = (text: string): string => text.replaceAll(/\[\d{1,3}\]/g, '');
+
+/** A sentence rests on a passage that has this share of its words, and at least so many of them, in neighbouring sentences. */
+const SHARE_MIN = 0.6;
+const SHARED_MIN = 3;
+
+/** Words of the question prove nothing: an answer repeats them whatever it rests on. */
+function supporting({ answer, question, passages }: Cited): Citation[] {
+  if (passages.length === 0) return [];
+  const asked = termsOf(question.slice(0, ANSWER_COMPARED_MAX));
+  const compared = answer.slice(0, ANSWER_COMPARED_MAX);
+  const sentences = sentencesOf(compared).map(({ start, end }) =>
+    termsWithout(termsOf(compared.slice(start, end)), asked),
+  );
+  const excerpts = passages.map(({ text }) => createExcerpts(text, QUOTE_LENGTH_MAX));
+  const supported = new Map<number, Map<string, number>>();
+  for (const terms of sentences.filter(({ size }) => size >= SHARED_MIN)) {
+    let best = { index: -1, share: 0 };
+    for (const [index, excerptOf] of excerpts.entries()) {
+      const { share, shared } = excerptOf(terms);
+      if (shared >= SHARED_MIN && share >= SHARE_MIN && share > best.share) best = { index, share };
+    }
+    if (best.index === -1) continue;
+    supported.set(best.index, new Map([...(supported.get(best.index) ?? []), ...terms]));
+  }
+  return [...supported].flatMap(([index, terms]) => {
+    const passage = passages[index];
+    const quote = excerpts[index]?.(terms).text ?? '';
+    return passage === undefined ? [] : [toCitation(passage, { number: null, quote })];
+  });
+}
+
+const toCitation = (
+  { document_id, name, page, heading, score }: Passage,
+  { number, quote }: { number: number | null; quote: string },
+): Citation => ({ number, document_id, name, page, heading, quote: quote === '' ? null : quote, score });

@@ -1,0 +1,27 @@
+import type { Schemas } from '../api.ts';
+import { hrefOf } from '../router.ts';
+import { t } from '../text.ts';
+
+type Citation = Schemas['ChatMessage']['citations'][number];
+
+const placeOf = ({ page, heading }: Citation): string =>
+  [page === null ? '' : t('citations.page', { page }), heading ?? '']
+    .filter((part) => part !== '')
+    .join(' · ');
+
+/** What an answer rests on: by the number in its text, each with its place, and the part that the answer leans on. */
+export const Citations = ({ of: citations }: { of: readonly Citation[] }) =>
+  citations.length === 0 ? null : (
+    <ul class="stack small" aria-label={t('citations.title')}>
+      {citations.map((citation, at) => (
+        <li key={at}>
+          <a class="name" href={hrefOf('library', { document: citation.document_id })}>
+            {citation.number === null ? '' : `[${citation.number}] `}
+            {citation.name}
+          </a>{' '}
+          <span class="soft name">{placeOf(citation)}</span>
+          {citation.quote === null ? null : <blockquote class="soft lines">{citation.quote}</blockquote>}
+        </li>
+      ))}
+    </ul>
+  );

@@ -1,0 +1,134 @@
+// Which passages an answer rests on: by the numbers that the model wrote, however the text is cut into deltas; or, where
+// it wrote none, by what the answer says.
+
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { citationsOf } from '../../src/chat/citing/citations.ts';
+import { createNumbering } from '../../src/chat/citing/numbering.ts';
+import type { Passage } from '../../src/chat/knowledge/passage.ts';
+
+/** The text as it is sent and stored, and the passages that it cites. */
+function numbered(deltas: readonly string[], passages = 3): { text: string; used: readonly number[] } {
+  const numbering = createNumbering(passages);
+  const pushed = deltas.map((delta) => numbering.push(delta));
+  return { text: [...pushed, numbering.end()].join(''), used: numbering.used };
+}
+
+describe('numbers', () => {
+  test.each<[string, string, number[]]>([
+    ['Ten [2]. Nine [1], ten [2].', 'Ten [1]. Nine [2], ten [1].', [1, 0]],
+    ['Both [3][1] and [1, 3], 【3】, [^3], 【3†source】', 'Both [1][2] and [2][1], [1], [1], [1]', [2, 0]],
+    ['None [0] [4] [1, 4] [2026] [1-3] [x] [] [ 1 ]', 'None [0] [4] [1, 4] [2026] [1-3] [x] [] [ 1 ]', []],
+    ['Code `a[1]`, ``b[2] ` [3]`` and [2]', 'Code `a[1]`, ``b[2] ` [3]`` and [1]', [1]],
+    ['```\na[1]\n\n[2]\n```\n[3]', '```\na[1]\n\n[2]\n```\n[1]', [2]],
+    ['A stray ` is no code.\n[2]', 'A stray ` is no code.\n[1]', [1]],
+    ['Open [', 'Open [', []],
+    ['Open [2', 'Open [2', []],
+  ])('of %j', (answer, text, used) => {
+    expect(numbered([answer])).toEqual({ text, used });
+    expect(numbered([...answer])).toEqual({ text, used });
+  });
+
+  test('are the same, however the text is cut, and only they change', () => {
+    const part = fc.constantFrom(
+      '[1]',
+      '[2]',
+      '[9]',
+      '[1, 2]',
+      '【3】',
+      '`',
+      '```',
+      '\n',
+      'a',
+      ' ',
+      '[',
+      ']',
+      '[1',
+      '†',
+    );
+    fc.assert(
+      fc.property(fc.array(part), fc.array(fc.nat({ max: 60 })), (parts, cuts) => {
+        const answer = parts.join('');
+        const at = [0, ...cuts.toSorted((a, b) => a - b), answer.length];
+        const deltas = at.slice(1).map((end, index) => answer.slice(at[index], end));
+        const whole = numbered([answer]);
+        expect(numbered(deltas)).toEqual(whole);
+        expect(whole.text.replaceAll(/[[【][\d, †]+[\]】]/g, '')).toBe(
+          answer.replaceAll(/[[【][\d, †]+[\]】]/g, ''),
+        );
+        expect(whole.used.every((index) => index < 3)).toBe(true);
+      }),
+    );
+  });
+
+  test('cost time in proportion to the text', () => {
+    for (const unit of ['[', '`', '【1†', '[1, ']) {
+      const numbering = createNumbering(3);
+      let length = 0;
+      for (let count = 0; count < 1000; count++) length += numbering.push(unit.repeat(1000)).length;
+      expect(length + numbering.end().length).toBe(unit.length * 1_000_000);
+    }
+  });
+});
+
+const HOURS =
+  'Visitors are welcome. In summer the shop is open from nine to five. In winter it opens at ten.';
+const PUMP = 'The pump is reset by holding the red key for eleven seconds.';
+const passage = (text: string, place: Partial<Passage> = {}): Passage => ({
+  ...{ document_id: text.slice(0, 3), name: 'a.pdf', page: 2, heading: 'Service', score: 0.5, text },
+  ...place,
+});
+const cite = (answer: string, used: number[] = [], question = 'When is the shop open?') =>
+  citationsOf({ answer, question, passages: [passage(PUMP), passage(HOURS, { page: null })], used }).map(
+    ({ document_id, number, page, quote }) => ({ document_id, number, page, quote }),
+  );
+const PUMP_CITED = { document_id: 'The', number: null, page: 2, quote: PUMP };
+
+describe('citations', () => {
+  test('quote the sentences that the answer leans on where it has the number', () => {
+    expect(cite('In winter at ten [1].', [1])).toEqual([
+      { document_id: 'Vis', number: 1, page: null, quote: 'In winter it opens at ten.' },
+    ]);
+    expect(
+      cite('It is always open. [1] From nine to five in summer [2]. Hold the red key [1].', [0, 1]),
+    ).toEqual([
+      { ...PUMP_CITED, number: 1 },
+      {
+        document_id: 'Vis',
+        number: 2,
+        page: null,
+        quote: 'In summer the shop is open from nine to five.',
+      },
+    ]);
+    expect(cite('Sources:\n[1] opens at ten in winter\n', [1])[0]?.quote).toBe('In winter it opens at ten.');
+  });
+
+  test('quote what fits the question where the answer has none of the words', () => {
+    const [german] = cite('Von neun bis siebzehn Uhr [1].', [1], 'When does the shop open in summer?');
+    expect(german?.quote).toBe('In summer the shop is open from nine to five.');
+  });
+
+  test('without numbers are the passages whose words the answer has, beside those of the question', () => {
+    expect(cite('Hold the red key for eleven seconds.')).toEqual([PUMP_CITED]);
+    expect(cite('From nine to five.').map(({ document_id }) => document_id)).toEqual(['Vis']);
+  });
+
+  test.each([
+    'Echo: When is the shop open?',
+    'I cannot find this in the documents.',
+    'Yes.',
+    'You are welcome!',
+    '',
+    'The valve is turned by hand, twice a year, in spring.',
+    '主营业务',
+  ])('there are none for %j, which rests on none', (answer) => {
+    expect(cite(answer)).toEqual([]);
+  });
+
+  test('keep the place and the score of the passage, and no quote where it has no text', () => {
+    const named = passage('', { document_id: 'x' });
+    expect(citationsOf({ answer: 'See [1].', question: 'x', passages: [named], used: [0] })).toEqual([
+      { number: 1, document_id: 'x', name: 'a.pdf', page: 2, heading: 'Service', quote: null, score: 0.5 },
+    ]);
+  });
+});
