@@ -5,7 +5,7 @@ import { type Author, SERVICE } from '../core/author.ts';
 import { isUuid } from '../core/ids.ts';
 import type { PageRequest } from '../http/paging.ts';
 import type { Sql } from '../infra/postgres/client.ts';
-import { contentsOfInserted } from './content/store.ts';
+import { contentsOfInserted } from './content/queueing.ts';
 import { curatorsOf, type Document, type DocumentChanges, given, type Located } from './document.ts';
 import { type FolderRequest, readFolders } from './folders.ts';
 import { BAR_WAIT_MS } from './limits.ts';

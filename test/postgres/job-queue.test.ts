@@ -208,6 +208,45 @@ test('a long backlog is ready while it is worked off, and degraded when nothing 
   await jobs.job.stop();
 });
 
+const queueFor = (workspace: string, n: number) =>
+  enqueue(sql, 'count', sql`select jsonb_build_object('n', ${n}::int, 'workspace', ${workspace}::text)`);
+
+test('many jobs of one workspace hold up the first of another by one job', async () => {
+  for (let n = 0; n < 20; n += 1) await queueFor('b', n);
+  const seen: number[] = [];
+  const worker = workerOf(
+    async (jobs) => {
+      seen.push(...jobs.map(numberOf));
+      if (seen.length === 5)
+        for (const [at, workspace] of ['a', 'c'].entries()) await queueFor(workspace, 100 + at);
+      return allDone(jobs);
+    },
+    { batchMax: 1 },
+  );
+  await worker.drain();
+  expect(new Set(seen.slice(5, 8))).toEqual(new Set([5, 100, 101]));
+  expect(seen.filter((n) => n < 100)).toEqual(Array.from({ length: 20 }, (_, n) => n));
+});
+
+test('jobs that fail are tried again in a turn of their own, and hold up no other by more than one', async () => {
+  for (let n = 0; n < 6; n += 1) await queueFor('a', n);
+  const seen: number[] = [];
+  const worker = workerOf(
+    async (jobs) => {
+      seen.push(...jobs.map(numberOf));
+      await sql`update jobs set run_at = now() where attempts > 0 and share = ''`;
+      return jobs.map((job) => (numberOf(job) < 3 && seen.length < 12 ? { retry: 'it hangs' } : 'done'));
+    },
+    { batchMax: 1 },
+  );
+  worker.start();
+  await eventually('the last to be begun', () => seen.includes(5));
+  // Between two that were not begun before, there is one that was.
+  const firsts = [0, 1, 2, 3, 4, 5].map((n) => seen.indexOf(n));
+  expect(firsts.every((at, n) => n === 0 || at - (firsts[n - 1] ?? 0) <= 2)).toBe(true);
+  await worker.stop();
+});
+
 test('two workers share the work: each job once, none at the same time as itself', async () => {
   for (let n = 0; n < 200; n += 1) await queue(n);
   const times = new Map<number, number>();

@@ -15,11 +15,12 @@ import type { WordStore } from '../retrieval/word-store.ts';
 import type { DocumentStore } from '../store.ts';
 import { EARLIER_READING_POLL_MS, READING_LEASE_MS, READING_POLL_MS } from './limits.ts';
 import { contentListRoutes } from './list-routes.ts';
+import { EARLIER_READING, READING } from './queueing.ts';
 import { createReadDocument } from './read-document.ts';
 import { createReader } from './reader-process.ts';
 import { contentRoutes } from './routes.ts';
 import { createContentStates } from './states.ts';
-import { createContentStore, EARLIER_READING, READING } from './store.ts';
+import { createContentStore } from './store.ts';
 import { createWorkspaceSettings } from './workspace-settings.ts';
 
 export type ContentSettings = {

@@ -11,6 +11,10 @@ export const GIVEN_BODY_BYTES_MAX = 16_777_216;
 export const READING_MS_MAX = 120_000;
 export const READER_MEMORY_BYTES_MAX = 1_073_741_824;
 
+/** A file is fetched within this time, and a store that sends nothing for so long is not waited for any more. */
+export const FETCH_MS_MAX = 120_000;
+export const FETCH_STALL_MS_MAX = 15_000;
+
 /** What the service waits for an answer of a reader: the time of a reading, and that of fetching the file before it. */
 export const READER_ANSWER_MS_MAX = 300_000;
 

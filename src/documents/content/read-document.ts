@@ -45,7 +45,7 @@ export function createReadDocument(deps: ReadDocumentDeps) {
       // 3. The file is read in a process of its own.
       return await reader.read(toRequest(document), async (outcome) => {
         if ('unavailable' in outcome) {
-          await store.takeBack(document);
+          await store.takeBack(document, outcome.unavailable);
           return { retry: outcome.unavailable };
         }
         if ('unreadable' in outcome) {
@@ -66,8 +66,9 @@ export function createReadDocument(deps: ReadDocumentDeps) {
   /** Only what the file did to its reader counts; everything else is tried again until it succeeds. */
   async function failed(document: ToRead, error: unknown): Promise<JobOutcome> {
     if (!(error instanceof ReaderDied)) {
-      await store.takeBack(document);
-      if (error instanceof ReaderEnded) return { retry: 'the service ended' };
+      const ended = error instanceof ReaderEnded ? 'the service ended while the file was read' : undefined;
+      await store.takeBack(document, ended ?? 'the service could not keep the text');
+      if (ended !== undefined) return { retry: ended };
       throw error;
     }
     const reason = error.message;

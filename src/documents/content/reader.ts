@@ -3,6 +3,7 @@
 
 import { getPriority, setPriority } from 'node:os';
 import { passageWordsOf } from '../retrieval/segmentation.ts';
+import { fetchFile, StoreUnavailable } from './fetch-file.ts';
 import {
   PASSAGES_A_STATEMENT,
   PASSAGES_MAX,
@@ -21,12 +22,10 @@ import type {
   ToReader,
   WatchdogSettings,
 } from './protocol.ts';
-import type { SourceFile } from './source-file.ts';
 import { Unreadable } from './unreadable.ts';
 
 /** As the threads for long computations have it. */
 const NICENESS = 15;
-const FETCH_TIMEOUT_MS = 120_000;
 
 setPriority(0, Math.max(getPriority(), NICENESS));
 
@@ -99,26 +98,6 @@ async function read(request: ReadRequest): Promise<Reading> {
     memory: process.memoryUsage.rss(),
   };
 }
-
-class StoreUnavailable extends Error {}
-
-async function fetchFile(url: string, { name, contentType, bytesMax }: ReadRequest): Promise<SourceFile> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
-    if (response.status === 404) throw new Unreadable('failed', 'the object is not in the store');
-    if (!response.ok) throw new StoreUnavailable(`the object store answers ${response.status}`);
-    const size = Number(response.headers.get('content-length') ?? 0);
-    if (size > bytesMax) throw new Unreadable('unsupported', tooLarge(bytesMax));
-    return { bytes: await response.bytes(), name, contentType };
-  } catch (error) {
-    if (error instanceof Unreadable || error instanceof StoreUnavailable) throw error;
-    // The cause names the URL, which is signed.
-    throw new StoreUnavailable('the object store cannot be reached');
-  }
-}
-
-const tooLarge = (bytesMax: number): string =>
-  `the file is larger than ${bytesMax} bytes (CONTENT_BYTES_MAX)`;
 
 function* chunksOf(read: { text: string; markdown: string; passages: readonly Passage[] }): Generator<Chunk> {
   const { text, markdown, passages } = read;

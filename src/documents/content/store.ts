@@ -1,16 +1,12 @@
 // What is kept of documents' contents: states, texts, passages.
 
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
-import { enqueue } from '../../infra/postgres/job-queue.ts';
 import type { Viewer } from '../policy.ts';
 import { createWordStore, type WordStore } from '../retrieval/word-store.ts';
 import { createConditions } from '../rows.ts';
 import { passagesReplaced } from '../vectors/store.ts';
 import type { Chunk, Reading, TextFormat } from './protocol.ts';
-
-/** The queue kinds of documents that are to be read: new ones, and those that were there before; payload `{ document }`. */
-export const READING = 'documents.read-content';
-export const EARLIER_READING = 'documents.read-earlier-content';
+import { EARLIER_READING, enqueueReadings, READING } from './queueing.ts';
 
 export type ContentState = 'pending' | 'ready' | 'empty' | 'unsupported' | 'failed' | 'off';
 
@@ -41,17 +37,6 @@ export type Ending = { state: Exclude<ContentState, 'pending' | 'off'>; reason: 
 type Turn = Pick<ToRead, 'id' | 'revision'>;
 
 export type ContentStore = ReturnType<typeof createContentStore>;
-
-/** Rows for new documents; to be put into the statement that inserts them as `inserted`, of which `fresh` ones are new. */
-export const contentsOfInserted = (sql: Sql, reading: 'on' | 'off') =>
-  reading === 'off'
-    ? sql`unread AS (
-        INSERT INTO document_contents (document_id, workspace_id, state)
-        SELECT id, workspace_id, 'off' FROM inserted WHERE fresh),`
-    : sql`unread AS (
-        INSERT INTO document_contents (document_id, workspace_id, state)
-        SELECT id, workspace_id, 'pending' FROM inserted WHERE fresh),
-      to_read AS (${enqueue(sql, READING, sql`SELECT jsonb_build_object('document', id) FROM inserted WHERE fresh`)}),`;
 
 /** Whether files are read in the workspace of the document `d`. */
 export const readsFilesOf = (sql: Sql) => sql`coalesce(
@@ -101,9 +86,9 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
     },
 
     /** Takes an attempt back: what kept it from its end was not the file. */
-    async takeBack({ id, revision }: Turn): Promise<void> {
+    async takeBack({ id, revision }: Turn, reason: string): Promise<void> {
       await sql`
-        UPDATE document_contents SET attempts = attempts - 1
+        UPDATE document_contents SET attempts = attempts - 1, reason = ${reason}
         WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
     },
 
@@ -158,8 +143,8 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
             revision = document_contents.revision + 1, given_text = excluded.given_text,
             given_format = excluded.given_format, given_language = excluded.given_language,
             changed_at = clock_timestamp()
-          RETURNING document_id),
-        queued AS (${enqueue(sql, READING, sql`SELECT jsonb_build_object('document', document_id) FROM asked`)})
+          RETURNING document_id, workspace_id),
+        queued AS (${enqueueReadings(sql, READING, sql`asked`)})
         SELECT FROM asked`;
       return rows.length > 0;
     },
@@ -202,8 +187,8 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
         asked AS (
           INSERT INTO document_contents (document_id, workspace_id, state)
           SELECT id, workspace_id, 'pending' FROM unknown
-          ON CONFLICT (document_id) DO NOTHING RETURNING document_id),
-        queued AS (${enqueue(sql, EARLIER_READING, sql`SELECT jsonb_build_object('document', document_id) FROM asked`)})
+          ON CONFLICT (document_id) DO NOTHING RETURNING document_id, workspace_id),
+        queued AS (${enqueueReadings(sql, EARLIER_READING, sql`asked`)})
         SELECT (SELECT count(*)::int FROM unknown) AS queued, (SELECT count(*)::int FROM page) AS scanned,
           (SELECT max(id::text) FROM unknown) AS last, (SELECT max(id::text) FROM page) AS next`;
       if (row === undefined) throw new Error('a statement without a row');

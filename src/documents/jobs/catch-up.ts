@@ -1,6 +1,6 @@
 // Documents for which a kind of jobs has yet to do something: confirmed before there was that kind, by an earlier version, or
-// while it was off. They are queued a few at a time, as jobs of a kind of their own, after the last few have been done, so that
-// a new document never waits for all the old ones.
+// while it was off. They are queued a few at a time, as jobs of a kind of their own, after each of the last few was begun, so
+// that a new document never waits for all the old ones. Jobs that failed are repeated later, and the others do not wait for them.
 
 import { sleep } from '../../core/wait.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
@@ -18,7 +18,7 @@ export type QueueSome = (page: {
   limit: number;
 }) => Promise<{ queued: number; next: string | undefined }>;
 
-/** Resolves when all documents were looked through, and those that were queued are done. */
+/** Resolves when all documents were looked through, and each that was queued was begun. */
 export function createCatchUp(deps: {
   kind: string;
   queueSome: QueueSome;
@@ -26,9 +26,9 @@ export function createCatchUp(deps: {
   /** Jobs were queued. */
   wake(): void;
 }) {
-  const areDone = async (): Promise<boolean> => {
+  const noneIsDue = async (): Promise<boolean> => {
     const backlog = await deps.queue.backlog();
-    return backlog.find(({ kind }) => kind === deps.kind)?.waiting === 0;
+    return backlog.find(({ kind }) => kind === deps.kind)?.lagSeconds === 0;
   };
   return async (signal: AbortSignal): Promise<void> => {
     let after: string | undefined = FIRST_ID;
@@ -37,7 +37,7 @@ export function createCatchUp(deps: {
       after = page.next;
       if (page.queued === 0) continue;
       deps.wake();
-      while (!signal.aborted && !(await areDone())) await sleep(PAUSE_MS, signal);
+      while (!signal.aborted && !(await noneIsDue())) await sleep(PAUSE_MS, signal);
     }
   };
 }

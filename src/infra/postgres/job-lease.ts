@@ -1,8 +1,8 @@
 /** The statements of the job queue's workers. */
 import type { Transaction } from './sql-with-timeout.ts';
 
-/** `attempts`: how often it has been begun, this time included. */
-export type Job = { id: number | bigint; payload: unknown; attempts: number };
+/** `attempts`: how often it has been begun, this time included; `share`: with which others it takes turns. */
+export type Job = { id: number | bigint; payload: unknown; attempts: number; share: string };
 
 /** How a leased job went: done, or failed for a reason, to be tried again after the delay; without one it is given up. */
 export type Settlement = { job: Job; failure?: { reason: string; delayMs: number | undefined } };
@@ -14,23 +14,26 @@ const COUNT_MAX = 10_000;
 
 const ERROR_LENGTH_MAX = 1_000;
 
-/** Takes due jobs for as long as the lease lasts; no other worker sees them until then. */
+/**
+ * Takes due jobs for as long as the lease lasts; no other worker sees them until then. Those of the share after `after`
+ * come first, and its own last.
+ */
 export async function leaseJobs(
   sql: Transaction,
-  options: { kind: string; batchMax: number; leaseMs: number },
+  options: { kind: string; batchMax: number; leaseMs: number; after: string },
 ): Promise<Job[]> {
-  const { kind, batchMax, leaseMs } = options;
+  const { kind, batchMax, leaseMs, after } = options;
+  const dueOf = (shares: ReturnType<Transaction['unsafe']>) => sql`
+    select id from (
+      select id from jobs where kind = ${kind} and ${shares} and run_at <= now()
+      order by share, run_at, id limit ${batchMax} for update skip locked) as due`;
   const jobs = await sql<Job[]>`
     with due as (
-      select id from jobs
-      where kind = ${kind} and run_at <= now()
-      order by run_at, id
-      limit ${batchMax}
-      for update skip locked
+      ${dueOf(sql`share > ${after}`)} union all ${dueOf(sql`share <= ${after}`)} limit ${batchMax}
     )
     update jobs set run_at = now() + ${leaseMs}::float8 * interval '1 ms', attempts = attempts + 1
     from due where jobs.id = due.id
-    returning jobs.id, jobs.payload, jobs.attempts`;
+    returning jobs.id, jobs.payload, jobs.attempts, jobs.share`;
   return jobs.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
@@ -42,7 +45,9 @@ export async function renewLease(sql: Transaction, jobs: Job[], leaseMs: number)
     where jobs.id = leased.id and jobs.attempts = leased.attempts`;
 }
 
-/** Notes how jobs went. One whose lease ran out, and which another worker has taken since, is left to that. */
+/**
+ * Notes how jobs went. Those that failed share one turn from now on, so that they hold up no job that was not begun yet. One whose lease ran out, and which another worker has taken since, is left to that.
+ */
 export async function settleJobs(sql: Transaction, settlements: Settlement[]): Promise<void> {
   const done = settlements.filter(({ failure }) => failure === undefined).map(({ job }) => job);
   const failed = settlements.filter(({ failure }) => failure !== undefined);
@@ -56,7 +61,7 @@ export async function settleJobs(sql: Transaction, settlements: Settlement[]): P
       delete from jobs using unnest(${ids(done)}::bigint[], ${attempts(done)}::int[]) as leased (id, attempts)
       where jobs.id = leased.id and jobs.attempts = leased.attempts
     )
-    update jobs set last_error = leased.reason,
+    update jobs set last_error = leased.reason, share = '',
       run_at = case when leased.delay is null then 'infinity' else now() + leased.delay * interval '1 ms' end
     from unnest(
       ${ids(failedJobs)}::bigint[], ${attempts(failedJobs)}::int[], ${delays}::float8[], ${reasons}::text[]

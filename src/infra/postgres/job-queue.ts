@@ -45,7 +45,8 @@ export function createJobQueue({ sql, log, clock }: { sql: Transaction; log: Log
 }
 
 /**
- * Queues a job for each row of `payloads`, a query with one jsonb column. To be awaited in the caller's transaction, or
+ * Queues a job for each row of `payloads`, a query with one jsonb column. Jobs of a kind are begun in turn from those of each
+ * `workspace` that payloads name, and from those without one. To be awaited in the caller's transaction, or
  * put into the caller's own statement:
  * `` sql`with gone as (delete … returning id), queued as (${enqueue(sql, kind, payloads)}) select …` ``
  * Wake the worker of the kind after the commit.
@@ -55,5 +56,6 @@ export const enqueue = (
   kind: string,
   payloads: ReturnType<Transaction['unsafe']>,
 ): ReturnType<Transaction['unsafe']> => sql`
-    insert into jobs (kind, payload)
-    select ${kind}::text, source.payload from (${payloads}) as source (payload)`;
+    insert into jobs (kind, payload, share)
+    select ${kind}::text, source.payload, coalesce(source.payload ->> 'workspace', '')
+    from (${payloads}) as source (payload)`;

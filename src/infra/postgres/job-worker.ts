@@ -99,6 +99,8 @@ export function createJobWorker(options: JobWorkerOptions) {
 function createBatch(options: JobWorkerOptions, begun: () => void): () => Promise<number> {
   const { sql, kind, batchMax, leaseMs = LEASE_MS } = options;
   let previous: Promise<unknown> = Promise.resolve();
+  /** The share that had its turn last. */
+  let after = '';
   /** Outcomes that could not be noted yet. */
   let unsettled: Settlement[] = [];
 
@@ -109,8 +111,9 @@ function createBatch(options: JobWorkerOptions, begun: () => void): () => Promis
   };
   const workBatch = async (): Promise<number> => {
     await settle();
-    const jobs = await leaseJobs(sql, { kind, batchMax, leaseMs });
+    const jobs = await leaseJobs(sql, { kind, batchMax, leaseMs, after });
     if (jobs.length === 0) return 0;
+    after = jobs.at(-1)?.share ?? '';
     begun();
     const renewal = setInterval(() => void renewLease(sql, jobs, leaseMs).catch(() => {}), leaseMs / 3);
     try {

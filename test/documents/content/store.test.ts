@@ -5,10 +5,11 @@ import { SERVICE } from '../../../src/core/author.ts';
 import { newId, newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
+import { EARLIER_READING } from '../../../src/documents/content/queueing.ts';
 import { createReadDocument } from '../../../src/documents/content/read-document.ts';
 import { ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
 import { createContentStates } from '../../../src/documents/content/states.ts';
-import { createContentStore, EARLIER_READING } from '../../../src/documents/content/store.ts';
+import { createContentStore } from '../../../src/documents/content/store.ts';
 import { PURGE_PASSAGES_MAX } from '../../../src/documents/limits.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
@@ -232,6 +233,10 @@ test('while the store is away nothing is counted, however often it is tried', as
   const id = await newDocument(viewer);
   const away = readWith(async () => ({ unavailable: 'the object store cannot be reached' }));
   for (let time = 0; time < 6; time++) expect(await away(id)).toMatchObject({ retry: expect.any(String) });
+  expect(await states.find(viewer, id)).toMatchObject({
+    state: 'pending',
+    reason: 'the object store cannot be reached',
+  });
   const back = readWith(async () => ({ reading: { ...found, memory: 0 }, chunks: chunksOf('abc') }));
   expect(await back(id)).toBe('done');
   expect(await passagesOf(id)).toEqual(['abc']);
