@@ -54,30 +54,51 @@ describe.skipIf(CHROMIUM === null)(
       const dialog = await authorize(opened.page, BOOTSTRAP_KEY);
       await told;
       await dialog.getByRole('button', { name: 'Close' }).first().click();
+      await closeAreas(opened.page);
       return opened;
     }
 
-    const blockOf = (page: Page, operationId: string): Locator => {
+    const areaOf = (page: Page, tag: string): Locator => page.locator(`.opblock-tag[data-tag="${tag}"]`);
+
+    /** Each click on the page draws everything that is open anew. */
+    async function closeAreas(page: Page): Promise<void> {
+      const open = page.locator('.opblock-tag[data-is-open="true"]');
+      while ((await open.count()) > 0) await open.last().click();
+    }
+
+    const find = (operationId: string) => {
       const described = operations().find((each) => each.operationId === operationId);
       if (described === undefined) throw new Error(`there is no ${operationId}`);
-      const { method, path } = described;
+      return described;
+    };
+
+    const blockOf = (page: Page, operationId: string): Locator => {
+      const { method, path } = find(operationId);
       return page
         .locator(`.opblock-${method}`)
         .filter({ has: page.locator(`[data-path="${path}"]`) })
         .first();
     };
 
-    /** Opens an operation, presses “Try it out” and “Execute”, and touches nothing else. */
-    async function execute(page: Page, operationId: string): Promise<string> {
+    /** Opens the area of an operation, the operation, and presses “Try it out”. */
+    async function tryOut(page: Page, operationId: string): Promise<Locator> {
+      for (const tag of find(operationId).tags) await areaOf(page, tag).click();
       const operation = blockOf(page, operationId);
       await operation.locator('.opblock-summary-control').click();
       await operation.getByRole('button', { name: 'Try it out' }).click();
+      return operation;
+    }
+
+    /** Tries an operation out, presses “Execute”, and touches nothing else. */
+    async function execute(page: Page, operationId: string): Promise<string> {
+      const operation = await tryOut(page, operationId);
       await operation.getByRole('button', { name: 'Execute' }).click();
       const status = operation.locator('.live-responses-table tbody .response-col_status').first();
       const unsent = operation.locator('.parameters .invalid').first();
       await status.or(unsent).first().waitFor();
       const text = (await status.count()) > 0 ? await status.textContent() : 'not sent: a field is empty';
       await operation.locator('.opblock-summary-control').click();
+      await closeAreas(page);
       return text?.trim().slice(0, 3) === 'not' ? text : (text ?? '').trim().slice(0, 3);
     }
 
@@ -146,11 +167,10 @@ describe.skipIf(CHROMIUM === null)(
       expect(urls.filter((url) => url.includes(WORKSPACE)).length).toBeGreaterThan(0);
       expect(urls.filter((url) => url.includes(BOOTSTRAP_KEY))).toEqual([]);
       for (const operationId of ['documents.search', 'chat.list-sessions', 'bots.answer']) {
-        const operation = blockOf(page, operationId);
-        await operation.locator('.opblock-summary-control').click();
-        await operation.getByRole('button', { name: 'Try it out' }).click();
+        const operation = await tryOut(page, operationId);
         const asked = operation.locator('tr[data-param-in="header"]');
         expect([operationId, await asked.count()]).toEqual([operationId, 0]);
+        await closeAreas(page);
       }
       await page.close();
     });
@@ -161,6 +181,7 @@ describe.skipIf(CHROMIUM === null)(
       await page.reload();
       await told;
       await page.locator('.opblock').first().waitFor();
+      await closeAreas(page);
       expect(await execute(page, 'documents.search')).toBe('200');
       await page.close();
     });
@@ -173,6 +194,20 @@ describe.skipIf(CHROMIUM === null)(
       expect(await dialog.locator('input').count()).toBe(1);
       const kept = await page.evaluate(() => JSON.stringify(Object.values({ ...localStorage })));
       expect(kept).not.toContain('nobody-has-this-key');
+      await page.close();
+    });
+
+    test('a schema is shown with what its references lead to', async () => {
+      const { page, errors } = await openDocs();
+      const operation = blockOf(page, 'documents.search');
+      await operation.locator('.opblock-summary-control').click();
+      const answer = operation.locator('.responses-table tbody .response').first();
+      await answer.getByRole('tab', { name: 'Schema' }).click();
+      const expand = answer.getByRole('button', { name: 'Expand all' }).first();
+      await expand.click();
+      await answer.getByText('storage_url').first().waitFor();
+      expect(await answer.textContent()).not.toContain('#/components');
+      expect(errors).toEqual([]);
       await page.close();
     });
 
