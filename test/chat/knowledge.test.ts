@@ -307,6 +307,16 @@ describe('an agent', () => {
   });
 });
 
+test('a citation that an earlier version kept has no place and no quote', async () => {
+  const { name, chat_session_id } = await chat.newSession({ agi_id: 'reader' });
+  const { message_id } = await chat.ask(name, 'zebra');
+  const kept = { document_id: 'pump.txt', name: 'pump.txt', score: 0.5 };
+  await setting.sql`UPDATE chat_messages SET citations = ${JSON.stringify([kept])}::text::json WHERE id = ${message_id}`;
+  expect((await chat.transcript(chat_session_id)).at(-1)?.citations).toEqual([
+    { ...kept, number: null, page: null, heading: null, quote: null },
+  ]);
+});
+
 describe('an agent that answers from documents alone', () => {
   const ONLY = { ...READER, knowledge_only: true };
 

@@ -249,7 +249,7 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: "Only the key's owner and administrators can access a conversation; citations are shown only to readers who may see the documents now",
-    tests: ['test/acceptance/chat/ownership.test.ts'],
+    tests: ['test/acceptance/chat/ownership.test.ts', 'test/acceptance/chat/citations.test.ts'],
     mistakes: ['every key can access every conversation'],
   },
   {
@@ -269,7 +269,7 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'Knowledge that fails or is late costs the citations, not the answer; an agent that answers from documents alone does not make one up',
-    tests: ['test/chat/knowledge.test.ts'],
+    tests: ['test/chat/knowledge.test.ts', 'test/chat/slow-knowledge.test.ts'],
     mistakes: ['an answer waits for a search as long as that takes'],
   },
   {

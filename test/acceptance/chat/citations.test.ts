@@ -307,6 +307,65 @@ describe('a model', () => {
     expect(documentsIn(model.asked.at(-1) ?? [])).toEqual([]);
   });
 
+  /** Whose answers cite the owner's document, and who sees a citation of it that they were given before. */
+  const RIGHTS = {
+    public: { cited: ['owner', 'curator', 'other', 'admin'], seen: ['owner', 'curator', 'other', 'admin'] },
+    // An administrator's answers rest on what they may see as a person, and they read what all are shown.
+    private: { cited: ['owner', 'curator'], seen: ['owner', 'curator', 'admin'] },
+    archived: { cited: [], seen: ['owner', 'curator', 'other', 'admin'] },
+    binned: { cited: [], seen: ['owner', 'admin'] },
+    purged: { cited: [], seen: [] },
+  };
+  test.each(Object.entries(RIGHTS))(
+    'cites a %s document to those who may see it',
+    async (state, { cited, seen }) => {
+      const owner = await reader();
+      const scopes = ['chat', 'documents:read', 'documents:write'];
+      const admin = await setting.people.person({ scopes: [...scopes, 'admin'] });
+      const session = await clientOf(setting, admin.key).newSession({ agi_id: 'reader' });
+      const callers = {
+        owner,
+        curator: await reader(),
+        other: await reader(),
+        admin: {
+          ...{
+            chat: clientOf(setting, admin.key),
+            session: session.name,
+            sessionId: session.chat_session_id,
+          },
+        },
+      };
+      const word = freshWord();
+      const { id, name } = await known(
+        owner.library,
+        `${word}.txt`,
+        `The ${word} pump is oiled twice a year.`,
+        {
+          ...{ status: 'public', access: { curators: [callers.curator.email] } },
+        },
+      );
+      model.play((messages) => [`Twice a year [${numberOf(messages, word)}].`]);
+      const ask = async ({ chat, session }: { chat: ChatClient; session: string }) =>
+        (await chat.ask(session, `How often is the ${word} pump oiled?`)).citations.map(
+          (each) => each.document_id,
+        );
+      for (const caller of Object.values(callers)) expect(await ask(caller)).toEqual([id]);
+
+      const { library } = owner;
+      if (state === 'private') expectStatus(await library.patch(id, { status: 'private' }), 200);
+      if (state === 'archived') expectStatus(await library.archive(name), 200);
+      if (state === 'binned' || state === 'purged') expectStatus(await library.bin(id), 204);
+      if (state === 'purged') expectStatus(await library.purge(id), 204);
+      const found: { cited: string[]; seen: string[] } = { cited: [], seen: [] };
+      for (const [caller, { chat, session, sessionId }] of Object.entries(callers)) {
+        const [, answer] = await chat.transcript(sessionId);
+        if (answer?.citations[0]?.document_id === id) found.seen.push(caller);
+        if ((await ask({ chat, session })).includes(id)) found.cited.push(caller);
+      }
+      expect(found).toEqual({ cited, seen });
+    },
+  );
+
   test('does not cite a document that is purged while it answers', async () => {
     const { chat, session, sessionId, library } = await reader();
     const { id } = await known(library, 'pump.pdf', PAGES);
@@ -326,12 +385,12 @@ describe('a model', () => {
     const text = 'Steht nicht in den Dokumenten.';
     bodyOf(await admin.putAgent('only', { ...READER, knowledge_only: true, not_found_text: text }), 200);
     const { chat, session, library } = await reader('only');
-    await known(library, 'pump.pdf', PAGES);
     const asked = model.asked.length;
     const answer = await chat.ask(session, `What is ${freshWord()}?`);
     expect(answer).toMatchObject({ answer: text, citations: [], model: null, finish_reason: 'stop' });
     expect(answer.usage.total_tokens).toBe(0);
     expect(model.asked.length).toBe(asked);
+    await known(library, 'pump.pdf', PAGES);
     model.play((messages) => [`Yes [${numberOf(messages, 'oiled')}].`]);
     expect((await chat.ask(session, 'Is the pump oiled?')).citations.length).toBe(1);
     expect(model.asked.at(-1)?.[0]?.content).toContain('from these documents alone');
