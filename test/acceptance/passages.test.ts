@@ -7,6 +7,8 @@ import type { DocumentRecord, Library } from './support/library.ts';
 import type { Person } from './support/people.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 
+type LastLine = { next_cursor: string; more: boolean; embedding_model?: string | null };
+
 type Line = {
   document_id: string;
   deleted?: true;
@@ -17,6 +19,7 @@ type Line = {
   start: number;
   end: number;
   changed_at: string;
+  embedding?: number[];
 };
 
 let setting: Setting;
@@ -26,14 +29,14 @@ beforeAll(async () => {
 afterAll(() => setting.service[Symbol.asyncDispose]());
 
 /** The lines of a page, and its last one. */
-function readLines(answer: Answer): { lines: Line[]; next_cursor: string; more: boolean } {
+function readLines(answer: Answer): LastLine & { lines: Line[] } {
   expectStatus(answer, 200);
   expect(answer.headers.get('content-type')).toBe('application/jsonl; charset=utf-8');
   const rows = answer.text.trimEnd().split('\n');
   const lines = rows.map((row) => JSON.parse(row) as Line);
   return {
     lines: lines.slice(0, -1),
-    ...(lines.at(-1) as unknown as { next_cursor: string; more: boolean }),
+    ...(lines.at(-1) as unknown as LastLine),
   };
 }
 
@@ -169,6 +172,34 @@ describe('the export of passages', () => {
     const tombstone = { document_id: shared.id, deleted: true };
     expect(after.curator.lines).toContainEqual(tombstone as Line);
     expect(JSON.stringify(after.other.lines)).not.toContain(shared.id);
+  });
+
+  test('has the embeddings of the workspace with `include=embeddings`, which compare with those of the gateway', async () => {
+    const person = await setting.people.person();
+    const { id } = await documentWith(person, section('Pumps'));
+    const { lines, embedding_model: model } = await eventually('the document to be embedded', async () => {
+      const answer = await person.library.exportPassages({ include: 'embeddings' });
+      const page = readLines(answer);
+      const own = page.lines.filter((line) => line.document_id === id);
+      return own.every(({ embedding }) => embedding !== undefined) && { ...page, lines: own };
+    });
+    const [line] = lines;
+    const vector = line?.embedding ?? [];
+    const json = { model, input: [`${line?.heading}\n\n${line?.text}`, 'Nothing of the kind.'] };
+    const answer = await setting.call('POST', '/v1/embeddings', {
+      headers: { authorization: `Bearer ${setting.adminKey}` },
+      json,
+    });
+    const { data } = bodyOf<{ data: { embedding: number[] }[] }>(answer, 200);
+    const cosines = data.map(({ embedding }) =>
+      embedding.reduce((sum, value, at) => sum + value * (vector[at] ?? 0), 0),
+    );
+    expect(vector.length).toBe(data[0]?.embedding.length ?? -1);
+    expect(cosines[0]).toBeGreaterThan(0.9);
+    expect(cosines[1]).toBeLessThan(0.5);
+    const { next_cursor: cursor } = await follow(person.library, '');
+    expectStatus(await person.library.exportPassages({ cursor, include: 'embeddings' }), 410);
+    expectStatus(await person.library.exportPassages({ include: 'vectors' }), 422);
   });
 
   test('refuses cursors that it has not given, and asks those with other rights to begin anew', async () => {

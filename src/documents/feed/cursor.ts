@@ -11,40 +11,55 @@ export type FeedPosition = {
   next: number | undefined;
   /** The workspace's last change when the follower began: it had nothing before. Undefined until the first page is read. */
   origin: number | undefined;
+  /** Of its embeddings, where it has some. */
+  modelId: number | undefined;
 };
 
-export const FEED_START: FeedPosition = { sequence: 0, next: undefined, origin: undefined };
+export const FEED_START: FeedPosition = {
+  sequence: 0,
+  next: undefined,
+  origin: undefined,
+  modelId: undefined,
+};
+
+/** Who follows, and whether with embeddings. */
+export type Follower = { viewer: Viewer; embeddings: boolean };
 
 const VERSION = 1;
-const BYTES = 21;
+const BYTES = 25;
 const NONE = -1;
 
-/** Layout of the body: version, sequence and origin as int64, next passage as int32. */
+/** Layout of the body: version, sequence and origin as int64, next passage and model as int32. */
 export function renderFeedCursor(
   secret: Buffer,
-  viewer: Viewer,
-  { sequence, next, origin }: FeedPosition,
+  follower: Follower,
+  { sequence, next, origin, modelId }: FeedPosition,
 ): string {
   const body = Buffer.alloc(BYTES);
   body[0] = VERSION;
   body.writeBigInt64BE(BigInt(sequence), 1);
   body.writeBigInt64BE(BigInt(origin ?? NONE), 9);
   body.writeInt32BE(next ?? NONE, 17);
-  return signCursor(secret, scopeOf(viewer), body);
+  body.writeInt32BE(modelId ?? NONE, 21);
+  return signCursor(secret, scopeOf(follower), body);
 }
 
 /** Throws 422 for a text that `renderFeedCursor` has not made, 410 where it has made it for others. */
-export function parseFeedCursor(secret: Buffer, viewer: Viewer, text: string): FeedPosition {
-  const opened = openCursor(secret, scopeOf(viewer), text);
+export function parseFeedCursor(secret: Buffer, follower: Follower, text: string): FeedPosition {
+  const opened = openCursor(secret, scopeOf(follower), text);
   if (opened === undefined || opened.body[0] !== VERSION || opened.body.length !== BYTES)
     throw valueError(['query', 'cursor'], 'the cursor is not one that this export has given', text);
   const { body, inScope } = opened;
-  if (!inScope) throw beginAnew('it was given to a caller with other rights, or for another workspace');
-  const [origin, next] = [Number(body.readBigInt64BE(9)), body.readInt32BE(17)];
+  if (!inScope)
+    throw beginAnew(
+      'it was given to a caller with other rights, for another workspace, or for another `include`',
+    );
+  const given = (value: number) => (value === NONE ? undefined : value);
   return {
     sequence: Number(body.readBigInt64BE(1)),
-    next: next === NONE ? undefined : next,
-    origin: origin === NONE ? undefined : origin,
+    origin: given(Number(body.readBigInt64BE(9))),
+    next: given(body.readInt32BE(17)),
+    modelId: given(body.readInt32BE(21)),
   };
 }
 
@@ -53,5 +68,5 @@ export const beginAnew = (reason: string) =>
   gone(`The cursor is of no use any more: ${reason}. Begin without one`);
 
 /** Who sees other documents has another scope: no change of a document says so. */
-const scopeOf = ({ workspaceId, userId, email, admin }: Viewer): string =>
-  [workspaceId, userId, email, admin].join('\0');
+const scopeOf = ({ viewer: { workspaceId, userId, email, admin }, embeddings }: Follower): string =>
+  [workspaceId, userId, email, admin, embeddings].join('\0');

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { type Route, route } from '../../http/operation.ts';
-import { text } from '../../http/schemas.ts';
+import { oneOf, text } from '../../http/schemas.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { toViewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
@@ -21,6 +21,9 @@ const FeedQuery = Type.Object({
       description: 'Lines of the page, beside its last one; long ones make it shorter.',
     }),
   ),
+  include: Type.Optional(
+    oneOf(['embeddings'], { description: 'Passages with their embeddings by the model of the workspace.' }),
+  ),
   cursor: Type.Optional(text('The `next_cursor` of the page before; blank: from the beginning.')),
 });
 
@@ -29,8 +32,9 @@ const DESCRIPTION =
   'that the caller may see and that are neither in the bin nor in the archive, and `{document_id, deleted: true}`, after which ' +
   'nothing is left of a document; what follows it, if anything, replaces it. The last line is `{next_cursor, more}`: the ' +
   'cursor of the next page, also where there is none yet, and whether there is. An answer without it was broken off: the page is ' +
-  'asked for again. A copy that applies all lines for ever has exactly the passages of these documents. 410: the ' +
-  `cursor is older than ${TOMBSTONE_DAYS} days, or the rights of the caller have changed; the copy is emptied, and begun without a cursor.`;
+  'asked for again. With `include=embeddings` passages have `embedding`, a list of numbers, and the last line `embedding_model`; what is ' +
+  'not embedded yet comes without, and again a little later. A copy that applies all lines for ever has exactly the passages of these documents. 410: the ' +
+  `cursor is older than ${TOMBSTONE_DAYS} days, or the rights of the caller or the embedding model have changed; the copy is emptied, and begun without a cursor.`;
 
 /** `forget` deletes what no follower needs any more. */
 export function createFeed(sql: Sql): {
@@ -41,9 +45,10 @@ export function createFeed(sql: Sql): {
   let secret: Buffer | undefined;
   const open = async (viewer: ReturnType<typeof toViewer>, query: Static<typeof FeedQuery>) => {
     secret ??= await store.cursorSecret();
-    const { cursor = '', limit = PAGE_LINES_MAX } = query;
-    const position = cursor === '' ? FEED_START : parseFeedCursor(secret, viewer, cursor);
-    return toStream(readFeedPage(store, { viewer, position, limit, secret }));
+    const { cursor = '', limit = PAGE_LINES_MAX, include } = query;
+    const follower = { viewer, embeddings: include === 'embeddings' };
+    const position = cursor === '' ? FEED_START : parseFeedCursor(secret, follower, cursor);
+    return toStream(readFeedPage(store, { ...follower, position, limit, secret }));
   };
   return {
     routes: [

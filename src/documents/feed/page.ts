@@ -1,24 +1,25 @@
 // One page of the export: lines of JSON, read as the client takes them. The last one says where the next page begins.
 
-import type { Viewer } from '../policy.ts';
-import { type FeedPosition, renderFeedCursor } from './cursor.ts';
+import { type FeedPosition, type Follower, renderFeedCursor } from './cursor.ts';
 import { FEED_PASSAGES_A_STATEMENT, PAGE_BYTES_MAX, PAGE_STATEMENTS_MAX } from './limits.ts';
 import type { FeedStep, FeedStore } from './store.ts';
 
-export type FeedPageRequest = { viewer: Viewer; position: FeedPosition; limit: number; secret: Buffer };
+export type FeedPageRequest = Follower & { position: FeedPosition; limit: number; secret: Buffer };
 
 /** Yields lines, some at a time. Throws 410 where the position is of no use any more. */
 export async function* readFeedPage(
   store: Pick<FeedStore, 'follow'>,
-  { viewer, position, limit, secret }: FeedPageRequest,
+  { viewer, embeddings, position, limit, secret }: FeedPageRequest,
 ): AsyncGenerator<string, void> {
   let at = position;
   let [lines, bytes, end] = [0, 0, false];
+  let model: string | null = null;
   const isFull = () => lines >= limit || bytes >= PAGE_BYTES_MAX;
   for (let statement = 0; statement < PAGE_STATEMENTS_MAX && !end && !isFull(); statement++) {
-    const found = await store.follow(viewer, at, Math.min(FEED_PASSAGES_A_STATEMENT, limit - lines));
+    const passages = Math.min(FEED_PASSAGES_A_STATEMENT, limit - lines);
+    const found = await store.follow(viewer, at, { passages, embeddings });
     let text = '';
-    end = found.end;
+    ({ end, model } = found);
     for (const { line, after } of found.steps) {
       if (line !== undefined) {
         if (lines >= limit) {
@@ -33,13 +34,14 @@ export async function* readFeedPage(
     bytes += text.length;
     if (text !== '') yield text;
   }
-  yield `${JSON.stringify({ next_cursor: renderFeedCursor(secret, viewer, at), more: !end })}\n`;
+  const next_cursor = renderFeedCursor(secret, { viewer, embeddings }, at);
+  yield `${JSON.stringify({ next_cursor, more: !end, ...(embeddings ? { embedding_model: model } : {}) })}\n`;
 }
 
 function renderLine(line: NonNullable<FeedStep['line']>): object {
   if ('deleted' in line) return { document_id: line.documentId, deleted: true };
-  const { documentId, changedAt, ...passage } = line;
-  return { document_id: documentId, ...passage, changed_at: changedAt.toISOString() };
+  const { documentId, changedAt, embedding, ...passage } = line;
+  return { document_id: documentId, ...passage, embedding, changed_at: changedAt.toISOString() };
 }
 
 /** The texts as a stream that asks for the next one when the client has taken those before. The first one is read at once. */

@@ -1,8 +1,9 @@
-// The statements of the export of passages. The order of changes is that of migration 0023.
+// The statements of the export of passages. The order of changes is that of migrations 0023 and 0029.
 
 import type { Sql } from '../../infra/postgres/client.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
+import { dequantise } from '../vectors/quantise.ts';
 import { beginAnew, type FeedPosition } from './cursor.ts';
 import { FEED_CHANGES_A_STATEMENT, FORGET_BATCH } from './limits.ts';
 
@@ -15,6 +16,8 @@ export type Passage = {
   start: number;
   end: number;
   changedAt: Date;
+  /** By the workspace's embedding model, about of unit length; absent where it was not asked for, or is not there yet. */
+  embedding?: number[];
 };
 
 /** A line for the follower, if the step has one, and where it is afterwards. */
@@ -23,8 +26,14 @@ export type FeedStep = {
   after: FeedPosition;
 };
 
-/** `end`: there is nothing behind the steps. */
-export type FeedSteps = { steps: FeedStep[]; end: boolean };
+/** `end`: there is nothing behind the steps. `model`: the name of the embedding model; null where there is none yet. */
+export type FeedSteps = { steps: FeedStep[]; end: boolean; model: string | null };
+
+export type FollowOptions = {
+  /** How many passages; a few more are returned where several documents share them. */
+  passages: number;
+  embeddings: boolean;
+};
 
 export type FeedStore = ReturnType<typeof createFeedStore>;
 
@@ -40,23 +49,30 @@ type Row = {
   changedAt: Date;
   place: number;
   changes: number;
-} & { [Column in keyof Omit<Passage, 'documentId' | 'changedAt'>]: Passage[Column] | null };
+  vector: Buffer | null;
+} & { [Column in keyof Omit<Passage, 'documentId' | 'changedAt' | 'embedding'>]: Passage[Column] | null };
 
-type Feed = { last: number; forgottenTo: number };
+type Feed = { last: number; forgottenTo: number; modelId: number | null; model: string | null };
 
 export function createFeedStore(sql: Sql) {
   const { visible } = createConditions(sql);
   return {
-    /**
-     * What follows a position, from one snapshot: up to `passages` passages, a few more where several documents share them.
-     * Throws 410 where changes after the position are not known any more.
-     */
-    async follow(viewer: Viewer, position: FeedPosition, passages: number): Promise<FeedSteps> {
+    /** What follows a position, from one snapshot. Throws 410 where a copy that is there can't be continued. */
+    async follow(
+      viewer: Viewer,
+      position: FeedPosition,
+      { passages, embeddings }: FollowOptions,
+    ): Promise<FeedSteps> {
       const { workspaceId } = viewer;
       const { sequence, next = null } = position;
+      const number = embeddings ? sql`c.sequence` : sql`c.content_sequence`;
+      const vector = embeddings
+        ? sql`(SELECT vector FROM document_vectors v WHERE v.document_id = p.document_id AND v.passage_id = p.id
+            AND v.model_id = feed."modelId")`
+        : sql`NULL::bytea`;
       const rows = await sql<(Feed & (Row | { sequence: null }))[]>`
         WITH changes AS MATERIALIZED (
-          SELECT c.sequence, c.document_id, c.sequence > c.first_sequence AS changed, d.id IS NOT NULL AS shown,
+          SELECT ${number} AS sequence, c.document_id, ${number} > c.first_sequence AS changed, d.id IS NOT NULL AS shown,
             ${viewer.admin} OR c.seen_by_all OR c.seen_by && ARRAY[${viewer.userId}, ${viewer.email}]::text[] AS seen,
             coalesce(o.passages, 0) AS passages, o.changed_at
           FROM document_changes c
@@ -64,18 +80,22 @@ export function createFeedStore(sql: Sql) {
           LEFT JOIN LATERAL (SELECT id FROM documents WHERE id = c.document_id AND workspace_id = ${workspaceId}
             AND deleted_at IS NULL AND archived_at IS NULL AND ${visible(viewer)} OFFSET 0) d ON true
           LEFT JOIN document_contents o ON o.document_id = d.id
-          WHERE c.workspace_id = ${workspaceId} AND c.sequence >= ${next === null ? sequence + 1 : sequence}
-          ORDER BY c.sequence LIMIT ${FEED_CHANGES_A_STATEMENT}),
+          WHERE c.workspace_id = ${workspaceId} AND ${number} >= ${next === null ? sequence + 1 : sequence}
+          ORDER BY ${number} LIMIT ${FEED_CHANGES_A_STATEMENT}),
         weighed AS (
           SELECT *, row_number() OVER (ORDER BY sequence)::int AS place, (count(*) OVER ())::int AS changes,
             sum(passages + 1) FILTER (WHERE shown OR seen) OVER (ORDER BY sequence ROWS BETWEEN UNBOUNDED PRECEDING
               AND 1 PRECEDING) AS weight_before
           FROM changes)
-        SELECT feed.last, feed."forgottenTo", w.sequence, w.document_id AS "documentId",
+        SELECT feed.*, w.sequence, w.document_id AS "documentId",
           w.changed, w.shown, w.seen, w.passages, w.changed_at AS "changedAt", w.place, w.changes,
-          p.passage, p.page, p.heading, p.text, p.starts_at AS start, p.ends_at AS end
-        FROM (SELECT coalesce(max(last_sequence), 0) AS last, coalesce(max(forgotten_to), 0) AS "forgottenTo"
-          FROM document_feeds WHERE workspace_id = ${workspaceId}) AS feed
+          p.passage, p.page, p.heading, p.text, p.starts_at AS start, p.ends_at AS end, ${vector} AS vector
+        FROM (SELECT coalesce(max(last_sequence), 0) AS last, coalesce(max(forgotten_to), 0) AS "forgottenTo",
+            max(model_id) AS "modelId", max(m.name) AS model
+          FROM document_feeds f
+          LEFT JOIN (document_vector_workspaces w JOIN document_vector_models m ON m.id = model_id)
+            ON ${embeddings} AND w.workspace_id = f.workspace_id
+          WHERE f.workspace_id = ${workspaceId}) AS feed
         LEFT JOIN weighed w ON coalesce(weight_before, 0) < ${passages}
         LEFT JOIN LATERAL (
           SELECT * FROM document_passages WHERE w.shown AND document_id = w.document_id
@@ -85,12 +105,13 @@ export function createFeedStore(sql: Sql) {
       const [feed] = rows;
       if (feed === undefined) throw new Error('a statement without a row');
       refuseForgotten(position, feed);
-      const origin = position.origin ?? feed.last;
-      return toSteps(
+      const from = { ...position, origin: position.origin ?? feed.last, modelId: feed.modelId ?? undefined };
+      const { steps, end } = toSteps(
         rows.filter((row) => row.sequence !== null),
-        { ...position, origin },
+        from,
         feed,
       );
+      return { steps, end, model: feed.model };
     },
 
     async cursorSecret(): Promise<Buffer> {
@@ -121,39 +142,46 @@ export function createFeedStore(sql: Sql) {
   };
 }
 
-function refuseForgotten({ sequence, origin = 0 }: FeedPosition, { last, forgottenTo }: Feed): void {
-  if (Math.max(sequence, origin) > last) throw beginAnew('the database is an earlier one, of a backup');
-  if (sequence > 0 && Math.max(sequence, origin) < forgottenTo)
-    throw beginAnew('purges since then are not known any more');
+function refuseForgotten({ sequence, origin = 0, modelId }: FeedPosition, feed: Feed): void {
+  const reached = Math.max(sequence, origin);
+  if (reached > feed.last) throw beginAnew('the database is an earlier one, of a backup');
+  if (sequence > 0 && reached < feed.forgottenTo) throw beginAnew('purges since then are not known any more');
+  if (modelId !== undefined && modelId !== feed.modelId)
+    throw beginAnew('the embeddings are those of another model now');
 }
 
 /** `rows`: in order, those of a document together. `from`: the follower has everything before it. */
-function toSteps(rows: readonly Row[], from: FeedPosition & { origin: number }, feed: Feed): FeedSteps {
-  const { origin } = from;
+function toSteps(
+  rows: readonly Row[],
+  from: FeedPosition & { origin: number },
+  feed: Feed,
+): Pick<FeedSteps, 'steps' | 'end'> {
+  const { origin, modelId } = from;
+  const position = (sequence: number, next?: number): FeedPosition => ({ sequence, next, origin, modelId });
   const steps: FeedStep[] = [];
   let complete = true;
   for (const [at, row] of rows.entries()) {
     const { sequence, documentId, passage } = row;
-    const done = { sequence, next: undefined, origin };
+    const done = position(sequence);
     const continues = sequence === from.sequence;
     const begins = rows[at - 1]?.sequence !== sequence && !(continues && row.shown);
     // What a follower can't have needs no tombstone. It may have more than its cursor says: it was ended within a page.
     if (begins && sequence > origin && row.changed && (row.shown || row.seen))
       steps.push({
         line: { documentId, deleted: true },
-        after: passage === null ? done : { sequence, next: 0, origin },
+        after: passage === null ? done : position(sequence, 0),
       });
     if (passage === null) steps.push({ line: undefined, after: done });
     else {
       complete = passage + 1 >= row.passages;
-      const after = complete ? done : { sequence, next: passage + 1, origin };
+      const after = complete ? done : position(sequence, passage + 1);
       steps.push({ line: toPassage(row, passage), after });
     }
   }
   const last = rows.at(-1);
   const end = complete && last?.place === last?.changes && (last?.changes ?? 0) < FEED_CHANGES_A_STATEMENT;
   // Numbers become visible in order: there is nothing before the last one that is still to come.
-  if (end) steps.push({ line: undefined, after: { sequence: feed.last, next: undefined, origin } });
+  if (end) steps.push({ line: undefined, after: position(feed.last) });
   return { steps, end };
 }
 
@@ -166,4 +194,8 @@ const toPassage = (row: Row, passage: number): Passage => ({
   start: row.start ?? 0,
   end: row.end ?? 0,
   changedAt: row.changedAt,
+  ...(row.vector === null ? {} : { embedding: dequantise(row.vector).map(rounded) }),
 });
+
+/** Quantised components have no more digits. */
+const rounded = (value: number): number => Math.round(value * 1e5) / 1e5;

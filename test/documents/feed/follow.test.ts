@@ -5,6 +5,8 @@ import { createFeed } from '../../../src/documents/feed/index.ts';
 import { PAGE_BYTES_MAX, TOMBSTONE_DAYS } from '../../../src/documents/feed/limits.ts';
 import { createFeedStore } from '../../../src/documents/feed/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
+import { quantise } from '../../../src/documents/vectors/quantise.ts';
+import { createVectorStore } from '../../../src/documents/vectors/store.ts';
 import { createRandom, type Random, seedOfRun } from '../../faults/support/random.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
@@ -170,8 +172,8 @@ test('documents that others hide cost no lines, and nothing behind them is misse
       INSERT INTO documents (id, workspace_id, upload_id, upload_object, owner_id, name, object_key, status)
       SELECT gen_random_uuid(), ${workspace}, gen_random_uuid(), '', ${owner.userId}, 'a', 'a', 'private'
       FROM generate_series(1, 2500) RETURNING id, workspace_id)
-    INSERT INTO document_changes (workspace_id, document_id, first_sequence, sequence)
-    SELECT workspace_id, id, row_number() OVER (), row_number() OVER () FROM added`;
+    INSERT INTO document_changes (workspace_id, document_id, first_sequence, sequence, content_sequence)
+    SELECT workspace_id, id, row_number() OVER (), row_number() OVER (), row_number() OVER () FROM added`;
   await sql`INSERT INTO document_feeds (workspace_id, last_sequence) VALUES (${workspace}, 2500)`;
   const id = await library.add(owner, { texts: ['a'], status: 'public' });
   const follower = createFollower(store, reader);
@@ -215,4 +217,46 @@ test('after a restored backup, a follower that is ahead of it begins anew', asyn
   await follower.catchUp();
   await sql`UPDATE document_feeds SET last_sequence = 1 WHERE workspace_id = ${owner.workspaceId}`;
   await expect(follower.catchUp()).rejects.toMatchObject({ kind: 'gone' });
+});
+
+test('embeddings come with the change by which a document has them, and another model makes a follower begin anew', async () => {
+  const owner = viewerOf(newWorkspace());
+  const vectors = createVectorStore(sql);
+  const embed = async (id: string, modelId: number): Promise<void> => {
+    const document = await vectors.begin(id);
+    if (document === undefined) throw new Error('there is nothing to embed');
+    const passages = await vectors.passagesAfter(id, { modelId, after: -1, limit: 10 });
+    const made = passages.map(({ id: passageId }, at) => ({
+      passageId,
+      hash: '00'.repeat(16),
+      vector: quantise([at === 0 ? 1 : 0, at === 0 ? 0 : 1, 0]),
+    }));
+    await vectors.put(document, modelId, made);
+    expect(await vectors.complete(document, modelId, [modelId])).toBe('complete');
+  };
+  const follower = createFollower(store, owner, { embeddings: true });
+  const plain = createFollower(store, owner);
+  await follower.readPage();
+  const id = await library.add(owner, { texts: ['a', 'b'] });
+  await follower.readPage();
+  await plain.readPage();
+  expect(follower.embeddings.get(id)).toEqual([undefined, undefined]);
+  const first = await vectors.addModel(`first-${owner.workspaceId}`, 3);
+  await embed(id, first.id);
+  await follower.readPage();
+  expect(follower.embeddings.get(id)).toEqual([
+    [1, 0, 0],
+    [0, 1, 0],
+  ]);
+  expect(follower.copied()).toEqual({ [id]: ['a', 'b'] });
+  // Without embeddings nothing is repeated, and a fresh copy is the same.
+  expect(await plain.readPage()).toBe(false);
+  const fresh = createFollower(store, owner);
+  expect(await fresh.catchUp()).toEqual(plain.copied());
+  expect([plain.tombstones, plain.embeddings.get(id)]).toEqual([[], [undefined, undefined]]);
+  const second = await vectors.addModel(`second-${owner.workspaceId}`, 3);
+  await embed(id, second.id);
+  await vectors.switchTo(second.id);
+  await expect(follower.readPage()).rejects.toMatchObject({ kind: 'gone' });
+  expect(await plain.readPage()).toBe(false);
 });

@@ -11,19 +11,21 @@ type Line = {
   deleted?: true;
   passage?: number;
   text?: string;
+  embedding?: number[];
   next_cursor?: string;
   more?: boolean;
 };
 
 const SECRET = Buffer.from('a secret of the test');
 
-export function createFollower(store: FeedStore, viewer: Viewer) {
+export function createFollower(store: FeedStore, viewer: Viewer, { embeddings = false } = {}) {
   let cursor = '';
   let wasKilled = false;
   const copy = new Map<string, Map<number, string>>();
   const tombstones: string[] = [];
+  const vectors = new Map<string, (number[] | undefined)[]>();
 
-  function apply({ document_id: id = '', deleted, passage = -1, text = '' }: Line): void {
+  function apply({ document_id: id = '', deleted, passage = -1, text = '', embedding }: Line): void {
     if (deleted) {
       tombstones.push(id);
       copy.delete(id);
@@ -33,13 +35,14 @@ export function createFollower(store: FeedStore, viewer: Viewer) {
     if (!wasKilled)
       expect({ id, passage, repeated: passages.has(passage) }).toMatchObject({ repeated: false });
     copy.set(id, passages.set(passage, text));
+    vectors.set(id, passage === 0 ? [embedding] : [...(vectors.get(id) ?? []), embedding]);
   }
 
   /** Applies one page; with `lines`, it is killed after so many of them, and has kept the cursor before. Returns `more`. */
   async function readPage({ limit = 1000, lines = Number.POSITIVE_INFINITY } = {}): Promise<boolean> {
-    const position = cursor === '' ? FEED_START : parseFeedCursor(SECRET, viewer, cursor);
+    const position = cursor === '' ? FEED_START : parseFeedCursor(SECRET, { viewer, embeddings }, cursor);
     let applied = 0;
-    for await (const text of readFeedPage(store, { viewer, position, limit, secret: SECRET })) {
+    for await (const text of readFeedPage(store, { viewer, embeddings, position, limit, secret: SECRET })) {
       for (const row of text.trimEnd().split('\n')) {
         const line = JSON.parse(row) as Line;
         if (line.next_cursor !== undefined) {
@@ -77,6 +80,8 @@ export function createFollower(store: FeedStore, viewer: Viewer) {
           }),
       ),
     tombstones,
+    /** Of each document, those of its passages that came last. */
+    embeddings: vectors,
     cursor: () => cursor,
     /** Begins anew. */
     reset(): void {

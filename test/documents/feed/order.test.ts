@@ -151,8 +151,8 @@ test('a statement that purges a thousand documents advances the counter once', a
       FROM generate_series(1, 1000) RETURNING id, workspace_id),
     contents AS (
       INSERT INTO document_contents (document_id, workspace_id, state) SELECT id, workspace_id, 'ready' FROM added)
-    INSERT INTO document_changes (workspace_id, document_id, first_sequence, sequence)
-    SELECT workspace_id, id, row_number() OVER (), row_number() OVER () FROM added`;
+    INSERT INTO document_changes (workspace_id, document_id, first_sequence, sequence, content_sequence)
+    SELECT workspace_id, id, row_number() OVER (), row_number() OVER (), row_number() OVER () FROM added`;
   await sql`INSERT INTO document_feeds (workspace_id, last_sequence) VALUES (${owner.workspaceId}, 1000)`;
   await sql`CREATE TABLE advances AS SELECT 0 AS times`;
   await sql.unsafe(`
@@ -191,6 +191,7 @@ test('what is numbered when the counters are introduced is everything that has p
   for (const name of names.slice(at)) await own.sql.unsafe(readFileSync(join(MIGRATIONS, name), 'utf8'));
   for (const workspace of ['a', 'b'])
     expect((await changesOf(workspace, own.sql)).map(({ sequence }) => sequence)).toEqual([1, 2]);
+  expect(await own.sql`SELECT FROM document_changes WHERE content_sequence <> sequence`).toHaveLength(0);
 });
 
 /** One of many who change the same documents at random. */

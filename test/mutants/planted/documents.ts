@@ -12,7 +12,7 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'what follows in a document is lost where a page ends within it',
     file: 'src/documents/feed/store.ts',
-    text: 'complete ? done : { sequence, next: passage + 1, origin }',
+    text: 'complete ? done : position(sequence, passage + 1)',
     replacement: 'done',
     test: 'test/documents/feed/follow.test.ts',
     name: 'after any history',
@@ -44,7 +44,7 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'old passages stay beside the new ones',
     file: 'src/documents/content/store.ts',
-    text: 'await clear(tx, id);\n        for await',
+    text: 'await clear(tx, id, { passages });\n        for await',
     replacement: 'for await',
     test: 'test/documents/content/store.test.ts',
     name: 'break off',
