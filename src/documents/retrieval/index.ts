@@ -18,7 +18,7 @@ import { createStemmer } from './stems.ts';
 import { type VectorStoreDeps, vectorStoreRoutes } from './vector-store.ts';
 import { createVisible } from './visible.ts';
 import { createWordStore, type WordStore } from './word-store.ts';
-import { createRankByWords } from './words.ts';
+import { createWordRanking } from './words.ts';
 
 export type RetrieveAsPerson = (
   person: { workspaceId: string; email: string },
@@ -51,7 +51,7 @@ export function createRetrieval(deps: {
       stemmer,
       readStatistics: createReadStatistics(searchSql),
     }),
-    rankByWords: createRankByWords(searchSql),
+    words: createWordRanking(searchSql),
     visible: createVisible(searchSql),
     prepare: deps.search.prepare,
     slow: deps.search.slow,

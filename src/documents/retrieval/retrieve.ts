@@ -1,4 +1,5 @@
-// Passages that answer a question: ranked by their words, and shown as far as the caller may see their documents.
+// Passages that answer a question: ranked by their words and their vectors, and shown as far as the caller may see their
+// documents.
 
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { Predicate } from '../filter/ast.ts';
@@ -6,15 +7,17 @@ import { DEFAULT_ORDER } from '../filter/order.ts';
 import type { Viewer } from '../policy.ts';
 import type { Prepared } from '../search/postgres/prepared.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
+import { fuse } from './fusion.ts';
 import { ASKED_MIN, COUNTED_MAX } from './limits.ts';
-import type { createUnderstand } from './question.ts';
+import type { createUnderstand, Question } from './question.ts';
+import type { SearchVectors } from './search-vectors.ts';
 import type { createVisible, Passage } from './visible.ts';
-import type { createRankByWords, RankedPassage } from './words.ts';
+import type { RankedPassage, RankOptions, WordRanking } from './words.ts';
 
 export type RetrieveMode = 'hybrid' | 'words' | 'vectors';
 
 export type FoundPassage = Passage & {
-  /** 0 to 1: how much of the question it has. */
+  /** 0 to 1: how much of the question it has, and how near it is. Scores of different modes are not to be compared. */
   score: number;
 };
 
@@ -41,7 +44,9 @@ export type Retrieve = (viewer: Viewer, request: RetrieveRequest, signal?: Abort
 
 export type RetrieveDeps = {
   understand: ReturnType<typeof createUnderstand>;
-  rankByWords: ReturnType<typeof createRankByWords>;
+  words: WordRanking;
+  /** Absent: all are found by words. */
+  searchVectors?: SearchVectors;
   visible: ReturnType<typeof createVisible>;
   /** Throws 503 until search is prepared. */
   prepare(query: SearchQuery): Promise<Prepared>;
@@ -68,30 +73,69 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     );
     const run = () => retrieve(prepared, viewer, request, signal);
     const isSlow = prepared.some(({ rowTests }) => rowTests.some(({ slow }) => slow));
-    const passages = await (isSlow ? deps.slow.run(run) : run());
-    return { passages, engine: request.mode === 'words' ? 'postgres words' : 'postgres words (no vectors)' };
+    return isSlow ? deps.slow.run(run) : run();
   };
 
   async function retrieve(
     prepared: readonly Prepared[],
     viewer: Viewer,
-    { query, limit, minScore = 0 }: RetrieveRequest,
+    request: RetrieveRequest,
     signal: AbortSignal | undefined,
-  ): Promise<FoundPassage[]> {
+  ): Promise<Retrieved> {
+    const { query, limit, minScore = 0 } = request;
     const question = await deps.understand(viewer.workspaceId, query);
     signal?.throwIfAborted();
     // Of few documents the passages are looked at, in place of those of the workspace.
     const large = question.statistics.passages > COUNTED_MAX;
     const documents = large ? await visible.few(prepared) : undefined;
-    const passages: FoundPassage[] = [];
-    for (let asked = Math.max(ASKED_MIN, 2 * limit), seen = 0; ; asked *= 10) {
+    for (let factor = 1; ; factor *= 10) {
       signal?.throwIfAborted();
-      const { found, more } = await deps.rankByWords(question, { limit: asked, documents });
-      const fresh = found.slice(seen).filter(({ score }) => score >= minScore);
-      passages.push(...(await readVisible(prepared, viewer, fresh, limit - passages.length)));
-      if (passages.length >= limit || !more || (found.at(-1)?.score ?? 0) < minScore) return passages;
-      seen = found.length;
+      const asked = { limit: factor * Math.max(ASKED_MIN, 2 * limit), exact: factor * limit, documents };
+      const { ranked, more, engine } = await rank(question, request, asked, signal);
+      const found = ranked.filter(({ score }) => score >= minScore);
+      const passages = await readVisible(prepared, viewer, found, limit);
+      if (passages.length >= limit || !more || found.length < ranked.length) return { passages, engine };
     }
+  }
+
+  /** `more`: a larger limit could rank others. Where vectors are not available, all modes are those of words. */
+  async function rank(
+    question: Question,
+    { query, mode }: RetrieveRequest,
+    options: RankOptions,
+    signal: AbortSignal | undefined,
+  ): Promise<{ ranked: RankedPassage[]; more: boolean; engine: string }> {
+    const { workspaceId } = question;
+    const { limit, documents } = options;
+    const scope = documents === undefined ? {} : { documents: new Set(documents) };
+    const [nearest, byWords] = await Promise.all([
+      mode === 'words' ? undefined : deps.searchVectors?.({ workspaceId, query, limit, ...scope }, signal),
+      mode === 'vectors' && deps.searchVectors !== undefined ? undefined : deps.words.rank(question, options),
+    ]);
+    if (nearest === undefined) {
+      const { found, more } = byWords ?? (await deps.words.rank(question, options));
+      return {
+        ranked: found,
+        more,
+        engine: mode === 'words' ? WORDS : `${WORDS} (vectors are not available)`,
+      };
+    }
+    const engine = `${nearest.model} (exact scan)`;
+    const full = nearest.found.length >= limit;
+    if (byWords === undefined)
+      return {
+        ranked: nearest.found.map(({ passageId, score }) => ({
+          passageId,
+          score: Math.min(1, Math.max(0, score)),
+        })),
+        more: full,
+        engine,
+      };
+    const known = new Set(byWords.found.map(({ passageId }) => passageId));
+    const others = nearest.found.map(({ passageId }) => passageId).filter((id) => !known.has(id));
+    const scored = await deps.words.score(question, byWords.counts, others);
+    const ranked = fuse([...byWords.found, ...scored], nearest);
+    return { ranked, more: byWords.more || full, engine: `${WORDS} + ${engine}` };
   }
 
   async function readVisible(
@@ -105,3 +149,5 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     return read.map(({ index, ...passage }) => ({ ...passage, score: ranked[index]?.score ?? 0 }));
   }
 }
+
+const WORDS = 'postgres words';

@@ -11,6 +11,8 @@ export type RankedPassage = { passageId: string; score: number };
 
 export type RankOptions = {
   limit: number;
+  /** So many of the found have to be those with the highest ranks; behind them some may be missing. */
+  exact: number;
   /** Only passages of these documents. */
   documents: readonly string[] | undefined;
 };
@@ -22,7 +24,17 @@ const RARE_SHARE = 0.001;
 /** Pairs of common words that are looked for where the rare ones find too little. */
 const PAIRED_MAX = 4;
 
-export function createRankByWords(sql: Transaction) {
+export type RankedByWords = {
+  found: RankedPassage[];
+  /** How many passages have each term of the question; empty where nothing was looked for. */
+  counts: number[];
+  /** Whether a larger limit could find others. */
+  more: boolean;
+};
+
+export type WordRanking = ReturnType<typeof createWordRanking>;
+
+export function createWordRanking(sql: Transaction) {
   /**
    * The passages with the highest ranks, best first; `more` says whether a larger limit could find others. A score is the share
    * of the question that a passage has: of its words, weighted by their rarity and by how often the passage has them.
@@ -30,25 +42,46 @@ export function createRankByWords(sql: Transaction) {
    * Ranked are the passages that have one of the rarest words, of common words those that have two, and, where these are too
    * few, all with any.
    */
-  return async (
+  const rank = async (
     question: Question,
-    { limit, documents }: RankOptions,
-  ): Promise<{ found: RankedPassage[]; more: boolean }> => {
+    { limit, exact, documents }: RankOptions,
+  ): Promise<RankedByWords> => {
     const terms = question.terms.filter(({ written }) => !written);
-    if (terms.length === 0) return { found: [], more: false };
+    if (terms.length === 0) return { found: [], counts: [], more: false };
     const budget = Math.max(RANKED_MAX, 4 * limit);
     const [rare, common] = splitByRarity(question, terms, budget);
-    const rank = (...matches: string[]) =>
+    const rankMatching = (...matches: string[]) =>
       rankPassages(sql, question, { matches, uncounted: common, budget, limit, documents });
-    let ranked = await rank(anyOf(rare));
-    if (common.length > 0 && !isConclusive(question, common, ranked, limit)) {
+    let ranked = await rankMatching(anyOf(rare));
+    if (common.length > 0 && !isConclusive(question, common, ranked, exact)) {
       const pairs = pairsOf(common.slice(0, PAIRED_MAX));
-      if (pairs !== '') ranked = await rank(anyOf(rare), pairs);
-      if (ranked.found.length < limit) ranked = await rank(anyOf(rare), anyOf(common));
+      if (pairs !== '') ranked = await rankMatching(anyOf(rare), pairs);
+      if (ranked.found.length < exact) ranked = await rankMatching(anyOf(rare), anyOf(common));
     }
-    const { found, passages } = ranked;
-    return { found, more: found.length >= limit || passages >= budget || common.length > 0 };
+    const { found, counts, passages } = ranked;
+    return { found, counts, more: found.length >= limit || passages >= budget || common.length > 0 };
   };
+
+  /** The scores of these passages, as a ranking gives them that counted so; those without a word of the question are left out. */
+  const score = async (
+    { workspaceId, terms, statistics }: Question,
+    counts: readonly number[],
+    passageIds: readonly string[],
+  ): Promise<RankedPassage[]> => {
+    if (passageIds.length === 0 || counts.length === 0) return [];
+    const parts = scoreParts(sql, terms, statistics);
+    return sql<RankedPassage[]>`
+      SELECT passage_id::text AS "passageId", score FROM (
+        SELECT passage_id, ${parts.score} AS score FROM (
+          SELECT passage_id, ${parts.ranks} FROM document_passage_words
+          WHERE workspace_id = ${workspaceId} AND passage_id = ANY (${passageIds as string[]}::bigint[])) candidate,
+        (SELECT ${parts.weights} FROM (SELECT ${list(
+          sql,
+          counts.map((count, index) => sql`${count}::float8 AS ${column(sql, 'n', index)}`),
+        )}) counted) weighed) scored WHERE score > 0`;
+  };
+
+  return { rank, score };
 }
 
 const anyOf = (terms: readonly Term[]): string =>
@@ -78,74 +111,102 @@ function isConclusive(
   question: Question,
   common: readonly Term[],
   { found }: { found: readonly RankedPassage[] },
-  limit: number,
+  exact: number,
 ): boolean {
-  const last = found[limit - 1];
+  const last = found[exact - 1];
   if (last === undefined) return false;
   const idf = (term: Term) => term.weight * Math.log1p(1 / (term.share ?? RARE_SHARE));
   const sum = (terms: readonly Term[]) => terms.reduce((total, term) => total + idf(term), 0);
   return last.score >= sum(common) / Math.max(1e-9, sum(question.terms));
 }
 
-type Ranked = { found: RankedPassage[]; passages: number };
+type Ranked = Omit<RankedByWords, 'more'> & { passages: number };
 
-async function rankPassages(
-  sql: Transaction,
-  { workspaceId, terms, statistics }: Question,
-  options: RankOptions & { matches: readonly string[]; uncounted: readonly Term[]; budget: number },
-): Promise<Ranked> {
-  const { matches, uncounted, budget, limit, documents } = options;
-  const average = Math.max(1, statistics.averageLength);
-  const name = (letter: string, index: number): Fragment => sql`${sql(`${letter}${index}`)}`;
-  const ranks = terms.map(
-    (term, index) => sql`least(0.995, ${term.lexemes.length}::float8
-      * ts_rank('{1,1,1,1}'::real[], words, ${anyOf([term])}::tsquery)) AS ${name('r', index)}`,
+type Matching = Omit<RankOptions, 'exact'> & {
+  matches: readonly string[];
+  uncounted: readonly Term[];
+  budget: number;
+};
+
+async function rankPassages(sql: Transaction, question: Question, options: Matching): Promise<Ranked> {
+  const { workspaceId, terms, statistics } = question;
+  const { budget, limit } = options;
+  const counts = terms.map(
+    (term, index) =>
+      sql`(${countOf(sql, question, { ...options, term, index })})::float8 AS ${column(sql, 'n', index)}`,
   );
-  const counts = terms.map((term, index) => sql`(${countOf(index, term)})::float8 AS ${name('n', index)}`);
-  const weights = terms.map(
-    ({ weight }, index) => sql`${weight}::float8
-      * ln(1 + (greatest(${statistics.passages}::float8, ${name('n', index)}) - ${name('n', index)} + 0.5)
-        / (${name('n', index)} + 0.5)) AS ${name('w', index)}`,
-  );
-  const sum = (parts: Fragment[]): Fragment => parts.reduce((left, right) => sql`${left} + ${right}`);
-  const score = sum(
-    terms.map((_, index) => {
-      const [rank, weight] = [name('r', index), name('w', index)];
-      return sql`${weight} * ${rank} / (${rank} + (1 - ${rank}) * longer)`;
-    }),
-  );
+  const parts = scoreParts(sql, terms, statistics);
   // What matches earlier is not to be crowded out by what matches later.
-  const candidates = matches.map((match, index) => {
-    const earlier = matches.slice(0, index).join(' | ');
+  const candidates = options.matches.map((match, index) => {
+    const earlier = options.matches.slice(0, index).join(' | ');
     const tests = [
       sql`workspace_id = ${workspaceId}`,
       sql`words @@ ${match}::tsquery`,
       ...(earlier === '' ? [] : [sql`NOT words @@ ${earlier}::tsquery`]),
-      ...(documents === undefined ? [] : [sql`document_id = ANY (${documents as string[]}::uuid[])`]),
+      ...(options.documents === undefined
+        ? []
+        : [sql`document_id = ANY (${options.documents as string[]}::uuid[])`]),
     ];
     return sql`(SELECT passage_id, length, words FROM document_passage_words WHERE ${all(sql, tests)} LIMIT ${budget})`;
   });
-  const rows = await sql<{ id: string; score: number; passages: number }[]>`
-    WITH candidate AS MATERIALIZED (
-      SELECT passage_id, (1 - ${LENGTH_WEIGHT}::float8 + ${LENGTH_WEIGHT}::float8 * length / ${average}::float8) AS longer,
-        ${list(sql, ranks)}
-      FROM (${union(sql, candidates)}) found),
+  const counted = terms.map((_, index) => column(sql, 'n', index));
+  const rows = await sql<{ id: string; score: number; counts: number[]; passages: number }[]>`
+    WITH candidate AS MATERIALIZED (SELECT passage_id, ${parts.ranks} FROM (${union(sql, candidates)}) found),
     counted AS (SELECT count(*) AS candidates, ${list(sql, counts)} FROM candidate),
-    weighed AS (SELECT ${list(sql, weights)} FROM counted)
-    SELECT passage_id::text AS id, ((${score}) / (${sum(terms.map((_, index) => name('w', index)))}))::float8 AS score,
-      count(*) OVER ()::int AS passages
+    weighed AS (SELECT ARRAY[${list(sql, counted)}] AS counts, ${parts.weights} FROM counted)
+    SELECT passage_id::text AS id, ${parts.score} AS score, counts, count(*) OVER ()::int AS passages
     FROM candidate, weighed ORDER BY 2 DESC, passage_id LIMIT ${limit}`;
   return {
     found: rows.map(({ id, score }) => ({ passageId: id, score })),
+    counts: rows[0]?.counts ?? [],
     passages: rows[0]?.passages ?? 0,
   };
+}
 
-  /** How many passages have a term: from the sample, or those that were found by it. */
-  function countOf(index: number, term: Term): Fragment {
-    const share = term.share ?? (uncounted.includes(term) ? RARE_SHARE : undefined);
-    if (share !== undefined) return sql`${share * statistics.passages}::float8`;
-    if (documents === undefined) return sql`count(*) FILTER (WHERE ${name('r', index)} > 0)`;
-    return sql`(SELECT count(*) FROM document_passage_words
-      WHERE workspace_id = ${workspaceId} AND words @@ ${anyOf([term])}::tsquery)`;
-  }
+const column = (sql: Transaction, letter: string, index: number): Fragment =>
+  sql`${sql(`${letter}${index}`)}`;
+
+/**
+ * The parts of the rank of rows of `document_passage_words`: of each term `i` its saturated frequency `ri`, and its weight `wi`,
+ * made of `ni`, the number of passages that have it.
+ */
+function scoreParts(
+  sql: Transaction,
+  terms: readonly Term[],
+  { passages, averageLength }: Question['statistics'],
+): { ranks: Fragment; weights: Fragment; score: Fragment } {
+  const ranks = terms.map(
+    (term, index) => sql`least(0.995, ${term.lexemes.length}::float8
+      * ts_rank('{1,1,1,1}'::real[], words, ${anyOf([term])}::tsquery)) AS ${column(sql, 'r', index)}`,
+  );
+  const weights = terms.map(({ weight }, index) => {
+    const count = column(sql, 'n', index);
+    return sql`${weight}::float8
+      * ln(1 + (greatest(${passages}::float8, ${count}) - ${count} + 0.5) / (${count} + 0.5)) AS ${column(sql, 'w', index)}`;
+  });
+  const sum = (parts: Fragment[]): Fragment => parts.reduce((left, right) => sql`${left} + ${right}`);
+  const score = terms.map((_, index) => {
+    const [rank, weight] = [column(sql, 'r', index), column(sql, 'w', index)];
+    return sql`${weight} * ${rank} / (${rank} + (1 - ${rank}) * longer)`;
+  });
+  const total = terms.map((_, index) => column(sql, 'w', index));
+  return {
+    ranks: sql`(1 - ${LENGTH_WEIGHT}::float8
+      + ${LENGTH_WEIGHT}::float8 * length / ${Math.max(1, averageLength)}::float8) AS longer, ${list(sql, ranks)}`,
+    weights: list(sql, weights),
+    score: sql`((${sum(score)}) / (${sum(total)}))::float8`,
+  };
+}
+
+/** How many passages have a term: by the sample, or of those that were found by it. */
+function countOf(
+  sql: Transaction,
+  { workspaceId, statistics }: Question,
+  { term, index, uncounted, documents }: Matching & { term: Term; index: number },
+): Fragment {
+  const share = term.share ?? (uncounted.includes(term) ? RARE_SHARE : undefined);
+  if (share !== undefined) return sql`${share * statistics.passages}::float8`;
+  if (documents === undefined) return sql`count(*) FILTER (WHERE ${column(sql, 'r', index)} > 0)`;
+  return sql`(SELECT count(*) FROM document_passage_words
+    WHERE workspace_id = ${workspaceId} AND words @@ ${anyOf([term])}::tsquery)`;
 }

@@ -7,12 +7,13 @@ import { createContentStore } from '../../../src/documents/content/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
 import { createUnderstand } from '../../../src/documents/retrieval/question.ts';
 import { createRetrieve, type RetrieveRequest } from '../../../src/documents/retrieval/retrieve.ts';
+import type { SearchVectors } from '../../../src/documents/retrieval/search-vectors.ts';
 import { passageWordsOf } from '../../../src/documents/retrieval/segmentation.ts';
 import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
 import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
 import { createVisible } from '../../../src/documents/retrieval/visible.ts';
 import { createWordStore } from '../../../src/documents/retrieval/word-store.ts';
-import { createRankByWords } from '../../../src/documents/retrieval/words.ts';
+import { createWordRanking } from '../../../src/documents/retrieval/words.ts';
 import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
@@ -35,7 +36,7 @@ export const asked = (query: string, rest: Partial<RetrieveRequest> = {}): Retri
   ...rest,
 });
 
-export function retrievalIn(sql: Sql) {
+export function retrievalIn(sql: Sql, searchVectors?: SearchVectors) {
   const stemmer = createStemmer();
   const words = createWordStore(sql, stemmer);
   const contents = createContentStore(sql, words);
@@ -44,7 +45,8 @@ export function retrievalIn(sql: Sql) {
   const search = createPostgresSearch({ sql, bucket: 'atrium', slow, common: createCommonTerms(sql) });
   const retrieve = createRetrieve({
     understand: createUnderstand({ sql, stemmer, readStatistics: createReadStatistics(sql) }),
-    rankByWords: createRankByWords(sql),
+    words: createWordRanking(sql),
+    ...(searchVectors === undefined ? {} : { searchVectors }),
     visible: createVisible(sql),
     prepare: search.prepare,
     slow,

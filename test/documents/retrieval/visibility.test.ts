@@ -13,7 +13,7 @@ import { asked, retrievalIn } from './setting.ts';
 const { sql } = await shared(testDatabase());
 const retrieval = retrievalIn(sql);
 const DOCUMENTS = 400;
-const QUERIES = 400;
+const QUERIES = 150;
 
 async function fill(): Promise<Document[]> {
   const random = createRandom(7);

@@ -1,0 +1,33 @@
+// One ranking out of two: by scores, not by places, so that what one half is sure of the other one does not overrule.
+
+import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
+import type { FoundByVectors } from './search-vectors.ts';
+import type { RankedPassage } from './words.ts';
+
+/**
+ * What vectors count beside words. The built-in model compares pieces of words, which the words mostly know already; its
+ * weight was chosen on collections of four languages (bench/RESULTS.md). That of other models was not measured.
+ */
+const LOCAL_WEIGHT = 0.2;
+const MODEL_WEIGHT = 1;
+
+/**
+ * The passages of either half by the sum of both scores, the best first. A cosine counts from the least one that was found, because what
+ * is unrelated has cosines of its own with each model; a passage that the vectors have not found counts as that one. `words` has the
+ * scores of all passages that have a word of the question.
+ */
+export function fuse(words: readonly RankedPassage[], { model, found }: FoundByVectors): RankedPassage[] {
+  const weight = model === LOCAL_EMBEDDING_MODEL.id ? LOCAL_WEIGHT : MODEL_WEIGHT;
+  const least = found.length > 1 ? Math.max(0, Math.min(...found.map(({ score }) => score))) : 0;
+  const scores = new Map(words.map(({ passageId, score }) => [passageId, score]));
+  for (const { passageId, score } of found) {
+    const nearness = Math.max(0, score - least) / Math.max(1e-6, 1 - least);
+    scores.set(passageId, (scores.get(passageId) ?? 0) + weight * Math.min(1, nearness));
+  }
+  return [...scores]
+    .map(([passageId, score]) => ({ passageId, score: Math.min(1, score / (1 + weight)) }))
+    .sort(
+      (left, right) =>
+        right.score - left.score || (BigInt(left.passageId) < BigInt(right.passageId) ? -1 : 1),
+    );
+}

@@ -1,0 +1,100 @@
+// One ranking out of words and vectors: of what either half has found, by scores, among what the caller may see.
+
+import { expect, test } from 'bun:test';
+import { fuse } from '../../../src/documents/retrieval/fusion.ts';
+import type { SearchVectors } from '../../../src/documents/retrieval/search-vectors.ts';
+import { testDatabase } from '../../support/database.ts';
+import { shared } from '../../support/shared.ts';
+import { asked, inWorkspace, retrievalIn } from './setting.ts';
+
+const { sql } = await shared(testDatabase());
+
+const LOCAL = 'local-multilingual-e1';
+const passages = (...scores: [passageId: string, score: number][]) =>
+  scores.map(([passageId, score]) => ({ passageId, score }));
+const orderOf = (ranked: { passageId: string }[]) => ranked.map(({ passageId }) => passageId).join('');
+
+test('what either half has found is ranked once, by both scores', () => {
+  const words = passages(['1', 0.6], ['2', 0.3], ['3', 0.3]);
+  const found = passages(['3', 0.7], ['4', 0.5], ['1', 0.2]);
+  const ranked = fuse(words, { model: LOCAL, found });
+  expect(orderOf(ranked)).toBe('1324');
+  for (const { score } of ranked) expect(score >= 0 && score <= 1).toBe(true);
+});
+
+test('words that are sure are not overruled by the built-in model, and another model counts as much as words', () => {
+  const words = passages(['1', 0.6], ['2', 0.2]);
+  const found = passages(['2', 0.9], ['1', 0.1]);
+  expect(orderOf(fuse(words, { model: LOCAL, found }))).toBe('12');
+  expect(orderOf(fuse(words, { model: 'text-embedding-3-small', found }))).toBe('21');
+});
+
+test('a model whose cosines are all high decides by their differences', () => {
+  const words = passages(['1', 0.3], ['2', 0.3]);
+  const found = passages(['2', 0.82], ['1', 0.8], ['3', 0.75]);
+  const scores = fuse(words, { model: 'model', found }).map(({ score }) => score);
+  expect(orderOf(fuse(words, { model: 'model', found }))).toBe('213');
+  expect(scores[2]).toBe(0);
+});
+
+/** Vectors as a test gives them; the real ones are those of the service's own tests. */
+const fakeVectors =
+  (found: () => { passageId: string; score: number }[]): SearchVectors =>
+  async ({ limit }) => ({ model: LOCAL, found: found().slice(0, limit) });
+
+const idsOf = async (workspaceId: string): Promise<string[]> => {
+  const rows = await sql<{ id: string }[]>`
+    SELECT id::text AS id FROM document_passages WHERE workspace_id = ${workspaceId} ORDER BY id`;
+  return rows.map(({ id }) => id);
+};
+
+test('each mode asks its half, and says so; without vectors all ask words', async () => {
+  let found: { passageId: string; score: number }[] = [];
+  const retrieval = retrievalIn(
+    sql,
+    fakeVectors(() => found),
+  );
+  const viewer = inWorkspace(`w-${crypto.randomUUID()}`);
+  await retrieval.store(viewer, 'en', 'The gasket leaks.', 'The flange is tight.', 'Something else.');
+  const ids = await idsOf(viewer.workspaceId);
+  found = [
+    { passageId: ids[1] ?? '', score: 0.9 },
+    { passageId: ids[2] ?? '', score: 0.4 },
+  ];
+  const by = async (mode: 'words' | 'vectors' | 'hybrid', of = retrieval) => {
+    const answer = await of.retrieve(viewer, asked('gasket', { mode }));
+    return { engine: answer.engine, texts: answer.passages.map(({ text }) => text) };
+  };
+  expect(await by('words')).toEqual({ engine: 'postgres words', texts: ['The gasket leaks.'] });
+  expect(await by('vectors')).toEqual({
+    engine: `${LOCAL} (exact scan)`,
+    texts: ['The flange is tight.', 'Something else.'],
+  });
+  expect(await by('hybrid')).toEqual({
+    engine: `postgres words + ${LOCAL} (exact scan)`,
+    texts: ['The gasket leaks.', 'The flange is tight.', 'Something else.'],
+  });
+  const without = retrievalIn(sql, async () => undefined);
+  for (const mode of ['vectors', 'hybrid'] as const)
+    expect(await by(mode, without)).toEqual({
+      engine: 'postgres words (vectors are not available)',
+      texts: ['The gasket leaks.'],
+    });
+});
+
+test('in every mode there are as many passages as asked for, behind those that the caller may not see', async () => {
+  let found: { passageId: string; score: number }[] = [];
+  const retrieval = retrievalIn(
+    sql,
+    fakeVectors(() => found),
+  );
+  const workspaceId = `w-${crypto.randomUUID()}`;
+  const [owner, other] = [inWorkspace(workspaceId), { ...inWorkspace(workspaceId), admin: false }];
+  await retrieval.store(owner, 'en', ...Array.from({ length: 700 }, () => 'The gasket.'));
+  await retrieval.store(other, 'en', ...Array.from({ length: 20 }, () => 'A gasket, among other things.'));
+  found = (await idsOf(workspaceId)).map((passageId, index) => ({ passageId, score: 0.9 - index / 1000 }));
+  for (const mode of ['words', 'vectors', 'hybrid'] as const) {
+    const answer = await retrieval.retrieve(other, asked('gasket', { mode, limit: 20 }));
+    expect({ mode, found: answer.passages.length }).toEqual({ mode, found: 20 });
+  }
+});
