@@ -138,7 +138,7 @@ test('the server stays within its alarm lengths', () => {
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(12_900);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(194);
-  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3800);
+  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3775);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8570);
   expect(linesOf('src/')).toBeLessThanOrEqual(51_000);

@@ -87,7 +87,7 @@ export const AgentWrite = component('AgentWrite', 'An agent as it is to be.', {
   ),
   not_found_text: optional(
     Type.String({ minLength: 1, maxLength: NOT_FOUND_TEXT_LENGTH_MAX }),
-    `With \`knowledge_only\`: the answer where no document is found, without a model; default “${NOT_FOUND_TEXT_DEFAULT}”`,
+    `With \`knowledge_only\`: the answer where no document is found, without a model, and the end of one without support; default “${NOT_FOUND_TEXT_DEFAULT}”`,
   ),
   replies: optional(Type.Array(Reply, { maxItems: REPLIES_MAX }), 'Of a bot.'),
   default: optional(Type.Boolean(), "Whether it is the workspace's default; then no other is any more."),

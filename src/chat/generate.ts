@@ -4,8 +4,7 @@ import { ServiceError, unavailable, upstreamFailed, upstreamTimeout } from '../c
 import { abortable, within } from '../core/wait.ts';
 import type { ChatPart, StreamChat } from '../gateway/chat-call.ts';
 import { type Agent, type FindAgent, replyTo } from './agents.ts';
-import { citationsOf } from './citing/citations.ts';
-import { createNumbering, type Numbering } from './citing/numbering.ts';
+import { type CitingAnswer, createCitingAnswer } from './citing/answer.ts';
 import type { Found, Knowledge } from './knowledge/index.ts';
 import {
   ANSWER_LENGTH_MAX,
@@ -15,7 +14,7 @@ import {
 } from './limits.ts';
 import type { Memory } from './memory.ts';
 import { toPrompt } from './prompt.ts';
-import type { Answer, Said, Turn } from './turn.ts';
+import type { Answer, Citation, Said, Turn } from './turn.ts';
 
 export type GenerateDeps = {
   findAgent: FindAgent;
@@ -58,11 +57,12 @@ export function createGenerate({
     const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
     const earlier = await memory.before(turn, window);
     const { passages, isWhole } = await findPassages(agent, { turn, earlier, signal });
-    if (agent.knowledgeOnly && passages.length === 0) {
-      if (!isWhole) throw searchRefusal();
-      return fixedAnswer(agent, agent.notFoundText ?? NOT_FOUND_TEXT_DEFAULT, onText);
-    }
     const { instructions, knowledgeOnly } = agent;
+    const notFoundText = agent.notFoundText ?? NOT_FOUND_TEXT_DEFAULT;
+    if (knowledgeOnly && passages.length === 0) {
+      if (!isWhole) throw searchRefusal();
+      return fixedAnswer(agent, notFoundText, onText);
+    }
     const messages = toPrompt({ instructions, passages, knowledgeOnly, earlier, question: turn.message });
     signal.throwIfAborted();
     // Ends the call of the model where the answer is not waited for any more.
@@ -74,21 +74,20 @@ export function createGenerate({
       ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
       signal: ending.signal,
     });
-    const numbering = createNumbering(passages.length);
+    const citing = createCitingAnswer({
+      question: turn.message,
+      passages,
+      unsupportedText: knowledgeOnly ? notFoundText : undefined,
+    });
     try {
-      const collecting = collect(parts, { numbering, onText });
-      const { text, end } = await within(abortable(collecting, signal), timeoutMs, () => {
+      const collecting = collect(parts, { citing, onText });
+      const { text, citations, end } = await within(abortable(collecting, signal), timeoutMs, () => {
         throw upstreamTimeout('The model did not answer in time');
       });
       memory.remember(turn, { window, earlier, answer: text });
       return {
         message: text,
-        citations: citationsOf({
-          answer: text,
-          question: turn.message,
-          passages,
-          used: numbering.used,
-        }),
+        citations,
         agentId: agent.id,
         kind: agent.kind,
         model: end.model,
@@ -139,8 +138,8 @@ type End = Extract<ChatPart, { type: 'end' }>;
 
 async function collect(
   parts: AsyncIterable<ChatPart>,
-  { numbering, onText }: { numbering: Numbering; onText(text: string): void },
-): Promise<{ text: string; end: End }> {
+  { citing, onText }: { citing: CitingAnswer; onText(text: string): void },
+): Promise<{ text: string; citations: Citation[]; end: End }> {
   let text = '';
   const say = (delta: string): void => {
     text += delta;
@@ -149,11 +148,12 @@ async function collect(
   };
   for await (const part of parts) {
     if (part.type === 'end') {
-      say(numbering.end());
-      return { text: text.toWellFormed(), end: part };
+      const { rest, citations } = citing.end(text);
+      say(rest);
+      return { text: text.toWellFormed(), citations, end: part };
     }
     // No database holds a NUL.
-    say(numbering.push(part.text.replaceAll('\0', '')));
+    say(citing.push(part.text.replaceAll('\0', '')));
   }
   throw upstreamFailed('The model broke off its answer');
 }

@@ -37,7 +37,8 @@ const CITING =
 
 const ONLY =
   'Answer from these documents alone, not from what you know besides. If they do not hold the answer, say in the ' +
-  'language of the question that you cannot find it in the documents, and cite none.';
+  'language of the question that you cannot find it in the documents, cite none, and end with [0]. End with [0], too, ' +
+  'where nothing was asked, as in a greeting.';
 
 /**
  * A block of numbered passages, and its description for the model. The block is named after a digest of its contents,

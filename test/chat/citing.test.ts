@@ -3,13 +3,14 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { createCitingAnswer } from '../../src/chat/citing/answer.ts';
 import { citationsOf } from '../../src/chat/citing/citations.ts';
 import { createNumbering } from '../../src/chat/citing/numbering.ts';
 import type { Passage } from '../../src/chat/knowledge/passage.ts';
 
 /** The text as it is sent and stored, and the passages that it cites. */
-function numbered(deltas: readonly string[], passages = 3): { text: string; used: readonly number[] } {
-  const numbering = createNumbering(passages);
+function numbered(deltas: readonly string[], options = {}): { text: string; used: readonly number[] } {
+  const numbering = createNumbering(3, options);
   const pushed = deltas.map((delta) => numbering.push(delta));
   return { text: [...pushed, numbering.end()].join(''), used: numbering.used };
 }
@@ -27,6 +28,12 @@ describe('numbers', () => {
   ])('of %j', (answer, text, used) => {
     expect(numbered([answer])).toEqual({ text, used });
     expect(numbered([...answer])).toEqual({ text, used });
+  });
+
+  test('0 is left out where the model was asked to write it', () => {
+    for (const deltas of [['No. [0]'], [...'No. [0]'], ['No. 【0】']])
+      expect(numbered(deltas, { asksNone: true })).toEqual({ text: 'No. ', used: [] });
+    expect(numbered(['`[0]` [10] [0, 1] [2]'], { asksNone: true }).text).toBe('`[0]` [10] [0, 1] [1]');
   });
 
   test('are the same, however the text is cut, and only they change', () => {
@@ -83,6 +90,30 @@ const cite = (answer: string, used: number[] = [], question = 'When is the shop 
     ({ document_id, number, page, quote }) => ({ document_id, number, page, quote }),
   );
 const PUMP_CITED = { document_id: 'The', number: null, page: 2, quote: PUMP };
+
+describe('an answer that needs support', () => {
+  const write = (deltas: readonly string[], unsupportedText: string | undefined) => {
+    const passages = [passage(PUMP)];
+    const citing = createCitingAnswer({ question: 'How is it reset?', passages, unsupportedText });
+    const text = deltas.map((delta) => citing.push(delta)).join('');
+    const { rest, citations } = citing.end(text);
+    return [text + rest, citations.length];
+  };
+  const NOT_FOUND = 'Not in the documents.';
+
+  test('says that it has none, unless the model has said so', () => {
+    expect(write(['Ask ', 'a priest.'], NOT_FOUND)).toEqual([`Ask a priest.\n\n${NOT_FOUND}`, 0]);
+    expect(write(['Ask a priest [7', ']'], NOT_FOUND)).toEqual([`Ask a priest [7]\n\n${NOT_FOUND}`, 0]);
+    expect(write([], NOT_FOUND)).toEqual([NOT_FOUND, 0]);
+    expect(write(['Das steht nicht da. [', '0]'], NOT_FOUND)).toEqual(['Das steht nicht da. ', 0]);
+  });
+
+  test('is as the model wrote it where it has support, and where it needs none', () => {
+    expect(write(['With the red key [1].'], NOT_FOUND)).toEqual(['With the red key [1].', 1]);
+    expect(write(['By holding the red key for eleven seconds.'], NOT_FOUND)[1]).toBe(1);
+    expect(write(['Ask a priest. [0]'], undefined)).toEqual(['Ask a priest. [0]', 0]);
+  });
+});
 
 describe('citations', () => {
   test('quote the sentences that the answer leans on where it has the number', () => {

@@ -268,9 +268,12 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
-    says: 'Knowledge that fails or is late costs the citations, not the answer; an agent that answers from documents alone does not make one up',
-    tests: ['test/chat/knowledge.test.ts', 'test/chat/slow-knowledge.test.ts'],
-    mistakes: ['an answer waits for a search as long as that takes'],
+    says: 'Knowledge that fails or is late costs the citations, not the answer; each answer of an agent that answers from documents alone cites something or says that it finds nothing',
+    tests: ['test/chat/knowledge.test.ts', 'test/chat/slow-knowledge.test.ts', 'test/chat/citing.test.ts'],
+    mistakes: [
+      'an answer waits for a search as long as that takes',
+      'an answer without support passes for one from the documents',
+    ],
   },
   {
     says: "A session's messages are answered in order of arrival, across processes",

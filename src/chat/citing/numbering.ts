@@ -8,6 +8,8 @@ export type Numbering = {
   end(): string;
   /** The indexes of the passages that are cited, in the order of their new numbers. */
   readonly used: readonly number[];
+  /** Whether the model wrote `[0]`: that its answer rests on no passage. */
+  restsOnNone(): boolean;
 };
 
 /** `[1]`, `[1, 3]`, `[^1]`, `【1】` and `【1†source】`, as models write them; runs of backticks, and ends of lines. */
@@ -18,16 +20,22 @@ const BEGINNING_LENGTH_MAX = 64;
 const FENCE_LENGTH = 3;
 
 /**
- * Numbers for so many passages. A number that no passage has is left as it is, and so is what stands in code.
+ * Numbers for so many passages. A number that no passage has is left as it is, and so is what stands in code. Where the
+ * model was asked to write `[0]` behind an answer that rests on none (`asksNone`), this is left out.
  */
-export function createNumbering(passages: number): Numbering {
+export function createNumbering(passages: number, { asksNone = false } = {}): Numbering {
   const used: number[] = [];
+  let restsOnNone = false;
   /** The backticks that opened a span or a block of code. */
   let code: string | undefined;
   let kept = '';
 
   const renumber = (marker: string): string => {
     const numbers = (marker.replace(/†.*/s, '').match(/\d+/g) ?? []).map(Number);
+    if (asksNone && numbers.every((number) => number === 0)) {
+      restsOnNone = true;
+      return '';
+    }
     if (numbers.some((number) => number < 1 || number > passages)) return marker;
     return [...new Set(numbers)]
       .map((number) => {
@@ -50,6 +58,7 @@ export function createNumbering(passages: number): Numbering {
   };
   return {
     used,
+    restsOnNone: () => restsOnNone,
     push(delta) {
       if (passages === 0) return delta;
       const text = kept + delta;

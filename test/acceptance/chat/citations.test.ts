@@ -380,7 +380,7 @@ describe('a model', () => {
     expect((await chat.transcript(sessionId)).at(-1)?.citations).toEqual([]);
   });
 
-  test('is not asked for an agent that answers from documents alone, where there is none', async () => {
+  test('answers from documents alone where it is told to, or says that it cannot; without documents it is not asked', async () => {
     const admin = clientOf(setting, setting.adminKey);
     const text = 'Steht nicht in den Dokumenten.';
     bodyOf(await admin.putAgent('only', { ...READER, knowledge_only: true, not_found_text: text }), 200);
@@ -394,5 +394,16 @@ describe('a model', () => {
     model.play((messages) => [`Yes [${numberOf(messages, 'oiled')}].`]);
     expect((await chat.ask(session, 'Is the pump oiled?')).citations.length).toBe(1);
     expect(model.asked.at(-1)?.[0]?.content).toContain('from these documents alone');
+    // What it says of itself has no support, and it may say so in its own words.
+    for (const [deltas, said] of [
+      [['It is ', 'painted blue [9', '].'], `It is painted blue [9].\n\n${text}`],
+      [['Davon steht da nichts.[', '0]'], 'Davon steht da nichts.'],
+    ] as const) {
+      model.play(() => deltas);
+      const events = eventsOf((await chat.send(session, 'Is the pump painted?', { stream: true })).text);
+      const end = events.at(-1) as unknown as AnswerBody;
+      expect([end.answer, end.citations]).toEqual([said, []]);
+      expect(events.flatMap((event) => (event.type === 'delta' ? [event['text']] : [])).join('')).toBe(said);
+    }
   });
 });

@@ -38,6 +38,13 @@ export const chat: readonly Planted[] = [
     test: 'test/chat/knowledge.test.ts',
   },
   {
+    mistake: 'an answer without support passes for one from the documents',
+    file: 'src/chat/citing/answer.ts',
+    text: 'citations.length > 0 || numbering.restsOnNone()',
+    replacement: 'citations.length >= 0 || numbering.restsOnNone()',
+    test: 'test/chat/citing.test.ts',
+  },
+  {
     mistake: 'an answer waits for a search as long as that takes',
     file: 'src/chat/knowledge/index.ts',
     text: 'abortable(search(ending.signal), signal), timeoutMs, late',

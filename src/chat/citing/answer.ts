@@ -1,0 +1,40 @@
+// An answer with its citations, while it is written: what can be sent of each delta, and what is known at its end.
+
+import type { Passage } from '../knowledge/passage.ts';
+import type { Citation } from '../turn.ts';
+import { citationsOf } from './citations.ts';
+import { createNumbering } from './numbering.ts';
+
+export type CitingAnswer = {
+  /** What can be sent now. */
+  push(delta: string): string;
+  /** What is to be sent behind the text so far, and the citations of both. */
+  end(text: string): { rest: string; citations: Citation[] };
+};
+
+/**
+ * `unsupportedText` stands behind an answer that no passage supports, unless the model has said so itself; undefined: an
+ * answer needs no support.
+ */
+export function createCitingAnswer({
+  question,
+  passages,
+  unsupportedText,
+}: {
+  question: string;
+  passages: readonly Passage[];
+  unsupportedText: string | undefined;
+}): CitingAnswer {
+  const numbering = createNumbering(passages.length, { asksNone: unsupportedText !== undefined });
+  return {
+    push: numbering.push,
+    end(text) {
+      const kept = numbering.end();
+      const answer = text + kept;
+      const citations = citationsOf({ answer, question, passages, used: numbering.used });
+      const isSaid = unsupportedText === undefined || citations.length > 0 || numbering.restsOnNone();
+      if (isSaid) return { rest: kept, citations };
+      return { rest: `${kept}${answer.trim() === '' ? '' : '\n\n'}${unsupportedText}`, citations };
+    },
+  };
+}
