@@ -77,6 +77,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
           READER_VARIABLES.split(' ').map((name) => [name, environment[name]]),
         ),
       },
+      vectors: { memoryBytesMax: given.VECTORS_MEMORY_BYTES_MAX, threads: coresOf(given) },
     },
     search: {
       /** Undefined: Postgres alone answers searches. */
@@ -115,13 +116,16 @@ export function loadConfig(environment: Record<string, string | undefined>, term
     },
     compute: {
       /** Of each process. */
-      threads: given.COMPUTE_THREADS ?? Math.max(1, Math.floor(availableParallelism() / given.PROCESSES)),
+      threads: given.COMPUTE_THREADS ?? coresOf(given),
       queueMax: given.COMPUTE_QUEUE_MAX,
     },
     bootstrap: { workspace: given.BOOTSTRAP_WORKSPACE, apiKey: given.BOOTSTRAP_API_KEY },
     log: { level: given.LOG_LEVEL, format: logFormat },
   } as const);
 }
+
+/** Of each process. */
+const coresOf = ({ PROCESSES }: Given): number => Math.max(1, Math.floor(availableParallelism() / PROCESSES));
 
 function toStore({ S3_ENDPOINT, S3_PUBLIC_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }: Given) {
   if (S3_ENDPOINT === undefined) return undefined;

@@ -159,6 +159,12 @@ export const SETTINGS = {
     default: '104857600',
     meaning: 'largest file that is read, in bytes',
   },
+  VECTORS_MEMORY_BYTES_MAX: {
+    kind: integer(16_777_216, 17_179_869_184),
+    default: '1073741824',
+    meaning:
+      'memory of each process for the vectors of passages, 400 bytes a passage with the built-in model; workspaces beyond it are searched by words alone',
+  },
   AUDIT_RETENTION_DAYS: {
     kind: integer(0, 36_500),
     default: '0',

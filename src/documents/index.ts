@@ -40,7 +40,7 @@ import type { MirrorSettings } from './search/meilisearch/mirror.ts';
 import { createSearchEntries } from './search/postgres/entries.ts';
 import { createMeasureStorage } from './storage.ts';
 import { createDocumentStore } from './store.ts';
-import { createVectors } from './vectors/index.ts';
+import { createVectors, type VectorsSettings } from './vectors/index.ts';
 
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
 export { createSearchMaintenance } from './search/maintenance.ts';
@@ -66,6 +66,7 @@ export type DocumentsDeps = {
     sweepIntervalSeconds: number;
     trashRetentionDays: number;
     content: Omit<ContentSettings, 'catchUpIntervalSeconds'>;
+    vectors: VectorsSettings;
   };
 };
 
@@ -136,7 +137,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     sql,
     queue: deps.queue,
     embeddings: deps.embeddings,
-    catchUpIntervalSeconds: settings.sweepIntervalSeconds,
+    settings: { ...settings.vectors, catchUpIntervalSeconds: settings.sweepIntervalSeconds },
     log,
   });
   const retrieval = createRetrieval({
@@ -219,8 +220,8 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     searchAsPerson: createSearchAsPerson(find, deps.findUserByEmail),
     retrieve: retrieval.retrieve,
     retrieveAsPerson: retrieval.retrieveAsPerson,
-    checks: [custody.check, ...search.checks],
-    metrics: search.metrics,
+    checks: [custody.check, ...search.checks, ...vectors.checks],
+    metrics: [...search.metrics, ...vectors.metrics],
     jobs: [
       ...search.jobs,
       { name: 'documents.discard', start: () => undefined, stop: discarded.flush, settle: discarded.flush },

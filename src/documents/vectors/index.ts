@@ -1,29 +1,49 @@
 // The vectors of passages: jobs embed them, and searches find the nearest ones.
 
+import { LRUCache } from 'lru-cache';
 import type { Embeddings } from '../../core/embed-texts.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
+import type { ReadinessCheck } from '../../http/health.ts';
+import type { Metric } from '../../http/metrics.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { exclusively } from '../../infra/postgres/exclusive.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import type { JobKind } from '../../infra/postgres/job-worker.ts';
 import { createCatchUp } from '../jobs/catch-up.ts';
 import { createEmbedDocument } from './embed-document.ts';
-import { EARLIER_EMBEDDING_POLL_MS, EMBEDDING_LEASE_MS, EMBEDDING_POLL_MS } from './limits.ts';
+import { vectorsCheck, vectorsMetrics } from './health.ts';
+import {
+  EARLIER_EMBEDDING_POLL_MS,
+  EMBEDDING_LEASE_MS,
+  EMBEDDING_POLL_MS,
+  QUERIES_KEPT_MAX,
+  THREADS_MAX,
+} from './limits.ts';
+import { createLoading } from './loading.ts';
+import type { Query } from './quantise.ts';
+import { createScanner } from './scanner.ts';
+import { createSearchVectors, type SearchOutcome, type SearchVectors } from './search.ts';
+import { createSpaces } from './spaces.ts';
 import { createVectorStore, EARLIER_EMBEDDING, EMBEDDING, type VectorStore } from './store.ts';
 
 export type VectorsDeps = {
   sql: Sql;
   queue: JobQueue;
   embeddings: Embeddings;
-  catchUpIntervalSeconds: number;
+  settings: VectorsSettings & { catchUpIntervalSeconds: number };
   log: Logger;
 };
 
+export type VectorsSettings = { memoryBytesMax: number; threads: number };
+
 export function createVectors(deps: VectorsDeps): {
+  searchVectors: SearchVectors;
   jobs: Job[];
+  checks: ReadinessCheck[];
+  metrics: Metric[];
   /** Looks for documents that are to be embedded at once: one was queued. */
   wake(): void;
   /** Looks whether another model is to embed from now on. */
@@ -52,17 +72,48 @@ export function createVectors(deps: VectorsDeps): {
   const catchUp = createEmbeddingCatchUp({ store, embeddings, queue, wake: wakeEarlier, log });
   const periodic = createPeriodic({
     name,
-    intervalMs: deps.catchUpIntervalSeconds * 1000,
+    intervalMs: deps.settings.catchUpIntervalSeconds * 1000,
     run: (signal) => exclusively(sql, name, (lease) => catchUp(AbortSignal.any([signal, lease.signal]))),
     log,
   });
+  const { scanner, ...search } = createSearching(deps);
   return {
+    ...search,
     jobs: [
       periodic,
-      { name: 'documents.embedding', start: () => undefined, stop: async () => ending.abort() },
+      {
+        name: 'documents.vectors',
+        start: () => undefined,
+        async stop() {
+          ending.abort();
+          scanner.end();
+        },
+      },
     ],
     wake,
     reload: () => void periodic.settle?.(),
+  };
+}
+
+function createSearching({ sql, embeddings, settings, log }: VectorsDeps) {
+  const searches = new Map<SearchOutcome, number>();
+  const scanner = createScanner({
+    threads: Math.min(THREADS_MAX, settings.threads),
+    bytesMax: settings.memoryBytesMax,
+    onLost: () => spaces.lost(),
+    log,
+  });
+  const loading = createLoading(sql);
+  const spaces = createSpaces({ loading, scanner, bytesMax: settings.memoryBytesMax, log });
+  return {
+    scanner,
+    searchVectors: createSearchVectors({
+      ...{ loading, spaces, scanner, embeddings, log },
+      queries: new LRUCache<string, Query>({ max: QUERIES_KEPT_MAX }),
+      count: (outcome) => void searches.set(outcome, (searches.get(outcome) ?? 0) + 1),
+    }),
+    checks: [vectorsCheck({ scanner, spaces })],
+    metrics: vectorsMetrics({ scanner, searches }),
   };
 }
 

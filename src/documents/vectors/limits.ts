@@ -34,3 +34,35 @@ export const EARLIER_EMBEDDING_POLL_MS = 60_000;
 
 /** Documents whose vectors by an earlier model one statement deletes. */
 export const SUPERSEDED_DOCUMENTS_A_STATEMENT = 50;
+
+/** Below the thread that answers requests, above work for which no request waits. */
+export const SCAN_NICENESS = 5;
+
+/** More threads than this scan no faster: they wait for the memory. */
+export const THREADS_MAX = 4;
+
+/** Bytes that the linear memory of a thread can have for vectors. */
+export const THREAD_BYTES_MAX = 4_294_967_296 - 2 * SCANS_MAX * SCRATCH_BYTES;
+
+/** How long a thread may take to open, and to answer; a scan of a million vectors takes tens of milliseconds. */
+export const THREAD_OPEN_MS_MAX = 10_000;
+export const THREAD_ANSWER_MS_MAX = 20_000;
+
+/** Vectors that come from the database at a time. */
+export const LOADED_AT_ONCE = 2000;
+
+/** Documents whose vectors are loaded, or removed, after one look. */
+export const DOCUMENTS_A_PAGE = 1000;
+
+/** How long a search waits for vectors that are being loaded; then it goes without, and they are there for a later one. */
+export const LOAD_WAIT_MS = 1000;
+
+/** Vectors of a workspace that were used so recently are not given up for those of another one. */
+export const KEPT_MS_MIN = 60_000;
+
+/** After vectors had no room, they are not counted again before this time. */
+export const NO_ROOM_MS = 10_000;
+
+/** Vectors of questions that are kept for repetition, and the UTF-16 code units of the longest one that is. */
+export const QUERIES_KEPT_MAX = 500;
+export const QUERY_KEPT_LENGTH_MAX = 2000;

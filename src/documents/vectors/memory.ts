@@ -3,24 +3,9 @@
 // A space (the vectors of a workspace by one model) has slabs of a fixed size, without holes: where a document leaves, vectors
 // from the end take its places. A document is a number within its space, which a scan's bitmap of allowed documents goes by.
 
+import type { Kernels } from './kernels.ts';
 import { DIMENSIONS_MAX, FOUND_MAX, SCANS_MAX, SCRATCH_BYTES, SLAB_BYTES } from './limits.ts';
-
-export type Kernels = {
-  memory: WebAssembly.Memory;
-  base(): number;
-  scan(
-    slab: number,
-    capacity: number,
-    count: number,
-    stride: number,
-    query: number,
-    allowed: number,
-    heap: number,
-  ): void;
-};
-
-/** A place in the order of scores: better ones have larger scores, and of equal ones the smaller id. */
-export type Place = { score: number; id: bigint };
+import { byScore, type Place } from './place.ts';
 
 export type Scan = {
   components: Int16Array;
@@ -34,17 +19,22 @@ export type Scan = {
 
 type Prepared = { query: number; heap: number; allowed: number };
 
-/** The better one first. */
-export const byScore = (one: Place, other: Place): number =>
-  other.score - one.score || (one.id < other.id ? -1 : 1);
-
 /** Rows are: the id of the document (16 bytes), that of the passage (8, big-endian), the stored vector. */
 const ROW_HEADER_BYTES = 24;
 const DOCUMENT_BYTES = 16;
+const SCALE_BYTES = 4;
 
-/** Beside a vector stand its scale, the number of its document, and the id of its passage. */
+export const rowBytes = (dimensions: number): number => ROW_HEADER_BYTES + SCALE_BYTES + dimensions;
+
+/** Of the scale, the document's number and the passage's id beside a vector. */
 const BESIDE_BYTES = 16;
 const LANE_BYTES = 16;
+
+const strideOf = (dimensions: number): number => Math.ceil(dimensions / LANE_BYTES) * LANE_BYTES;
+
+/** Bytes of a slab that a vector takes. */
+export const placeBytes = (dimensions: number): number =>
+  SLAB_BYTES / Math.floor(SLAB_BYTES / (strideOf(dimensions) + BESIDE_BYTES));
 
 /** Where a scan has its heap and its bitmap: behind the components of its query, which begin its part of the scratch. */
 const HEAP_AT = 2 * DIMENSIONS_MAX;
@@ -104,7 +94,7 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
 
   const spaceOf = (name: string, dimensions: number): Space =>
     spaces.getOrInsertComputed(name, () => {
-      const stride = Math.ceil(dimensions / LANE_BYTES) * LANE_BYTES;
+      const stride = strideOf(dimensions);
       const capacity = Math.floor(SLAB_BYTES / (stride + BESIDE_BYTES));
       return { dimensions, stride, capacity, slabs: [], count: 0, numbers: new Map(), unused: [] };
     });
@@ -137,8 +127,8 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
   function add(space: Space, rows: Uint8Array, start: number): void {
     if (space.count === space.slabs.length * space.capacity) space.slabs.push(takeSlab());
     const place = placeOf(space, space.count++);
-    const row = Buffer.from(rows.buffer, rows.byteOffset + start, ROW_HEADER_BYTES + 4);
-    const components = start + ROW_HEADER_BYTES + 4;
+    const row = Buffer.from(rows.buffer, rows.byteOffset + start, ROW_HEADER_BYTES + SCALE_BYTES);
+    const components = start + ROW_HEADER_BYTES + SCALE_BYTES;
     bytes.set(rows.subarray(components, components + space.dimensions), place.vector);
     bytes.fill(0, place.vector + space.dimensions, place.vector + space.stride);
     view.setUint32(place.scale, row.readUInt32LE(ROW_HEADER_BYTES), true);
@@ -191,10 +181,10 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
   }
 
   return {
-    /** Adds rows. Throws MemoryFull, with some of them added. */
+    /** Adds rows to a space, a new one where there is none. Throws MemoryFull, with some of them added. */
     add(name: string, dimensions: number, rows: Uint8Array): void {
       const space = spaceOf(name, dimensions);
-      const step = ROW_HEADER_BYTES + 4 + dimensions;
+      const step = rowBytes(dimensions);
       for (let start = 0; start < rows.length; start += step) add(space, rows, start);
     },
 
@@ -222,7 +212,7 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
     /** The best of each scan, best first. SCANS_MAX scans at most: each slab is read from memory once for all of them. */
     scan(name: string, scans: readonly Scan[]): Place[][] {
       const space = spaces.get(name);
-      if (space === undefined) return scans.map(() => []);
+      if (space === undefined) throw new Error('these vectors are not in memory');
       const prepared = scans.map((each, index) => prepare(space, each, scratch + index * SCRATCH_BYTES));
       for (const [index, slab] of space.slabs.entries()) {
         const count = Math.min(space.capacity, space.count - index * space.capacity);
@@ -232,8 +222,9 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
       return prepared.map(({ heap }) => readHeap(heap));
     },
 
-    /** Bytes that the slabs of all spaces take, and vectors in them. */
-    size: () => ({
+    /** Bytes of a space, and of all, and the vectors in all. */
+    size: (name: string) => ({
+      space: (spaces.get(name)?.slabs.length ?? 0) * SLAB_BYTES,
       bytes: end - firstSlab - free.length * SLAB_BYTES,
       vectors: spaces.values().reduce((sum, { count }) => sum + count, 0),
     }),

@@ -1,7 +1,7 @@
 // Inside a thread of the pool: kernels, and the TypeScript around them.
 
-import { getPriority, setPriority } from 'node:os';
 import { serveThread, Transfer } from '../../core/thread.ts';
+import { beNice } from './niceness.ts';
 import type { PartResult } from './work.ts';
 
 /** Does one kind of work with the kernels. What it throws, the caller of the pool gets as an Error. */
@@ -27,8 +27,7 @@ export function serveKernels(handlers: Readonly<Record<string, Handler>>): void 
       if (Atomics.load(cell, 0) !== 0) throw new Error('it was cancelled');
     };
     const { exports } = new WebAssembly.Instance(module, { host: { checkpoint } });
-    // Priorities belong to threads on Linux alone, elsewhere to whole processes. Only a privileged process may lower a niceness.
-    if (process.platform === 'linux') setPriority(0, Math.max(getPriority(), niceness));
+    beNice(niceness);
     return {
       opened: undefined,
       calls: {

@@ -3,8 +3,9 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import type { Kernels } from '../../../src/documents/vectors/kernels.ts';
 import { FOUND_MAX } from '../../../src/documents/vectors/limits.ts';
-import { createVectorMemory, type Kernels, MemoryFull } from '../../../src/documents/vectors/memory.ts';
+import { createVectorMemory, MemoryFull } from '../../../src/documents/vectors/memory.ts';
 import { quantise, toQuery } from '../../../src/documents/vectors/quantise.ts';
 import { loadModule } from '../../../src/infra/wasm/module.ts';
 import { findPlainly, type PlainRow, rowsOf } from './plain.ts';
@@ -43,6 +44,7 @@ test('finds exactly what a plain list has, with ties, after any changes, behind 
   fc.assert(
     fc.property(scenario, ({ dimensions, changes, queries }) => {
       const memory = createMemory();
+      memory.add('space', dimensions, new Uint8Array(0));
       let rows: PlainRow[] = [];
       let ids = 1n;
       for (const change of changes) {
@@ -62,7 +64,7 @@ test('finds exactly what a plain list has, with ties, after any changes, behind 
         return { ...plain, limit, behind };
       });
       expect(memory.scan('space', scans)).toEqual(scans.map((scan) => findPlainly(rows, scan)));
-      expect(memory.size().vectors).toBe(rows.length);
+      expect(memory.size('space').vectors).toBe(rows.length);
     }),
     { numRuns: 300 },
   );
@@ -118,10 +120,10 @@ test('memory has its bound, and what is forgotten or removed is used again', () 
     memory.add('other', 384, vectors(2, 1000));
     memory.remove('one', [documentOf(1)]);
     memory.forget('other');
-    expect(memory.size()).toEqual({ bytes: 0, vectors: 0 });
+    expect(memory.size('one')).toEqual({ space: 0, bytes: 0, vectors: 0 });
   }
   expect(() => memory.add('one', 384, vectors(1, 4000))).toThrow(MemoryFull);
   memory.forget('one');
   memory.add('one', 384, vectors(1, 2000));
-  expect(memory.size().bytes / memory.size().vectors).toBeLessThan(450);
+  expect(memory.size('one').bytes / memory.size('one').vectors).toBeLessThan(450);
 });

@@ -1,6 +1,7 @@
 // What the kernel does, in the plainest TypeScript.
 
-import { byScore, type Place, type Scan } from '../../../src/documents/vectors/memory.ts';
+import type { Scan } from '../../../src/documents/vectors/memory.ts';
+import { byScore, type Place } from '../../../src/documents/vectors/place.ts';
 
 export type PlainRow = { document: string; id: bigint; stored: Buffer };
 

@@ -1,0 +1,49 @@
+import type { ReadinessCheck } from '../../http/health.ts';
+import { counter, gauge, type Metric } from '../../http/metrics.ts';
+import type { Scanner } from './scanner.ts';
+import type { SearchOutcome } from './search.ts';
+import type { Spaces } from './spaces.ts';
+
+const OUTCOMES = ['found', 'none', 'loading', 'no_room', 'failed'] as const;
+
+type Parts = {
+  scanner: Pick<Scanner, 'metrics'>;
+  spaces: Pick<Spaces, 'metrics'>;
+  searches: ReadonlyMap<SearchOutcome, number>;
+};
+
+export function vectorsCheck({ scanner, spaces }: Omit<Parts, 'searches'>): ReadinessCheck {
+  return {
+    name: 'vectors',
+    essential: false,
+    check: async () => {
+      const { loaded, withoutRoom } = spaces.metrics();
+      const { vectors, bytes } = scanner.metrics();
+      const held = { workspaces: loaded, passages: vectors, bytes };
+      if (withoutRoom === 0) return { state: 'ready', ...held };
+      const detail =
+        'workspaces are searched by words alone: VECTORS_MEMORY_BYTES_MAX leaves no room for them';
+      return { state: 'degraded', detail, ...held, without_room: withoutRoom };
+    },
+  };
+}
+
+export function vectorsMetrics({ scanner, searches }: Omit<Parts, 'spaces'>): Metric[] {
+  return [
+    gauge(
+      'atrium_vectors_memory_bytes',
+      'Memory in which vectors are searched.',
+      () => scanner.metrics().bytes,
+    ),
+    gauge('atrium_vectors_passages', 'Passages whose vectors are in it.', () => scanner.metrics().vectors),
+    counter('atrium_vectors_searches_total', 'Searches by vectors, by how they ended.', () =>
+      OUTCOMES.map((outcome) => ({ labels: { outcome }, value: searches.get(outcome) ?? 0 })),
+    ),
+    counter('atrium_vectors_scans_total', 'Scans of vectors.', () => scanner.metrics().scans),
+    counter(
+      'atrium_vectors_scan_seconds_total',
+      'Time of scans; several may run together.',
+      () => scanner.metrics().scanMs / 1000,
+    ),
+  ];
+}

@@ -1,0 +1,14 @@
+/** What assembly/vectors.ts exports. */
+export type Kernels = {
+  memory: WebAssembly.Memory;
+  base(): number;
+  scan(
+    slab: number,
+    capacity: number,
+    count: number,
+    stride: number,
+    query: number,
+    allowed: number,
+    heap: number,
+  ): void;
+};

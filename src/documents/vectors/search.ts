@@ -1,0 +1,112 @@
+// Passages whose vectors are nearest to that of a question.
+
+import type { LRUCache } from 'lru-cache';
+import type { Embeddings } from '../../core/embed-texts.ts';
+import type { Logger } from '../../core/logger.ts';
+import { within } from '../../core/wait.ts';
+import { FOUND_MAX, LOAD_WAIT_MS, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
+import type { Answering, Loading } from './loading.ts';
+import type { Place } from './place.ts';
+import { type Query, toQuery } from './quantise.ts';
+import type { Scanner } from './scanner.ts';
+import { NoRoom, type Spaces } from './spaces.ts';
+
+export type FoundByVectors = {
+  /** The model, as an answer may name it. */
+  model: string;
+  /** Best first; the score is the cosine of the vectors, -1 to 1. Fewer than asked for only where there are no more. */
+  found: { passageId: string; score: number }[];
+};
+
+/**
+ * The passages of a workspace whose vectors are nearest to the query's, exactly; among `documents` alone where they are
+ * given. A passage may have been replaced or purged meanwhile, and whether the caller may see it is to be asked. Undefined
+ * where nothing is embedded yet, and where vectors are not available now: they are being loaded, have no room, or the model
+ * does not answer. Rejects with the signal's reason when it aborts, and as the database does.
+ */
+export type SearchVectors = (
+  request: { workspaceId: string; query: string; limit: number; documents?: ReadonlySet<string> },
+  signal?: AbortSignal,
+) => Promise<FoundByVectors | undefined>;
+
+export type SearchOutcome = 'found' | 'none' | 'loading' | 'no_room' | 'failed';
+
+export function createSearchVectors(deps: {
+  loading: Pick<Loading, 'answering'>;
+  spaces: Pick<Spaces, 'current' | 'lost'>;
+  scanner: Pick<Scanner, 'scan'>;
+  embeddings: Embeddings;
+  queries: LRUCache<string, Query>;
+  count(outcome: SearchOutcome): void;
+  log: Logger;
+}): SearchVectors {
+  const { queries, count, log } = deps;
+
+  async function embed(
+    { model, workspaceId }: Answering,
+    query: string,
+    signal: AbortSignal,
+  ): Promise<Query> {
+    const key = `${model}\0${query}`;
+    const known = queries.get(key);
+    if (known !== undefined) return known;
+    const [vector = []] = await deps.embeddings.embed({ model, workspaceId, texts: [query] }, signal);
+    const embedded = toQuery(vector);
+    if (query.length <= QUERY_KEPT_LENGTH_MAX) queries.set(key, embedded);
+    return embedded;
+  }
+
+  /** The name of the space; undefined where its vectors are still being loaded. */
+  function load(answering: Answering): Promise<string | undefined> {
+    const loading = deps.spaces.current(answering);
+    loading.catch((error: unknown) => {
+      if (!(error instanceof NoRoom))
+        log.warn({ workspace: answering.workspaceId, err: error }, 'vectors cannot be loaded');
+    });
+    return within(loading, LOAD_WAIT_MS, () => undefined);
+  }
+
+  async function scan(space: string, query: Query, limit: number, documents: string[] | undefined) {
+    const found: Place[] = [];
+    while (found.length < limit) {
+      const asked = Math.min(limit - found.length, FOUND_MAX);
+      const scan = { components: query.components, limit: asked, behind: found.at(-1), documents };
+      const more = await deps.scanner.scan(space, scan).catch((error: unknown) => {
+        deps.spaces.lost(space);
+        throw error;
+      });
+      found.push(...more);
+      if (more.length < asked) break;
+    }
+    return found.map(({ id, score }) => ({ passageId: String(id), score: score * query.scale }));
+  }
+
+  return async ({ workspaceId, query, limit, documents }, signal = NEVER) => {
+    const answering = await deps.loading.answering(workspaceId);
+    signal.throwIfAborted();
+    if (answering === undefined) {
+      count('none');
+      return undefined;
+    }
+    try {
+      const [space, embedded] = await Promise.all([load(answering), embed(answering, query, signal)]);
+      signal.throwIfAborted();
+      if (space === undefined) {
+        count('loading');
+        return undefined;
+      }
+      if (embedded.components.length !== answering.dimensions)
+        throw new Error(`the model ${answering.model} answers another number of dimensions than before`);
+      const found = await scan(space, embedded, limit, documents && [...documents]);
+      count('found');
+      return { model: answering.model, found };
+    } catch (error) {
+      signal.throwIfAborted();
+      count(error instanceof NoRoom ? 'no_room' : 'failed');
+      log.warn({ workspace: workspaceId, err: error }, 'a search goes without vectors');
+      return undefined;
+    }
+  };
+}
+
+const NEVER = new AbortController().signal;
