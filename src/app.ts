@@ -26,7 +26,9 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
   // The framework's way from the server's router to a handler costs some microseconds: the handlers stand there themselves.
   const serverRoutes: Record<string, Partial<Record<Method, Handler>>> = {};
   const app = new Elysia({
-    precompile: true,
+    // What the server's router finds does not pass here: no route is compiled before it is asked for, nor given to that router again.
+    precompile: false,
+    systemRouter: false,
     normalize: false,
     // A host may be a single letter: the path is looked for behind `http://`, not further on.
     handler: { standardHostname: false },
@@ -39,10 +41,11 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
   });
   const operations = routes.map(({ operation }) => operation);
   const openAiPaths = createOpenAiPaths(operations);
-  const unmatched = boundary.guard(unmatchedRoute(operations, { cors, openAiPaths }));
+  const known = createMatchers(operations, openAiPaths);
+  const unmatched = boundary.guard(unmatchedRoute(known, { cors, openAiPaths }));
   app.onError(({ request }) => unmatched(request));
-  for (const each of routes) {
-    const matches = createMatcher(each.operation, { openAiPaths, operations });
+  for (const [at, each] of routes.entries()) {
+    const { matches } = known[at] as Known;
     const matched = boundary.guard(each);
     const answer: Handler = (request, server) =>
       matches(request.url) ? matched(request, server) : unmatched(request);
@@ -67,42 +70,48 @@ function toRouterPaths({ path, lastTakesRest }: Operation): string[] {
   return lastTakesRest ? [plain, plain.replace(/:\w+$/, '*')] : [plain];
 }
 
+type Known = { operation: Operation; matches: (url: string) => boolean };
+type Path = { operation: Operation; segments: readonly string[]; pattern: RegExp };
+
 /**
  * The router reads the target as it was sent, and in odd URLs looks for the path at the wrong place; the boundary reads the
  * URL, in which dots and backslashes are resolved. Only where both find the same operation is there one: of several that
  * fit, the one with the most literal path. A placeholder for a workspace fits the gateway's paths as well, which are not
  * meant.
  */
-function createMatcher(
-  operation: Operation,
-  { openAiPaths, operations }: { openAiPaths: OpenAiPaths; operations: readonly Operation[] },
-): (url: string) => boolean {
-  const pattern = toUrlPattern(operation);
-  const preferred = operations.filter((other) => isPreferred(other, operation)).map(toUrlPattern);
-  const fits = (url: string): boolean => pattern.test(url) && !preferred.some((other) => other.test(url));
-  if (operation.errorShape !== undefined || !/^\/(?:v1\/)?\{/.test(operation.path)) return fits;
-  return (url) => fits(url) && !openAiPaths.own(url);
+function createMatchers(operations: readonly Operation[], openAiPaths: OpenAiPaths): Known[] {
+  const paths = operations.map(
+    (operation): Path => ({
+      operation,
+      segments: operation.path.split('/'),
+      pattern: toUrlPattern(operation),
+    }),
+  );
+  return paths.map((path) => {
+    const { operation, pattern } = path;
+    const preferred = paths.filter((other) => isPreferred(other, path)).map((other) => other.pattern);
+    const fits = (url: string): boolean => pattern.test(url) && !preferred.some((other) => other.test(url));
+    const isMeant = operation.errorShape !== undefined || !/^\/(?:v1\/)?\{/.test(operation.path);
+    return { operation, matches: isMeant ? fits : (url) => fits(url) && !openAiPaths.own(url) };
+  });
 }
 
 /** Whether a path fits both, and the router takes it for the other one's: that is literal where they first differ. */
-function isPreferred(other: Operation, { method, path }: Operation): boolean {
-  const [segments, others] = [path.split('/'), other.path.split('/')];
-  if (other.method !== method || others.length !== segments.length) return false;
+function isPreferred(other: Path, { operation, segments }: Path): boolean {
+  const others = other.segments;
+  if (other.operation.method !== operation.method || others.length !== segments.length) return false;
   const isOpen = (segment = ''): boolean => segment.startsWith('{');
   const overlap = segments.every((each, at) => each === others[at] || isOpen(each) || isOpen(others[at]));
+  if (!overlap) return false;
   const first = segments.findIndex((each, at) => isOpen(each) !== isOpen(others[at]));
-  return overlap && first !== -1 && !isOpen(others[first]);
+  return first !== -1 && !isOpen(others[first]);
 }
 
 /** What no operation answers: preflights, known paths asked with another method, and unknown paths. */
 function unmatchedRoute(
-  operations: readonly Operation[],
+  known: readonly Known[],
   { cors, openAiPaths }: { cors: Cors; openAiPaths: OpenAiPaths },
 ): Route {
-  const known = operations.map((operation) => ({
-    method: operation.method,
-    matches: createMatcher(operation, { openAiPaths, operations }),
-  }));
   return route(
     {
       id: 'http.unmatched',
@@ -117,7 +126,9 @@ function unmatchedRoute(
       const preflight = request.method === 'OPTIONS' ? cors.preflight(request) : undefined;
       if (preflight !== undefined) return preflight;
       const { method, url } = request;
-      const allowed = new Set(known.filter(({ matches }) => matches(url)).map((each) => each.method));
+      const allowed = new Set(
+        known.filter(({ matches }) => matches(url)).map(({ operation }) => operation.method),
+      );
       const isKnown = allowed.size > 0 && !allowed.has(method as Method);
       if (openAiPaths.own(url) && isKnown) return notAllowed(METHOD_NOT_ALLOWED_OPENAI_ERROR, allowed);
       if (openAiPaths.any(url)) return reply(404, unknownUrlOpenAiError(method, splitTarget(url).path));
