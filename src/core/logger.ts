@@ -32,6 +32,8 @@ export type AccessEntry = {
   /** Visible ASCII without quotes. */
   requestId: string;
   keyId: string | undefined;
+  /** What was called, of a route that stands for several operations; likewise. */
+  called: string | undefined;
 };
 
 export type AccessLog = (entry: AccessEntry) => void;
@@ -73,10 +75,11 @@ function createPrettyLogger(level: LogLevel): ProcessLog {
 }
 
 /** `12:00:01 GET /v1/default/trash 200 1.2 ms key …9a3f01`. Ids of keys begin with a time, and differ at their ends. */
-function renderAccess({ method, path, status, ms, keyId }: AccessEntry): string {
+function renderAccess({ method, path, status, ms, keyId, called }: AccessEntry): string {
   const time = new Date().toTimeString().slice(0, 8);
   const key = keyId === undefined ? '' : ` key …${keyId.slice(-6)}`;
-  return `${time} ${method} ${path()} ${status} ${ms.toFixed(1)} ms${key}\n`;
+  const what = called === undefined ? '' : ` ${called}`;
+  return `${time} ${method} ${path()}${what} ${status} ${ms.toFixed(1)} ms${key}\n`;
 }
 
 function createJsonLogger(level: LogLevel): ProcessLog {
@@ -98,10 +101,10 @@ function createJsonLogger(level: LogLevel): ProcessLog {
   const log = createPino(level, joining);
   const now = createIsoClock();
   // Put together here: of a line for each request, pino's generality is the larger part of the cost.
-  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId }) =>
+  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId, called }) =>
     joining.write(
       `{"level":"info","time":"${now()}","method":"${method}","route":"${route}",` +
-        `${UNFOUND.has(status) ? `"path":"${path()}",` : ''}"status":${status},"ms":${ms},` +
+        `${called === undefined ? '' : `"called":"${called}",`}${UNFOUND.has(status) ? `"path":"${path()}",` : ''}"status":${status},"ms":${ms},` +
         `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`},"msg":"request"}\n`,
     );
   return Object.assign(log, {

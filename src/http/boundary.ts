@@ -58,6 +58,7 @@ class Exchange implements Input<TObject, TObject, TSchema> {
   query: Record<string, unknown> = NOTHING;
   body: unknown;
   caller: Principal | undefined;
+  called: string | undefined;
   private readonly operation: Operation;
   private readonly address: string | null;
 
@@ -115,6 +116,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
         ms: Math.round(durationMs * 1000) / 1000,
         requestId: exchange.requestId,
         keyId: exchange.caller?.keyId || undefined,
+        called: exchange.called,
       });
       return response;
     };

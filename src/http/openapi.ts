@@ -93,6 +93,9 @@ function toJsonSchema(schema: TSchema, components: SchemaComponents): JsonSchema
   return { $ref: `#/components/schemas/${name}` };
 }
 
+/** The same of a schema without named parts, as a document of its own. */
+export const toPlainSchema = (schema: TSchema): JsonSchema => convert(schema, {});
+
 /**
  * Our keywords that are not part of JSON Schema. `impliedDefault`: see `defaultOf`. `present`: a function that returns more
  * keywords, which depend on the configuration.

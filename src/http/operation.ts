@@ -93,6 +93,8 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   request: Request;
   /** The request id of the log: the caller's own where it is valid. */
   requestId: string;
+  /** What was called, of an operation that stands for several: the handler sets it, for the log. Visible ASCII without quotes. */
+  called?: string | undefined;
 };
 
 /**

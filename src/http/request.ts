@@ -21,6 +21,8 @@ export type RequestParser = {
   parameters(url: string): Parameters;
   /** The checked body, or undefined where the operation has none. Throws as `readJsonBody` does. */
   body(request: Request): Promise<unknown>;
+  /** The same of a body that was parsed elsewhere. Throws ValidationFailure. */
+  checked(body: unknown): unknown;
 };
 
 const NO_PARAMETERS: Parameters = { path: {}, query: {}, entries: [] };
@@ -31,6 +33,12 @@ export function createRequestParser(operation: Operation): RequestParser {
   const validateBody = operation.body === undefined ? undefined : createValidator(operation.body);
   const absent = operation.bodyOptional === true ? {} : undefined;
   const bytesMax = operation.bodyBytesMax;
+  const checked = (body: unknown): unknown => {
+    if (validateBody === undefined) return undefined;
+    const { value, entries } = validateBody(body, ['body']);
+    if (entries.length > 0) throw new ValidationFailure(entries);
+    return value;
+  };
   const takesNone =
     Object.keys(operation.parameters.properties).length === 0 &&
     Object.keys(operation.query.properties).length === 0 &&
@@ -44,12 +52,9 @@ export function createRequestParser(operation: Operation): RequestParser {
       const query = readQuery(target.search, entries);
       return { path, query, entries };
     },
-    async body(request) {
-      if (validateBody === undefined) return undefined;
-      const { value, entries } = validateBody(await readJsonBody(request, { absent, bytesMax }), ['body']);
-      if (entries.length > 0) throw new ValidationFailure(entries);
-      return value;
-    },
+    body: async (request) =>
+      validateBody === undefined ? undefined : checked(await readJsonBody(request, { absent, bytesMax })),
+    checked,
   };
 }
 

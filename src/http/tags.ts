@@ -23,6 +23,7 @@ const TAGS: readonly Tag[] = [
     description: 'Chat sessions of communication channels, and their messages.',
   },
   { name: 'bots', version: 'v1', description: 'The webhook of chat apps, and the registrations of bots.' },
+  { name: 'mcp', description: 'Tools and resources for models, by the Model Context Protocol.' },
   { name: 'compute', version: 'v1', description: 'Work for the processor, to probe with.' },
   { name: 'metrics', description: 'Usage events: reading, recording and summing them.' },
   { name: 'access', description: 'Workspaces, the people in them, and their API keys.' },

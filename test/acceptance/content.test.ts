@@ -290,6 +290,89 @@ describe('the text of a document', () => {
   });
 });
 
+type Excerpt = {
+  name: string;
+  characters: number;
+  start: number;
+  end: number;
+  next_offset: number | null;
+  text: string;
+};
+
+describe('a part of a text', () => {
+  const excerptOf = async (id: string, query: Record<string, number>) =>
+    bodyOf<Excerpt>(await setting.admin.excerpt(id, query), 200);
+
+  test('is read from any offset in characters, across the parts that it is stored in', async () => {
+    const text = Array.from(
+      { length: 5000 },
+      (_, line) => `Line ${line} 😀 日本語 ${'x'.repeat(line % 90)}.`,
+    ).join('\n');
+    const characters = [...text];
+    const { id } = await stored('long.txt', text);
+    for (const [offset, length] of [
+      [0, 1],
+      [0, 100_000],
+      [65_000, 1000],
+      [131_071, 70_000],
+      [characters.length - 5, 100],
+    ] as const) {
+      const found = await excerptOf(id, { offset, length });
+      const end = Math.min(offset + length, characters.length);
+      expect(found.text === characters.slice(offset, end).join('')).toBe(true);
+      expect(found).toMatchObject({
+        name: 'long.txt',
+        characters: characters.length,
+        start: offset,
+        end,
+        next_offset: end === characters.length ? null : end,
+      });
+    }
+    let whole = '';
+    for (let offset: number | null = 0; offset !== null; ) {
+      const part: Excerpt = await excerptOf(id, { offset, length: 99_999 });
+      whole += part.text;
+      offset = part.next_offset;
+    }
+    expect(whole === text).toBe(true);
+    const behind = await excerptOf(id, { offset: characters.length + 10 });
+    expect(behind).toMatchObject({ text: '', next_offset: null, start: characters.length });
+    expect((await excerptOf(id, {})).text).toBe(characters.slice(0, 20_000).join(''));
+  });
+
+  test('is a page, slide or sheet, which ends it', async () => {
+    const pages = pdf([
+      [{ x: 50, y: 780, text: 'The first page is about oil.' }],
+      [{ x: 50, y: 780, text: 'The second page is about seals.' }],
+      [],
+    ]);
+    const { id } = await stored('pages.pdf', pages);
+    const second = await excerptOf(id, { page: 2 });
+    expect(second).toMatchObject({ text: 'The second page is about seals.', next_offset: null });
+    const begun = await excerptOf(id, { page: 2, length: 10 });
+    expect(begun).toMatchObject({ text: 'The second', next_offset: second.start + 10 });
+    expect((await excerptOf(id, { offset: second.start })).text).toBe(second.text);
+    expect((await excerptOf(id, { page: 3 })).text).toBe('');
+    expect((await excerptOf(id, { page: 99 })).text).toBe('');
+  });
+
+  test('is refused where there is no text, and where the query is wrong', async () => {
+    const photo = await stored('photo.jpg', 'JFIF');
+    expect(expectRefusal(await setting.admin.excerpt(photo.id), 409)).toContain('unsupported');
+    const scan = await stored('scan.pdf', pdf([[]]));
+    expect((await excerptOf(scan.id, {})).text).toBe('');
+    for (const wrong of [
+      { offset: -1 },
+      { page: 0 },
+      { length: 0 },
+      { length: 100_001 },
+      { page: 1, offset: 0 },
+    ])
+      expectStatus(await setting.admin.excerpt(scan.id, wrong), 422);
+    expectStatus(await setting.admin.excerpt(crypto.randomUUID()), 404);
+  });
+});
+
 describe('a text that a person gives', () => {
   test('takes the place of the one in the file, with its pages and its language', async () => {
     const { id } = await stored('scan.pdf', pdf([[]]));

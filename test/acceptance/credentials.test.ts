@@ -81,7 +81,8 @@ test('without a credential: 401, or 422 where a header is required, and the body
   expect(wrong).toEqual([]);
 });
 
-const OF_ANY_KEY = new Set(['GET /admin/api/session', 'GET /v1/me', 'GET /v1/me/usage']);
+/** They say what the key is; each tool of the MCP server asks for a scope of its own. */
+const OF_ANY_KEY = new Set(['GET /admin/api/session', 'GET /v1/me', 'GET /v1/me/usage', 'POST /mcp']);
 
 const UNKNOWN = `atr_${'0'.repeat(39)}`;
 
@@ -102,7 +103,6 @@ test('with the key of another workspace, or without the scope: 403, and the body
   const elsewhere = await setting.elsewhere();
   const { key } = await elsewhere.people.newKey({ scopes: ['documents:read'] });
   const wrong = await differing(async (operation) => {
-    // Every key may ask what it is itself.
     if (OF_ANY_KEY.has(operation.name)) return undefined;
     const { header = 'Authorization' } = operation;
     const credential = header.toLowerCase() === 'authorization' ? `Bearer ${key}` : key;

@@ -84,6 +84,8 @@ const OPERATIONS: Record<string, Attempt> = {
   passages: ({ passages }, { id }) => passages(id),
   contents: ({ contents }, { id }) => contents({ document_id: id }),
   export: ({ exportPassages }) => exportPassages(),
+  // Nothing is read here: those who see the document learn that it has no text.
+  excerpt: ({ excerpt }, { id }) => excerpt(id),
   'put-content': ({ putContent }, { id }) => putContent(id, { reading: 'off' }),
   retrieve: ({ retrieve }) => retrieve({ query: 'text' }),
   patch: ({ patch }, { id }) => patch(id, { summary: 'patched' }),
@@ -115,6 +117,7 @@ const DOCUMENTS = `
   content        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   passages       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   retrieve       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
+  excerpt        public     422  401   401     401     401      401     403     403        403      409    403    409   409     409   409
   patch          public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
   put-content    public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
   patch-access   public     422  401   401     401     401      401     403     403        403      403    200    403   403     200   200
@@ -129,6 +132,7 @@ const DOCUMENTS = `
   download       private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   content        private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   passages       private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
+  excerpt        private    422  401   401     401     401      401     403     403        403      409    403    404   409     409   409
   patch          private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
   put-content    private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
   patch-access   private    422  401   401     401     401      401     403     403        403      403    200    404   403     200   200
@@ -143,6 +147,7 @@ const DOCUMENTS = `
   download       binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   content        binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   passages       binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
+  excerpt        binned     422  401   401     401     401      401     403     403        403      409    403    404   404     409   409
   patch          binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
   put-content    binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
   patch-access   binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409

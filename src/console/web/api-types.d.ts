@@ -737,6 +737,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/v1/{workspace_id}/file/{file_id}/content/excerpt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.excerpt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/v1/{workspace_id}/retrieve": {
         parameters: {
             query?: never;
@@ -1051,6 +1067,22 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["portal.bots.answer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/call/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["portal.mcp.message"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1798,6 +1830,17 @@ export interface components {
             reading: "on" | "off";
             given: boolean;
         };
+        DocumentExcerpt: {
+            document_id: string;
+            name: string;
+            language: string | null;
+            pages: number | null;
+            characters: number;
+            start: number;
+            end: number;
+            next_offset: number | null;
+            text: string;
+        };
         RetrieveRequest: {
             query: string;
             /** @default 10 */
@@ -2274,6 +2317,32 @@ export interface components {
                     };
                 };
             };
+        };
+        McpRequest: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id?: string | number;
+            method: string;
+            params?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        McpResponse: {
+            /** @constant */
+            jsonrpc: "2.0";
+            id?: (string | number) | null;
+            result?: {
+                [key: string]: unknown;
+            };
+            error?: {
+                code: number;
+                message: string;
+                data?: unknown;
+            };
+        } & {
+            [key: string]: unknown;
         };
         MetricPage: {
             items: components["schemas"]["MetricEvent"][];
@@ -3792,6 +3861,32 @@ export interface operations {
             };
         };
     };
+    "portal.documents.excerpt": {
+        parameters: {
+            query?: {
+                offset?: number;
+                page?: number;
+                length?: number;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentExcerpt"];
+                };
+            };
+        };
+    };
     "portal.documents.retrieve": {
         parameters: {
             query?: never;
@@ -3846,6 +3941,7 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
+                include?: "embeddings";
                 cursor?: string;
             };
             header?: never;
@@ -4324,6 +4420,36 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ChatappReply"] | components["schemas"]["ChatappAddOnReply"];
                 };
+            };
+        };
+    };
+    "portal.mcp.message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpResponse"];
+                    "text/event-stream": string;
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

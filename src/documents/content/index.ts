@@ -13,11 +13,13 @@ import type { ObjectStore } from '../../infra/s3/client.ts';
 import { createCatchUp } from '../jobs/catch-up.ts';
 import type { WordStore } from '../retrieval/word-store.ts';
 import type { DocumentStore } from '../store.ts';
+import { excerptRoute } from './excerpt.ts';
 import { EARLIER_READING_POLL_MS, READING_LEASE_MS, READING_POLL_MS } from './limits.ts';
 import { contentListRoutes } from './list-routes.ts';
 import { EARLIER_READING, READING } from './queueing.ts';
 import { createReadDocument } from './read-document.ts';
 import { createReader } from './reader-process.ts';
+import { hasText } from './render.ts';
 import { contentRoutes } from './routes.ts';
 import { createContentStates } from './states.ts';
 import { createContentStore } from './store.ts';
@@ -67,6 +69,7 @@ export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]
         catchUp: () => void reading?.catchUp.settle?.(),
       }),
       ...contentListRoutes(shared),
+      excerptRoute(sql, (content) => hasText(content, settings.reads)),
     ],
     jobs: reading === undefined ? [] : [reading.readerJob, reading.catchUp],
     wake,

@@ -67,6 +67,10 @@ export const HEADING_LENGTH_MAX = 400;
 /** UTF-16 code units of a part of a text, as it is stored and streamed. */
 export const TEXT_PART_LENGTH = 65_536;
 
+/** Characters of a part of a text that is asked for by its place. */
+export const EXCERPT_LENGTH_DEFAULT = 20_000;
+export const EXCERPT_LENGTH_MAX = 100_000;
+
 /** Passages that go to the database in one statement. */
 export const PASSAGES_A_STATEMENT = 250;
 

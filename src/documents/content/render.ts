@@ -1,3 +1,4 @@
+import { conflict } from '../../core/errors.ts';
 import type { Content } from './states.ts';
 
 /** The state of a document's text, as answers have it; `reads`: whether files are read at all. */
@@ -16,4 +17,12 @@ export function renderContent(content: Omit<Content, 'revision'>, reads: boolean
   if (!reads) return unread('contents are not read here (CONTENT=off)');
   if (state === null && !content.readsFiles) return unread('files of this workspace are not read');
   return { status: 'pending', reason, reading: 'on', ...known };
+}
+
+/** False where the text is empty. Throws 409 where there is none. */
+export function hasText(content: Omit<Content, 'revision'>, reads: boolean): boolean {
+  const { status, reason } = renderContent(content, reads);
+  if (status !== 'ready' && status !== 'empty')
+    throw conflict(`The document has no text: it is ${status}${reason === null ? '' : ` (${reason})`}`);
+  return status === 'ready';
 }

@@ -6,7 +6,7 @@ import { READ, WRITE } from '../routes/answers.ts';
 import type { DocumentStore } from '../store.ts';
 import { GIVEN_BODY_BYTES_MAX } from './limits.ts';
 import type { TextFormat } from './protocol.ts';
-import { renderContent } from './render.ts';
+import { hasText, renderContent } from './render.ts';
 import * as schema from './schema.ts';
 import type { Content, ContentStates } from './states.ts';
 import type { ContentStore } from './store.ts';
@@ -70,7 +70,7 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
         method: 'GET',
         summary: "Read the state of a document's text, or the text",
         description:
-          'Whoever may read the metadata of a document may read its text. With `format` the answer is the text, as ' +
+          'A caller who may read the metadata of a document may read its text. With `format` the answer is the text, as ' +
           '`text/plain` or `text/markdown`; 409 where there is none.',
         query: schema.ContentQuery,
         responses: {
@@ -85,10 +85,7 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
         const id = parseDocumentId(path.file_id);
         const content = await find(toViewer(principal), id);
         if (query.format === undefined) return render(content);
-        const { status, reason } = render(content);
-        if (status === 'empty') return textAnswer(query.format, '');
-        if (status !== 'ready' || content.revision === null)
-          throw conflict(`The document has no text: it is ${status}${reason === null ? '' : ` (${reason})`}`);
+        if (!hasText(content, deps.reads) || content.revision === null) return textAnswer(query.format, '');
         return textAnswer(
           query.format,
           streamText(store, { id, revision: content.revision, format: query.format }),

@@ -60,6 +60,8 @@ export function createLibrary(
       call('GET', `${v1}/file/${segment(id)}/passages`, { key, query }),
     contents: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/contents`, { key, query }),
     exportPassages: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/passages`, { key, query }),
+    excerpt: (id: string, query: Query = {}): Promise<Answer> =>
+      call('GET', `${v1}/file/${segment(id)}/content/excerpt`, { key, query }),
     putContent: (id: string, json: unknown): Promise<Answer> =>
       call('PUT', `${v1}/file/${segment(id)}/content`, { key, json }),
     retrieve: (json: unknown): Promise<Answer> => call('POST', `${v1}/retrieve`, { key, json }),

@@ -36,6 +36,8 @@ const MAY_ANSWER = new Set([
   // What the process has in memory.
   'models.state',
   'admin.settings',
+  // The result of a tool says it in a sentence.
+  'mcp.message',
   // No provider is configured, which they say before they need anything.
   'access.begin-sign-on',
   'access.finish-sign-on',

@@ -1,0 +1,113 @@
+// Documents as resources: listed page by page, read as text.
+
+import { ServiceError } from '../core/errors.ts';
+import { isUuid } from '../core/ids.ts';
+import type { OperationCaller } from '../http/operation-call.ts';
+import { RESOURCES_PAGE_SIZE, SUMMARY_LENGTH_MAX, TEXT_LENGTH_MAX } from './limits.ts';
+import type { Operations } from './tool.ts';
+import type { Excerpt } from './tools/read-document.ts';
+
+const PREFIX = 'atrium://documents/';
+
+export const RESOURCE_TEMPLATES = [
+  {
+    uriTemplate: `${PREFIX}{document_id}`,
+    name: 'document',
+    title: 'Text of a document',
+    description: `The text of a document, by its id; at most ${TEXT_LENGTH_MAX} characters, from the beginning.`,
+    mimeType: 'text/plain',
+  },
+  {
+    uriTemplate: `${PREFIX}{document_id}{?offset}`,
+    name: 'document-part',
+    title: 'Part of the text of a document',
+    description: 'The text from an offset in characters, as the offsets of passages are.',
+    mimeType: 'text/plain',
+  },
+  {
+    uriTemplate: `${PREFIX}{document_id}{?page}`,
+    name: 'document-page',
+    title: 'Page of a document',
+    description: 'One page, slide or sheet, counted from 1.',
+    mimeType: 'text/plain',
+  },
+];
+
+type Listed = {
+  items: { id: string; name: string; summary: string | null; created_at: string }[];
+  total: number;
+};
+
+/**
+ * A place in the list, newest first: how many documents come before it among those that are no younger than the first one, so that
+ * documents which are added meanwhile move nothing.
+ */
+type Place = { offset: number; until?: string };
+
+/** Undefined for a cursor that is not ours. */
+function parseCursor(cursor: string | undefined): Place | undefined {
+  if (cursor === undefined) return { offset: 0 };
+  const match = /^(\d{1,9}) (\d{4}-\d\d-\d\dT[\d:.]+Z)$/.exec(
+    Buffer.from(cursor, 'base64url').toString('latin1'),
+  );
+  return match === null ? undefined : { offset: Number(match[1]), until: match[2] ?? '' };
+}
+
+const renderCursor = ({ offset, until }: Place): string =>
+  Buffer.from(`${offset} ${until}`).toString('base64url');
+
+/** A page of the documents that the caller may see. Undefined for a cursor that is not ours. */
+export async function listResources(
+  operations: Operations,
+  caller: OperationCaller,
+  cursor: string | undefined,
+) {
+  const place = parseCursor(cursor);
+  if (place === undefined) return undefined;
+  const { offset, until } = place;
+  const page = (await operations.search(caller, {
+    query: {
+      order_by: ['created_at DESC'],
+      created_at: until === undefined ? [] : [`lte:${until}`],
+      limit: RESOURCES_PAGE_SIZE,
+      offset,
+    },
+  })) as Listed;
+  const next = offset + page.items.length;
+  const first = until ?? page.items[0]?.created_at;
+  return {
+    resources: page.items.map(({ id, name, summary, created_at }) => ({
+      uri: `${PREFIX}${id}`,
+      name,
+      mimeType: 'text/plain',
+      ...(summary === null ? {} : { description: summary.slice(0, SUMMARY_LENGTH_MAX).toWellFormed() }),
+      annotations: { lastModified: created_at },
+    })),
+    ...(page.items.length > 0 && next < page.total && first !== undefined
+      ? { nextCursor: renderCursor({ offset: next, until: first }) }
+      : {}),
+  };
+}
+
+/** The text behind a URI. Undefined for one that names no document which the caller may see. */
+export async function readResource(operations: Operations, caller: OperationCaller, uri: string) {
+  const match = /^atrium:\/\/documents\/([^/?#]+)(?:\?(offset|page)=(\d{1,9}))?$/.exec(uri);
+  const [, id = '', unit, count = ''] = match ?? [];
+  if (!isUuid(id)) return undefined;
+  const query = unit === undefined ? {} : { [unit]: count };
+  try {
+    const excerpt = (await operations.excerpt(caller, {
+      path: { file_id: id },
+      query: { ...query, length: TEXT_LENGTH_MAX },
+    })) as Excerpt;
+    return { contents: [{ uri, mimeType: 'text/plain', text: withRest(excerpt) }] };
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+const withRest = ({ document_id, next_offset, text }: Excerpt): string =>
+  next_offset === null
+    ? text
+    : `${text}\n\n(The text goes on: ${PREFIX}${document_id}?offset=${next_offset})`;

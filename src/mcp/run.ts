@@ -1,0 +1,55 @@
+// A call of a tool or a read of a resource: bounded in number, ended with its request, and its failures in sentences.
+
+import { ServiceError, toError, ValidationFailure } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { createSemaphore } from '../core/semaphore.ts';
+import { abortable } from '../core/wait.ts';
+import { explainOutage } from '../infra/postgres/client.ts';
+import { CALLS_AT_ONCE_MAX, CALLS_WAITING_MAX } from './limits.ts';
+import type { Outcome } from './metrics.ts';
+
+/** What came of the work: its value, or a sentence for the caller. */
+export type Ran<T> =
+  | { outcome: 'answered'; value: T }
+  | { outcome: Exclude<Outcome, 'answered'>; sentence: string };
+
+export type Run = <T>(what: string, signal: AbortSignal, work: () => Promise<T>) => Promise<Ran<T>>;
+
+/** Those of one request share its places, so that a batch costs no more at a time than a few requests. */
+export function createRun(log: Logger, requestId: string): Run {
+  const places = createSemaphore({
+    runningMax: CALLS_AT_ONCE_MAX,
+    waitingMax: CALLS_WAITING_MAX,
+    refuse: 'Too many calls in one request',
+  });
+  return async (what, signal, work) => {
+    try {
+      return { outcome: 'answered', value: await abortable(places.run(work), signal) };
+    } catch (error) {
+      if (signal.aborted) return { outcome: 'cancelled', sentence: 'The request was cancelled' };
+      if (error instanceof ValidationFailure) return { outcome: 'refused', sentence: renderMistakes(error) };
+      const refusal = error instanceof ServiceError ? error : explainOutage(error);
+      if (refusal !== undefined) {
+        const failed = FAILURES.has(refusal.kind);
+        if (failed)
+          log.warn({ request_id: requestId, mcp: what, err: refusal.cause ?? error }, refusal.message);
+        return { outcome: failed ? 'failed' : 'refused', sentence: refusal.message };
+      }
+      log.error({ request_id: requestId, mcp: what, err: toError(error) }, 'unexpected failure');
+      return { outcome: 'failed', sentence: 'Internal Server Error' };
+    }
+  };
+}
+
+const FAILURES: ReadonlySet<string> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
+
+/** The caller knows arguments alone: the parts of a request in which an operation finds them are left out. */
+const renderMistakes = ({ entries }: ValidationFailure): string =>
+  entries
+    .map(({ loc: [part, ...rest], msg }) => {
+      const place = PARTS.has(String(part)) && rest.length > 0 ? rest : [part ?? [], ...rest].flat();
+      return place.length === 0 ? msg : `${place.join('.')}: ${msg}`;
+    })
+    .join('; ');
+
+const PARTS: ReadonlySet<string> = new Set(['path', 'query', 'body']);

@@ -1,0 +1,66 @@
+// A tool: what a client is shown of it, and the operations of the service that it calls.
+
+import type { Static, TObject } from '@sinclair/typebox';
+import { type ValidationEntry, ValidationFailure } from '../core/errors.ts';
+import type { Scope } from '../core/principal.ts';
+import type { OperationCall, OperationCaller } from '../http/operation-call.ts';
+import { createValidator, type Validator } from '../http/validation.ts';
+
+/** The operations that tools and resources call, by the ids that they have in the OpenAPI document. */
+export const OPERATIONS = {
+  search: 'documents.search',
+  retrieve: 'documents.retrieve',
+  excerpt: 'documents.excerpt',
+  download: 'documents.download',
+  openSession: 'chat.create-session',
+  send: 'chat.send-message',
+} as const;
+
+export type Operations = Record<keyof typeof OPERATIONS, OperationCall>;
+
+/** An answer for programs, and as a text for models. */
+export type ToolAnswer = { structured: Record<string, unknown>; text: string };
+
+type ToolSpec<Input extends TObject> = {
+  name: string;
+  title: string;
+  /** For the model that chooses among tools. */
+  description: string;
+  /** What the operations of the tool ask of a key. */
+  scope: Scope;
+  /** It may take minutes: the answer is a stream that is kept open. */
+  isLong?: true;
+  readOnly: boolean;
+  input: Input;
+  output: TObject;
+  run(operations: Operations, caller: OperationCaller, input: Static<Input>): Promise<ToolAnswer>;
+};
+
+export type Tool = Omit<ToolSpec<TObject>, 'run'> & {
+  /** Throws ValidationFailure for arguments that the tool does not take, and as its operations do. */
+  call(operations: Operations, caller: OperationCaller, given: Record<string, unknown>): Promise<ToolAnswer>;
+};
+
+export function tool<Input extends TObject>({ run, ...spec }: ToolSpec<Input>): Tool {
+  let validate: Validator | undefined;
+  const known = new Set(Object.keys(spec.input.properties));
+  return {
+    ...spec,
+    call(operations, caller, given) {
+      validate ??= createValidator(spec.input);
+      const { value, entries } = validate(given, []);
+      // A misspelt argument must not widen what is found.
+      const unknown = Object.keys(given).filter((name) => !known.has(name));
+      const mistakes = [...entries, ...unknown.map((name) => unknownArgument(name, known))];
+      if (mistakes.length > 0) throw new ValidationFailure(mistakes);
+      return run(operations, caller, value as Static<Input>);
+    },
+  };
+}
+
+const unknownArgument = (name: string, known: ReadonlySet<string>): ValidationEntry => ({
+  type: 'extra_forbidden',
+  loc: [name.slice(0, 100)],
+  msg: `There is no such argument; there are ${[...known].join(', ')}`,
+  input: null,
+});
