@@ -153,13 +153,22 @@ export const openDocument = (
     'content.xml': `<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="b" xmlns:draw="d" xmlns:presentation="p"><office:body><office:${kind}>${body}</office:${kind}></office:body></office:document-content>`,
   });
 
-/** Text at a place of a page, in points from its lower left corner. */
-export type PdfText = { x: number; y: number; text: string; size?: number };
+/** Text at a place of a page, in points from its lower left corner; `codes` are those of another font, in hexadecimal. */
+export type PdfText = { x: number; y: number; text: string; size?: number; codes?: string };
 
-/** A PDF of these pages in Helvetica, with what a test adds to its trailer or to its tree of pages. */
+type PdfAdditions = {
+  trailer?: string;
+  kids?: string;
+  /** The font of texts with codes. */
+  font?: string;
+  /** Further objects, numbered after those of the pages. */
+  objects?: readonly string[];
+};
+
+/** A PDF of these pages in Helvetica, with what a test adds. */
 export function pdf(
   pages: readonly (readonly PdfText[])[],
-  { trailer = '', kids = '' }: { trailer?: string; kids?: string } = {},
+  { trailer = '', kids = '', font = '3 0 R', objects: added = [] }: PdfAdditions = {},
 ): Uint8Array<ArrayBuffer> {
   const objects: string[] = [
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -168,16 +177,17 @@ export function pdf(
   ];
   for (const [index, texts] of pages.entries()) {
     const content = texts
-      .map(
-        ({ x, y, text, size = 11 }) =>
-          `BT /F1 ${size} Tf ${x} ${y} Td (${text.replaceAll(/[()\\]/g, '\\$&')}) Tj ET`,
-      )
+      .map(({ x, y, text, size = 11, codes }) => {
+        const shown = codes === undefined ? `(${text.replaceAll(/[()\\]/g, '\\$&')})` : `<${codes}>`;
+        return `BT /${codes === undefined ? 'F1' : 'F2'} ${size} Tf ${x} ${y} Td ${shown} Tj ET`;
+      })
       .join('\n');
     objects.push(
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents ${5 + 2 * index} 0 R >>`,
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R /F2 ${font} >> >> /Contents ${5 + 2 * index} 0 R >>`,
       `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
     );
   }
+  objects.push(...added);
   let file = '%PDF-1.4\n';
   const offsets = objects.map((object, index) => {
     const at = file.length;

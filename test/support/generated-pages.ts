@@ -22,6 +22,7 @@ import { SETTINGS } from '../../src/settings.ts';
 import { INTERFACE_TYPES } from '../../src/usage/event-types.ts';
 import { renderFaults } from '../gateway/faults/expected.ts';
 import { guarantees } from '../mutants/guarantees.ts';
+import { HARD_FILES } from './hard-files.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 
@@ -128,6 +129,32 @@ ${rows.join('\n')}
 `;
 }
 
+const READING_SHOWN_MAX = 200;
+
+/** What comes out of files that are hard to read. */
+function renderReading(): string {
+  const rows = HARD_FILES.map(({ format, hard, text, lost }) => {
+    const shown = text.length > READING_SHOWN_MAX ? `${text.slice(0, READING_SHOWN_MAX)}…` : text;
+    const cell = shown
+      .replaceAll('|', '\\|')
+      .replaceAll('<', '&lt;')
+      .replaceAll('\t', ' ⇥ ')
+      .replaceAll('\n\n', ' ¶ ')
+      .replaceAll('\n', ' ↵ ');
+    return `| ${format} | ${hard} | ${cell} | ${lost ?? '–'} |`;
+  });
+  return `# Reading
+
+The text that comes out of files that are hard to read: ⇥ divides cells, ↵ lines, ¶ paragraphs. Made from the files of the tests by
+\`bun run docs:generate\`; [Reading](../decisions/021-reading.md) has the reasons. A test reads each file and compares the
+whole text.
+
+| format | file | text | lost or wrong |
+|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
 /** What a refusal means, for a person who meets its status. */
 const MEANINGS: Record<ErrorKind, string> = {
   malformed: 'the request is not in a form that the service has given out or can read',
@@ -192,6 +219,7 @@ export function generatedPages(): Map<string, string> {
   return new Map([
     [join(ROOT, 'docs/reference/operations.md'), renderOperations(operations)],
     [join(ROOT, 'docs/reference/gateway-faults.md'), renderFaults()],
+    [join(ROOT, 'docs/reference/reading.md'), renderReading()],
     [join(ROOT, 'docs/reference/events.md'), renderEvents(operations)],
     [join(ROOT, 'docs/reference/audit.md'), renderAudit(operations)],
     [join(ROOT, 'docs/reference/settings.md'), renderSettingsPage()],

@@ -118,9 +118,9 @@ export function createOutline() {
   };
 }
 
-/** C0 and C1 control characters, without tab and line feed, and marks of byte order. */
+/** C0 and C1 control characters, without tab and line feed, soft hyphens, and marks of byte order. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
-const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufeff]/g;
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\ufeff]/g;
 
 /** Text that the database can hold and a reader can show. */
 const clean = (text: string): string =>

@@ -7,7 +7,9 @@ import { createNesting } from './nesting.ts';
 const namesOf = (names: string): ReadonlySet<string> => new Set(names.split(' '));
 
 /** Elements whose content is not shown, or is no content of the page. */
-const HIDDEN = namesOf('script style noscript template svg math nav select object iframe');
+const HIDDEN = namesOf(
+  'script style noscript template svg annotation annotation-xml nav select object iframe',
+);
 const LISTS = namesOf('ul ol menu');
 const CELLS = namesOf('td th');
 /** Elements that begin and end a block of text. */

@@ -32,15 +32,23 @@ function createHandlers(outline: Outline) {
   let row: string[] | undefined;
   let cell = '';
   let repeats = 1;
+  /** Paragraphs that a note interrupts, and the notes, which follow them. */
+  const around: { text: string; level: number }[] = [];
+  let notes: string[] = [];
 
   const endParagraph = (): void => {
-    if (row !== undefined) cell += `${text} `;
+    if (around.length > 0) notes.push(text);
+    else if (row !== undefined) cell += `${text} `;
     else if (level > 0) outline.heading(level, text);
     else if (isTitle) outline.heading(1, text);
     else if (lists > 0) outline.item(lists - 1, text);
     else outline.paragraph(text);
     text = '';
     level = 0;
+    if (around.length > 0) return;
+    if (row === undefined) for (const note of notes) outline.paragraph(note);
+    else cell += notes.map((note) => `${note} `).join('');
+    notes = [];
   };
   const endRow = (): void => {
     const cells = row ?? [];
@@ -72,6 +80,10 @@ function createHandlers(outline: Outline) {
     p: () => paragraphs++,
     list: () => lists++,
     frame: (attributes) => (isTitle = attributes['class'] === 'title'),
+    'note-body': () => {
+      around.push({ text, level });
+      text = '';
+    },
     tab: () => (text += '\t'),
     s: (attributes) => (text += ' '.repeat(Math.min(REPEATED_MAX, Number(attributes['c'] ?? 1) || 1))),
     'line-break': () => (text += '\n'),
@@ -97,6 +109,7 @@ function createHandlers(outline: Outline) {
       for (let time = 0; time < repeats; time++) row?.push(cell);
     },
     'table-row': endRow,
+    'note-body': () => ({ text, level } = around.pop() ?? { text, level }),
   };
   return {
     open(name: string, attributes: Attributes) {

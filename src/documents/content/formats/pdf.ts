@@ -1,8 +1,10 @@
 // PDF: the text layer, page by page. Scans have none. Scripts and forms are not run, and fonts and images not loaded.
 
+import { join } from 'node:path';
 import { getDocumentProxy } from 'unpdf';
 import type { Outline } from '../outline.ts';
 import { Unreadable } from '../unreadable.ts';
+import { withoutColumns } from './pdf-columns.ts';
 import { joinLines, type Line, type PdfItem, toLines, withoutRunningLines } from './pdf-lines.ts';
 
 /** A line this much larger than most of the text is a heading, if it is short. */
@@ -42,6 +44,10 @@ async function openPdf(bytes: Uint8Array): Promise<Pdf> {
       useSystemFonts: false,
       disableFontFace: true,
       enableXfa: false,
+      // Taken from here, and by nothing that a file names but by the name of a table.
+      BinaryDataFactory: CharacterMaps,
+      cMapUrl: CHARACTER_MAPS,
+      useWorkerFetch: false,
       verbosity: 0,
     });
   } catch (error) {
@@ -51,13 +57,23 @@ async function openPdf(bytes: Uint8Array): Promise<Pdf> {
   }
 }
 
+/** Adobe's tables of Chinese, Japanese and Korean characters, for fonts that are not in the file. */
+const CHARACTER_MAPS = join(import.meta.dir, 'cmaps/');
+
+class CharacterMaps {
+  async fetch({ kind, filename }: { kind: string; filename: string }): Promise<Uint8Array> {
+    if (kind !== 'cMapUrl' || !/^[\w-]+\.bcmap$/.test(filename)) throw new Error('there is no such table');
+    return Bun.file(`${CHARACTER_MAPS}${filename}`).bytes();
+  }
+}
+
 /** A page that is broken is left out; the others are read. */
 async function linesOf(document: Pdf, number: number): Promise<Line[]> {
   try {
     const page = await document.getPage(number);
     const { items } = await page.getTextContent();
     page.cleanup();
-    return toLines(items.filter((item) => 'str' in item) as unknown as PdfItem[]);
+    return withoutColumns(toLines(items.filter((item) => 'str' in item) as unknown as PdfItem[]));
   } catch {
     return [];
   }
