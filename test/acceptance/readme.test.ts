@@ -9,7 +9,17 @@ import { startUnconfigured } from './support/starts.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 
-const GUIDES = ['documents', 'search', 'models', 'conversations', 'bots', 'mcp', 'usage-events', 'compute'];
+const GUIDES = [
+  'documents',
+  'search',
+  'models',
+  'conversations',
+  'bots',
+  'mcp',
+  'usage-events',
+  'compute',
+  'vector-stores',
+];
 const PAGES = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)];
 
 test('the lines of the README and of the guides work when they are pasted', async () => {

@@ -63,6 +63,7 @@ export const guarantees: readonly Guarantee[] = [
       'test/documents/feed/follow.test.ts',
       'test/documents/feed/order.test.ts',
       'test/acceptance/passages.test.ts',
+      'test/faults/knowledge-crash.test.ts',
     ],
     mistakes: [
       'a caller who may not see a document any more gets no tombstone of it',
