@@ -6,6 +6,7 @@ import { run as compute } from './compute/index.ts';
 import { run as documents } from './documents/index.ts';
 import { run as gateway } from './gateway/index.ts';
 import { run as hostile } from './hostile/index.ts';
+import { run as knowledge } from './knowledge/index.ts';
 import { run as portal } from './portal/index.ts';
 import { run as search } from './search/index.ts';
 import { run as usage } from './usage/index.ts';
@@ -17,6 +18,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   documents,
   gateway,
   hostile,
+  knowledge,
   portal,
   search,
   usage,

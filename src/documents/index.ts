@@ -145,6 +145,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     searchSql: deps.searchSql,
     search,
     documents: store,
+    searchVectors: vectors.searchVectors,
     findUserByEmail: deps.findUserByEmail,
     catchUpIntervalSeconds: settings.sweepIntervalSeconds,
     log,

@@ -1,7 +1,7 @@
 // One ranking out of two: by scores, not by places, so that what one half is sure of the other one does not overrule.
 
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
-import type { FoundByVectors } from './search-vectors.ts';
+import type { FoundByVectors } from '../vectors/search.ts';
 import type { RankedPassage } from './words.ts';
 
 /**

@@ -1,4 +1,4 @@
-// Retrieval, put together: passages by their words.
+// Retrieval, put together: passages by their words and their vectors.
 
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -8,6 +8,7 @@ import type { Route } from '../../http/operation.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { exclusively } from '../../infra/postgres/exclusive.ts';
 import { type FindUserByEmail, viewerOf } from '../operations/search.ts';
+import type { SearchVectors } from '../vectors/search.ts';
 import { createWordCatchUp } from './catch-up.ts';
 import { STATISTICS_INTERVAL_MS } from './limits.ts';
 import { createUnderstand } from './question.ts';
@@ -31,6 +32,7 @@ export function createRetrieval(deps: {
   searchSql: Sql;
   search: Pick<RetrieveDeps, 'prepare'> & { slow: Semaphore };
   documents: VectorStoreDeps['documents'];
+  searchVectors: SearchVectors;
   findUserByEmail: FindUserByEmail;
   catchUpIntervalSeconds: number;
   log: Logger;
@@ -52,6 +54,7 @@ export function createRetrieval(deps: {
       readStatistics: createReadStatistics(searchSql),
     }),
     words: createWordRanking(searchSql),
+    searchVectors: deps.searchVectors,
     visible: createVisible(searchSql),
     prepare: deps.search.prepare,
     slow: deps.search.slow,

@@ -7,10 +7,10 @@ import { DEFAULT_ORDER } from '../filter/order.ts';
 import type { Viewer } from '../policy.ts';
 import type { Prepared } from '../search/postgres/prepared.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
+import type { SearchVectors } from '../vectors/search.ts';
 import { fuse } from './fusion.ts';
 import { ASKED_MIN, COUNTED_MAX } from './limits.ts';
 import type { createUnderstand, Question } from './question.ts';
-import type { SearchVectors } from './search-vectors.ts';
 import type { createVisible, Passage } from './visible.ts';
 import type { RankedPassage, RankOptions, WordRanking } from './words.ts';
 
@@ -45,8 +45,7 @@ export type Retrieve = (viewer: Viewer, request: RetrieveRequest, signal?: Abort
 export type RetrieveDeps = {
   understand: ReturnType<typeof createUnderstand>;
   words: WordRanking;
-  /** Absent: all are found by words. */
-  searchVectors?: SearchVectors;
+  searchVectors: SearchVectors;
   visible: ReturnType<typeof createVisible>;
   /** Throws 503 until search is prepared. */
   prepare(query: SearchQuery): Promise<Prepared>;
@@ -109,8 +108,8 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     const { limit, documents } = options;
     const scope = documents === undefined ? {} : { documents: new Set(documents) };
     const [nearest, byWords] = await Promise.all([
-      mode === 'words' ? undefined : deps.searchVectors?.({ workspaceId, query, limit, ...scope }, signal),
-      mode === 'vectors' && deps.searchVectors !== undefined ? undefined : deps.words.rank(question, options),
+      mode === 'words' ? undefined : deps.searchVectors({ workspaceId, query, limit, ...scope }, signal),
+      mode === 'vectors' ? undefined : deps.words.rank(question, options),
     ]);
     if (nearest === undefined) {
       const { found, more } = byWords ?? (await deps.words.rank(question, options));

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { fuse } from '../../../src/documents/retrieval/fusion.ts';
-import type { SearchVectors } from '../../../src/documents/retrieval/search-vectors.ts';
+import type { SearchVectors } from '../../../src/documents/vectors/search.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
 import { asked, inWorkspace, retrievalIn } from './setting.ts';

@@ -7,7 +7,6 @@ import { createContentStore } from '../../../src/documents/content/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
 import { createUnderstand } from '../../../src/documents/retrieval/question.ts';
 import { createRetrieve, type RetrieveRequest } from '../../../src/documents/retrieval/retrieve.ts';
-import type { SearchVectors } from '../../../src/documents/retrieval/search-vectors.ts';
 import { passageWordsOf } from '../../../src/documents/retrieval/segmentation.ts';
 import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
 import { createStemmer } from '../../../src/documents/retrieval/stems.ts';
@@ -18,6 +17,7 @@ import { createCommonTerms } from '../../../src/documents/search/postgres/common
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
+import type { SearchVectors } from '../../../src/documents/vectors/search.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
 
 export const inWorkspace = (workspaceId: string): Viewer => ({
@@ -36,7 +36,7 @@ export const asked = (query: string, rest: Partial<RetrieveRequest> = {}): Retri
   ...rest,
 });
 
-export function retrievalIn(sql: Sql, searchVectors?: SearchVectors) {
+export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () => undefined) {
   const stemmer = createStemmer();
   const words = createWordStore(sql, stemmer);
   const contents = createContentStore(sql, words);
@@ -46,7 +46,7 @@ export function retrievalIn(sql: Sql, searchVectors?: SearchVectors) {
   const retrieve = createRetrieve({
     understand: createUnderstand({ sql, stemmer, readStatistics: createReadStatistics(sql) }),
     words: createWordRanking(sql),
-    ...(searchVectors === undefined ? {} : { searchVectors }),
+    searchVectors,
     visible: createVisible(sql),
     prepare: search.prepare,
     slow,
