@@ -6,6 +6,7 @@ import type { Area } from '../http/area.ts';
 import { readJsonBody } from '../http/json-body.ts';
 import { type Route, reply, route } from '../http/operation.ts';
 import { createOperationCall } from '../http/operation-call.ts';
+import { PROGRESS_MS } from './limits.ts';
 import { createToolCounts } from './metrics.ts';
 import { ANSWER_EXAMPLE, CALL_EXAMPLE, McpRequest, McpResponse, STREAM_EXAMPLE } from './schema.ts';
 import type { ServeDeps } from './server.ts';
@@ -30,7 +31,7 @@ const TOOLS: readonly Tool[] = [retrieve, searchDocuments, readDocument, documen
 export function createMcp({ routes, version, origins, log }: McpDeps): Area {
   const counts = createToolCounts();
   const operations = findOperations(routes);
-  const serve = createLazyServe({ operations, tools: TOOLS, version, counts, log });
+  const serve = createLazyServe({ operations, tools: TOOLS, version, counts, progressMs: PROGRESS_MS, log });
   const refused = (description: string) => ({ description, schema: McpResponse });
   return {
     routes: [

@@ -12,7 +12,6 @@ import {
 import type { Logger } from '../core/logger.ts';
 import { toPlainSchema } from '../http/openapi.ts';
 import type { OperationCaller } from '../http/operation-call.ts';
-import { PROGRESS_MS } from './limits.ts';
 import type { ToolCounts } from './metrics.ts';
 import { listResources, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 import { createRun, type Run } from './run.ts';
@@ -27,6 +26,8 @@ export type ServeDeps = {
   tools: readonly Tool[];
   version: string;
   counts: ToolCounts;
+  /** How often a client that asks for progress hears that a long call still runs. */
+  progressMs: number;
   log: Logger;
 };
 
@@ -87,7 +88,7 @@ const describeTool = ({ name, title, description, readOnly, input, output }: Too
 });
 
 async function callTool(
-  { tools, operations, caller, counts, run }: Serving,
+  { tools, operations, caller, counts, progressMs, run }: Serving,
   { name, arguments: given = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
   context: ServerContext,
 ) {
@@ -95,7 +96,7 @@ async function callTool(
   if (tool === undefined) throw invalid(`There is no tool ${JSON.stringify(name.slice(0, 100))}`);
   const { signal } = context.mcpReq;
   const startedAt = performance.now();
-  const stopProgress = tool.isLong ? reportProgress(context) : undefined;
+  const stopProgress = tool.isLong ? reportProgress(context, progressMs) : undefined;
   const ran = await run(name, signal, () => tool.call(operations, { ...caller, signal }, given));
   stopProgress?.();
   counts.count(name, ran.outcome, performance.now() - startedAt);
@@ -106,14 +107,17 @@ async function callTool(
 }
 
 /** Tells a client that asks for it every now and then that its call still runs: some wait a minute without a sign, and no longer. */
-function reportProgress({ mcpReq: { _meta, notify } }: ServerContext): (() => void) | undefined {
+function reportProgress(
+  { mcpReq: { _meta, notify } }: ServerContext,
+  everyMs: number,
+): (() => void) | undefined {
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return undefined;
   let progress = 0;
   const timer = setInterval(() => {
     progress += 1;
     notify({ method: 'notifications/progress', params: { progressToken, progress } }).catch(() => undefined);
-  }, PROGRESS_MS);
+  }, everyMs);
   return () => clearInterval(timer);
 }
 

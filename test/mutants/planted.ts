@@ -12,6 +12,7 @@ import { documents } from './planted/documents.ts';
 import { gateway } from './planted/gateway.ts';
 import { http } from './planted/http.ts';
 import { infra } from './planted/infra.ts';
+import { mcp } from './planted/mcp.ts';
 import { objectStore } from './planted/object-store.ts';
 import { processes } from './planted/processes.ts';
 import { signOn } from './planted/sign-on.ts';
@@ -25,6 +26,7 @@ export const planted: readonly Planted[] = [
   ...gateway,
   ...chat,
   ...bots,
+  ...mcp,
   ...compute,
   ...usage,
   ...objectStore,

@@ -6,7 +6,7 @@ import { startGateway } from '../../support/gateway.ts';
 import { startService } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';
 import { expectStatus } from '../support/caller.ts';
-import { connect, HEADERS, message, messagesOf, REVISIONS } from '../support/mcp.ts';
+import { connect, HEADERS, message, messagesOf, modernMessage, REVISIONS } from '../support/mcp.ts';
 import { startSetting } from '../support/setting.ts';
 
 const setting = await shared(startSetting({ CORS_ORIGINS: 'https://app.example' }));
@@ -28,19 +28,6 @@ async function errorOf(sent: Sent) {
   const { status, text } = await send(sent);
   return { status, code: messagesOf(text)[0]?.error?.code };
 }
-
-const MODERN = '2026-07-28';
-const modern = (method: string, params: object = {}, version = MODERN) => ({
-  body: message(method, {
-    ...params,
-    _meta: {
-      'io.modelcontextprotocol/protocolVersion': version,
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    },
-  }),
-  headers: { 'mcp-protocol-version': version, 'mcp-method': method },
-});
 
 describe('a request', () => {
   test('needs a key, in either header, of which the challenge says where', async () => {
@@ -98,9 +85,9 @@ describe('a request', () => {
     });
     expect(old.status).toBe(400);
     expect(old.text).toContain('2025-11-25');
-    const future = await send(modern('tools/list', {}, '2099-01-01'));
+    const future = await send(modernMessage('tools/list', {}, { version: '2099-01-01' }));
     expect(future.status).toBe(400);
-    expect(future.text).toContain(MODERN);
+    expect(future.text).toContain('2026-07-28');
     const asked = {
       protocolVersion: '2099-01-01',
       capabilities: {},
@@ -154,8 +141,8 @@ describe('a request', () => {
       { body: { ...message('tools/list'), id: {} } },
       { body: { ...message('tools/list'), id: null } },
       { body: { ...message('tools/list'), jsonrpc: '1.0' } },
-      modern('nope'),
-      modern('subscriptions/listen', { notifications: {} }),
+      modernMessage('nope'),
+      modernMessage('subscriptions/listen', { notifications: {} }),
     ]) {
       const { status, code } = await errorOf(sent);
       expect([JSON.stringify(sent.body).slice(0, 90), status < 500, code]).toEqual([

@@ -31,6 +31,28 @@ export const message = (method: string, params: object = {}, id: unknown = 1) =>
   params,
 });
 
+/** A message of a revision without a handshake, and the headers that go with it. */
+export const modernMessage = (
+  method: string,
+  params: Record<string, unknown> & { _meta?: object } = {},
+  { version = '2026-07-28', name }: { version?: string; name?: string } = {},
+) => ({
+  body: message(method, {
+    ...params,
+    _meta: {
+      ...params._meta,
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  }),
+  headers: {
+    'mcp-protocol-version': version,
+    'mcp-method': method,
+    ...(name === undefined ? {} : { 'mcp-name': name }),
+  } as Record<string, string>,
+});
+
 export const HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',

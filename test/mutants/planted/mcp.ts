@@ -1,0 +1,52 @@
+import type { Planted } from '../mistake.ts';
+
+export const mcp: readonly Planted[] = [
+  {
+    mistake: 'every key is shown every tool',
+    file: 'src/mcp/server.ts',
+    text: 'tools.filter(({ scope }) => caller.principal.scopes.has(scope))',
+    replacement: 'tools',
+    test: 'test/acceptance/mcp/tools.test.ts',
+    name: 'is listed the tools',
+  },
+  {
+    mistake: 'a tool calls an operation without its scope',
+    file: 'src/http/operation-call.ts',
+    text: "    authorize(principal, operation, parameters.path['workspace_id']);\n",
+    replacement: '',
+    test: 'test/acceptance/mcp/tools.test.ts',
+    name: 'is listed the tools',
+  },
+  {
+    mistake: 'pages of other origins may use the MCP server',
+    file: 'src/mcp/index.ts',
+    text: '!origins.includes(origin)',
+    replacement: "origin === 'null'",
+    test: 'test/acceptance/mcp/protocol.test.ts',
+    name: 'of a page of another origin is refused',
+  },
+  {
+    mistake: 'an unknown argument of a tool is ignored',
+    file: 'src/mcp/tool.ts',
+    text: 'filter((name) => !known.has(name))',
+    replacement: 'filter(() => false)',
+    test: 'test/acceptance/mcp/tools.test.ts',
+    name: 'what is wrong with its arguments',
+  },
+  {
+    mistake: 'all calls of a batch run at once',
+    file: 'src/mcp/run.ts',
+    text: 'abortable(places.run(work), signal)',
+    replacement: 'abortable(work(), signal)',
+    test: 'test/mcp/serve.test.ts',
+    name: 'four calls run at once',
+  },
+  {
+    mistake: 'documents that are added meanwhile move the list of resources',
+    file: 'src/mcp/resources.ts',
+    text: 'until === undefined ? [] : [`lte:${until}`]',
+    replacement: '[]',
+    test: 'test/acceptance/mcp/tools.test.ts',
+    name: 'lists documents as resources',
+  },
+];
