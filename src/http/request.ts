@@ -7,7 +7,7 @@ import { isStorableText } from '../core/json.ts';
 import { readJsonBody, unstorableText } from './json-body.ts';
 import { PARAMETERS_MAX } from './limits.ts';
 import type { Operation } from './operation.ts';
-import { createValidator, missing } from './validation.ts';
+import { createValidator, missing, type Validator } from './validation.ts';
 
 export type Parameters = {
   path: Record<string, unknown>;
@@ -123,17 +123,20 @@ type QueryParameter = {
   repeated: boolean;
   required: boolean;
   fallback: unknown;
-  validate: ReturnType<typeof createValidator>;
+  validate: Validator;
 };
 
 function createQueryReader(schema: TObject) {
-  const parameters: QueryParameter[] = Object.entries(schema.properties).map(([name, property]) => ({
-    name,
-    repeated: property[Kind] === 'Array',
-    required: schema.required?.includes(name) ?? false,
-    fallback: fallbackOf(property, name),
-    validate: createValidator(property),
-  }));
+  const parameters: QueryParameter[] = Object.entries(schema.properties).map(([name, property]) => {
+    const validate = createValidator(property);
+    return {
+      name,
+      repeated: property[Kind] === 'Array',
+      required: schema.required?.includes(name) ?? false,
+      fallback: fallbackOf(property, name, validate),
+      validate,
+    };
+  });
   const names: ReadonlySet<string> = new Set(parameters.map(({ name }) => name));
   const strict = schema.additionalProperties === false;
   return (search: string, entries: ValidationEntry[]): Record<string, unknown> => {
@@ -152,9 +155,9 @@ function createQueryReader(schema: TObject) {
 }
 
 /** The value of an absent parameter: its default, as if it had been sent. */
-function fallbackOf(schema: TSchema, name: string): unknown {
+function fallbackOf(schema: TSchema, name: string, validate: Validator): unknown {
   if (schema.default === undefined) return undefined;
-  const { value, entries } = createValidator(schema)(schema.default, ['query', name]);
+  const { value, entries } = validate(schema.default, ['query', name]);
   if (entries.length > 0) throw new Error(`the default of ${name} is not one that could be sent`);
   return value;
 }

@@ -3,7 +3,7 @@
 // every mistake. The walk also coerces as pydantic's lax mode does ("12" for an integer).
 
 import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
 import type { ValidationEntry } from '../core/errors.ts';
 import { isRawNumber } from '../core/json.ts';
 import { findFormatMistake } from './formats.ts';
@@ -26,8 +26,10 @@ export type Validator = (
 const NO_ENTRIES: readonly ValidationEntry[] = [];
 
 export function createValidator(schema: TSchema): Validator {
-  const compiled = TypeCompiler.Compile(schema);
+  // By the first value: a start would wait for the checks of all operations.
+  let compiled: TypeCheck<TSchema> | undefined;
   return (input, loc) => {
+    compiled ??= TypeCompiler.Compile(schema);
     if (compiled.Check(input)) return { value: input, entries: NO_ENTRIES };
     const entries: ValidationEntry[] = [];
     const outcome = checkValue(schema, input, loc, (entry) => {
