@@ -23,7 +23,10 @@ function runAll<Result>(cells: readonly Cell[], width: number, run: (cell: Cell)
   const left = [...cells];
   const worker = async (): Promise<void> => {
     for (let cell = left.shift(); cell !== undefined; cell = left.shift())
-      results.set(cell, await run(cell).catch((error: unknown) => new Error(String(error))));
+      results.set(
+        cell,
+        await run(cell).catch((cause: unknown) => new Error(`${cell.name}: ${cause}`, { cause })),
+      );
   };
   return Promise.all(Array.from({ length: width }, worker)).then(() => results);
 }
@@ -46,7 +49,9 @@ describe('a caller who stays', () => {
       const { row, way, backed } = cell;
       const outcome = backed ? row.backed[way] : row.alone[way];
       const rescued = outcome === 'fallback';
-      expect((await results()).get(cell)).toEqual({
+      const result = (await results()).get(cell);
+      if (result instanceof Error) throw result;
+      expect(result).toEqual({
         outcome: rescued ? 'answer' : String(outcome),
         asked: row.asked[way],
         rescued: rescued ? 1 : 0,
@@ -154,7 +159,8 @@ describe('a caller who leaves', () => {
   for (const cell of cells) {
     test(cell.name, async () => {
       const result = (await results()).get(cell);
-      if (result === undefined || result instanceof Error) throw result;
+      if (result === undefined) throw new Error('the cell was not run');
+      if (result instanceof Error) throw result;
       const { latestMs, allowedMs, cancelled, ...rest } = result;
       expect(rest).toEqual({ stillRuns: 0, askedAfter: 0 });
       expect(latestMs).toBeLessThanOrEqual(allowedMs);
