@@ -108,6 +108,7 @@ export function createAreas(config: Config, { sql, searchSql, objects }: Clients
       ),
     visibleDocuments: documents.visibleTo,
     visibleToPerson: documents.visibleToPerson,
+    settings: config.chat,
     requireWorkspace: access.requireWorkspace,
     wakeMover: usage.wakeMover,
     onInterrupt,

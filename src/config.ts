@@ -114,6 +114,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       /** The values of `${VAR}` in the models file. */
       variable: (name: string) => environment[name],
     },
+    chat: { retrievalTimeoutMs: given.RETRIEVAL_TIMEOUT_MS },
     compute: {
       /** Of each process. */
       threads: given.COMPUTE_THREADS ?? coresOf(given),

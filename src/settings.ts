@@ -165,6 +165,11 @@ export const SETTINGS = {
     meaning:
       'memory of each process for the vectors of passages, 400 bytes a passage with the built-in model; workspaces beyond it are searched by words alone',
   },
+  RETRIEVAL_TIMEOUT_MS: {
+    kind: integer(100, 60_000),
+    default: '1500',
+    meaning: 'time that an answer waits for the search in documents; then it is made without',
+  },
   AUDIT_RETENTION_DAYS: {
     kind: integer(0, 36_500),
     default: '0',

@@ -48,6 +48,8 @@ export type ChatDeps = {
   /** Leaves unfinished answers to other processes, and ends the requests that wait for them with 503. */
   onInterrupt: OnInterrupt;
   log: Logger;
+  /** The time after which an answer is made without what is not found yet. */
+  settings: { retrievalTimeoutMs: number };
 };
 
 export function createChat(deps: ChatDeps): Area & { converse: Converse } {
@@ -77,7 +79,13 @@ export function createChat(deps: ChatDeps): Area & { converse: Converse } {
     generate: createGenerate({
       findAgent: createFindAgent(agents),
       memory,
-      knowledge: createKnowledge({ retrieve, searchDocuments, counts: retrievals, log }),
+      knowledge: createKnowledge({
+        retrieve,
+        searchDocuments,
+        counts: retrievals,
+        log,
+        timeoutMs: deps.settings.retrievalTimeoutMs,
+      }),
       streamChat,
     }),
     memory,

@@ -41,8 +41,6 @@ export const TOKENS_PER_MESSAGE = 4;
 export const PASSAGES_MAX = 6;
 export const RECORDS_MAX = 5;
 export const FOUND_MAX = 8;
-/** The time after which an answer is made without what is not found yet. */
-export const RETRIEVAL_TIMEOUT_MS = 1500;
 /** Characters of a question that passages are searched by, half from its beginning, half from its end; and of those before it. */
 export const QUERY_LENGTH_MAX = 1000;
 export const CONTEXT_LENGTH_MAX = 500;

@@ -98,7 +98,14 @@ const NOTHING = async () => ({ documents: [], total: 0 });
 function knowledgeWith(deps: Partial<KnowledgeDeps>) {
   const counts = createRetrievalCounts();
   const { retrieve } = retrievalOf(() => []);
-  const knowledge = createKnowledge({ retrieve, searchDocuments: NOTHING, counts, log: silentLog, ...deps });
+  const knowledge = createKnowledge({
+    retrieve,
+    searchDocuments: NOTHING,
+    counts,
+    log: silentLog,
+    timeoutMs: 60_000,
+    ...deps,
+  });
   const find = (inquiry: Inquiry, signal = new AbortController().signal) => knowledge.find(inquiry, signal);
   return { counts, find };
 }

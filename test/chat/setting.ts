@@ -105,6 +105,7 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
     visibleToPerson: async (_, ids) => new Set(ids.filter((id) => id !== 'hidden')),
     ...{ sql, invalidation, searchDocuments, retrieve, visibleDocuments, log: silentLog },
     streamChat: model.streamChat,
+    settings: { retrievalTimeoutMs: 60_000 },
     wakeMover: () => undefined,
     onInterrupt: () => () => undefined,
   });

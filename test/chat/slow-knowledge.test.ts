@@ -10,7 +10,9 @@ import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
 
 test('an answer comes while the passages are locked, with the record alone, and cites them again afterwards', async () => {
   await using database = await testDatabase();
-  await using service = await startService({ environment: { DATABASE_URL: database.url, CONTENT: 'on' } });
+  await using service = await startService({
+    environment: { DATABASE_URL: database.url, CONTENT: 'on', RETRIEVAL_TIMEOUT_MS: '5000' },
+  });
   const call = createCaller(service.url);
   const library = createLibrary(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   const chat = createChatClient(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });

@@ -51,6 +51,8 @@ export async function startService(
       NODE_ENV: 'production',
       // Tests of contents switch it on; in all others each document would be read for nothing.
       CONTENT: 'off',
+      // A busy machine searches for longer.
+      RETRIEVAL_TIMEOUT_MS: '60000',
       LOG_FORMAT: terminal ? 'pretty' : 'json',
       ...(database === undefined ? {} : { DATABASE_URL: database.url }),
       ...options.environment,

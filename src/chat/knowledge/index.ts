@@ -3,7 +3,7 @@
 
 import type { Logger } from '../../core/logger.ts';
 import { abortable, within } from '../../core/wait.ts';
-import { FOUND_MAX, PASSAGES_MAX, RETRIEVAL_TIMEOUT_MS } from '../limits.ts';
+import { FOUND_MAX, PASSAGES_MAX } from '../limits.ts';
 import type { RetrievalCounts } from '../metrics.ts';
 import type { Inquiry, Passage } from './passage.ts';
 import { createPassageSearch, type RetrievePassages } from './passages.ts';
@@ -15,7 +15,7 @@ export type Found = { passages: Passage[]; isWhole: boolean };
 export type Knowledge = {
   /**
    * The passages that fit best, the best first, of documents that the person may see. It never throws but for the
-   * signal's reason, and takes 1.5 s at most.
+   * signal's reason, and takes `timeoutMs` at most.
    */
   find(inquiry: Inquiry, signal: AbortSignal): Promise<Found>;
 };
@@ -25,11 +25,11 @@ export type KnowledgeDeps = {
   searchDocuments: SearchDocuments;
   counts: RetrievalCounts;
   log: Logger;
-  timeoutMs?: number;
+  timeoutMs: number;
 };
 
 export function createKnowledge(deps: KnowledgeDeps): Knowledge {
-  const { counts, log, timeoutMs = RETRIEVAL_TIMEOUT_MS } = deps;
+  const { counts, log, timeoutMs } = deps;
   const searchPassages = createPassageSearch(deps.retrieve);
   const searchRecords = createRecordSearch(deps.searchDocuments);
 
