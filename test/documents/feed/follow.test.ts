@@ -1,13 +1,16 @@
 // Who applies the lines of the export for ever has exactly the passages of the documents that they may see.
 
 import { expect, test } from 'bun:test';
+import { FEED_START } from '../../../src/documents/feed/cursor.ts';
 import { createFeed } from '../../../src/documents/feed/index.ts';
 import { PAGE_BYTES_MAX, TOMBSTONE_DAYS } from '../../../src/documents/feed/limits.ts';
-import { createFeedStore } from '../../../src/documents/feed/store.ts';
+import { readFeedPage, toStream } from '../../../src/documents/feed/page.ts';
+import { createFeedStore, type FeedStore } from '../../../src/documents/feed/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
 import { quantise } from '../../../src/documents/vectors/quantise.ts';
 import { createVectorStore } from '../../../src/documents/vectors/store.ts';
 import { createRandom, type Random, seedOfRun } from '../../faults/support/random.ts';
+import { eventually } from '../../support/child.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
 import { createFollower } from './follower.ts';
@@ -259,4 +262,42 @@ test('embeddings come with the change by which a document has them, and another 
   await vectors.switchTo(second.id);
   await expect(follower.readPage()).rejects.toMatchObject({ kind: 'gone' });
   expect(await plain.readPage()).toBe(false);
+});
+
+test('lines are read as the client takes them, and no more when it leaves', async () => {
+  const owner = viewerOf(newWorkspace());
+  const texts = Array.from({ length: 900 }, (_, at) => `${at} `);
+  await library.add(owner, { texts });
+  let asked = 0;
+  const counting: Pick<FeedStore, 'follow'> = {
+    follow(...options) {
+      asked += 1;
+      return store.follow(...options);
+    },
+  };
+  const request = {
+    viewer: owner,
+    embeddings: false,
+    position: FEED_START,
+    limit: 1000,
+    secret: Buffer.from('x'),
+  };
+  const reader = (await toStream(readFeedPage(counting, request))).getReader();
+  await reader.read();
+  // One statement's lines were taken, and one waits at most.
+  await eventually('the next lines to be there', () => asked === 2);
+  await reader.cancel();
+  expect(asked).toBe(2);
+});
+
+test('of very many who could see a document it keeps no list', async () => {
+  const owner = viewerOf(newWorkspace());
+  const id = await library.add(owner, { texts: ['a'] });
+  for (const turn of ['a', 'b', 'c', 'd']) {
+    const curators = Array.from({ length: 600 }, (_, at) => `${turn}${at}@example.com`);
+    await library.patch(owner, id, { access: { curators } });
+  }
+  const [row] = await sql<{ all: boolean; listed: number }[]>`
+    SELECT seen_by_all AS all, cardinality(seen_by) AS listed FROM document_changes WHERE document_id = ${id}`;
+  expect(row).toEqual({ all: true, listed: 1201 });
 });
