@@ -5,6 +5,7 @@ import { LOG_LEVELS } from './core/logger.ts';
 import {
   choice,
   integer,
+  JSON_TEXT,
   type Kind,
   ORIGIN,
   ORIGINS,
@@ -188,7 +189,7 @@ export const SETTINGS = {
   OIDC_CLIENT_ID: { kind: TEXT, otherwise: 'none', meaning: 'what the provider calls this service' },
   OIDC_CLIENT_SECRET: { kind: TEXT, otherwise: 'none', meaning: 'its secret there', secret: true },
   OIDC_ROLES: {
-    kind: TEXT,
+    kind: JSON_TEXT,
     otherwise: 'none',
     meaning: 'JSON table from claims or groups to workspaces and scopes',
   },

@@ -1,5 +1,6 @@
 // A table of settings and the environment → typed values. Each mistake is refused in one line that names the setting.
 
+import { parseJson } from './json.ts';
 import { withoutCredentials } from './origin.ts';
 
 /** A value that the service can't start with; the message names the variable, what was given, what is allowed. */
@@ -87,6 +88,19 @@ export function renderSettings(table: Record<string, Setting>): string {
 }
 
 export const TEXT: Kind<string> = { allowed: 'any text', parse: (text) => text };
+
+/** JSON that its reader checks; a list is shown with an item on each line. */
+export const JSON_TEXT: Kind<string> = { ...TEXT, show: showJson };
+
+function showJson(text: string): string {
+  try {
+    const rows = parseJson(text);
+    if (!Array.isArray(rows)) return text;
+    return rows.map((row) => JSON.stringify(row, undefined, 1).replaceAll(/\n */g, ' ')).join('\n');
+  } catch {
+    return text;
+  }
+}
 
 export const integer = (minimum: number, maximum: number): Kind<number> => ({
   allowed: `an integer from ${minimum} to ${maximum}`,

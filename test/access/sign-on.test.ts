@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { importJWK, type JWK, type JWTPayload, SignJWT } from 'jose';
 import { connectPostgres } from '../../src/infra/postgres/client.ts';
+import { sendRaw } from '../acceptance/support/raw-request.ts';
 import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
 import { CLIENT_ID, CLIENT_SECRET, type Fake, startProvider } from '../support/oidc/provider.ts';
@@ -637,6 +638,16 @@ test.each([
   expect(response.status).toBe(422);
   expect(await response.json()).toMatchObject({ detail });
 });
+
+test.each(['', '/callback?code=a&state=b', '/end'])(
+  'a request to sign-on%s without a Host is 400: it is not the provider that does not answer',
+  async (path) => {
+    const sent = { head: [`GET /admin/sign-on${path} HTTP/1.0`], host: null };
+    const answer = await sendRaw(url, sent);
+    expect(answer).toContain(' 400 ');
+    expect(answer).not.toContain('provider');
+  },
+);
 
 test('without the settings there is no single sign-on', async () => {
   await using other = await startService();

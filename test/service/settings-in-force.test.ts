@@ -32,6 +32,17 @@ test('a secret shows only whether it is set, and a URL has no user, password and
   expect(settings.get('OPENAI_BASE_URL')?.value).toBe('https://models.example/v1');
 });
 
+test('a table that is JSON is shown with a row on each line', () => {
+  const roles =
+    '[{"group":"a","workspace":"acme","scopes":["chat","models"]},{"group":"b","workspace":"acme","scopes":["chat"]}]';
+  expect(inForce({ OIDC_ROLES: roles }).get('OIDC_ROLES')?.value).toBe(
+    '{ "group": "a", "workspace": "acme", "scopes": [ "chat", "models" ] }\n' +
+      '{ "group": "b", "workspace": "acme", "scopes": [ "chat" ] }',
+  );
+  for (const odd of ['[', '{"a":1}', '5'])
+    expect(inForce({ OIDC_ROLES: odd }).get('OIDC_ROLES')?.value).toBe(odd);
+});
+
 test('a comma in the password of a URL shows nothing of the password', () => {
   const settings = inForce({ DATABASE_URL: 'postgres://user:12345,hush@db.example/atrium' });
   expect(settings.get('DATABASE_URL')?.value).toBe('postgres://db.example/atrium');

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { forbidden, notFound } from '../../core/errors.ts';
 import { type Route, route } from '../../http/operation.ts';
 import { explainOtherSite } from '../../http/provenance.ts';
+import { ErrorDetail } from '../../http/schemas.ts';
 import type { SignOn } from '../sign-on/index.ts';
 import { WORKSPACE_NAME_PATTERN } from '../workspace-names.ts';
 
@@ -64,7 +65,10 @@ export function signOnRoutes(signOn: SignOn | undefined): Route[] {
           'The redirection URI that is registered at the provider. The answer sets the cookie `atrium_session`.',
         responses: {
           200: page('Signed in; the page goes on to the portal.'),
-          400: page('A page that says that the sign-in took too long, and what to do.'),
+          400: {
+            ...page('A page that says that the sign-in took too long, and what to do; JSON without a Host.'),
+            schema: ErrorDetail,
+          },
           403: page('A page that says why the person may not enter, and what to do.'),
           502: page('A page that says that the answer of the provider was not accepted, and what to do.'),
           ...REFUSAL_PAGES,

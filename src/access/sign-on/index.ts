@@ -2,7 +2,7 @@
 
 import { type RequestOrigin, SERVICE } from '../../core/author.ts';
 import type { Clock } from '../../core/clock.ts';
-import { malformed } from '../../core/errors.ts';
+import { malformed, ServiceError } from '../../core/errors.ts';
 import type { WakeEventMover } from '../../core/event.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -45,7 +45,7 @@ type Asked = { request: Request; requestId: string };
 
 export type SignOn = ReturnType<typeof createSignOn>;
 
-/** Each function answers a page for people, also where it fails. */
+/** Each function answers a page for people, also where it fails; it throws 400 for a request without a Host. */
 export function createSignOn({ settings, store, forget, wakeMover, clock, log }: SignOnDeps) {
   const provider = createProvider(settings);
   const places = createSemaphore({
@@ -56,6 +56,8 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
   const originOf = (request: Request): string => settings.publicUrl ?? requestOrigin(request);
 
   const fail = (error: unknown, { requestId }: Asked, instead?: ProblemName): Response => {
+    // A request without a Host is no problem of the provider.
+    if (error instanceof ServiceError && error.kind === 'malformed') throw error;
     const problem = instead ?? toProblem(error);
     const line = { request_id: requestId, problem, reason: describeFailure(error) };
     // What the person alone has caused needs no attention.

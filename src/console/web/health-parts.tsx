@@ -178,7 +178,7 @@ export function Settings() {
 }
 
 function Value({ of: { value, is_set: isSet, is_secret: isSecret } }: { of: Setting }) {
-  if (value !== null) return isSet ? <code>{value}</code> : <code class="soft">{value}</code>;
+  if (value !== null) return <code class={isSet ? 'lines' : 'soft'}>{value}</code>;
   if (isSecret) return <Badge>{t(isSet ? 'health.set' : 'health.not-set')}</Badge>;
   return <span class="soft">{t('health.not-set')}</span>;
 }
