@@ -12,6 +12,7 @@ const ROOT = join(import.meta.dir, '../..');
 const GUIDES = [
   'documents',
   'search',
+  'knowledge',
   'models',
   'conversations',
   'bots',
@@ -24,7 +25,7 @@ const PAGES = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)];
 
 test('the lines of the README and of the guides work when they are pasted', async () => {
   const dataDir = freshFolder();
-  await using service = await startUnconfigured(dataDir);
+  await using service = await startUnconfigured(dataDir, 'on');
   const environment = {
     URL: service.url,
     KEY: (await Bun.file(join(dataDir, 'first-key')).text()).trim(),
@@ -50,6 +51,8 @@ test('the lines of the README and of the guides work when they are pasted', asyn
   const told = outputs.join('\n');
   expect(told.match(/Echo: Good morning/g)?.length).toBeGreaterThan(2);
   expect(told).toContain('204 private Hello, Atrium');
+  expect(told).toMatch(/pump-manual\.md, Maintenance, page null, characters \d+ to \d+, score 0\.\d+/);
+  expect(told).toMatch(/pump-manual\.md 0\.\d+/);
   expect(told).toContain('"result":"267914296"');
   expect(told).toContain('"accepted":1');
   expect(told).toMatch(/"type":"report\.made","event_id":"1",.*"data":\{"value":3\}/);

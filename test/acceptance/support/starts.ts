@@ -7,9 +7,13 @@ import { type RunningService, startService } from '../../support/service.ts';
 export const MAIN = join(import.meta.dir, '../../../src/main.ts');
 const START_TIMEOUT_MS = 120_000;
 
-/** The service with nothing configured but where it lives, at a terminal. */
-export const startUnconfigured = (dataDir: string): Promise<RunningService> =>
-  startService({ dataDir, terminal: true, environment: { BOOTSTRAP_WORKSPACE: '', BOOTSTRAP_API_KEY: '' } });
+/** The service with nothing configured but where it lives, at a terminal; files are read where that is said. */
+export const startUnconfigured = (dataDir: string, content: 'on' | 'off' = 'off'): Promise<RunningService> =>
+  startService({
+    dataDir,
+    terminal: true,
+    environment: { BOOTSTRAP_WORKSPACE: '', BOOTSTRAP_API_KEY: '', CONTENT: content },
+  });
 
 /** A start that is expected to end by itself: its exit code and output. */
 export async function startInVain(
