@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { BunPlugin } from 'bun';
 import { ASSETS_PATH, type Manifest, OUTPUT_FOLDER, readManifest } from './manifest.ts';
+import { namesOfMessages } from './web/languages/column.ts';
 import { LANGUAGES } from './web/messages.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -27,6 +28,25 @@ const linesOnly: BunPlugin = {
   },
 };
 
+/**
+ * Messages by their places instead of their names, where the source names one: `t('loading')` → `t(0)`. A name that is put together
+ * while the page runs is looked up there.
+ */
+const messagesByPlace: BunPlugin = {
+  name: 'messages-by-place',
+  setup(build) {
+    const places = new Map(namesOfMessages().map((name, place) => [name, place]));
+    const toPlace = (call: string, name: string): string => {
+      const place = places.get(name);
+      return place === undefined ? call : `t(${place}`;
+    };
+    build.onLoad({ filter: /console\/web\/.*\.tsx?$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replaceAll(/\bt\('([^'\\]+)'/g, toPlace),
+      loader: path.endsWith('x') ? 'tsx' : 'ts',
+    }));
+  },
+};
+
 /** The hash of everything that the output depends on. */
 function hashInputs(): string {
   const hash = new Bun.CryptoHasher('sha256');
@@ -43,7 +63,7 @@ async function build(inputs: string): Promise<Manifest> {
     format: 'esm',
     splitting: true,
     minify: true,
-    plugins: [linesOnly],
+    plugins: [linesOnly, messagesByPlace],
     jsx: { runtime: 'automatic', importSource: 'preact', development: false },
     publicPath: ASSETS_PATH,
     naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },

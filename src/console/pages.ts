@@ -6,6 +6,7 @@ export const PAGES = [
   'people',
   'workspaces',
   'library',
+  'knowledge',
   'usage',
   'models',
   'playground',

@@ -22,6 +22,9 @@ const PATHS = [
   '/health',
   '/library',
   '/library?view=archive',
+  '/library?view=texts&status=ready',
+  '/knowledge',
+  '/knowledge?q=script+img+onerror&where=name%3Dcontains%253Asrc',
   '/library?view=bin',
   '/usage',
   '/usage?view=events&by=source',
@@ -41,7 +44,16 @@ const PATHS = [
 ];
 
 /** Pages that say on a fresh installation what would stand there. */
-const EMPTY_PATHS = ['', '/library', '/usage', '/events?view=dead', '/conversations', '/agents', '/bots'];
+const EMPTY_PATHS = [
+  '',
+  '/library',
+  '/knowledge',
+  '/usage',
+  '/events?view=dead',
+  '/conversations',
+  '/agents',
+  '/bots',
+];
 
 /** What must not be there, as sentences. */
 const findDefects = (page: Page): Promise<string[]> =>

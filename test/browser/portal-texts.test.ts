@@ -140,6 +140,54 @@ describePortal(
       expect(unexpected(opened)).toEqual([]);
       await page.close();
     });
+
+    test('a question finds passages with its words marked, and a click opens the text at the place', async () => {
+      await library().stored(
+        { name: 'lighthouse.txt', tags: ['coast'] },
+        'The lamps of lighthouses were lit before the ships came home from the sea.',
+      );
+      await stored('keeper.txt', 'A keeper keeps the lighthouse lamp burning through every long night.');
+      const opened = await portal().open('/knowledge');
+      const { page } = opened;
+      await page.getByText('Ask your documents').waitFor();
+      await page.getByLabel('Question').fill('Who keeps a lighthouse?');
+      await page.keyboard.press('Enter');
+      const result = page.getByRole('listitem').filter({ hasText: 'keeper.txt' });
+      await result.waitFor();
+      expect(await result.locator('mark').allTextContents()).toEqual(['keeps', 'lighthouse']);
+      await result.getByText(/by words [\d.]+.* · has of the question: keeps, lighthouse/).waitFor();
+      expect(await violations(page)).toEqual([]);
+      await result.getByRole('link', { name: 'keeper.txt' }).click();
+      const dialog = page.getByRole('dialog');
+      expect(await dialog.locator('mark').textContent()).toBe(
+        'A keeper keeps the lighthouse lamp burning through every long night.',
+      );
+      await page.goBack();
+      await dialog.waitFor({ state: 'detached' });
+      await result.waitFor();
+
+      await page.getByLabel('Attribute').selectOption('tags');
+      await page.getByLabel('value').fill('coast');
+      await page.getByRole('button', { name: 'Add filter' }).click();
+      await result.waitFor({ state: 'detached' });
+      await page.getByRole('listitem').filter({ hasText: 'lighthouse.txt' }).waitFor();
+      await page.getByLabel('Found by').selectOption('words');
+      await page.getByText('postgres words', { exact: false }).waitFor();
+      expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+        q: 'Who keeps a lighthouse?',
+        mode: 'words',
+        where: 'tags=any%3Acoast',
+      });
+      await page.reload();
+      await page.getByRole('listitem').filter({ hasText: 'lighthouse.txt' }).waitFor();
+      await page.getByRole('button', { name: 'Remove the filter tags=any:coast' }).click();
+      await result.waitFor();
+      await page.getByLabel('Question').fill('zebra crossing');
+      await page.getByRole('button', { name: 'Find', exact: true }).click();
+      await page.getByText('No passage was found').waitFor();
+      expect(unexpected(opened)).toEqual([]);
+      await page.close();
+    });
   },
   start,
 );

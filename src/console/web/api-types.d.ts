@@ -1872,6 +1872,8 @@ export interface components {
                 archived: "false" | "true" | "any";
             } | null;
             min_score?: number | null;
+            /** @default false */
+            explain: boolean;
         };
         RetrieveAnswer: {
             passages: components["schemas"]["RetrievedPassage"][];
@@ -1887,6 +1889,15 @@ export interface components {
             score: number;
             start: number;
             end: number;
+            why?: {
+                words: string[];
+                matches: {
+                    start: number;
+                    end: number;
+                }[];
+                words_score: number | null;
+                vectors_score: number | null;
+            };
         };
         VectorStoreSearchRequest: {
             query: string | string[];

@@ -24,7 +24,7 @@ function readPlace(): { start: number; end: number } | undefined {
   return start === undefined ? undefined : { start: Number(start), end: Number(end) };
 }
 
-const placeOf = ({ start, end }: { start: number; end: number }): string => `${start}-${end}`;
+export const placeOf = ({ start, end }: { start: number; end: number }): string => `${start}-${end}`;
 
 /** Where the shown part begins: what the URL says, else a little before the passage. */
 function readFrom(start: number | undefined): number {

@@ -13,7 +13,7 @@ import { PassageList, TextView } from './content-view.tsx';
 import { type Document, patchDocument, readDocument, urlOf } from './library-data.ts';
 import { opensInBrowser, Preview } from './preview.tsx';
 import { useAction, useResource } from './resource.ts';
-import { hrefOf, hrefWith, query } from './router.ts';
+import { hrefOf, hrefWith, navigate, query } from './router.ts';
 import { hasScope, isAdmin } from './state.ts';
 import { toWords } from './tag-dialog.tsx';
 import { formatBytes, t } from './text.ts';
@@ -23,6 +23,12 @@ type Props = { id: string; onClose(): void; onChanged(): void };
 const VIEWS = ['document', 'text', 'passages'] as const;
 type View = (typeof VIEWS)[number];
 const readView = (): View => VIEWS.find((view) => view === query.value.get('show')) ?? 'document';
+
+/** Closes the dialog: the page's address without it. */
+export const closeDocument = (): void =>
+  navigate(
+    hrefWith({ document: undefined, show: undefined, at: undefined, from: undefined, passage: undefined }),
+  );
 
 /** While a text is on its way, the state of it is asked for again. */
 const PENDING_REFRESH_MS = 2000;

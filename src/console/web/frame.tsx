@@ -25,7 +25,7 @@ type Group = { title?: MessageName; pages: readonly PageName[] };
 
 const GROUPS: readonly Group[] = [
   { pages: ['home'] },
-  { title: 'nav.work', pages: ['library', 'playground', 'conversations'] },
+  { title: 'nav.work', pages: ['library', 'knowledge', 'playground', 'conversations'] },
   { title: 'nav.build', pages: ['models', 'agents', 'bots'] },
   { title: 'nav.watch', pages: ['usage', 'events', 'health', 'audit'] },
   { title: 'nav.access', pages: ['keys', 'people', 'workspaces', 'sessions'] },
@@ -34,6 +34,7 @@ const GROUPS: readonly Group[] = [
 /** What the key of the sign-in needs for a page; a page that is not named here needs nothing. */
 const NEEDS: Partial<Record<PageName, () => boolean>> = {
   library: () => hasScope('documents:read'),
+  knowledge: () => hasScope('documents:read'),
   playground: () => hasScope('models'),
   conversations: () => hasScope('chat'),
   models: () => isAdmin.value,

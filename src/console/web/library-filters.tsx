@@ -81,18 +81,7 @@ export function Filters({ search }: { search: Search }) {
       <AddFilter onAdd={(filter) => apply([...filters, filter])} />
       {filters.length === 0 && search.q === '' ? null : (
         <div class="row">
-          {filters.map(([attribute, value], at) => (
-            <span class="filter" key={`${attribute}${value}`}>
-              <code>{`${attribute}=${value}`}</code>
-              <Button
-                look="plain"
-                aria-label={t('library.filter.remove', { filter: `${attribute}=${value}` })}
-                onClick={() => apply(filters.filter((_, each) => each !== at))}
-              >
-                ✕
-              </Button>
-            </span>
-          ))}
+          <FilterChips filters={filters} apply={apply} />
           <Button look="plain" onClick={() => setShown(!shown)} aria-expanded={shown}>
             {t('library.filter.url')}
           </Button>
@@ -105,7 +94,33 @@ export function Filters({ search }: { search: Search }) {
   );
 }
 
-function AddFilter({ onAdd }: { onAdd(filter: [string, string]): void }) {
+type Filter = [attribute: string, value: string];
+
+/** Filters that hold, each with the button that removes it. */
+export const FilterChips = ({
+  filters,
+  apply,
+}: {
+  filters: readonly Filter[];
+  apply(filters: readonly Filter[]): void;
+}) => (
+  <>
+    {filters.map(([attribute, value], at) => (
+      <span class="filter" key={`${attribute}${value}`}>
+        <code>{`${attribute}=${value}`}</code>
+        <Button
+          look="plain"
+          aria-label={t('library.filter.remove', { filter: `${attribute}=${value}` })}
+          onClick={() => apply(filters.filter((_, each) => each !== at))}
+        >
+          ✕
+        </Button>
+      </span>
+    ))}
+  </>
+);
+
+export function AddFilter({ onAdd }: { onAdd(filter: [string, string]): void }) {
   const [attribute, setAttribute] = useState('name');
   const [operator, setOperator] = useState('contains');
   const [value, setValue] = useState('');

@@ -32,6 +32,7 @@ const PAGES: Partial<Record<PageName, () => Promise<PageModule>>> = {
   conversations: () => import('./pages/conversations.tsx'),
   agents: () => import('./pages/agents.tsx'),
   bots: () => import('./pages/bots.tsx'),
+  knowledge: () => import('./pages/knowledge.tsx'),
   library: () => import('./pages/library.tsx'),
   health: () => import('./pages/health.tsx'),
   'sign-in': () => import('./pages/sign-in.tsx'),

@@ -23,9 +23,9 @@ export async function loadTexts(): Promise<void> {
 
 export const isMessage = (name: string): name is MessageName => places.has(name);
 
-/** The message in the reader's language; `{name}` in it stands for a value. */
+/** The message in the reader's language; `{name}` in it stands for a value. The build puts places where the source has names. */
 export function t(name: MessageName, values: Record<string, string | number> = {}): string {
-  const text = texts[places.get(name) ?? -1] ?? name;
+  const text = texts[typeof name === 'number' ? name : (places.get(name) ?? -1)] ?? name;
   return text.replaceAll(/\{(\w+)\}/g, (whole, key: string) => String(values[key] ?? whole));
 }
 

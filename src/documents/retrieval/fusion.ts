@@ -2,7 +2,7 @@
 
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { FoundByVectors } from '../vectors/search.ts';
-import type { RankedPassage } from './words.ts';
+import type { Halves, RankedPassage } from './words.ts';
 
 /**
  * What vectors count beside words. The built-in model compares pieces of words, which the words mostly know already; its
@@ -19,13 +19,17 @@ const MODEL_WEIGHT = 1;
 export function fuse(words: readonly RankedPassage[], { model, found }: FoundByVectors): RankedPassage[] {
   const weight = model === LOCAL_EMBEDDING_MODEL.id ? LOCAL_WEIGHT : MODEL_WEIGHT;
   const least = found.length > 1 ? Math.max(0, Math.min(...found.map(({ score }) => score))) : 0;
-  const scores = new Map(words.map(({ passageId, score }) => [passageId, score]));
-  for (const { passageId, score } of found) {
-    const nearness = Math.max(0, score - least) / Math.max(1e-6, 1 - least);
-    scores.set(passageId, (scores.get(passageId) ?? 0) + weight * Math.min(1, nearness));
-  }
-  return [...scores]
-    .map(([passageId, score]) => ({ passageId, score: Math.min(1, score / (1 + weight)) }))
+  const halves = new Map<string, Halves>(
+    words.map(({ passageId, score }) => [passageId, { words: score, vectors: null }]),
+  );
+  for (const { passageId, score } of found)
+    halves.set(passageId, { words: halves.get(passageId)?.words ?? 0, vectors: score });
+  const toScore = ({ words, vectors }: Halves): number => {
+    const nearness = Math.max(0, (vectors ?? least) - least) / Math.max(1e-6, 1 - least);
+    return Math.min(1, ((words ?? 0) + weight * Math.min(1, nearness)) / (1 + weight));
+  };
+  return [...halves]
+    .map(([passageId, each]) => ({ passageId, score: toScore(each), halves: each }))
     .sort(
       (left, right) =>
         right.score - left.score || (BigInt(left.passageId) < BigInt(right.passageId) ? -1 : 1),

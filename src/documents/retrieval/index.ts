@@ -10,6 +10,7 @@ import { exclusively } from '../../infra/postgres/exclusive.ts';
 import { type FindUserByEmail, viewerOf } from '../operations/search.ts';
 import type { SearchVectors } from '../vectors/search.ts';
 import { createWordCatchUp } from './catch-up.ts';
+import { createExplain } from './explain.ts';
 import { STATISTICS_INTERVAL_MS } from './limits.ts';
 import { createUnderstand } from './question.ts';
 import { createRetrieve, type Retrieve, type RetrieveDeps, type RetrieveRequest } from './retrieve.ts';
@@ -47,12 +48,9 @@ export function createRetrieval(deps: {
   const { sql, searchSql, log } = deps;
   const stemmer = createStemmer();
   const words = createWordStore(sql, stemmer);
+  const questions = { sql: searchSql, stemmer, readStatistics: createReadStatistics(searchSql) };
   const retrieve = createRetrieve({
-    understand: createUnderstand({
-      sql: searchSql,
-      stemmer,
-      readStatistics: createReadStatistics(searchSql),
-    }),
+    understand: createUnderstand(questions),
     words: createWordRanking(searchSql),
     searchVectors: deps.searchVectors,
     visible: createVisible(searchSql),
@@ -71,7 +69,10 @@ export function createRetrieval(deps: {
     retrieveAsPerson: async (person, request, signal) =>
       retrieve(await viewerOf(deps.findUserByEmail, person), request, signal),
     words,
-    routes: [...retrievalRoutes({ retrieve }), ...vectorStoreRoutes({ retrieve, documents: deps.documents })],
+    routes: [
+      ...retrievalRoutes({ retrieve, explain: createExplain(questions) }),
+      ...vectorStoreRoutes({ retrieve, documents: deps.documents }),
+    ],
     jobs: [
       periodic('documents.words-catch-up', deps.catchUpIntervalSeconds * 1000, createWordCatchUp(words)),
       periodic('documents.word-statistics', STATISTICS_INTERVAL_MS, createTakeStatistics(sql)),

@@ -45,7 +45,7 @@ export function createUnderstand(deps: {
  * The words without those that carry no meaning in the language of the question. That is, of the languages of the workspace, the
  * one that has most of the words among those: a question is too short to be recognised otherwise.
  */
-function meaningful(words: readonly string[], stemmed: readonly Stems[]): readonly string[] {
+export function meaningful(words: readonly string[], stemmed: readonly Stems[]): readonly string[] {
   const counts = stemmed.map((stems) => words.filter((word) => stems(word) === null).length);
   const most = Math.max(0, ...counts);
   if (most === 0) return words;

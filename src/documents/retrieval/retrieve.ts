@@ -12,13 +12,15 @@ import { fuse } from './fusion.ts';
 import { ASKED_MIN, COUNTED_MAX } from './limits.ts';
 import type { createUnderstand, Question } from './question.ts';
 import type { createVisible, Passage } from './visible.ts';
-import type { RankedPassage, RankOptions, WordRanking } from './words.ts';
+import type { Halves, RankedPassage, RankOptions, WordRanking } from './words.ts';
 
 export type RetrieveMode = 'hybrid' | 'words' | 'vectors';
 
 export type FoundPassage = Passage & {
   /** 0 to 1: how much of the question it has, and how near it is. Scores of different modes are not to be compared. */
   score: number;
+  /** Absent where it was found by words alone. */
+  halves?: Halves;
 };
 
 /** A filter as `parseFilters` returns it: what holds for the documents of all passages. */
@@ -126,6 +128,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
         ranked: nearest.found.map(({ passageId, score }) => ({
           passageId,
           score: Math.min(1, Math.max(0, score)),
+          halves: { words: null, vectors: score },
         })),
         more: full,
         engine,
@@ -145,7 +148,10 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
   ): Promise<FoundPassage[]> {
     const ids = ranked.map(({ passageId }) => passageId);
     const read = await visible.read(viewer, prepared, ids, limit);
-    return read.map(({ index, ...passage }) => ({ ...passage, score: ranked[index]?.score ?? 0 }));
+    return read.map(({ index, ...passage }) => {
+      const { score, halves } = ranked[index] ?? { score: 0 };
+      return { ...passage, score, ...(halves === undefined ? {} : { halves }) };
+    });
   }
 }
 

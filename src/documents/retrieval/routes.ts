@@ -2,12 +2,13 @@ import { type Route, route } from '../../http/operation.ts';
 import { toViewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
 import { InWorkspace } from '../schema.ts';
+import type { Explain } from './explain.ts';
 import { parseFilters } from './filters.ts';
 import { PASSAGES_DEFAULT } from './limits.ts';
 import type { FoundPassage, Retrieve } from './retrieve.ts';
 import * as schema from './schema.ts';
 
-export function retrievalRoutes({ retrieve }: { retrieve: Retrieve }): Route[] {
+export function retrievalRoutes({ retrieve, explain }: { retrieve: Retrieve; explain: Explain }): Route[] {
   return [
     route(
       {
@@ -40,11 +41,19 @@ export function retrievalRoutes({ retrieve }: { retrieve: Retrieve }): Route[] {
           minScore: min_score ?? undefined,
         };
         const { passages, engine } = await retrieve(toViewer(principal), asked, request.signal);
-        return { passages: passages.map(render), engine };
+        if (body.explain !== true) return { passages: passages.map(render), engine };
+        const why = await explain(principal.workspaceId, query, passages);
+        const explained = passages.map((each, at) => ({
+          ...render(each),
+          why: { ...why[at], ...renderHalves(each) },
+        }));
+        return { passages: explained, engine };
       },
     ),
   ];
 }
+
+const roundScore = (score: number): number => Math.round(score * 10_000) / 10_000;
 
 const render = ({ documentId, name, page, heading, text, score, start, end }: FoundPassage) => ({
   document_id: documentId,
@@ -52,7 +61,12 @@ const render = ({ documentId, name, page, heading, text, score, start, end }: Fo
   page,
   heading,
   text,
-  score: Math.round(score * 10_000) / 10_000,
+  score: roundScore(score),
   start,
   end,
 });
+
+function renderHalves({ score, halves = { words: score, vectors: null } }: FoundPassage) {
+  const { words, vectors } = halves;
+  return { words_score: words && roundScore(words), vectors_score: vectors && roundScore(vectors) };
+}

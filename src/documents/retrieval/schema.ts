@@ -29,7 +29,35 @@ export const RetrieveRequest = component('RetrieveRequest', 'A question to the d
   min_score: optional(
     Type.Number({ minimum: 0, maximum: 1, description: 'Passages with a lower score are left out.' }),
   ),
+  explain: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether each passage says why it was found.' }),
+  ),
 });
+
+const Explanation = Type.Object(
+  {
+    words: Type.Array(Type.String(), {
+      description:
+        'Words of the question that the passage, or a heading above it, has in any of their forms.',
+    }),
+    matches: Type.Array(
+      Type.Object({
+        start: integer('Where a word begins in the passage, in characters (code points).'),
+        end: integer('Where it ends there, exclusive.'),
+      }),
+      { description: 'Where these words stand in the passage.' },
+    ),
+    words_score: nullable(
+      Type.Number(),
+      'How much of the question its words have, from 0 to 1; null where passages are found by vectors alone.',
+    ),
+    vectors_score: nullable(
+      Type.Number(),
+      'How near its vector is, as a cosine; null where vectors have not found it, or were not asked.',
+    ),
+  },
+  { description: 'Why it was found, where the request asks for it.' },
+);
 
 const PassageRead = component('RetrievedPassage', 'A passage that was found.', {
   document_id: Type.String({ format: 'uuid', description: 'Unique identifier of the file.' }),
@@ -45,6 +73,7 @@ const PassageRead = component('RetrievedPassage', 'A passage that was found.', {
   }),
   start: integer('Where it begins in the plain text of the document, in characters (code points).'),
   end: integer('Where it ends there, exclusive.'),
+  why: Type.Optional(Explanation),
 });
 
 export const RetrieveAnswer = component('RetrieveAnswer', 'The passages that were found.', {

@@ -27,6 +27,41 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
+/** A part of a text with the words that it is divided into; positions count code points, the end is excluded. */
+export type Span = { start: number; end: number; words: readonly string[] };
+
+/** Where the words of a text stand. The parts of Chinese and Japanese overlap, as their words do. */
+export function spansOf(text: string): Span[] {
+  const spans: Span[] = [];
+  let [counted, characters] = [0, 0];
+  for (const found of text.matchAll(RUN)) {
+    characters += [...text.slice(counted, found.index)].length;
+    counted = found.index;
+    for (const [part, from] of partsOf(found[0])) {
+      const start = characters + from;
+      spans.push({ start, end: start + [...part].length, words: wordsOf(part) });
+    }
+  }
+  return spans;
+}
+
+/** The parts of a run that are words, and after how many characters of the run each begins. */
+function partsOf(run: string): [part: string, from: number][] {
+  if (HAN.test(run)) {
+    const characters = [...run];
+    if (characters.length < 2) return [[run, 0]];
+    return characters.slice(1).map((character, at) => [`${characters[at]}${character}`, at]);
+  }
+  if (!UNSPACED.test(run)) return [[run, 0]];
+  segmenter ??= new Intl.Segmenter('th', { granularity: 'word' });
+  let from = 0;
+  return [...segmenter.segment(run)].map(({ segment }) => {
+    const part: [string, number] = [segment, from];
+    from += [...segment].length;
+    return part;
+  });
+}
+
 /** The words of a passage and of the headings above it, separated by blanks. */
 export const passageWordsOf = ({ text, heading }: { text: string; heading: string | null }): string =>
   wordsOf(heading === null ? text : `${heading}\n${text}`).join(' ');

@@ -7,7 +7,11 @@ import { all, list, union } from '../search/postgres/fragments.ts';
 import { RANKED_MAX } from './limits.ts';
 import { byRarity, type Question, type Term } from './question.ts';
 
-export type RankedPassage = { passageId: string; score: number };
+/** What each half of a ranking has given: a share of the question, and a cosine. Null: this half was not asked, or did not find it. */
+export type Halves = { words: number | null; vectors: number | null };
+
+/** `halves`: absent of a ranking by words alone. */
+export type RankedPassage = { passageId: string; score: number; halves?: Halves };
 
 export type RankOptions = {
   limit: number;

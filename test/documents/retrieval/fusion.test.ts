@@ -20,6 +20,12 @@ test('what either half has found is ranked once, by both scores', () => {
   const ranked = fuse(words, { model: LOCAL, found });
   expect(orderOf(ranked)).toBe('1324');
   for (const { score } of ranked) expect(score >= 0 && score <= 1).toBe(true);
+  expect(Object.fromEntries(ranked.map(({ passageId, halves }) => [passageId, halves]))).toEqual({
+    1: { words: 0.6, vectors: 0.2 },
+    2: { words: 0.3, vectors: null },
+    3: { words: 0.3, vectors: 0.7 },
+    4: { words: 0, vectors: 0.5 },
+  });
 });
 
 test('words that are sure are not overruled by the built-in model, and another model counts as much as words', () => {

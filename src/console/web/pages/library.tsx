@@ -6,14 +6,14 @@ import { Page, Tabs } from '../components/page.tsx';
 import { type Column, Pager, Table } from '../components/table.tsx';
 import { Time } from '../components/time.tsx';
 import type { ContentRow } from '../content-data.ts';
-import { DocumentDialog } from '../document-dialog.tsx';
+import { closeDocument, DocumentDialog } from '../document-dialog.tsx';
 import { Bulk } from '../library-bulk.tsx';
 import { PAGE_SIZE, type Row, readRows, type Search, type View } from '../library-data.ts';
 import { Filters } from '../library-filters.tsx';
 import { FolderLink, Folders, folderOf } from '../library-folders.tsx';
 import { AttentionLink, changes, documentChanged, TextStates, useStates } from '../library-texts.tsx';
 import { useResource } from '../resource.ts';
-import { hrefOf, hrefWith, navigate, query } from '../router.ts';
+import { hrefOf, hrefWith, query } from '../router.ts';
 import { hasScope, isOwnWorkspace, workspace } from '../state.ts';
 import { formatBytes, formatNumber, t } from '../text.ts';
 import { UploadPanel } from '../upload-panel.tsx';
@@ -129,11 +129,6 @@ function Documents({ view }: { view: View }) {
     </>
   );
 }
-
-const closeDocument = (): void =>
-  navigate(
-    hrefWith({ document: undefined, show: undefined, at: undefined, from: undefined, passage: undefined }),
-  );
 
 function columnsOf(
   rows: readonly Row[],
