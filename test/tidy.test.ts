@@ -143,7 +143,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3775);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8570);
   expect(linesOf('src/')).toBeLessThanOrEqual(53_300);
-  expect(linesOf('src/console/')).toBeLessThanOrEqual(420);
+  expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1900);
 });
