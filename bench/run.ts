@@ -8,6 +8,7 @@ import { run as gateway } from './gateway/index.ts';
 import { run as hostile } from './hostile/index.ts';
 import { run as knowledge } from './knowledge/index.ts';
 import { run as portal } from './portal/index.ts';
+import { run as reading } from './reading/index.ts';
 import { run as search } from './search/index.ts';
 import { run as usage } from './usage/index.ts';
 
@@ -20,6 +21,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   hostile,
   knowledge,
   portal,
+  reading,
   search,
   usage,
 };
