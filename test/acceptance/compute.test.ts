@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
+import { machineNow } from '../support/machine-time.ts';
 import { shared } from '../support/shared.ts';
 import { bodyOf, expectRefusal } from './support/caller.ts';
 import { type Entry, notInteger, tooLarge, tooSmall } from './support/entries.ts';
@@ -93,11 +94,11 @@ describe('/compute', () => {
     await whileBusy(0, async () => {
       const times: number[] = [];
       for (let round = 0; round < 50; round++) {
-        const startedAt = performance.now();
+        const startedAt = machineNow();
         bodyOf(await setting.call('GET', '/'), 200);
         expect(bodyOf<Computed>(await compute('?n=20'), 200).result).toBe('6765');
         bodyOf(await setting.call('GET', `/v1/${setting.workspace}/trash`, { key: setting.adminKey }), 200);
-        times.push(performance.now() - startedAt);
+        times.push(machineNow() - startedAt);
       }
       expect(times.sort((a, b) => a - b)[25]).toBeLessThan(200);
       expect((await load()).running).toBe(THREADS);
