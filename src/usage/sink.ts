@@ -163,6 +163,7 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
       },
       async stop() {
         stopping.abort();
+        buffer.endFetch?.();
         await running;
         writer.close();
       },

@@ -168,6 +168,19 @@ for (const { name, missing, appendsAtOnce, prepare } of BUFFERS) {
   });
 }
 
+test('a fetch of the journal that waits ends with nothing when its sink ends', async () => {
+  const journal = BUFFERS.find(({ name }) => name === 'journal');
+  if (journal === undefined) throw new Error('there is no journal');
+  await using setting = await journal.prepare();
+  const buffer = await setting.open();
+  // Longer than a test may take.
+  const waiting = buffer.fetch({ bytesMax: BYTES, packsMax: 500, waitMs: 3_600_000 });
+  buffer.endFetch?.();
+  expect(await waiting).toEqual([]);
+  await buffer.append(packOf('later'));
+  expect((await take(buffer, 1)).map(textOf)).toEqual(['later']);
+});
+
 async function drain(buffer: EventBuffer): Promise<Delivery[]> {
   const all: Delivery[] = [];
   for (;;) {

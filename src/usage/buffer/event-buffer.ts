@@ -38,6 +38,8 @@ export type EventBuffer = {
    * Throws when the buffer is away.
    */
   fetch(limits: FetchLimits): Promise<Delivery[]>;
+  /** Ends a fetch that waits, with nothing. Without it a fetch lasts for its time, and an end of the service as well. */
+  endFetch?(): void;
   /** The database has them: they are never delivered again (but after a crash). Throws when the buffer is away. */
   acknowledge(deliveries: readonly Delivery[]): Promise<void>;
   /** They could not be stored now: they are delivered again. */

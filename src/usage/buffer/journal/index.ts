@@ -53,6 +53,9 @@ export function createJournal(settings: JournalSettings & { log: Logger }): Even
       position = entries.at(-1)?.seq ?? position;
       return entries.map(({ seq, pack }) => ({ pack, receipt: seq }));
     },
+    endFetch() {
+      if (id !== undefined) void thread.ask('endRead', TIMEOUT_MS).catch(() => undefined);
+    },
     async acknowledge(deliveries) {
       await ask('remove', deliveries.map(seqOf), TIMEOUT_MS);
     },

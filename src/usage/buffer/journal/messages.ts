@@ -6,6 +6,8 @@ export type JournalCalls = {
   append(pack: Uint8Array): void;
   /** Waits for entries for at most `waitMs`. One reader at a time. */
   read(wanted: { after: number; bytesMax: number; packsMax: number; waitMs: number }): Entry[];
+  /** Ends a read that waits, with no entries. */
+  endRead(): void;
   remove(seqs: readonly number[]): void;
   metrics(): JournalMetrics;
   close(): void;

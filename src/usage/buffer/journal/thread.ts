@@ -62,6 +62,11 @@ serveThread<JournalSettings, JournalCalls, string>(({ directory, bytesMax }) => 
         read();
         return entries.promise;
       },
+      endRead() {
+        clearTimeout(poll);
+        reader?.entries.resolve([]);
+        reader = undefined;
+      },
       remove: file.remove,
       metrics: file.metrics,
       close() {
