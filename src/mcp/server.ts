@@ -76,7 +76,7 @@ const describeTool = ({ name, title, description, readOnly, input, output }: Too
   name,
   title,
   description,
-  inputSchema: { ...toPlainSchema(input), type: 'object' as const, additionalProperties: false },
+  inputSchema: { ...toPlainSchema(input), type: 'object' as const },
   outputSchema: { ...toPlainSchema(output), type: 'object' as const },
   annotations: {
     title,

@@ -280,7 +280,7 @@ describe.each(REVISIONS)('a client of the revision %s', (revision) => {
     const id = (await setting.admin.stored()).id;
     for (const [name, given, sentence] of [
       ['search_documents', { query: 5 }, /^query: Input should be a valid string$/],
-      ['search_documents', { qury: 'x' }, /^qury: There is no such argument; there are query, filters/],
+      ['search_documents', { qury: 'x' }, /^qury: Extra inputs are not permitted/],
       [
         'search_documents',
         { filters: ['nmae=x'] },

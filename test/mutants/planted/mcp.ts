@@ -28,8 +28,8 @@ export const mcp: readonly Planted[] = [
   {
     mistake: 'an unknown argument of a tool is ignored',
     file: 'src/mcp/tool.ts',
-    text: 'filter((name) => !known.has(name))',
-    replacement: 'filter(() => false)',
+    text: ', { additionalProperties: false }',
+    replacement: '',
     test: 'test/acceptance/mcp/tools.test.ts',
     name: 'what is wrong with its arguments',
   },
