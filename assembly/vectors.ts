@@ -56,15 +56,22 @@ export function scan(
       for (let offset: usize = 0; offset < step; offset += 16) {
         const low = v128.load(query + (offset << 1));
         const high = v128.load(query + (offset << 1), 16);
-        a = add(a, v128.load(first + offset), low, high);
-        b = add(b, v128.load(second + offset), low, high);
-        c = add(c, v128.load(third + offset), low, high);
-        d = add(d, v128.load(fourth + offset), low, high);
+        a = add(a, first + offset, low, high);
+        b = add(b, second + offset, low, high);
+        c = add(c, third + offset, low, high);
+        d = add(d, fourth + offset, low, high);
       }
-      offer(heap, a, at, scales, documents, ids);
-      offer(heap, b, at + 1, scales, documents, ids);
-      offer(heap, c, at + 2, scales, documents, ids);
-      offer(heap, d, at + 3, scales, documents, ids);
+      // The lanes are added across: one lane of the sums for each of the four.
+      const ab = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7));
+      const cd = i32x4.add(v128.shuffle<i32>(c, d, 0, 4, 1, 5), v128.shuffle<i32>(c, d, 2, 6, 3, 7));
+      const sums = i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
+      const scores = f32x4.mul(f32x4.convert_i32x4_s(sums), v128.load(scales + ((<usize>at) << 2)));
+      if (v128.any_true(f32x4.ge(scores, f32x4.splat(leastOf(heap))))) {
+        offer(heap, f32x4.extract_lane(scores, 0), at, documents, ids);
+        offer(heap, f32x4.extract_lane(scores, 1), at + 1, documents, ids);
+        offer(heap, f32x4.extract_lane(scores, 2), at + 2, documents, ids);
+        offer(heap, f32x4.extract_lane(scores, 3), at + 3, documents, ids);
+      }
     }
   }
   for (; at < count; at++) {
@@ -77,32 +84,35 @@ export function scan(
     for (let offset: usize = 0; offset < <usize>stride; offset += 16) {
       const low = v128.load(query + (offset << 1));
       const high = v128.load(query + (offset << 1), 16);
-      sums = add(sums, v128.load(vector + offset), low, high);
+      sums = add(sums, vector + offset, low, high);
     }
-    offer(heap, sums, at, scales, documents, ids);
+    const sum =
+      i32x4.extract_lane(sums, 0) +
+      i32x4.extract_lane(sums, 1) +
+      i32x4.extract_lane(sums, 2) +
+      i32x4.extract_lane(sums, 3);
+    offer(heap, <f32>sum * load<f32>(scales + ((<usize>at) << 2)), at, documents, ids);
   }
 }
 
-function add(sums: v128, components: v128, low: v128, high: v128): v128 {
+/** Adds the products of 16 components, which are extended as they are loaded. */
+function add(sums: v128, components: usize, low: v128, high: v128): v128 {
   return i32x4.add(
     sums,
     i32x4.add(
-      i32x4.dot_i16x8_s(i16x8.extend_low_i8x16_s(components), low),
-      i32x4.dot_i16x8_s(i16x8.extend_high_i8x16_s(components), high),
+      i32x4.dot_i16x8_s(v128.load8x8_s(components), low),
+      i32x4.dot_i16x8_s(v128.load8x8_s(components, 8), high),
     ),
   );
 }
 
-function offer(heap: usize, sums: v128, at: i32, scales: usize, documents: usize, ids: usize): void {
-  const sum =
-    i32x4.extract_lane(sums, 0) +
-    i32x4.extract_lane(sums, 1) +
-    i32x4.extract_lane(sums, 2) +
-    i32x4.extract_lane(sums, 3);
-  const score = <f32>sum * load<f32>(scales + ((<usize>at) << 2));
-  const size = load<u32>(heap + SIZE);
-  if (size === load<u32>(heap) && score < load<f32>(heap + HEADER)) return;
-  if (score > load<f32>(heap + BEHIND_SCORE)) return;
+/** Lower scores do not enter the heap. */
+function leastOf(heap: usize): f32 {
+  return load<u32>(heap + SIZE) === load<u32>(heap) ? load<f32>(heap + HEADER) : -f32.MAX_VALUE;
+}
+
+function offer(heap: usize, score: f32, at: i32, documents: usize, ids: usize): void {
+  if (score < leastOf(heap) || score > load<f32>(heap + BEHIND_SCORE)) return;
   const document = load<u32>(documents + ((<usize>at) << 2));
   enter(heap, score, document, load<u64>(ids + ((<usize>at) << 3)));
 }

@@ -58,6 +58,22 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    says: 'A search by vectors finds exactly the nearest passages of all that are embedded, from that moment on, or says that it goes without vectors; each passage has one vector, of its own text, whatever ends or fails meanwhile',
+    tests: [
+      'test/documents/vectors/memory.test.ts',
+      'test/documents/vectors/search.test.ts',
+      'test/documents/vectors/embedding.test.ts',
+      'test/gateway/model-embeddings.test.ts',
+      'test/faults/embedding-crash.test.ts',
+    ],
+    mistakes: [
+      'of vectors with one score the wrong ones are kept',
+      'vectors that were replaced stay in memory',
+      'vectors are stored for a text that was replaced meanwhile',
+      'another model answers before it has all documents',
+    ],
+  },
+  {
     says: 'A copy that applies the lines of the export has exactly the passages of the documents that its caller may see, whatever happens to them and to the copy meanwhile',
     tests: [
       'test/documents/feed/follow.test.ts',

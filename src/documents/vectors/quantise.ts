@@ -1,6 +1,6 @@
 // Vectors as they are stored, and queries as they are compared with them. A stored vector is an f32 scale (little-endian),
 // then an int8 for each dimension; scale × components has about unit length. It takes a quarter of the space of f32, and the
-// cosines of the built-in model's vectors differ by less than 0.005.
+// cosines of the built-in model's vectors differ by less than 0.002.
 
 import { QUERY_COMPONENT_MAX } from './limits.ts';
 

@@ -2,6 +2,38 @@ import type { Planted } from '../mistake.ts';
 
 export const documents: readonly Planted[] = [
   {
+    mistake: 'of vectors with one score the wrong ones are kept',
+    file: 'assembly/vectors.ts',
+    text: '(score === otherScore && id > otherId)',
+    replacement: '(score === otherScore && id < otherId)',
+    test: 'test/documents/vectors/memory.test.ts',
+    name: 'finds exactly',
+  },
+  {
+    mistake: 'vectors that were replaced stay in memory',
+    file: 'src/documents/vectors/spaces.ts',
+    text: 'if (from > 0) {',
+    replacement: 'if (from < 0) {',
+    test: 'test/documents/vectors/search.test.ts',
+    name: 'finds exactly',
+  },
+  {
+    mistake: 'vectors are stored for a text that was replaced meanwhile',
+    file: 'src/documents/vectors/store.ts',
+    text: 'AND revision = ${revision} FOR SHARE)\n        INSERT',
+    replacement: 'FOR SHARE)\n        INSERT',
+    test: 'test/documents/vectors/embedding.test.ts',
+    name: 'leaves nothing behind',
+  },
+  {
+    mistake: 'another model answers before it has all documents',
+    file: 'src/documents/vectors/store.ts',
+    text: 'WHERE model_id <> ${modelId} AND NOT EXISTS (',
+    replacement: 'WHERE model_id <> ${modelId} OR NOT EXISTS (',
+    test: 'test/documents/vectors/embedding.test.ts',
+    name: 'a changed model answers',
+  },
+  {
     mistake: 'a caller who may not see a document any more gets no tombstone of it',
     file: 'src/documents/feed/store.ts',
     text: 'row.changed && (row.shown || row.seen)',
