@@ -11,6 +11,7 @@ import { run as portal } from './portal/index.ts';
 import { run as reading } from './reading/index.ts';
 import { run as search } from './search/index.ts';
 import { run as usage } from './usage/index.ts';
+import { run as vectors } from './vectors/index.ts';
 
 const AREAS: Record<string, () => Promise<void>> = {
   bots,
@@ -24,6 +25,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   reading,
   search,
   usage,
+  vectors,
 };
 
 const run = AREAS[process.argv[2] ?? ''];
