@@ -156,6 +156,10 @@ describe('citations', () => {
     expect(cite(answer)).toEqual([]);
   });
 
+  test('there are none for an answer that repeats the question, and nothing else', () => {
+    expect(cite('The shop is open in summer.', [], 'Is the shop open in summer?')).toEqual([]);
+  });
+
   test('keep the place and the score of the passage, and no quote where it has no text', () => {
     const named = passage('', { document_id: 'x' });
     expect(citationsOf({ answer: 'See [1].', question: 'x', passages: [named], used: [0] })).toEqual([
