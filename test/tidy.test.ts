@@ -140,7 +140,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(13_900);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(194);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
-  expect(linesOf('src/usage/')).toBeLessThanOrEqual(3775);
+  expect(linesOf('src/usage/')).toBeLessThanOrEqual(3900);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8570);
   expect(linesOf('src/')).toBeLessThanOrEqual(53_300);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);

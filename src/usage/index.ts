@@ -20,9 +20,11 @@ import { createIngest } from './operations/ingest.ts';
 import { createRetrieve } from './operations/retrieve.ts';
 import { createSummarise } from './operations/summarise.ts';
 import { createRecord } from './record.ts';
+import { conversationEventRoutes } from './routes/conversation-events.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { eventRoutes } from './routes/events.ts';
 import { createSink } from './sink.ts';
+import { createConversationEventReader } from './store/conversation-events.ts';
 import { createDeadLetterStore } from './store/dead-letters.ts';
 import { createStorageBarrier } from './store/lock-stripes.ts';
 import { createOutboxStore } from './store/outbox.ts';
@@ -108,6 +110,7 @@ export function createUsage(deps: UsageDeps): Area & {
         }),
         summarise: createSummarise({ summaries: createSummaries(sql), awaitStoring: settled }),
       }),
+      ...conversationEventRoutes(createConversationEventReader(sql)),
       ...deadLetterRoutes(createDeadLetters({ store: letters, appender })),
     ],
     jobs: [opening, health.job, sink.job, mover.job, ...(retentionDays === 0 ? [] : [retention])],

@@ -58,6 +58,9 @@ export const PAGE_SIZE_MAX = 100;
 /** Longer than any transaction that stores events: older ones have been committed or rolled back. */
 export const TAIL_MS = 300_000;
 
+/** Events of the messages of one page of a conversation's events, beside those of the page. */
+export const EVENTS_OF_MESSAGES_MAX = 1000;
+
 export const SUMMARY_SIZE_DEFAULT = 1000;
 export const SUMMARY_SIZE_MAX = 10_000;
 

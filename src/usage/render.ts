@@ -31,9 +31,12 @@ export function renderPage(workspaceId: string, page: MetricPage): string {
     previous_page: previousPage,
     next_page: nextPage,
   });
-  const items = page.events.map((event) => renderEvent(workspaceId, event)).join(',');
-  return `{"items":[${items}],${rest.slice(1)}`;
+  return `{"items":${renderEvents(workspaceId, page.events)},${rest.slice(1)}`;
 }
+
+/** Events as the JSON text of a list. */
+export const renderEvents = (workspaceId: string, events: readonly StoredEvent[]): string =>
+  `[${events.map((event) => renderEvent(workspaceId, event)).join(',')}]`;
 
 export const renderSummary = (groupBy: string, { rows, total, next }: Summary): object => ({
   group_by: groupBy,

@@ -91,7 +91,7 @@ export const SummaryQuery = Type.Object({
   cursor: Type.Optional(text('`next_page` of the page before; blank: the first.')),
 });
 
-const MetricEvent = openComponent('MetricEvent', 'Extension attributes stand beside the rest.', {
+export const MetricEvent = openComponent('MetricEvent', 'Extension attributes stand beside the rest.', {
   specversion: text('The version of CloudEvents.'),
   type: text('The dotted name of what happened.'),
   event_id: text('The identifier that the source has given the event.'),

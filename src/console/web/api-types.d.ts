@@ -129,6 +129,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/api/workspaces/{workspace_id}/chat-sessions/{chat_session_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["metrics.list-conversation-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/api/workspaces/{workspace_id}/dead-letters": {
         parameters: {
             query?: never;
@@ -1404,6 +1420,28 @@ export interface components {
             reply?: string | null;
             agent_id?: string | null;
         };
+        ConversationEventPage: {
+            items: components["schemas"]["MetricEvent"][];
+            next_cursor: string | null;
+        };
+        MetricEvent: {
+            specversion: string;
+            type: string;
+            event_id: string;
+            time: string;
+            source: string;
+            subject: string;
+            data: {
+                [key: string]: unknown;
+            };
+            /** Format: uuid */
+            id: string;
+            workspace_id: string;
+            created_at: string;
+            updated_at: string;
+        } & {
+            [key: string]: unknown;
+        };
         DeadLetterPage: {
             items: components["schemas"]["DeadLetter"][];
             next_cursor: string | null;
@@ -2363,24 +2401,6 @@ export interface components {
             previous_page: string | null;
             next_page: string | null;
         };
-        MetricEvent: {
-            specversion: string;
-            type: string;
-            event_id: string;
-            time: string;
-            source: string;
-            subject: string;
-            data: {
-                [key: string]: unknown;
-            };
-            /** Format: uuid */
-            id: string;
-            workspace_id: string;
-            created_at: string;
-            updated_at: string;
-        } & {
-            [key: string]: unknown;
-        };
         CloudEvent: {
             /** @constant */
             specversion: "1.0";
@@ -2774,6 +2794,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    "metrics.list-conversation-events": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+                chat_session_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationEventPage"];
+                };
             };
         };
     };

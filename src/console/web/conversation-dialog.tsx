@@ -8,8 +8,9 @@ import { TextField } from './components/field.tsx';
 import { Form } from './components/form.tsx';
 import { ErrorNotice, Loading } from './components/notice.tsx';
 import { Time } from './components/time.tsx';
+import { ConversationEvents } from './conversation-events.tsx';
 import { useAction, useResource } from './resource.ts';
-import { session, workspace } from './state.ts';
+import { hasScope, session, workspace } from './state.ts';
 import { t } from './text.ts';
 
 type Message = Schemas['ChatMessage'];
@@ -56,6 +57,7 @@ export function ConversationDialog({ id, onClose }: { id: number; onClose(): voi
             {transcript.data.more ? (
               <Button onClick={() => setPages(pages + 1)}>{t('conversations.more')}</Button>
             ) : null}
+            {hasScope('admin') ? <ConversationEvents id={id} /> : null}
             <AnswerForm id={id} onSent={transcript.reload} />
           </>
         )}

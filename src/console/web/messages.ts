@@ -897,6 +897,8 @@ export const MESSAGES = {
   'conversations.more': ['Show more', 'Mehr zeigen'],
   'conversations.role.user': ['person', 'Person'],
   'conversations.role.assistant': ['assistant', 'Assistent'],
+  'conversations.events': ['Events of this conversation', 'Ereignisse dieses Gesprächs'],
+  'conversations.events.more': ['Show more events', 'Weitere Ereignisse zeigen'],
   'citations.title': ['Sources', 'Quellen'],
   'citations.page': ['p. {page}', 'S. {page}'],
   'conversations.role.agent': ['colleague', 'Kollege'],

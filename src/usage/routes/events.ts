@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { malformed } from '../../core/errors.ts';
 import { readDecodedBody } from '../../http/body.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
+import { jsonText } from '../answers.ts';
 import { readCloudEvents } from '../cloud-events.ts';
 import { EVENT_EXAMPLE, METRIC_EXAMPLE } from '../examples.ts';
 import { REQUEST_BYTES_MAX, SUMMARY_SIZE_DEFAULT } from '../limits.ts';
@@ -74,7 +75,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
           ...(cursor === undefined || cursor === '' ? {} : { cursor }),
           ...(size === undefined ? {} : { size }),
         });
-        return json(renderPage(path.workspace_id, page));
+        return jsonText(renderPage(path.workspace_id, page));
       },
     ),
     route(
@@ -163,9 +164,6 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
     ),
   ];
 }
-
-const json = (text: string): Response =>
-  new Response(text, { headers: { 'content-type': 'application/json;charset=utf-8' } });
 
 /** The key that a summary's cursor holds. */
 function readKey(cursor: string | undefined): string | undefined {
