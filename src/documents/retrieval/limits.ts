@@ -12,7 +12,7 @@ export const WORD_LENGTH_MAX = 64;
 
 /** Different words of a question that are looked for: the rarest of the first ones. */
 export const QUERY_WORDS_MAX = 128;
-export const TERMS_MAX = 32;
+export const TERMS_MAX = 64;
 
 /** A word that occurs more often in a passage counts as if it occurred so often; the rank hardly grows beyond. */
 export const OCCURRENCES_MAX = 16;
