@@ -456,6 +456,10 @@ export const MESSAGES = {
   'service.models_file': ['The models file.', 'Die Modelldatei.'],
   'service.usage_events': ['The buffer of usage events.', 'Der Puffer der Nutzungsereignisse.'],
   'service.search': ['What answers searches.', 'Was Suchen beantwortet.'],
+  'service.vectors': [
+    'The vectors of passages, in memory for searches.',
+    'Die Vektoren der Textstellen, im Speicher für Suchen.',
+  ],
   'service.compute': ['Worker threads for long computations.', 'Threads für lange Berechnungen.'],
   'service.bucket': [
     'Whether the bucket belongs to this service alone.',
@@ -474,6 +478,10 @@ export const MESSAGES = {
     'Bis die Verbindung für Nachrichten zurück ist, wird jeder Schlüssel nachgeschlagen: langsamer, aber genau.',
   ],
   'advice.jobs': ['The log names the job and its error.', 'Das Log nennt die Arbeit und ihren Fehler.'],
+  'advice.vectors': [
+    'Raise VECTORS_MEMORY_BYTES_MAX; until then the largest libraries are searched by words alone.',
+    'Erhöhen Sie VECTORS_MEMORY_BYTES_MAX; bis dahin werden die größten Bibliotheken nur nach Wörtern durchsucht.',
+  ],
   'advice.models': [
     'The upstream is asked again after a while; other targets and fallbacks answer until then.',
     'Der Anbieter wird nach einer Weile wieder gefragt; bis dahin antworten andere Ziele und Ausweichmodelle.',

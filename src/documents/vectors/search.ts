@@ -103,7 +103,9 @@ export function createSearchVectors(deps: {
     } catch (error) {
       signal.throwIfAborted();
       count(error instanceof NoRoom ? 'no_room' : 'failed');
-      log.warn({ workspace: workspaceId, err: error }, 'a search goes without vectors');
+      // /readyz says it where there is no room.
+      if (!(error instanceof NoRoom))
+        log.warn({ workspace: workspaceId, err: error }, 'a search goes without vectors');
       return undefined;
     }
   };

@@ -121,7 +121,7 @@ export function createVectorStore(sql: Sql) {
 
     /**
      * Notes that all passages of the document have vectors by the model, and removes the vectors of passages that there are
-     * no more, and those of models beside `kept`. From here on a search finds them.
+     * no more, and those that a model beside `kept` has left incomplete. From here on a search finds them.
      */
     complete: (
       { id, workspaceId, revision }: ToEmbed,
@@ -134,8 +134,10 @@ export function createVectorStore(sql: Sql) {
         if (content === undefined) return 'changed';
         await tx`
           DELETE FROM document_vectors v WHERE document_id = ${id} AND (
-            NOT model_id = ANY (${kept as number[]}::integer[]) OR model_id = ${modelId} AND NOT EXISTS (
-              SELECT FROM document_passages p WHERE p.id = v.passage_id AND p.document_id = v.document_id))`;
+            model_id = ${modelId} AND NOT EXISTS (
+              SELECT FROM document_passages p WHERE p.id = v.passage_id AND p.document_id = v.document_id)
+            OR NOT model_id = ANY (${kept as number[]}::integer[]) AND NOT EXISTS (
+              SELECT FROM document_embeddings e WHERE e.document_id = v.document_id AND e.model_id = v.model_id))`;
         const [counted] = await tx<{ vectors: number }[]>`
           SELECT count(*)::int AS vectors FROM document_vectors WHERE document_id = ${id} AND model_id = ${modelId}`;
         if (counted?.vectors !== content.passages) return 'changed';
