@@ -7,7 +7,11 @@ export const TEXT_LENGTH_MAX = 10_000_000;
 export const GIVEN_TEXT_LENGTH_MAX = 4_000_000;
 export const GIVEN_BODY_BYTES_MAX = 16_777_216;
 
-/** One reading may take this long, and its process may hold this much; beyond, the process is ended. */
+/**
+ * One reading may take so much processor time, and its process may hold so much memory; beyond, the process is ended. What was
+ * read in the first of these times is kept without the rest.
+ */
+export const READING_MS_ENOUGH = 75_000;
 export const READING_MS_MAX = 120_000;
 export const READER_MEMORY_BYTES_MAX = 1_073_741_824;
 
@@ -15,8 +19,8 @@ export const READER_MEMORY_BYTES_MAX = 1_073_741_824;
 export const FETCH_MS_MAX = 120_000;
 export const FETCH_STALL_MS_MAX = 15_000;
 
-/** What the service waits for an answer of a reader: the time of a reading, and that of fetching the file before it. */
-export const READER_ANSWER_MS_MAX = 300_000;
+/** What the service waits for an answer of a reader: the time of a reading beside other work, and that of fetching the file before it. */
+export const READER_ANSWER_MS_MAX = 480_000;
 
 /** Lifetime of the URL by which a reader fetches its file: it begins at once, and clocks may differ. */
 export const READ_URL_SECONDS = 900;

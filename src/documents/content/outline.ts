@@ -16,10 +16,10 @@ export type Block = {
   heading: string | null;
 };
 
-/** Thrown where the text is as long as it may be: what has been stated so far is kept. */
+/** Thrown where the text is as long as it may be, or reading took as long: what has been stated so far is kept. */
 export class TextFull extends Error {
-  constructor() {
-    super(`the text is longer than ${TEXT_LENGTH_MAX} characters`);
+  constructor(reason: string) {
+    super(reason);
     this.name = 'TextFull';
   }
 }
@@ -34,11 +34,16 @@ const LINE = '\n';
 
 const JOINT = ' › ';
 
-export function createOutline() {
+/** Parts of the text after which it is asked whether reading takes too long. */
+const PARTS_BETWEEN = 16;
+
+/** `takesLong` says whether reading has taken so long that the rest of the file is left out. */
+export function createOutline({ takesLong = () => false }: { takesLong?: () => boolean } = {}) {
   const blocks: Block[] = [];
   const texts: string[] = [];
   const markdowns: string[] = [];
   let length = 0;
+  let parts = 0;
   let headings: { level: number; text: string }[] = [];
   let path: string | null = null;
   let page: number | null = null;
@@ -48,6 +53,7 @@ export function createOutline() {
 
   function add(role: Block['role'], { text, markdown }: Content, kind?: 'row' | 'item'): void {
     if (text.trim() === '') return;
+    if (++parts % PARTS_BETWEEN === 0 && takesLong()) throw new TextFull('reading the file takes too long');
     const joint = length === 0 ? '' : kind !== undefined && running === kind ? LINE : PARAGRAPH;
     running = kind;
     const room = TEXT_LENGTH_MAX - length - joint.length;
@@ -59,7 +65,7 @@ export function createOutline() {
       length = start + kept.length;
       blocks.push({ start, end: length, role, page, heading: path });
     }
-    if (kept !== text) throw new TextFull();
+    if (kept !== text) throw new TextFull(`the text is longer than ${TEXT_LENGTH_MAX} characters`);
   }
 
   return {

@@ -8,6 +8,7 @@ import {
   PASSAGES_A_STATEMENT,
   PASSAGES_MAX,
   READER_MEMORY_BYTES_MAX,
+  READING_MS_ENOUGH,
   READING_MS_MAX,
   TEXT_PART_LENGTH,
 } from './limits.ts';
@@ -69,7 +70,13 @@ async function read(request: ReadRequest): Promise<Reading> {
     import('./read-file.ts'),
     import('./language.ts'),
   ]);
-  const outline = createOutline();
+  const begun = process.cpuUsage();
+  const outline = createOutline({
+    takesLong() {
+      const { user, system } = process.cpuUsage(begun);
+      return (user + system) / 1000 > READING_MS_ENOUGH;
+    },
+  });
   let named: string | undefined;
   let reason: string | null = null;
   try {

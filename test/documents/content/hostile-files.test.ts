@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { joinLines, toLines } from '../../../src/documents/content/formats/pdf-lines.ts';
 import { PASSAGES_MAX } from '../../../src/documents/content/limits.ts';
+import { createOutline, TextFull } from '../../../src/documents/content/outline.ts';
 import { createReader, ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
 import { isAlive } from '../../../src/embedded/postgres/processes.ts';
 import { eventually } from '../../support/child.ts';
@@ -163,6 +164,28 @@ describe('a hostile file', () => {
       'xl/sheet': '<worksheet><row><c><v>1</v></c></row></worksheet>',
     });
     expect((await read('odd.xlsx', sheet)).text).toBe('A\n\n1');
+  });
+
+  test('with macros has its text read, and nothing of them', async () => {
+    const parts = {
+      'word/document.xml': '<document><p><t>MARK</t></p></document>',
+      'word/vbaProject.bin': 'Sub AutoOpen() Shell("rm")',
+    };
+    expect(await read('macros.docm', zip(parts))).toMatchObject({ state: 'ready', text: 'MARK' });
+  });
+
+  test('that takes long has the text kept that was read in time', () => {
+    let asked = 0;
+    const outline = createOutline({ takesLong: () => ++asked > 2 });
+    const readAll = (): void => {
+      for (let page = 0; page < 10_000; page++) {
+        outline.page();
+        outline.paragraph(`Page ${page}.`);
+      }
+    };
+    expect(readAll).toThrow(TextFull);
+    expect(outline.text()).toStartWith('Page 0.');
+    expect(outline.pages()).toBeLessThan(100);
   });
 
   test('with a cell at the end of a sheet costs no sheet', async () => {
