@@ -10,7 +10,12 @@ import { type Setting, startSetting } from './support/setting.ts';
 type Passage = { passage: number; page: number | null; heading: string | null; text: string };
 type Page<Item> = { items: Item[]; next_cursor: string | null };
 type State = { document_id: string; name: string; status: string; reading: string; given: boolean };
-type Summary = { documents: Record<string, number>; passages: number; waiting_since: string | null };
+type Summary = {
+  documents: Record<string, number>;
+  passages: number;
+  without_vectors: number;
+  waiting_since: string | null;
+};
 
 let setting: Setting;
 beforeAll(async () => {
@@ -149,14 +154,21 @@ test('an administrator sees how many documents are in each state, and since when
   const path = `/admin/api/workspaces/${workspace}/content/summary`;
   const summary = async () => bodyOf<Summary>(await call('GET', path, { key }), 200);
   const none = { pending: 0, ready: 0, empty: 0, unsupported: 0, failed: 0 };
-  expect(await summary()).toEqual({ documents: none, passages: 0, waiting_since: null });
+  expect(await summary()).toEqual({
+    documents: none,
+    passages: 0,
+    without_vectors: 0,
+    waiting_since: null,
+  });
   await stored(library, 'a.txt', 'The seal leaks.');
   await stored(library, 'b.pdf', '%PDF-1.7 broken');
   const off = await stored(library, 'c.txt', 'Nothing.');
   expectStatus(await library.putContent(off, { reading: 'off' }), 200);
+  await eventually('the vectors', async () => (await summary()).without_vectors === 0, 60_000);
   expect(await summary()).toEqual({
     documents: { ...none, ready: 1, unsupported: 1, failed: 1 },
     passages: 1,
+    without_vectors: 0,
     waiting_since: null,
   });
   expectStatus(await call('GET', '/admin/api/workspaces/nowhere/content/summary', { key }), 404);

@@ -1201,6 +1201,7 @@ export interface components {
                 failed: number;
             };
             passages: number;
+            without_vectors: number;
             waiting_since: string | null;
         };
         ModelsState: {

@@ -25,7 +25,7 @@ export function ContentCounts({ workspace }: { workspace: string }) {
   );
   if (summary.data === undefined)
     return summary.error === undefined ? <Loading /> : <ErrorNotice error={summary.error} />;
-  const { documents, passages, waiting_since: since } = summary.data;
+  const { documents, passages, without_vectors: withoutVectors, waiting_since: since } = summary.data;
   const opens = workspace === session.value?.workspace_id && hasScope('documents:read');
   return (
     <div class="stack">
@@ -33,6 +33,7 @@ export function ContentCounts({ workspace }: { workspace: string }) {
         figures={[
           { name: t('content.count.passages'), value: formatNumber(passages) },
           { name: t('content.count.waiting'), value: formatNumber(documents.pending) },
+          { name: t('content.count.vectors'), value: formatNumber(withoutVectors) },
           { name: t('content.count.oldest'), value: <Time at={since} relative /> },
         ]}
       />

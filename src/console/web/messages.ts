@@ -410,6 +410,11 @@ export const MESSAGES = {
     'Deleting the files of purged documents.',
     'Löschen der Dateien endgültig gelöschter Dokumente.',
   ],
+  'job.documents.embed-passages': ['Embedding new passages.', 'Einbetten neuer Passagen.'],
+  'job.documents.embed-earlier-passages': [
+    'Embedding earlier passages, after the new ones.',
+    'Einbetten früherer Passagen, nach den neuen.',
+  ],
   'job.documents.read-content': ['Reading new files.', 'Lesen neuer Dateien.'],
   'job.documents.read-earlier-content': [
     'Reading files of earlier documents, a hundred at a time, after the new ones.',
@@ -512,7 +517,8 @@ export const MESSAGES = {
   'content.count.documents': ['Documents', 'Dokumente'],
   'content.count.passages': ['Passages', 'Passagen'],
   'content.count.waiting': ['Waiting to be read', 'Noch zu lesen'],
-  'content.count.oldest': ['Oldest of them', 'Älteste davon'],
+  'content.count.vectors': ['Waiting to be embedded', 'Noch einzubetten'],
+  'content.count.oldest': ['Oldest to be read', 'Älteste, noch zu lesen'],
   'content.count.meaning': ['What it means', 'Was es bedeutet'],
   'reading.title': ['Reading', 'Lesen'],
   'reading.of': ['Reading the files of {workspace}', 'Lesen der Dateien von {workspace}'],

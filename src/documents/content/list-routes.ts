@@ -118,6 +118,7 @@ export function contentListRoutes({ states, workspaces, requireWorkspace, reads 
 /** As `renderContent` calls them: what is not read is `unsupported`. */
 function renderCounts(counts: ContentCounts, { reads, readsFiles }: { reads: boolean; readsFiles: boolean }) {
   const { pending, ready, empty, unsupported, failed, off, unknown, passages, waitingSince } = counts;
+  const { withoutVectors } = counts;
   const waiting = reads ? pending + (readsFiles ? unknown : 0) : 0;
   return {
     documents: {
@@ -128,6 +129,7 @@ function renderCounts(counts: ContentCounts, { reads, readsFiles }: { reads: boo
       failed,
     },
     passages,
+    without_vectors: withoutVectors,
     waiting_since: waiting > 0 ? (waitingSince?.toISOString() ?? null) : null,
   };
 }

@@ -96,6 +96,7 @@ export const ContentSummary = component(
       { description: 'Documents by the state of their text, those in the bin included.' },
     ),
     passages: described(Count, 'Passages of all documents.'),
+    without_vectors: described(Count, 'Documents that were read and whose passages have no vectors yet.'),
     waiting_since: nullable(moment('Since when the first document of the queue waits to be read.')),
   },
 );
@@ -164,6 +165,7 @@ export const PASSAGE_EXAMPLE = {
 export const CONTENT_SUMMARY_EXAMPLE = {
   documents: { pending: 3, ready: 480, empty: 12, unsupported: 4, failed: 1 },
   passages: 15_310,
+  without_vectors: 2,
   waiting_since: '2026-11-23T09:30:00Z',
 };
 export const CONTENT_WRITE_EXAMPLE = {

@@ -35,6 +35,8 @@ export type Passage = {
 /** How many documents of a workspace are in each state; those that are not known yet are counted as `unknown`. */
 export type ContentCounts = Record<ContentState | 'unknown', number> & {
   passages: number;
+  /** Documents whose passages have no vectors yet, of any model. */
+  withoutVectors: number;
   /** Since when the first of those waits that are to be read; null where none does. */
   waitingSince: Date | null;
 };
@@ -91,12 +93,15 @@ export function createContentStates(sql: Sql) {
 
     /** It reads an entry of an index for each document of the workspace. */
     async count(workspaceId: string): Promise<ContentCounts> {
-      const rows = await sql<
-        { state: ContentState | null; documents: number; passages: number; since: Date }[]
-      >`
+      const unembedded = sql<{ count: number }[]>`
+        SELECT count(*)::float8 FROM document_contents c
+        WHERE workspace_id = ${workspaceId} AND state = 'ready' AND passages > 0 AND NOT EXISTS (
+          SELECT FROM document_embeddings e WHERE e.document_id = c.document_id AND e.revision = c.revision)`;
+      const counted = sql<{ state: ContentState | null; documents: number; passages: number; since: Date }[]>`
         SELECT state, count(*)::float8 AS documents, sum(passages)::float8 AS passages, min(changed_at) AS since
         FROM document_contents WHERE workspace_id = ${workspaceId} GROUP BY state
         UNION ALL SELECT NULL, count(*)::float8, 0, now() FROM documents WHERE workspace_id = ${workspaceId}`;
+      const [rows, [waiting]] = await Promise.all([counted, unembedded]);
       const counts = { pending: 0, ready: 0, empty: 0, unsupported: 0, failed: 0, off: 0, unknown: 0 };
       let [known, passages, waitingSince] = [0, 0, null as Date | null];
       for (const row of rows.filter(({ state }) => state !== null)) {
@@ -106,7 +111,8 @@ export function createContentStates(sql: Sql) {
         if (row.state === 'pending') waitingSince = row.since;
       }
       const all = rows.find(({ state }) => state === null)?.documents ?? 0;
-      return { ...counts, unknown: Math.max(0, all - known), passages, waitingSince };
+      const withoutVectors = waiting?.count ?? 0;
+      return { ...counts, unknown: Math.max(0, all - known), passages, withoutVectors, waitingSince };
     },
   };
 }
