@@ -10,7 +10,7 @@ import { fillWithHostileContent } from './hostile-content.ts';
 import { describePortal, settled, unexpected, violations } from './portal.ts';
 
 const database = CHROMIUM === null ? undefined : await shared(testDatabase());
-const start = () => startService({ environment: { DATABASE_URL: database?.url ?? '' } });
+const start = () => startService({ environment: { DATABASE_URL: database?.url ?? '', CONTENT: 'on' } });
 
 const PATHS = [
   '',

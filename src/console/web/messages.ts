@@ -463,7 +463,7 @@ export const MESSAGES = {
   'service.search': ['What answers searches.', 'Was Suchen beantwortet.'],
   'service.vectors': [
     'The vectors of passages, in memory for searches.',
-    'Die Vektoren der Textstellen, im Speicher für Suchen.',
+    'Die Vektoren der Passagen, im Speicher für Suchen.',
   ],
   'service.compute': ['Worker threads for long computations.', 'Threads für lange Berechnungen.'],
   'service.bucket': [

@@ -3,7 +3,9 @@
 import type { Sql } from '../../../src/infra/postgres/client.ts';
 import { bodyOf, type Caller, createCaller } from '../../acceptance/support/caller.ts';
 import { createLibrary } from '../../acceptance/support/library.ts';
+import type { Content } from '../../acceptance/support/uploads.ts';
 import { createChatClient } from '../../support/chat-client.ts';
+import { pdf } from '../../support/files.ts';
 import { BOOTSTRAP_KEY as key, WORKSPACE as workspace } from '../../support/service.ts';
 
 const ADMIN = `/admin/api/workspaces/${workspace}`;
@@ -73,14 +75,19 @@ How to install and service the pump.
 `;
 
 async function makeDocuments(library: ReturnType<typeof createLibrary>) {
-  const store = (name: string, text: string, folder: string | null, more: object = {}) =>
+  const store = (name: string, text: Content, folder: string | null, more: object = {}) =>
     library.stored({ name, ...more }, text, folder);
   const names = ['Pump P-200', 'Valve V-033', 'Seal kit', 'Motor M-7', 'Control unit'];
   for (const [at, name] of names.entries())
-    await store(`${name}.pdf`, 'x'.repeat(40_000 * (at + 1)), 'manuals', {
-      tags: ['manual', name.split(' ')[0]?.toLowerCase()],
-      status: at % 2 === 0 ? 'public' : 'private',
-    });
+    await store(
+      `${name}.pdf`,
+      pdf([[{ x: 60, y: 700, text: `${name}: how to install and service it.` }]]),
+      'manuals',
+      {
+        tags: ['manual', name.split(' ')[0]?.toLowerCase()],
+        status: at % 2 === 0 ? 'public' : 'private',
+      },
+    );
   await store('Terms of service.txt', 'Terms', 'contracts/2026', { tags: ['legal'], status: 'public' });
   await store('Supplier agreement.txt', 'Agreement', 'contracts/2026', { tags: ['legal'] });
   await store('Travel policy.md', '# Travel', null, { tags: ['people'], status: 'public' });
@@ -175,6 +182,7 @@ async function sendEvents(url: string): Promise<void> {
 /** The sums of today's hours again for the days before, each a little different: the calls themselves cannot be dated back. */
 async function spreadOverDays(sql: Sql): Promise<void> {
   await waitForSums(sql);
+  await waitForTexts(sql);
   const factor = sql`(2 + (day * 7 + extract(hour from hour)::int) % 9 - CASE WHEN day % 7 IN (1, 2) THEN 2 ELSE 0 END)`;
   await sql`
     INSERT INTO model_usage (workspace_id, hour, key_id, endpoint, model, target, outcome, requests, estimated,
@@ -199,6 +207,16 @@ async function spreadOverDays(sql: Sql): Promise<void> {
       SELECT workspace_id, hour - make_interval(days => day), type, ${name}, events * f, value * f
       FROM (SELECT *, ${factor} AS f FROM ${sql(table)}, generate_series(1, ${DAYS - 1}) AS day) days`;
   }
+}
+
+async function waitForTexts(sql: Sql): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    const [row] = await sql<{ done: boolean }[]>`
+      SELECT NOT EXISTS (SELECT FROM document_contents WHERE state = 'pending') AS done`;
+    if (row?.done === true) return;
+    await Bun.sleep(100);
+  }
+  throw new Error('the files are not read');
 }
 
 async function waitForSums(sql: Sql): Promise<void> {

@@ -52,6 +52,14 @@ const shotsOf = ({ document, table, session }: Sample): Shot[] => [
   { name: 'home', path: '', forms: ['light', 'dark', 'narrow'] },
   { name: 'library', path: '/library', forms: ['light', 'dark', 'narrow'] },
   { name: 'document', path: `/library?document=${document}`, forms: ['light'] },
+  { name: 'document-text', path: `/library?document=${document}&show=text`, forms: ['light'] },
+  { name: 'passages', path: `/library?document=${document}&show=passages`, forms: [] },
+  { name: 'texts', path: '/library?view=texts', forms: [] },
+  {
+    name: 'knowledge',
+    path: '/knowledge?q=Which+key+loosens+the+bolts+of+the+pump%3F',
+    forms: ['light', 'dark', 'narrow'],
+  },
   { name: 'table', path: `/library?document=${table}`, forms: [] },
   { name: 'archive', path: '/library?view=archive', forms: [] },
   { name: 'bin', path: '/library?view=bin', forms: [] },
@@ -81,6 +89,7 @@ const shotsOf = ({ document, table, session }: Sample): Shot[] => [
   { name: 'keys-new', path: '/keys?new', forms: ['light'] },
   { name: 'people', path: '/people', forms: ['light', 'dark'] },
   { name: 'workspaces', path: '/workspaces', forms: ['light', 'dark'] },
+  { name: 'reading', path: '/workspaces?reading=acme', forms: [] },
   { name: 'sessions', path: '/sessions', forms: ['light', 'dark'] },
   { name: 'components', path: '/components', forms: [] },
   { name: 'missing', path: '/nothing-here', forms: [] },
@@ -123,7 +132,7 @@ test('the pages of the portal have their pictures', async () => {
   const models = join(scratch, 'models.yaml');
   writeFileSync(models, MODELS(upstream.url));
   await using service = await startService({
-    environment: { DATABASE_URL: database.url, MODELS_CONFIG: models },
+    environment: { DATABASE_URL: database.url, MODELS_CONFIG: models, CONTENT: 'on' },
   });
   await using browser = await launchBrowser();
   const sample = await fillWorkspace({ url: service.url, sql: database.sql });
