@@ -18,9 +18,18 @@ export function expectRefusal(answer: Answer, capability: keyof typeof CAPABILIT
   const refuse = (reason: string) => new Error(`${status} ${text}: ${reason}`);
   if (status !== 503) throw refuse('not a 503');
   if (!/^[1-9]\d{0,2}$/.test(headers.get('retry-after') ?? '')) throw refuse('no Retry-After');
-  const body = JSON.parse(text) as Record<string, unknown>;
-  const { detail } = body;
-  if (typeof detail !== 'string' || Object.keys(body).length !== 1) throw refuse('not just a detail');
+  const detail = sentenceOf(JSON.parse(text) as Record<string, unknown>);
+  if (detail === undefined) throw refuse('not just a sentence, in the shape of a detail or of OpenAI');
   if (!CAPABILITIES[capability].test(detail)) throw refuse(`does not name the ${capability}`);
   if (INTERNALS.test(detail)) throw refuse('tells internals');
+}
+
+/** An operation refuses in one of both shapes; which one is its own, the description says. */
+function sentenceOf({ detail, error, ...rest }: Record<string, unknown>): string | undefined {
+  if (Object.keys(rest).length > 0) return undefined;
+  if (typeof detail === 'string' && error === undefined) return detail;
+  const { message, ...classified } = (error ?? {}) as Record<string, unknown>;
+  const expected = { type: 'server_error', param: null, code: 'service_unavailable' };
+  if (typeof message !== 'string' || detail !== undefined) return undefined;
+  return Bun.deepEquals(classified, expected, true) ? message : undefined;
 }
