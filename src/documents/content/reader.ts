@@ -8,6 +8,7 @@ import {
   PASSAGES_A_STATEMENT,
   PASSAGES_MAX,
   READER_MEMORY_BYTES_MAX,
+  READER_RETAINED_BYTES_MAX,
   READING_MS_ENOUGH,
   READING_MS_MAX,
   TEXT_PART_LENGTH,
@@ -86,6 +87,8 @@ async function read(request: ReadRequest): Promise<Reading> {
     if (!(error instanceof TextFull)) throw error;
     reason = `${error.message}: the rest is not kept`;
   }
+  // What the parser of a large file has left behind would add to what the passages take.
+  if (process.memoryUsage.rss() > READER_RETAINED_BYTES_MAX) Bun.gc(true);
   const text = outline.text();
   const language = toLanguage(request.language) ?? toLanguage(named) ?? detectLanguage(text);
   const passages = [...splitPassages(text, outline.blocks(), language).take(PASSAGES_MAX + 1)];
