@@ -63,6 +63,9 @@ export const KEPT_MS_MIN = 60_000;
 /** After vectors had no room, they are not counted again before this time. */
 export const NO_ROOM_MS = 10_000;
 
+/** How long a search waits for the vector of its question; then it goes without vectors. */
+export const QUERY_EMBEDDING_MS_MAX = 5000;
+
 /** Vectors of questions that are kept for repetition, and the UTF-16 code units of the longest one that is. */
 export const QUERIES_KEPT_MAX = 500;
 export const QUERY_KEPT_LENGTH_MAX = 2000;

@@ -4,7 +4,7 @@ import type { LRUCache } from 'lru-cache';
 import type { Embeddings } from '../../core/embed-texts.ts';
 import type { Logger } from '../../core/logger.ts';
 import { within } from '../../core/wait.ts';
-import { FOUND_MAX, LOAD_WAIT_MS, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
+import { FOUND_MAX, LOAD_WAIT_MS, QUERY_EMBEDDING_MS_MAX, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
 import type { Answering, Loading } from './loading.ts';
 import type { Place } from './place.ts';
 import { type Query, toQuery } from './quantise.ts';
@@ -50,7 +50,8 @@ export function createSearchVectors(deps: {
     const key = `${model}\0${query}`;
     const known = queries.get(key);
     if (known !== undefined) return known;
-    const [vector = []] = await deps.embeddings.embed({ model, workspaceId, texts: [query] }, signal);
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(QUERY_EMBEDDING_MS_MAX)]);
+    const [vector = []] = await deps.embeddings.embed({ model, workspaceId, texts: [query] }, inTime);
     const embedded = toQuery(vector);
     if (query.length <= QUERY_KEPT_LENGTH_MAX) queries.set(key, embedded);
     return embedded;

@@ -3,6 +3,7 @@
 import { SERVICE } from '../../../src/core/author.ts';
 import type { Embeddings } from '../../../src/core/embed-texts.ts';
 import { newId, newRandomId } from '../../../src/core/ids.ts';
+import { abortable } from '../../../src/core/wait.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
@@ -33,9 +34,9 @@ export function fakeModel(name = 'fake'): FakeModel {
     name,
     answer: (texts) => texts.map((text) => vectorOf(text)),
     current: async () => model.name,
-    async embed({ model: asked, texts }) {
+    async embed({ model: asked, texts }, signal) {
       model.calls.push([...texts]);
-      return model.answer(texts, asked);
+      return abortable(Promise.resolve(model.answer(texts, asked)), signal);
     },
   };
   return model;

@@ -186,7 +186,7 @@ test('vectors that a thread has lost are loaded again, and no search finds less 
   expect((await searched.search(request))?.found.length).toBe(2);
 });
 
-test('a model that fails, or answers other dimensions, leaves the search without vectors', async () => {
+test('a model that fails, hangs, or answers other dimensions, leaves the search without vectors', async () => {
   const model = fakeModel(`model-${newRandomId()}`);
   const { workspaceId, library, embed } = setting(model);
   await embed(await library.add(['a', 'b']));
@@ -196,9 +196,11 @@ test('a model that fails, or answers other dimensions, leaves the search without
   expect(await searched.search({ workspaceId, query: 'one', limit: 5 })).toBeUndefined();
   model.answer = (texts) => texts.map((text) => vectorOf(text, 3));
   expect(await searched.search({ workspaceId, query: 'two', limit: 5 })).toBeUndefined();
+  model.answer = () => new Promise(() => undefined);
+  expect(await searched.search({ workspaceId, query: 'three', limit: 5 })).toBeUndefined();
   model.answer = answer;
   expect((await searched.search({ workspaceId, query: 'one', limit: 5 }))?.found.length).toBe(2);
   const aborted = AbortSignal.abort(new Error('left'));
   expect(searched.search({ workspaceId, query: 'one', limit: 5 }, aborted)).rejects.toThrow('left');
-  await eventually('all searches to be counted', async () => searched.outcomes.length === 3);
+  await eventually('all searches to be counted', async () => searched.outcomes.length === 4);
 });
