@@ -546,8 +546,8 @@ export const MESSAGES = {
     'Der Text wird gefunden, zitiert und exportiert.',
   ],
   'content.ready.advice': [
-    'What was read is found and cited. Give the whole text where something is missing.',
-    'Was gelesen wurde, wird gefunden und zitiert. Geben Sie den ganzen Text an, wenn etwas fehlt.',
+    'Give the whole text where something is missing.',
+    'Geben Sie den ganzen Text an, wenn etwas fehlt.',
   ],
   'content.empty': ['no text', 'kein Text'],
   'content.empty.about': [
@@ -564,8 +564,8 @@ export const MESSAGES = {
     'Dateien dieser Art oder Größe, oder mit diesem Schutz, werden nicht gelesen.',
   ],
   'content.unsupported.advice': [
-    'Upload it in another format, such as PDF or DOCX without a password, or give its text here.',
-    'Laden Sie sie in einem anderen Format hoch, etwa PDF oder DOCX ohne Kennwort, oder geben Sie den Text hier an.',
+    'Upload it as PDF or DOCX without a password, or give its text here.',
+    'Laden Sie sie als PDF oder DOCX ohne Kennwort hoch, oder geben Sie ihren Text hier an.',
   ],
   'content.failed': ['reading failed', 'Lesen gescheitert'],
   'content.failed.about': [
@@ -573,14 +573,14 @@ export const MESSAGES = {
     'Die Datei ist beschädigt oder war in drei Versuchen nicht zu lesen.',
   ],
   'content.failed.advice': [
-    'Open the file in its program and save it anew; then upload it again. Read it again if the cause was elsewhere, or give its text here.',
-    'Öffnen Sie die Datei in ihrem Programm, speichern Sie sie neu und laden Sie sie wieder hoch. Lag es an etwas anderem, lassen Sie sie noch einmal lesen, oder geben Sie den Text hier an.',
+    'Save the file anew and upload it again, or give its text here.',
+    'Speichern Sie die Datei neu und laden Sie sie wieder hoch, oder geben Sie ihren Text hier an.',
   ],
   'content.off': ['not read', 'nicht gelesen'],
   'content.off.about': ['Reading is off.', 'Das Lesen ist ausgeschaltet.'],
   'content.off.advice': [
-    'For this document it is switched on here; for a workspace on the page Workspaces; for the service by the setting CONTENT.',
-    'Für dieses Dokument wird es hier eingeschaltet, für einen Arbeitsbereich auf der Seite Arbeitsbereiche, für den Dienst mit der Einstellung CONTENT.',
+    'Switch it on here for this document, on the page Workspaces, or for the service with CONTENT.',
+    'Einzuschalten hier für dieses Dokument, auf der Seite Arbeitsbereiche, oder für den Dienst mit CONTENT.',
   ],
   'content.read': ['Read the file', 'Datei lesen'],
   'content.read-again': ['Read the file again', 'Datei noch einmal lesen'],
@@ -609,8 +609,8 @@ export const MESSAGES = {
   'content.passages.first': ['First passages', 'Erste Passagen'],
 
   'knowledge.about': [
-    'What the texts of your documents say about a question, as agents and programs find it, and why a passage was found.',
-    'Was die Texte Ihrer Dokumente zu einer Frage sagen, so wie Agenten und Programme es finden, und warum eine Passage gefunden wurde.',
+    'What your documents say about a question, as agents find it, and why.',
+    'Was Ihre Dokumente zu einer Frage sagen, so wie Agenten es finden, und warum.',
   ],
   'knowledge.ask': ['Ask your documents', 'Fragen Sie Ihre Dokumente'],
   'knowledge.ask.about': [
@@ -630,8 +630,8 @@ export const MESSAGES = {
   'knowledge.found': ['Passages: {count}', 'Passagen: {count}'],
   'knowledge.none': ['No passage was found', 'Keine Passage gefunden'],
   'knowledge.none.about': [
-    'Try other words, fewer filters or another way of finding. Files that wait to be read are not found yet: Library, Texts.',
-    'Versuchen Sie andere Wörter, weniger Filter oder eine andere Suche. Noch nicht gelesene Dateien werden nicht gefunden: Bibliothek, Texte.',
+    'Try other words, or fewer filters. Files are found as soon as they are read.',
+    'Versuchen Sie andere Wörter oder weniger Filter. Dateien werden erst gefunden, wenn sie gelesen sind.',
   ],
   'knowledge.score': ['score {score}', 'Wert {score}'],
   'knowledge.by-words': ['by words {score}', 'nach Wörtern {score}'],

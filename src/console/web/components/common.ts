@@ -1,5 +1,8 @@
-// Components that nearly every page has: they are part of the first file, because together they compress better than apart.
+// What several pages share: it is part of the first file, because it compresses better together than apart.
 
+import '../content-state.tsx';
+import '../csv.ts';
+import '../periods.ts';
 import '../resource.ts';
 import './badge.tsx';
 import './confirm.tsx';
