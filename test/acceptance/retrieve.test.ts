@@ -206,6 +206,20 @@ describe('a filter', () => {
     expect(await found({ tags: `not_any:${tag}` })).toEqual([]);
     expect(await found({ id: `in:${first},${crypto.randomUUID()}` })).toEqual([first]);
   });
+
+  test.each(['summary', 'slots', 'name'])(
+    'of tens of thousands of values for %s finds what has one of them',
+    async (attribute) => {
+      const word = freshWord();
+      const given = { name: `${word}.txt`, summary: word, slots: { word } };
+      const id = await stored(setting.admin, given, `The ${word} leaks.`);
+      const others = Array.from({ length: 60_000 }, (_, n) => `v${n}`);
+      const found = (values: readonly string[]) =>
+        idsOf(setting.admin, word, { [attribute]: `in:${values.join()}` });
+      expect(await found([...others, attribute === 'name' ? `${word}.txt` : word])).toEqual([id]);
+      expect(await found(others)).toEqual([]);
+    },
+  );
 });
 
 describe('a retrieval refuses', () => {

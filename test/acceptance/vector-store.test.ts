@@ -156,6 +156,8 @@ describe('a search of a vector store is refused in the shape of OpenAI', () => {
   const eq = (value: unknown) => ({ type: 'eq', key: 'a', value });
   const nested = (depth: number): object =>
     depth === 0 ? eq(1) : { type: 'and', filters: [nested(depth - 1)] };
+  const sixteenfold = (depth: number): object =>
+    depth === 0 ? eq(1) : { type: 'and', filters: Array.from({ length: 16 }, () => sixteenfold(depth - 1)) };
   const REFUSED: [request: object, param: string][] = [
     [{}, 'query'],
     [{ query: '' }, 'query'],
@@ -179,6 +181,15 @@ describe('a search of a vector store is refused in the shape of OpenAI', () => {
       { query: 'a', filters: { type: 'in', key: 'a', value: Array.from({ length: 3000 }, String) } },
       'filters.value',
     ],
+    // Each size is an alternative of its own; and each comparison counts, however they are nested.
+    [
+      {
+        query: 'a',
+        filters: { type: 'in', key: 'file_size', value: Array.from({ length: 17 }, (_, n) => n) },
+      },
+      'filters',
+    ],
+    [{ query: 'a', filters: sixteenfold(3) }, 'filters'],
   ];
   test.each(REFUSED.map(([request, param]) => [param, request] as const))(
     'where %s is wrong',

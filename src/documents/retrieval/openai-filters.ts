@@ -6,6 +6,7 @@ import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Filter } from '../filter/ast.ts';
 import { ATTRIBUTES, type Attribute, type Operator } from '../filter/attributes.ts';
 import { toPredicate } from '../filter/predicate.ts';
+import { FILTERS_MAX } from '../limits.ts';
 import { ALTERNATIVES_MAX, FILTER_DEPTH_MAX } from './limits.ts';
 import type { RetrieveFilter } from './retrieve.ts';
 
@@ -16,7 +17,7 @@ type Alternatives = Filter[][];
 
 /** Throws a refusal in OpenAI's shape, with 400. */
 export function parseOpenAiFilters(input: unknown): RetrieveFilter {
-  const alternatives = toAlternatives(input, 'filters', 1);
+  const alternatives = atMost(toAlternatives(input, 'filters', 1), 'filters');
   return {
     predicates: [],
     anyOf: alternatives.map((filters) => filters.map(toPredicate)),
@@ -45,15 +46,24 @@ function toAlternatives(input: unknown, param: string, depth: number): Alternati
   return parts.reduce((left, right) =>
     left.length * right.length > ALTERNATIVES_MAX
       ? tooMany(param)
-      : left.flatMap((one) => right.map((other) => [...one, ...other])),
+      : atMost(
+          left.flatMap((one) => right.map((other) => [...one, ...other])),
+          param,
+        ),
   );
 }
 
 const tooMany = (param: string): never =>
-  refuse(param, `Filters may come to ${ALTERNATIVES_MAX} alternatives at most`);
+  refuse(
+    param,
+    `Filters may come to ${ALTERNATIVES_MAX} alternatives at most, and to ${FILTERS_MAX} comparisons in all of them`,
+  );
 
 const atMost = (alternatives: Alternatives, param: string): Alternatives =>
-  alternatives.length > ALTERNATIVES_MAX ? tooMany(param) : alternatives;
+  alternatives.length > ALTERNATIVES_MAX ||
+  alternatives.reduce((sum, { length }) => sum + length, 0) > FILTERS_MAX
+    ? tooMany(param)
+    : alternatives;
 
 const EQUALITIES: Record<string, { operator: Operator; list: boolean }> = {
   eq: { operator: 'in', list: false },
