@@ -20,7 +20,7 @@ export const OCCURRENCES_MAX = 16;
 /** Passages that are ranked at first; the rarest words of a question decide which. */
 export const RANKED_MAX = 5000;
 
-/** Found passages of which the documents are asked whether the caller may see them; ten times more, where these are too few. */
+/** Found passages of which the documents are asked whether the caller may see them; where these are too few, ten times more of theirs. */
 export const ASKED_MIN = 100;
 
 /** Documents that a caller may see, where they are so few that only their passages are looked at. */

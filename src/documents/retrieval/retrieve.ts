@@ -91,7 +91,13 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     const documents = large ? await visible.few(prepared) : undefined;
     for (let factor = 1; ; factor *= 10) {
       signal?.throwIfAborted();
-      const asked = { limit: factor * Math.max(ASKED_MIN, 2 * limit), exact: factor * limit, documents };
+      const asked = {
+        limit: factor * Math.max(ASKED_MIN, 2 * limit),
+        exact: factor * limit,
+        documents,
+        // Where what ranks highest is not theirs, ranking more of all passages might find only more of others'.
+        among: documents === undefined && factor === 1 ? undefined : visible.among(prepared, documents),
+      };
       const { ranked, more, engine } = await rank(question, request, asked, signal);
       const found = ranked.filter(({ score }) => score >= minScore);
       const passages = await readVisible(prepared, viewer, found, limit);
@@ -103,7 +109,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
   async function rank(
     question: Question,
     { query, mode }: RetrieveRequest,
-    options: RankOptions,
+    options: RankOptions & { documents: readonly string[] | undefined },
     signal: AbortSignal | undefined,
   ): Promise<{ ranked: RankedPassage[]; more: boolean; engine: string }> {
     const { workspaceId } = question;

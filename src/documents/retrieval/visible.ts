@@ -1,7 +1,7 @@
 // Which of the found passages the caller may see, asked of their documents in the statement that reads them: by the conditions
 // of search, so that a filter leaves out here what it leaves out there.
 
-import type { Sql } from '../../infra/postgres/client.ts';
+import type { Fragment, Sql } from '../../infra/postgres/client.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
 import { any, union } from '../search/postgres/fragments.ts';
@@ -25,6 +25,14 @@ export type Passage = {
 export function createVisible(sql: Sql) {
   const { visible } = createConditions(sql);
   const matches = createMatches(sql);
+
+  const idsOf = (prepared: readonly Prepared[], end: Fragment = sql``): Fragment[] =>
+    prepared
+      .flatMap((each) => each.selections)
+      .map((selection) => {
+        const { from, where } = rows(sql, selection);
+        return sql`(SELECT s.id FROM ${from} WHERE ${where} ${end})`;
+      });
 
   return {
     /**
@@ -54,16 +62,19 @@ export function createVisible(sql: Sql) {
 
     /** The documents that the viewer may see, where they are few; else undefined. One that several alternatives find counts for each. */
     async few(prepared: readonly Prepared[]): Promise<string[] | undefined> {
-      const selections = prepared.flatMap((each) => each.selections);
-      if (selections.length === 0) return [];
-      const parts = selections.map((selection) => {
-        const { from, where } = rows(sql, selection);
-        return sql`(SELECT s.id FROM ${from} WHERE ${where} LIMIT ${FEW_DOCUMENTS + 1})`;
-      });
+      const parts = idsOf(prepared, sql`LIMIT ${FEW_DOCUMENTS + 1}`);
+      if (parts.length === 0) return [];
       const found = await sql<
         { id: string }[]
       >`SELECT id FROM (${union(sql, parts)}) few LIMIT ${FEW_DOCUMENTS + 1}`;
       return found.length > FEW_DOCUMENTS ? undefined : found.map(({ id }) => id);
+    },
+
+    /** That a `document_id` is one of these; without them, that the viewer may see it. */
+    among(prepared: readonly Prepared[], documents: readonly string[] | undefined): Fragment {
+      if (documents !== undefined) return sql`document_id = ANY (${documents as string[]}::uuid[])`;
+      const parts = idsOf(prepared);
+      return parts.length === 0 ? sql`false` : sql`document_id IN (${union(sql, parts)})`;
     },
   };
 }

@@ -17,8 +17,8 @@ export type RankOptions = {
   limit: number;
   /** So many of the found have to be those with the highest ranks; behind them some may be missing. */
   exact: number;
-  /** Only passages of these documents. */
-  documents: readonly string[] | undefined;
+  /** A condition on `document_id`: only passages of such documents. */
+  among: Fragment | undefined;
 };
 
 /** How much the length of a passage counts: the `b` of BM25. */
@@ -46,16 +46,13 @@ export function createWordRanking(sql: Transaction) {
    * Ranked are the passages that have one of the rarest words, of common words those that have two, and, where these are too
    * few, all with any.
    */
-  const rank = async (
-    question: Question,
-    { limit, exact, documents }: RankOptions,
-  ): Promise<RankedByWords> => {
+  const rank = async (question: Question, { limit, exact, among }: RankOptions): Promise<RankedByWords> => {
     const terms = question.terms.filter(({ written }) => !written);
     if (terms.length === 0) return { found: [], counts: [], more: false };
     const budget = Math.max(RANKED_MAX, 4 * limit);
     const [rare, common] = splitByRarity(question, terms, budget);
     const rankMatching = (...matches: string[]) =>
-      rankPassages(sql, question, { matches, uncounted: common, budget, limit, documents });
+      rankPassages(sql, question, { matches, uncounted: common, budget, limit, among });
     let ranked = await rankMatching(anyOf(rare));
     if (common.length > 0 && !isConclusive(question, common, ranked, exact)) {
       const pairs = pairsOf(common.slice(0, PAIRED_MAX));
@@ -63,7 +60,8 @@ export function createWordRanking(sql: Transaction) {
       if (ranked.found.length < exact) ranked = await rankMatching(anyOf(rare), anyOf(common));
     }
     const { found, counts, passages } = ranked;
-    return { found, counts, more: found.length >= limit || passages >= budget || common.length > 0 };
+    const skipped = common.length > 0 && found.length >= exact;
+    return { found, counts, more: found.length >= limit || passages >= budget || skipped };
   };
 
   /** The scores of these passages, as a ranking gives them that counted so; those without a word of the question are left out. */
@@ -147,9 +145,7 @@ async function rankPassages(sql: Transaction, question: Question, options: Match
       sql`workspace_id = ${workspaceId}`,
       sql`words @@ ${match}::tsquery`,
       ...(earlier === '' ? [] : [sql`NOT words @@ ${earlier}::tsquery`]),
-      ...(options.documents === undefined
-        ? []
-        : [sql`document_id = ANY (${options.documents as string[]}::uuid[])`]),
+      ...(options.among === undefined ? [] : [options.among]),
     ];
     return sql`(SELECT passage_id, length, words FROM document_passage_words WHERE ${all(sql, tests)} LIMIT ${budget})`;
   });
@@ -206,11 +202,11 @@ function scoreParts(
 function countOf(
   sql: Transaction,
   { workspaceId, statistics }: Question,
-  { term, index, uncounted, documents }: Matching & { term: Term; index: number },
+  { term, index, uncounted, among }: Matching & { term: Term; index: number },
 ): Fragment {
   const share = term.share ?? (uncounted.includes(term) ? RARE_SHARE : undefined);
   if (share !== undefined) return sql`${share * statistics.passages}::float8`;
-  if (documents === undefined) return sql`count(*) FILTER (WHERE ${column(sql, 'r', index)} > 0)`;
+  if (among === undefined) return sql`count(*) FILTER (WHERE ${column(sql, 'r', index)} > 0)`;
   return sql`(SELECT count(*) FROM document_passage_words
     WHERE workspace_id = ${workspaceId} AND words @@ ${anyOf([term])}::tsquery)`;
 }

@@ -43,9 +43,18 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
   const documents = createDocumentStore(sql, createSearchEntries(), { reads: true });
   const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
   const search = createPostgresSearch({ sql, bucket: 'atrium', slow, common: createCommonTerms(sql) });
+  const ranking = createWordRanking(sql);
+  const ranked = { passages: 0 };
   const retrieve = createRetrieve({
     understand: createUnderstand({ sql, stemmer, readStatistics: createReadStatistics(sql) }),
-    words: createWordRanking(sql),
+    words: {
+      ...ranking,
+      async rank(question, options) {
+        const byWords = await ranking.rank(question, options);
+        ranked.passages += byWords.found.length;
+        return byWords;
+      },
+    },
     searchVectors,
     visible: createVisible(sql),
     prepare: search.prepare,
@@ -89,5 +98,5 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
     return id;
   }
 
-  return { retrieve, store, read, words, contents, documents };
+  return { retrieve, store, read, words, contents, documents, ranked };
 }
