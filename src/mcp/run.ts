@@ -24,7 +24,11 @@ export function createRun(log: Logger, requestId: string): Run {
   });
   return async (what, signal, work) => {
     try {
-      return { outcome: 'answered', value: await abortable(places.run(work), signal) };
+      const begin = (): ReturnType<typeof work> => {
+        signal.throwIfAborted();
+        return work();
+      };
+      return { outcome: 'answered', value: await abortable(places.run(begin), signal) };
     } catch (error) {
       if (signal.aborted) return { outcome: 'cancelled', sentence: 'The request was cancelled' };
       if (error instanceof ValidationFailure) return { outcome: 'refused', sentence: renderMistakes(error) };

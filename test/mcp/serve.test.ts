@@ -136,6 +136,27 @@ test('of a batch four calls run at once, and all are answered', async () => {
   expect(most).toBe(4);
 });
 
+test('of a batch whose client has left, the calls that waited never begin', async () => {
+  const release = Promise.withResolvers<ToolAnswer>();
+  const full = Promise.withResolvers<void>();
+  let begun = 0;
+  const { send, outcomes } = serving(() => {
+    begun += 1;
+    if (begun === 4) full.resolve();
+    return release.promise;
+  });
+  const leaving = new AbortController();
+  const batch = Array.from({ length: 50 }, (_, id) => message('tools/call', { name: 'work' }, id));
+  const response = await send({ body: batch }, leaving.signal);
+  await full.promise;
+  leaving.abort();
+  await response.text().catch(() => undefined);
+  release.resolve(ANSWER);
+  while (outcomes()[0] !== 'cancelled 50') await Bun.sleep(1);
+  await Bun.sleep(1);
+  expect(begun).toBe(4);
+});
+
 test('a client that leaves has its call aborted', async () => {
   const begun = Promise.withResolvers<AbortSignal>();
   const { send, outcomes } = serving((signal) => {
