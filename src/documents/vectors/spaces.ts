@@ -15,6 +15,8 @@ type Space = {
   usedAtMs: number;
   noRoomUntilMs: number;
   updating: Promise<void> | undefined;
+  /** How often the threads have lost it. */
+  losses: number;
 };
 
 /** Thrown where the vectors of a workspace do not fit into the memory, or would take the room of others in use. */
@@ -75,6 +77,7 @@ export function createSpaces(deps: {
     { workspaceId, modelId, dimensions, ...answering }: Answering,
   ): Promise<void> {
     const to = answering.lastSequence;
+    const { losses } = space;
     try {
       // Anew, also where it is not known any more which documents were purged.
       if (space.sequence === 0 || answering.forgottenTo > space.sequence) await forget(space);
@@ -95,7 +98,8 @@ export function createSpaces(deps: {
           for await (const rows of loading.rows(modelId, documents))
             bytes = await scanner.add(space.name, dimensions, rows);
       }
-      Object.assign(space, { sequence: to, bytes });
+      // Where the threads have ended meanwhile, the new ones hold only what was loaded since.
+      if (space.losses === losses) Object.assign(space, { sequence: to, bytes });
     } catch (error) {
       // They may be there in part.
       if (!(error instanceof NoRoom)) await forget(space).catch(() => undefined);
@@ -122,7 +126,8 @@ export function createSpaces(deps: {
     /** The threads have lost what they held of a space, or of all. */
     lost(name?: string): void {
       for (const space of spaces.values())
-        if (name === undefined || space.name === name) Object.assign(space, { sequence: 0, bytes: 0 });
+        if (name === undefined || space.name === name)
+          Object.assign(space, { sequence: 0, bytes: 0, losses: space.losses + 1 });
     },
     metrics: () => {
       const now = performance.now();
@@ -139,6 +144,7 @@ const createSpace = (name: string): Space => ({
   ...{ name, sequence: 0, bytes: 0 },
   ...{ usedAtMs: 0, noRoomUntilMs: Number.NEGATIVE_INFINITY },
   updating: undefined,
+  losses: 0,
 });
 
 async function* pagesFrom<Row extends Complete>(
