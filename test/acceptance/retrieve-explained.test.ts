@@ -63,7 +63,12 @@ test('a word of the heading is named, though it stands nowhere in the passage', 
     (_, at) => `Step ${at} takes two drops and a little patience.`,
   );
   await stored('guide.md', `# Lubrication\n\n${sentences.join(' ')}\n`);
-  const answer = await setting.admin.retrieve({ query: 'lubrication', explain: true, limit: 100 });
+  const answer = await setting.admin.retrieve({
+    query: 'lubrication',
+    mode: 'words',
+    explain: true,
+    limit: 100,
+  });
   const { passages } = bodyOf<Retrieved>(answer, 200);
   expect(passages.map(({ why }) => why?.words)).toEqual(passages.map(() => ['lubrication']));
   expect(passages.filter(({ why }) => why?.matches.length === 0)).not.toEqual([]);

@@ -57,7 +57,7 @@ describePortal('the portal in a browser', (portal) => {
       .getByRole('navigation', { name: 'Pages', exact: true })
       .getByRole('link')
       .allTextContents();
-    expect(links).toEqual(['Home', 'Library', 'Playground']);
+    expect(links).toEqual(['Home', 'Library', 'Knowledge', 'Playground']);
     await page.goto(`${portal().service.url}/admin/keys`);
     await page.getByText('The API key lacks the scope admin').waitFor();
     await page.close();

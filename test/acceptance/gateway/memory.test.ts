@@ -92,10 +92,12 @@ test(`${REQUESTS} requests and ${STREAMS} abandoned streams, again and again`, a
   const rounds = residentAfter.length;
 
   expect((await gateway.mock.totals()).cancelled).toBe(rounds * STREAMS);
-  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
-  const running = metrics.match(/^atrium_model_requests_running\{.*$/gm) ?? [];
-  expect(running).toHaveLength(2);
-  for (const line of running) expect(line).toEndWith(' 0');
+  await eventually('the gateway to rest', async () => {
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    const running = metrics.match(/^atrium_model_requests_running\{.*$/gm) ?? [];
+    expect(running).toHaveLength(2);
+    return running.every((line) => line.endsWith(' 0'));
+  });
 
   const usage = await eventually('all accounts', async () => {
     const { items, total } = await client.usage({ group_by: 'key' });
