@@ -206,8 +206,8 @@ export const chat: readonly Planted[] = [
   {
     mistake: 'another persona of a session is told as a new chat',
     file: 'src/chat/store/sessions.ts',
-    text: "'chat.rename', ${session.",
-    replacement: "'chat.create', ${session.",
+    text: `'chat.rename', \${session.`,
+    replacement: `'chat.create', \${session.`,
     test: 'test/acceptance/chat/events.test.ts',
   },
 ];

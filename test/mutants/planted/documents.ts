@@ -20,7 +20,7 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'vectors are stored for a text that was replaced meanwhile',
     file: 'src/documents/vectors/store.ts',
-    text: 'AND revision = ${revision} FOR SHARE)\n        INSERT',
+    text: `AND revision = \${revision} FOR SHARE)\n        INSERT`,
     replacement: 'FOR SHARE)\n        INSERT',
     test: 'test/documents/vectors/embedding.test.ts',
     name: 'leaves nothing behind',
@@ -28,8 +28,8 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'another model answers before it has all documents',
     file: 'src/documents/vectors/store.ts',
-    text: 'WHERE model_id <> ${modelId} AND NOT EXISTS (',
-    replacement: 'WHERE model_id <> ${modelId} OR NOT EXISTS (',
+    text: `WHERE model_id <> \${modelId} AND NOT EXISTS (`,
+    replacement: `WHERE model_id <> \${modelId} OR NOT EXISTS (`,
     test: 'test/documents/vectors/embedding.test.ts',
     name: 'a changed model answers',
   },

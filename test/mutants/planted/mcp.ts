@@ -44,7 +44,7 @@ export const mcp: readonly Planted[] = [
   {
     mistake: 'documents that are added meanwhile move the list of resources',
     file: 'src/mcp/resources.ts',
-    text: 'until === undefined ? [] : [`lte:${until}`]',
+    text: `until === undefined ? [] : [\`lte:\${until}\`]`,
     replacement: '[]',
     test: 'test/acceptance/mcp/tools.test.ts',
     name: 'lists documents as resources',

@@ -4,7 +4,7 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'a cursor of one workspace is good in another',
     file: 'src/usage/cursor.ts',
-    text: '`${workspaceId}\\0',
+    text: `\`\${workspaceId}\\0`,
     replacement: '`\\0',
     test: 'test/usage/paging.test.ts',
     name: 'a cursor is good for its workspace',
@@ -12,7 +12,7 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'a cursor of one window is good in another',
     file: 'src/usage/cursor.ts',
-    text: "${to ?? ''}",
+    text: `\${to ?? ''}`,
     replacement: '',
     test: 'test/usage/paging.test.ts',
     name: 'a cursor is good for its workspace',
