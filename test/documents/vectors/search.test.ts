@@ -9,10 +9,13 @@ import { createEmbedDocument } from '../../../src/documents/vectors/embed-docume
 import { createLoading } from '../../../src/documents/vectors/loading.ts';
 import { type Query, toQuery } from '../../../src/documents/vectors/quantise.ts';
 import { createScanner } from '../../../src/documents/vectors/scanner.ts';
-import { createSearchVectors, type SearchOutcome } from '../../../src/documents/vectors/search.ts';
+import {
+  createSearchVectors,
+  type SearchOutcome,
+  type SearchVectors,
+} from '../../../src/documents/vectors/search.ts';
 import { createSpaces } from '../../../src/documents/vectors/spaces.ts';
 import { createVectorStore } from '../../../src/documents/vectors/store.ts';
-import { eventually } from '../../support/child.ts';
 import { silentLog, testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
 import { createLibrary, type FakeModel, fakeModel, vectorOf } from './library.ts';
@@ -27,11 +30,21 @@ function searching(model: FakeModel, { bytesMax = 2 ** 26, threads = 2 } = {}) {
   const scanner = createScanner({ threads, bytesMax, onLost: () => spaces.lost(), log });
   const loading = createLoading(sql);
   const spaces = createSpaces({ loading, scanner, bytesMax, log });
-  const search = createSearchVectors({
-    ...{ loading, spaces, scanner, embeddings: model, log },
-    queries: new LRUCache<string, Query>({ max: 100 }),
-    count: (outcome) => outcomes.push(outcome),
-  });
+  const queries = new LRUCache<string, Query>({ max: 100 });
+  const search: SearchVectors = async (...request) => {
+    for (;;) {
+      let outcome: SearchOutcome | undefined;
+      const count = (counted: SearchOutcome): void => {
+        outcome = counted;
+      };
+      const deps = { loading, spaces, scanner, embeddings: model, queries, count, log };
+      const found = await createSearchVectors(deps)(...request);
+      // A busy machine loads for longer than a search waits, and a later one finds the vectors.
+      if (outcome === 'loading') continue;
+      if (outcome !== undefined) outcomes.push(outcome);
+      return found;
+    }
+  };
   return { search, scanner, spaces, outcomes, [Symbol.dispose]: scanner.end };
 }
 
@@ -124,7 +137,7 @@ test('finds exactly what the database holds, after any changes', async () => {
     { numRuns: 25 },
   );
   expect(searched.outcomes).not.toContain('failed');
-}, 120_000);
+});
 
 test('nothing is found before anything is embedded, and then at once', async () => {
   const model = fakeModel(`model-${newRandomId()}`);
@@ -201,6 +214,6 @@ test('a model that fails, hangs, or answers other dimensions, leaves the search 
   model.answer = answer;
   expect((await searched.search({ workspaceId, query: 'one', limit: 5 }))?.found.length).toBe(2);
   const aborted = AbortSignal.abort(new Error('left'));
-  expect(searched.search({ workspaceId, query: 'one', limit: 5 }, aborted)).rejects.toThrow('left');
-  await eventually('all searches to be counted', async () => searched.outcomes.length === 4);
+  await expect(searched.search({ workspaceId, query: 'one', limit: 5 }, aborted)).rejects.toThrow('left');
+  expect(searched.outcomes).toEqual(['failed', 'failed', 'failed', 'found']);
 });
