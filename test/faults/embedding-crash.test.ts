@@ -104,4 +104,4 @@ test('no vector is doubled or missing after kills, and none is left of a purged 
     await service[Symbol.asyncDispose]();
     await database.drop();
   }
-}, 300_000);
+});

@@ -223,4 +223,4 @@ test('after kills amid reading, embedding and replacing, contents, retrieval and
     await service[Symbol.asyncDispose]();
     await database.drop();
   }
-}, 480_000);
+});

@@ -85,4 +85,4 @@ test('no passage is doubled or missing after kills, and none is left of a purged
     await service[Symbol.asyncDispose]();
     await database.drop();
   }
-}, 240_000);
+});

@@ -76,4 +76,4 @@ test('an upstream that fails delays the vectors, no fallback makes them, and a c
     async () => JSON.stringify(await vectors()) === JSON.stringify({ [named('emb', 'ok+key=changed')]: 32 }),
     120_000,
   );
-}, 400_000);
+});
