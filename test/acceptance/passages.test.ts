@@ -181,7 +181,8 @@ describe('the export of passages', () => {
       const answer = await person.library.exportPassages({ include: 'embeddings' });
       const page = readLines(answer);
       const own = page.lines.filter((line) => line.document_id === id);
-      return own.every(({ embedding }) => embedding !== undefined) && { ...page, lines: own };
+      const embedded = own.length > 0 && own.every(({ embedding }) => embedding !== undefined);
+      return embedded && { ...page, lines: own };
     });
     const [line] = lines;
     const vector = line?.embedding ?? [];

@@ -21,8 +21,12 @@ describePortal(
     const call = () => createCaller(portal().service.url);
     const library = () => createLibrary(call(), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
 
-    const stored = async (name: string, content: string | Uint8Array<ArrayBuffer>): Promise<string> => {
-      const { id } = await library().stored({ name }, content);
+    const stored = async (
+      name: string,
+      content: string | Uint8Array<ArrayBuffer>,
+      given = {},
+    ): Promise<string> => {
+      const { id } = await library().stored({ name, ...given }, content);
       await eventually(
         'the file to be read',
         async () => (JSON.parse((await library().content(id)).text).status !== 'pending' ? true : undefined),
@@ -142,10 +146,8 @@ describePortal(
     });
 
     test('a question finds passages with its words marked, and a click opens the text at the place', async () => {
-      await library().stored(
-        { name: 'lighthouse.txt', tags: ['coast'] },
-        'The lamps of lighthouses were lit before the ships came home from the sea.',
-      );
+      const lamps = 'The lamps of lighthouses were lit before the ships came home from the sea.';
+      await stored('lighthouse.txt', lamps, { tags: ['coast'] });
       await stored('keeper.txt', 'A keeper keeps the lighthouse lamp burning through every long night.');
       const opened = await portal().open('/knowledge');
       const { page } = opened;
