@@ -54,9 +54,11 @@ type Space = {
   unused: number[];
 };
 
+export const MEMORY_FULL = 'VECTORS_MEMORY_FULL';
+
 /** Thrown where the memory is full. */
 export class MemoryFull extends Error {
-  readonly code = 'VECTORS_MEMORY_FULL';
+  readonly code = MEMORY_FULL;
 
   constructor() {
     super('the memory of vectors is full');

@@ -4,7 +4,7 @@
 import type { Logger } from '../../core/logger.ts';
 import { KEPT_MS_MIN, LOADED_AT_ONCE, NO_ROOM_MS } from './limits.ts';
 import type { Answering, Complete, Loading } from './loading.ts';
-import { placeBytes } from './memory.ts';
+import { MEMORY_FULL, placeBytes } from './memory.ts';
 import type { Scanner } from './scanner.ts';
 
 type Space = {
@@ -65,10 +65,7 @@ export function createSpaces(deps: {
       log.info({ space: other.name }, 'vectors leave the memory for others');
       await forget(other);
     }
-    if (used + bytes > deps.bytesMax) {
-      space.noRoomUntilMs = performance.now() + NO_ROOM_MS;
-      throw new NoRoom(workspaceId);
-    }
+    if (used + bytes > deps.bytesMax) throw noRoom(space, workspaceId);
     space.bytes += bytes;
   }
 
@@ -103,7 +100,8 @@ export function createSpaces(deps: {
     } catch (error) {
       // They may be there in part.
       if (!(error instanceof NoRoom)) await forget(space).catch(() => undefined);
-      throw error;
+      // All have room for them, but one thread not for its share.
+      throw isFull(error) ? noRoom(space, workspaceId) : error;
     }
   }
 
@@ -139,6 +137,14 @@ export function createSpaces(deps: {
     },
   };
 }
+
+function noRoom(space: Space, workspaceId: string): NoRoom {
+  space.noRoomUntilMs = performance.now() + NO_ROOM_MS;
+  return new NoRoom(workspaceId);
+}
+
+const isFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === MEMORY_FULL;
 
 const createSpace = (name: string): Space => ({
   ...{ name, sequence: 0, bytes: 0 },
