@@ -173,6 +173,7 @@ describe('a search of a vector store is refused in the shape of OpenAI', () => {
     [{ query: 'a', filters: eq({}) }, 'filters.value'],
     [{ query: 'a', filters: { type: 'gt', key: 'year', value: 7 } }, 'filters.type'],
     [{ query: 'a', filters: { type: 'gt', key: 'created_at', value: 'soon' } }, 'filters.value'],
+    [{ query: 'a', filters: { type: 'gt', key: 'file_size', value: ' ' } }, 'filters.value'],
     [{ query: 'a', filters: { type: 'and', filters: [] } }, 'filters.filters'],
     [{ query: 'a', filters: { type: 'and', filters: [eq(1), eq([])] } }, 'filters.filters.1.value'],
     [{ query: 'a', filters: nested(6) }, 'filters.filters.0.filters.0.filters.0.filters.0.filters.0'],

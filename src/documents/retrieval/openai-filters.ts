@@ -121,7 +121,7 @@ function compared(
     const text = String(value);
     if (attribute === 'file_size') {
       const size = Number(value);
-      if (typeof value === 'boolean' || !Number.isSafeInteger(size))
+      if (typeof value === 'boolean' || text.trim() === '' || !Number.isSafeInteger(size))
         return refuse(`${param}.value`, `${param}.value must be a whole number of bytes`);
       return { attribute, operator, operand: { kind: 'size', text, size } };
     }
