@@ -6,6 +6,7 @@ import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
+import { sleep } from '../../core/wait.ts';
 import type { ReadinessCheck } from '../../http/health.ts';
 import type { Metric } from '../../http/metrics.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
@@ -20,6 +21,8 @@ import {
   EMBEDDING_LEASE_MS,
   EMBEDDING_POLL_MS,
   QUERIES_KEPT_MAX,
+  SWITCH_PAUSE_MS,
+  SWITCH_PAUSE_MS_MAX,
   THREADS_MAX,
 } from './limits.ts';
 import { createLoading } from './loading.ts';
@@ -69,10 +72,11 @@ export function createVectors(deps: VectorsDeps): {
   const wake = queue.register({ ...kind, kind: EMBEDDING, pollMs: EMBEDDING_POLL_MS });
   const wakeEarlier = queue.register({ ...kind, kind: EARLIER_EMBEDDING, pollMs: EARLIER_EMBEDDING_POLL_MS });
   const name = 'documents.embedding-catch-up';
-  const catchUp = createEmbeddingCatchUp({ store, embeddings, queue, wake: wakeEarlier, log });
+  const intervalMs = deps.settings.catchUpIntervalSeconds * 1000;
+  const catchUp = createEmbeddingCatchUp({ store, embeddings, queue, wake: wakeEarlier, intervalMs, log });
   const periodic = createPeriodic({
     name,
-    intervalMs: deps.settings.catchUpIntervalSeconds * 1000,
+    intervalMs,
     run: (signal) => exclusively(sql, name, (lease) => catchUp(AbortSignal.any([signal, lease.signal]))),
     log,
   });
@@ -124,11 +128,20 @@ function createSearching({ sql, embeddings, settings, log }: VectorsDeps) {
 function createEmbeddingCatchUp(deps: {
   store: VectorStore;
   embeddings: Embeddings;
-  queue: JobQueue;
+  queue: Pick<JobQueue, 'backlog'>;
   wake(): void;
+  /** After this time it is begun anew. */
+  intervalMs: number;
   log: Logger;
 }) {
   const { store, embeddings, queue, log } = deps;
+  const areQueued = async (): Promise<boolean> =>
+    (await queue.backlog()).some(({ kind, waiting }) => kind === EARLIER_EMBEDDING && waiting > 0);
+  const switchTo = async (id: number, model: string, signal: AbortSignal): Promise<void> => {
+    for (const workspace of await store.switchTo(id))
+      log.info({ workspace, model }, 'another model answers searches by vectors');
+    while (!signal.aborted && (await store.deleteSuperseded(id)));
+  };
   return async (signal: AbortSignal): Promise<void> => {
     const name = await embeddings.current();
     const idOf = async (): Promise<number> => (await store.findModel(name))?.id ?? 0;
@@ -139,11 +152,19 @@ function createEmbeddingCatchUp(deps: {
       queue,
       wake: deps.wake,
     });
+    const endsAt = performance.now() + deps.intervalMs;
     await queueUnembedded(signal);
-    const id = await idOf();
-    if (id === 0 || signal.aborted) return;
-    for (const workspace of await store.switchTo(id))
-      log.info({ workspace, model: name }, 'another model answers searches by vectors');
-    while (!signal.aborted && (await store.deleteSuperseded(id)));
+    // The last documents may still be embedded now, or be tried again later.
+    for (
+      let pauseMs = SWITCH_PAUSE_MS;
+      !signal.aborted;
+      pauseMs = Math.min(2 * pauseMs, SWITCH_PAUSE_MS_MAX)
+    ) {
+      const goesOn = await areQueued();
+      const id = await idOf();
+      if (id !== 0) await switchTo(id, name, signal);
+      if (!goesOn || performance.now() > endsAt || (await embeddings.current()) !== name) return;
+      await sleep(pauseMs, signal);
+    }
   };
 }
