@@ -199,6 +199,15 @@ test('a change that is made while a flush runs waits for the next one, which all
   const first = create('first');
   while (calls.length === 0) await Bun.sleep(1);
   const others = ['second', 'third'].map(create);
+  const isMade = (bucket: string): boolean => {
+    try {
+      objects.assertBucket(bucket);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  while (!['second', 'third'].every(isMade)) await Bun.sleep(1);
   held.resolve();
   const next = Promise.withResolvers<void>();
   gate = next.promise;

@@ -115,14 +115,14 @@ export function createContract(document: OpenApiDocument): Contract {
 }
 
 /** Begin of the gateway's paths, below which there is nothing of the documents, and of parts of OpenAI's API that there are not. */
-const GATEWAY = /^(?:\/v1)?\/(?:chat|completions|embeddings|images|models)(?:\/|$)/;
+const GATEWAY = /^(?:\/v1)?\/(?:chat|completions|embeddings|images|models|vector_stores)(?:\/|$)/;
 const OPENAI = new RegExp(
-  '^(?:/v1)?/(?:assistants|audio|batches|files|fine_tuning|messages|moderations|rerank|responses|threads|uploads|' +
-    'vector_stores)(?:/|$)',
+  '^(?:/v1)?/(?:assistants|audio|batches|files|fine_tuning|messages|moderations|rerank|responses|threads|uploads)' +
+    '(?:/|$)',
 );
 
 /** Pages of the portal, which are for browsers and not in the document. */
-const PORTAL_PAGE = /^\/admin(?:\/(?!api$)[^/]*)?$/;
+const PORTAL_PAGE = /^\/admin(?:\/(?!api\/?$)[^/]*)?\/?$/;
 
 /** Paths that are not in the document are unknown (404), or known under the other methods that `Allow` lists (405). */
 function holdUnmatched(exchange: Exchange, otherMethods: readonly string[]): void {
