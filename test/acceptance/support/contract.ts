@@ -122,7 +122,7 @@ const OPENAI = new RegExp(
 );
 
 /** Pages of the portal, which are for browsers and not in the document. */
-const PORTAL_PAGE = /^\/admin(?:\/(?!api\/?$)[^/]*)?\/?$/;
+const PORTAL_PAGE = /^\/admin(?:\/[^/]*)?\/?$/;
 
 /** Paths that are not in the document are unknown (404), or known under the other methods that `Allow` lists (405). */
 function holdUnmatched(exchange: Exchange, otherMethods: readonly string[]): void {
@@ -135,7 +135,9 @@ function holdUnmatched(exchange: Exchange, otherMethods: readonly string[]): voi
     throw new Error(`${method} ${path} → ${status}: ${reason}\n${text.slice(0, 2000)}`);
   };
   if (PORTAL_PAGE.test(path)) {
-    if (![200, 404, 405].includes(status)) refuse('expected a page of the portal');
+    const isPage = !/^\/admin\/api\/?$/.test(path);
+    if (!(isPage && status === 200) && status !== 404 && status !== 405)
+      refuse('expected a page of the portal');
     return;
   }
   const expected = otherMethods.length === 0 ? 404 : 405;
