@@ -43,7 +43,13 @@ test('no vector is doubled or missing after kills, and none is left of a purged 
   const start = (): Promise<RunningService> =>
     startService({
       dataDir,
-      environment: { CONTENT: 'on', DATABASE_URL: database.url, MODELS_CONFIG: models },
+      environment: {
+        CONTENT: 'on',
+        DATABASE_URL: database.url,
+        MODELS_CONFIG: models,
+        // A start finds the lock of the killed process taken for a moment, and then catches up at the next sweep.
+        SWEEP_INTERVAL_SECONDS: '2',
+      },
     });
   const libraryOf = ({ url }: RunningService): Library =>
     createLibrary(createCaller(url), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
