@@ -47,7 +47,7 @@ test('no vector is doubled or missing after kills, and none is left of a purged 
         CONTENT: 'on',
         DATABASE_URL: database.url,
         MODELS_CONFIG: models,
-        // A start finds the lock of the killed process taken for a moment, and then catches up at the next sweep.
+        // Each sweep looks whether the new model has everything, and can answer.
         SWEEP_INTERVAL_SECONDS: '2',
       },
     });

@@ -1,4 +1,4 @@
-// Passages are embedded by an upstream's model, whatever it does meanwhile, and the workspace's account says so.
+// Passages are embedded by an upstream's model, also after the upstream has failed, and the calls are in the workspace's account.
 
 import { expect, test } from 'bun:test';
 import { createCaller } from '../acceptance/support/caller.ts';

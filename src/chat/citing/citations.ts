@@ -53,7 +53,7 @@ const withoutNumbers = (text: string): string => text.replaceAll(/\[\d{1,3}\]/g,
 const SHARE_MIN = 0.6;
 const SHARED_MIN = 3;
 
-/** Words of the question prove nothing: an answer repeats them whatever it rests on. */
+/** Words of the question are no evidence, because every answer may repeat them. */
 function supporting({ answer, question, passages }: Cited): Citation[] {
   if (passages.length === 0) return [];
   const asked = termsOf(question.slice(0, ANSWER_COMPARED_MAX));
