@@ -140,9 +140,9 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(14_000);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(194);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
-  expect(linesOf('src/usage/')).toBeLessThanOrEqual(3900);
+  expect(linesOf('src/usage/')).toBeLessThanOrEqual(3980);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8570);
-  expect(linesOf('src/')).toBeLessThanOrEqual(53_300);
+  expect(linesOf('src/')).toBeLessThanOrEqual(53_600);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(1900);

@@ -2,6 +2,7 @@
 // of the events themselves, and an audit log. The rollups are made by SQL as the service would have made them.
 
 import type { Sql } from '../../src/infra/postgres/client.ts';
+import { createFinishedDays } from '../../src/usage/store/finished-days.ts';
 
 export type Sizes = { keys: number; events: number; days: number; rawEvents: number; audit: number };
 
@@ -76,6 +77,10 @@ async function fillSums(sql: Sql, workspace: string, { keys, events, days }: Siz
     SELECT workspace_id, hour, type, source, sum(events) / 3, sum(value) / 3
     FROM usage_by_subject, (VALUES ('atrium'), ('shop'), ('crm')) AS sources (source)
     WHERE workspace_id = ${workspace} GROUP BY 1, 2, 3, 4 ON CONFLICT DO NOTHING`;
+  await sql`
+    UPDATE usage_finished_days SET until = least(until, date_trunc('day', now() AT TIME ZONE 'UTC') - make_interval(days => ${days}))`;
+  const finished = createFinishedDays(sql);
+  while (await finished.sumNext(new AbortController().signal));
 }
 
 async function fillEvents(sql: Sql, workspace: string, { rawEvents, days }: Sizes): Promise<void> {

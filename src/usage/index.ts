@@ -5,15 +5,17 @@ import type { Clock } from '../core/clock.ts';
 import type { EventProjection, RecordEvents, WakeEventMover } from '../core/event.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
+import { createPeriodic } from '../core/periodic.ts';
 import type { Area } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
+import { exclusively } from '../infra/postgres/exclusive.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
 import { createAppender } from './appender.ts';
 import type { EventBuffer } from './buffer/event-buffer.ts';
 import { createJetStreamBuffer, type JetStreamSettings } from './buffer/jetstream/index.ts';
 import { createJournal } from './buffer/journal/index.ts';
 import { createUsageHealth } from './health.ts';
-import { DAY_MS, RETENTION_INTERVAL_MS, RETENTION_STEP_EVENTS } from './limits.ts';
+import { DAY_MS, FINISHED_DAYS_INTERVAL_MS, RETENTION_INTERVAL_MS, RETENTION_STEP_EVENTS } from './limits.ts';
 import { createMover } from './mover.ts';
 import { createDeadLetters } from './operations/dead-letters.ts';
 import { createIngest } from './operations/ingest.ts';
@@ -26,6 +28,7 @@ import { eventRoutes } from './routes/events.ts';
 import { createSink } from './sink.ts';
 import { createConversationEventReader } from './store/conversation-events.ts';
 import { createDeadLetterStore } from './store/dead-letters.ts';
+import { createFinishedDays } from './store/finished-days.ts';
 import { createStorageBarrier } from './store/lock-stripes.ts';
 import { createOutboxStore } from './store/outbox.ts';
 import { createEventReader } from './store/reader.ts';
@@ -93,6 +96,17 @@ export function createUsage(deps: UsageDeps): Area & {
     log,
   });
 
+  const days = createFinishedDays(sql);
+  const finishedDays = createPeriodic({
+    name: 'usage.finished-days',
+    intervalMs: FINISHED_DAYS_INTERVAL_MS,
+    run: (signal) =>
+      exclusively(sql, 'usage.finished-days', async (lock) => {
+        while (await days.sumNext(AbortSignal.any([signal, lock.signal])));
+      }),
+    log,
+  });
+
   const opening: Job = { name: 'usage.buffer', start: buffer.start, stop: buffer.close };
   return {
     record: recording.record,
@@ -113,7 +127,14 @@ export function createUsage(deps: UsageDeps): Area & {
       ...conversationEventRoutes(createConversationEventReader(sql)),
       ...deadLetterRoutes(createDeadLetters({ store: letters, appender })),
     ],
-    jobs: [opening, health.job, sink.job, mover.job, ...(retentionDays === 0 ? [] : [retention])],
+    jobs: [
+      opening,
+      health.job,
+      sink.job,
+      mover.job,
+      finishedDays,
+      ...(retentionDays === 0 ? [] : [retention]),
+    ],
     checks: [health.check],
     metrics: health.metrics,
   };

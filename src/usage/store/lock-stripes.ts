@@ -41,3 +41,9 @@ export function createStorageBarrier(sql: Transaction): (workspaceId: string) =>
     return wait;
   };
 }
+
+/** Resolves when all transactions in progress are committed or rolled back. One lock at a time holds no other up. */
+export async function awaitAllStorage(sql: Transaction): Promise<void> {
+  for (let stripe = 0; stripe < STRIPES_COUNT; stripe++)
+    await sql`SELECT pg_advisory_xact_lock_shared(${STORAGE_LOCK}, ${stripe})`;
+}

@@ -1,5 +1,5 @@
 // Sums of events by type, day, hour, subject or source: whole hours from the rollups (of subjects, of which there are many,
-// whole days), parts of hours at the ends of the window from the events themselves.
+// whole days that are over), parts of hours at the ends of the window from the events themselves.
 
 import { type BucketRange, bucketsOf } from '../../core/time-buckets.ts';
 import type { Transaction } from '../../infra/postgres/client.ts';
@@ -31,6 +31,8 @@ const SUBJECT_GRAINS = [DAY, ...GRAINS];
 export function createSummaries(sql: Transaction) {
   const time = (ms: number) => sql`${renderTimestamp(ms)}::timestamp`;
 
+  const finishedUntil = sql`(SELECT until FROM usage_finished_days)`;
+
   /** Rows `(at, type, source, subject, events, value)` of the window; columns that a rollup does not have are null. */
   const counted = ({ workspaceId, from, to, typePrefix }: SummaryQuery, bySubject: boolean) => {
     const ofType =
@@ -48,7 +50,9 @@ export function createSummaries(sql: Transaction) {
     ).map((range) => {
       if (range.grain === DAY)
         return sql`SELECT day AS at, type, NULL AS source, subject, events, value
-            FROM usage_by_subject_days ${ofWindow('day', range)}`;
+            FROM usage_by_subject_days ${ofWindow('day', range)} AND day < ${finishedUntil}
+          UNION ALL SELECT hour, type, NULL, subject, events, value
+            FROM usage_by_subject ${ofWindow('hour', range)} AND hour >= ${finishedUntil}`;
       if (range.grain === 0)
         return sql`SELECT created_at AS at, type, source, subject, 1 AS events, coalesce(value, 0) AS value
             FROM usage_events ${ofWindow('created_at', range)}`;
