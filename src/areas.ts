@@ -21,7 +21,7 @@ import { createJobQueue } from './infra/postgres/job-queue.ts';
 import type { ObjectStore } from './infra/s3/client.ts';
 import { createInfrastructure, createQueuedWork } from './infrastructure.ts';
 import { createMcp } from './mcp/index.ts';
-import { createTrends } from './trends.ts';
+import { createTrends } from './trends/index.ts';
 import { createUsage } from './usage/index.ts';
 
 /** Bun's fetch goes by them. */

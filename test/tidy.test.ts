@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
 const ROOT = resolve(import.meta.dir, '..');
-const AREAS = ['access', 'bots', 'chat', 'compute', 'documents', 'gateway', 'mcp', 'usage'];
+const AREAS = ['access', 'bots', 'chat', 'compute', 'documents', 'gateway', 'mcp', 'trends', 'usage'];
 
 type Source = { path: string; text: string; imports: string[] };
 

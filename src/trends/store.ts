@@ -1,0 +1,33 @@
+import type { Sql } from '../infra/postgres/client.ts';
+
+export type Name = 'documents' | 'bytes' | 'events_waiting' | 'jobs_waiting';
+export type Measure = { workspaceId: string; name: Name; value: number };
+
+/** In place of a workspace: measures of the service as a whole. */
+export const SERVICE = '';
+
+export type TrendStore = ReturnType<typeof createTrendStore>;
+
+/** The trends table: a measure of each name by workspace and time. */
+export function createTrendStore(sql: Sql) {
+  const rows = (measures: readonly Measure[], at: Date) => sql`
+    INSERT INTO trends AS t (workspace_id, name, at, value)
+    SELECT workspace_id, name, ${at}, value FROM unnest(
+      ${measures.map(({ workspaceId }) => workspaceId)}::text[], ${measures.map(({ name }) => name)}::text[],
+      ${measures.map(({ value }) => value)}::float8[]) AS measured (workspace_id, name, value)
+    ORDER BY 1, 2 ON CONFLICT (workspace_id, name, at)`;
+  return {
+    async keepLast(measures: readonly Measure[], at: Date): Promise<void> {
+      await sql`${rows(measures, at)} DO UPDATE SET value = excluded.value WHERE t.value <> excluded.value`;
+    },
+    async keepGreatest(measures: readonly Measure[], at: Date): Promise<void> {
+      await sql`${rows(measures, at)} DO UPDATE SET value = excluded.value WHERE t.value < excluded.value`;
+    },
+    async forgetBefore(at: Date): Promise<void> {
+      await sql`DELETE FROM trends WHERE at < ${at}`;
+    },
+    read: (workspaceId: string, since: Date): Promise<{ name: Name; at: Date; value: number }[]> =>
+      sql`SELECT name, at AT TIME ZONE 'UTC' AS at, value FROM trends
+        WHERE workspace_id IN (${workspaceId}, ${SERVICE}) AND at >= ${since} ORDER BY at`,
+  };
+}
