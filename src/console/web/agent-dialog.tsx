@@ -5,6 +5,7 @@ import { Dialog } from './components/dialog.tsx';
 import { CheckField, SelectField, TextField } from './components/field.tsx';
 import { Form, FormButtons } from './components/form.tsx';
 import { Notice } from './components/notice.tsx';
+import type { RegisteredDialogProps } from './registered-list.tsx';
 import { useAction } from './resource.ts';
 import { hasScope, isOwnWorkspace, workspace } from './state.ts';
 import { t } from './text.ts';
@@ -14,6 +15,13 @@ type Kind = Agent['kind'];
 
 const ITEM = '/admin/api/workspaces/{workspace_id}/agents/{agent_id}';
 const pathOf = (id: string) => ({ path: { workspace_id: workspace.value, agent_id: id } });
+
+export const listAgents = (workspaceId: string, cursor: string) =>
+  answerOf(
+    api.GET('/admin/api/workspaces/{workspace_id}/agents', {
+      params: { path: { workspace_id: workspaceId }, query: { cursor } },
+    }),
+  );
 
 export const readAgent = (id: string): Promise<Agent> => answerOf(api.GET(ITEM, { params: pathOf(id) }));
 
@@ -79,10 +87,8 @@ const toBody = (draft: Draft, agent: Agent | undefined): Schemas['AgentWrite'] =
     : { history_messages: agent.history_messages, history_tokens: agent.history_tokens }),
 });
 
-type Props = { agent?: Agent; onClose(): void; onSaved(): void };
-
 /** The form of an agent, and beside it the place to try out what was saved. */
-export function AgentDialog({ agent, onClose, onSaved }: Props) {
+export function AgentDialog({ row: agent, onClose, onSaved }: RegisteredDialogProps<Agent>) {
   const [draft, setDraft] = useState(() => toDraft(agent));
   const [savedId, setSavedId] = useState(agent?.id);
   const saving = useAction();

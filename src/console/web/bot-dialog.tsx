@@ -6,6 +6,7 @@ import { Dialog } from './components/dialog.tsx';
 import { SelectField, TextField } from './components/field.tsx';
 import { Form, FormButtons } from './components/form.tsx';
 import { Notice } from './components/notice.tsx';
+import type { RegisteredDialogProps } from './registered-list.tsx';
 import { useAction } from './resource.ts';
 import { hasScope, isOwnWorkspace, workspace } from './state.ts';
 import { t } from './text.ts';
@@ -16,6 +17,13 @@ type Mode = Bot['verification']['mode'];
 const ITEM = '/admin/api/workspaces/{workspace_id}/bots/{bot_id}';
 const MODES: readonly Mode[] = ['project_number', 'endpoint_url', 'key'];
 const pathOf = (id: string) => ({ path: { workspace_id: workspace.value, bot_id: id } });
+
+export const listBots = (workspaceId: string, cursor: string) =>
+  answerOf(
+    api.GET('/admin/api/workspaces/{workspace_id}/bots', {
+      params: { path: { workspace_id: workspaceId }, query: { cursor } },
+    }),
+  );
 
 export const readBot = (id: string): Promise<Bot> => answerOf(api.GET(ITEM, { params: pathOf(id) }));
 
@@ -51,10 +59,8 @@ const toBody = (draft: Draft, bot: Bot | undefined): Schemas['BotPut'] => ({
   welcome_text: orNull(draft.welcome),
 });
 
-type Props = { bot?: Bot; onClose(): void; onSaved(): void };
-
 /** The form of a bot, the steps to set it up with the chat app, and a test event. */
-export function BotDialog({ bot, onClose, onSaved }: Props) {
+export function BotDialog({ row: bot, onClose, onSaved }: RegisteredDialogProps<Bot>) {
   const [draft, setDraft] = useState(() => toDraft(bot));
   const [savedId, setSavedId] = useState(bot?.id);
   const saving = useAction();

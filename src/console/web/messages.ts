@@ -1025,7 +1025,7 @@ export const MESSAGES = {
     'Seine Kennung; leer: der Standard des Arbeitsbereichs.',
   ],
   'bots.welcome': ['Welcome', 'Begrüßung'],
-  'bots.delete.title': ['Delete the bot {id}?', 'Bot {id} löschen?'],
+  'bots.delete.title': ['Delete the bot {name}?', 'Bot {name} löschen?'],
   'bots.delete.text': [
     'Its events are refused from now on. Conversations stay.',
     'Seine Ereignisse werden ab sofort abgewiesen. Gespräche bleiben.',

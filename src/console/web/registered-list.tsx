@@ -1,0 +1,96 @@
+// A list whose rows are registered under an identifier, and the dialogs in which they are added, opened and deleted.
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from './components/button.tsx';
+import { ConfirmDialog } from './components/confirm.tsx';
+import { Empty, ErrorNotice } from './components/notice.tsx';
+import { Page } from './components/page.tsx';
+import { type Column, PagedTable } from './components/table.tsx';
+import { Time } from './components/time.tsx';
+import { useResource } from './resource.ts';
+import { hrefWith, navigate, query } from './router.ts';
+import { workspace } from './state.ts';
+import { t } from './text.ts';
+
+type Registered = { id: string; updated_at: string };
+
+/** The form of a new row, or of one that is there. `onSaved`: the list is loaded again. */
+export type RegisteredDialogProps<Row> = { row?: Row | undefined; onClose(): void; onSaved(): void };
+
+/** The parameter of the URL that names the open row; messages begin with its plural. */
+type Kind = 'agent' | 'bot';
+
+type Props<Row> = {
+  kind: Kind;
+  list(workspaceId: string, cursor: string): Promise<{ items: readonly Row[]; next_cursor: string | null }>;
+  read(id: string): Promise<Row>;
+  remove(id: string): Promise<unknown>;
+  nameOf(row: Row): string;
+  columns: readonly Column<Row>[];
+  dialog(props: RegisteredDialogProps<Row>): JSX.Element;
+};
+
+const NEW = 'new';
+const ID = 'id:';
+
+/** The address of the present page with this row's dialog open. */
+export const hrefOfRow = (kind: Kind, id: string): string => hrefWith({ [kind]: `${ID}${id}` });
+
+export function RegisteredList<Row extends Registered>(props: Props<Row>) {
+  const { kind, list, read, remove, nameOf, columns, dialog: Dialog } = props;
+  const page = `${kind}s` as const;
+  const cursor = query.value.get('cursor');
+  const open = query.value.get(kind);
+  const rows = useResource(() => list(workspace.value, cursor ?? ''), [workspace.value, cursor]);
+  const [deleting, setDeleting] = useState<Row>();
+  const show = (name: string | undefined): void => navigate(hrefWith({ [kind]: name }));
+  // A row that is not on this page of the list has an address, too.
+  const id = open?.startsWith(ID) ? open.slice(ID.length) : undefined;
+  const opened = useResource(async () => (id === undefined ? undefined : read(id)), [workspace.value, id]);
+  const ofDialog = { onClose: () => show(undefined), onSaved: rows.reload };
+  const add = (
+    <Button look="primary" onClick={() => show(NEW)}>
+      {t(`${page}.add`)}
+    </Button>
+  );
+  return (
+    <Page title={t(`page.${page}`)} about={t(`${page}.about`)} actions={add}>
+      <PagedTable
+        of={rows}
+        cursor={cursor}
+        empty={<Empty title={t(`${page}.none`)}>{add}</Empty>}
+        caption={t(`page.${page}`)}
+        keyOf={(row) => row.id}
+        columns={[
+          ...columns,
+          { title: t('agents.changed'), cell: ({ updated_at: at }) => <Time at={at} relative /> },
+          {
+            title: '',
+            kind: 'actions',
+            cell: (row) => (
+              <Button look="plain danger" onClick={() => setDeleting(row)}>
+                {t('action.delete')}
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {open === NEW ? <Dialog {...ofDialog} /> : null}
+      <ErrorNotice error={opened.error} />
+      {opened.data === undefined || opened.data.id !== id ? null : (
+        <Dialog key={id} row={opened.data} {...ofDialog} />
+      )}
+      {deleting === undefined ? null : (
+        <ConfirmDialog
+          title={t(`${page}.delete.title`, { name: nameOf(deleting) })}
+          action={t('action.delete')}
+          run={() => remove(deleting.id).then(rows.reload)}
+          onClose={() => setDeleting(undefined)}
+        >
+          {t(`${page}.delete.text`)}
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
