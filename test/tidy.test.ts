@@ -145,7 +145,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/')).toBeLessThanOrEqual(53_600);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
-  expect(linesOf('src/bots/')).toBeLessThanOrEqual(1900);
+  expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);
 });
 
 type Ban = { call: RegExp; instead: string; except: RegExp };

@@ -14,10 +14,12 @@ import { ANSWER_TIMEOUT_MS, CACHE_TTL_MS, CACHED_BOTS_MAX, WORKSPACE_LENGTH_MAX 
 import { createAnswerEvent } from './operations/answer-event.ts';
 import { createReplySweep } from './reply-sweep.ts';
 import { botNotFound, registrationRoutes } from './routes/registration.ts';
-import { webhookRoute } from './routes/webhook.ts';
+import { testEventRoute } from './routes/test-event.ts';
+import { createTakeEvent, webhookRoute } from './routes/webhook.ts';
 import { isBotId } from './schema.ts';
 import { createBotStore } from './store/bots.ts';
 import { createReplyStore } from './store/replies.ts';
+import { createTestIssuer } from './test-issuer.ts';
 import { createVerify } from './verify.ts';
 
 export type BotAdministrationDeps = {
@@ -67,13 +69,13 @@ export function createBots({
   };
   const forget = (reference: BotReference): void => bots.drop(toKey(reference));
 
+  const keySets = createKeySets({ log });
+  const take = createTakeEvent(createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }));
+
   return {
     routes: [
-      webhookRoute({
-        requireBot,
-        verify: createVerify({ keySets: createKeySets({ log }), clock, log }),
-        answer: createAnswerEvent({ converse, replies, answerTimeoutMs, clock, log }),
-      }),
+      webhookRoute({ requireBot, verify: createVerify({ keySets, clock, log }), take }),
+      testEventRoute({ requireBot, sign: createTestIssuer({ keySets, clock, log }), take, clock }),
       ...createBotAdministration({ sql, requireWorkspace, forget, clock }),
     ],
     jobs: [createReplySweep({ sql, replies, clock, log })],

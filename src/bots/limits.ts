@@ -36,6 +36,9 @@ export const TOKEN_LENGTH_MAX = 16_384;
 /** Tolerance for a platform's clock that is ahead of ours. */
 export const CLOCK_TOLERANCE_SECONDS = 10;
 
+/** Lifetime of the token of a test event, which is verified at once. */
+export const TEST_TOKEN_SECONDS = 60;
+
 /** Bits of a key: fewer are unsafe (RFC 7518, 3.3), more make the verification slow. */
 export const KEY_BITS_MIN = 2_048;
 export const KEY_BITS_MAX = 8_192;

@@ -62,7 +62,7 @@ const KeySetSource = Type.Unsafe<unknown>({
 });
 
 const AgentId = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX });
-const Said = Type.String({ minLength: 1, maxLength: REPLY_LENGTH_MAX });
+export const Said = Type.String({ minLength: 1, maxLength: REPLY_LENGTH_MAX });
 const CommandId = Type.Integer({ minimum: 1, maximum: 2_147_483_647 });
 const CommandName = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX });
 

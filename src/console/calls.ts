@@ -13,13 +13,7 @@ export const portalCalls = (routes: readonly Route[]): Route[] =>
     .filter(({ operation }) => isCalled(operation))
     .map((each) => ({ ...each, operation: toCall(each.operation) }));
 
-const CALLED: ReadonlySet<CredentialKind> = new Set([
-  'api-key-header',
-  'svc-key',
-  'metrics',
-  'key',
-  'key-or-token',
-]);
+const CALLED: ReadonlySet<CredentialKind> = new Set(['api-key-header', 'svc-key', 'metrics', 'key']);
 
 /** Administration has the cookie anyway; unprefixed paths of models are duplicates. */
 function isCalled({ credential, path }: Operation): boolean {

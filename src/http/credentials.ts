@@ -205,7 +205,11 @@ function accepted(principal: Principal | undefined, place: string): Principal {
 }
 
 /** Throws 403 when the caller lacks the operation's scope or asks for another workspace than the key's. */
-export function authorize(principal: Principal, operation: Operation, workspaceId: unknown): void {
+export function authorize(
+  principal: Principal,
+  operation: Pick<Operation, 'credential' | 'scope'>,
+  workspaceId: unknown,
+): void {
   const { scopes } = principal;
   const operator = operation.credential === 'administration' && scopes.has('operator');
   if (typeof workspaceId === 'string' && workspaceId !== principal.workspaceId && !operator)

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/principal.ts';
 import { readJsonBody } from '../../http/json-body.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
@@ -16,14 +16,44 @@ export type WebhookDeps = {
   /** Throws 404. */
   requireBot(reference: BotReference): Promise<Bot>;
   verify: VerifyEventToken;
-  answer: ReturnType<typeof createAnswerEvent>;
+  take: TakeEvent;
 };
 
-const EventBody = Type.Union([ChatappMessageRequest, ChatappEvent, ChatappAddOnEvent]);
+/** Answers the body of an event in the format that it has. Throws ValidationFailure, and as the operation does. */
+export type TakeEvent = (
+  bot: Bot,
+  body: unknown,
+  caller: Principal,
+) => Promise<{ body: Static<typeof EventAnswer>; replayed: boolean }>;
 
-export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route {
+export const createTakeEvent =
+  (answer: ReturnType<typeof createAnswerEvent>): TakeEvent =>
+  async (bot, body, caller) => {
+    const { event, format } = parseEvent(body);
+    const key = caller.keyId === PLATFORM ? undefined : caller;
+    const { message, replayed } = await answer(bot, event, key);
+    return { body: format === 'add-on' ? renderForAddOn(message) : message, replayed };
+  };
+
+/** Who sends events: the platform, and keys with this scope. */
+export const SENDER = { credential: 'key-or-token', scope: 'bots' } as const;
+
+/** The events of the service that an event of a chat app may cause. */
+export const CAUSED = [
+  'chat.create',
+  'messages.user.new',
+  'messages.rag.persona.new',
+  'messages.rag.agent.new',
+  'messages.rag.bot.new',
+];
+
+const EventBody = Type.Union([ChatappMessageRequest, ChatappEvent, ChatappAddOnEvent]);
+export const EventAnswer = Type.Union([ChatappReply, ChatappAddOnReply]);
+
+export function webhookRoute({ requireBot, verify, take }: WebhookDeps): Route {
   return route(
     {
+      ...SENDER,
       id: 'bots.answer',
       method: 'POST',
       path: '/chatapp/{workspace_id}/{bot_id}',
@@ -37,21 +67,13 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
         'the action that sends the message. ' +
         'An event that comes again is answered as before, with the header ' +
         '`Idempotent-Replayed: true`. If a model fails or takes too long, the answer says so.',
-      events: [
-        'chat.create',
-        'messages.user.new',
-        'messages.rag.persona.new',
-        'messages.rag.agent.new',
-        'messages.rag.bot.new',
-      ],
-      credential: 'key-or-token',
-      scope: 'bots',
+      events: CAUSED,
       parameters: WebhookPath,
       bodyContent: { 'application/json': { schema: EventBody, example: EVENT_EXAMPLE } },
       responses: {
         200: {
           description: "The bot's message; `{}` for events that need none.",
-          schema: Type.Union([ChatappReply, ChatappAddOnReply]),
+          schema: EventAnswer,
           example: { text: 'It is in the folder of the board.' },
         },
       },
@@ -59,10 +81,7 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
     },
     async ({ path, request, principal }) => {
       const bot = await requireBot(toBotReference(path));
-      const { event, format } = parseEvent(await readJsonBody(request));
-      const key = principal.keyId === PLATFORM ? undefined : principal;
-      const { message, replayed } = await answer(bot, event, key);
-      const body = format === 'add-on' ? renderForAddOn(message) : message;
+      const { body, replayed } = await take(bot, await readJsonBody(request), principal);
       return reply(200, body, replayed ? { 'idempotent-replayed': 'true' } : {});
     },
     async (token, path) => {
@@ -76,7 +95,7 @@ export function webhookRoute({ requireBot, verify, answer }: WebhookDeps): Route
 const PLATFORM = 'chatapp';
 
 /** The chat app itself, which acts for the person that an event names. */
-const platformOf = ({ workspaceId }: Bot): Principal => ({
+export const platformOf = ({ workspaceId }: Bot): Principal => ({
   keyId: PLATFORM,
   workspaceId,
   userId: 'chatapp',

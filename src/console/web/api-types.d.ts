@@ -97,6 +97,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/api/workspaces/{workspace_id}/bots/{bot_id}/test-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["bots.test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/api/workspaces/{workspace_id}/bots": {
         parameters: {
             query?: never;
@@ -1073,22 +1089,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin/call/chatapp/{workspace_id}/{bot_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["portal.bots.answer"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin/call/mcp": {
         parameters: {
             query?: never;
@@ -1364,6 +1364,35 @@ export interface components {
             not_found_text?: string | null;
             replies?: components["schemas"]["AgentReply"][] | null;
             default?: boolean | null;
+        };
+        BotTest: {
+            text: string;
+        };
+        BotTested: {
+            event: {
+                [key: string]: unknown;
+            };
+            status: number;
+            answer: (components["schemas"]["ChatappReply"] | components["schemas"]["ChatappAddOnReply"]) | {
+                detail: string;
+            };
+        };
+        ChatappReply: {
+            text?: string;
+            actionResponse?: {
+                type: string;
+            };
+        };
+        ChatappAddOnReply: {
+            hostAppDataAction: {
+                chatDataAction: {
+                    createMessageAction: {
+                        message: {
+                            text: string;
+                        };
+                    };
+                };
+            };
         };
         BotPage: {
             items: components["schemas"]["BotRead"][];
@@ -2236,138 +2265,6 @@ export interface components {
             is_positive: boolean;
             feedback_text: string;
         };
-        ChatappMessageRequest: {
-            type: string;
-            eventTime: string;
-            message: components["schemas"]["ChatappMessage"];
-            user: components["schemas"]["ChatappUser"];
-            space: components["schemas"]["ChatappSpace"];
-            configCompleteRedirectUrl: string;
-            common: {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappMessage: {
-            name?: string | null;
-            createTime?: string | null;
-            text?: string | null;
-            formattedText?: string | null;
-            messageHistoryState?: string | null;
-            sender?: components["schemas"]["ChatappUser"] | null;
-            space?: components["schemas"]["ChatappSpace"] | null;
-            thread?: components["schemas"]["ChatappThread"] | null;
-            annotations?: unknown;
-            argumentText?: unknown;
-            retentionSettings?: unknown;
-            slashCommand?: components["schemas"]["ChatappSlashCommand"] | null;
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappUser: {
-            name?: string | null;
-            displayName?: string | null;
-            avatarUrl?: string | null;
-            email?: string | null;
-            type?: string | null;
-            domainId?: string | null;
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappSpace: {
-            name?: string | null;
-            type?: string | null;
-            singleUserBotDm?: boolean | null;
-            spaceThreadingState?: string | null;
-            spaceType?: string | null;
-            spaceHistoryState?: string | null;
-            spaceUri?: string | null;
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappThread: {
-            name?: string | null;
-            retentionSettings?: unknown;
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappSlashCommand: {
-            commandId?: string | null;
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappEvent: {
-            type: string;
-            eventTime: string;
-            message?: components["schemas"]["ChatappMessage"] | null;
-            user: components["schemas"]["ChatappUser"];
-            space: components["schemas"]["ChatappSpace"];
-            configCompleteRedirectUrl?: string | null;
-            common?: {
-                [key: string]: unknown;
-            } | null;
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappAddOnEvent: {
-            commonEventObject?: {
-                [key: string]: unknown;
-            } | null;
-            chat: {
-                user: components["schemas"]["ChatappUser"];
-                eventTime?: string | null;
-                type?: string | null;
-                space?: components["schemas"]["ChatappSpace"] | null;
-                messagePayload?: components["schemas"]["ChatappAddOnMessagePayload"] | null;
-                addedToSpacePayload?: components["schemas"]["ChatappAddOnPayload"] | null;
-                removedFromSpacePayload?: components["schemas"]["ChatappAddOnPayload"] | null;
-                buttonClickedPayload?: components["schemas"]["ChatappAddOnPayload"] | null;
-                appCommandPayload?: components["schemas"]["ChatappAddOnPayload"] | null;
-                widgetUpdatedPayload?: components["schemas"]["ChatappAddOnPayload"] | null;
-            } & {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappAddOnMessagePayload: {
-            message: components["schemas"]["ChatappMessage"];
-            space?: components["schemas"]["ChatappSpace"] | null;
-            configCompleteRedirectUri?: string | null;
-            appCommandMetadata?: {
-                [key: string]: unknown;
-            } | null;
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappAddOnPayload: {
-            message?: components["schemas"]["ChatappMessage"] | null;
-            space?: components["schemas"]["ChatappSpace"] | null;
-            configCompleteRedirectUri?: string | null;
-            appCommandMetadata?: {
-                [key: string]: unknown;
-            } | null;
-        } & {
-            [key: string]: unknown;
-        };
-        ChatappReply: {
-            text?: string;
-            actionResponse?: {
-                type: string;
-            };
-        };
-        ChatappAddOnReply: {
-            hostAppDataAction: {
-                chatDataAction: {
-                    createMessageAction: {
-                        message: {
-                            text: string;
-                        };
-                    };
-                };
-            };
-        };
         McpRequest: {
             /** @constant */
             jsonrpc: "2.0";
@@ -2703,6 +2600,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    "bots.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                bot_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BotTest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BotTested"];
+                };
             };
         };
     };
@@ -4450,32 +4373,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FeedbackRead"];
-                };
-            };
-        };
-    };
-    "portal.bots.answer": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                workspace_id: string;
-                bot_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ChatappMessageRequest"] | components["schemas"]["ChatappEvent"] | components["schemas"]["ChatappAddOnEvent"];
-            };
-        };
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ChatappReply"] | components["schemas"]["ChatappAddOnReply"];
                 };
             };
         };

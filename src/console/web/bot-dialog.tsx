@@ -8,7 +8,7 @@ import { Form, FormButtons } from './components/form.tsx';
 import { Notice } from './components/notice.tsx';
 import type { RegisteredDialogProps } from './registered-list.tsx';
 import { useAction } from './resource.ts';
-import { hasScope, isOwnWorkspace, workspace } from './state.ts';
+import { workspace } from './state.ts';
 import { t } from './text.ts';
 
 type Bot = Schemas['BotRead'];
@@ -70,7 +70,6 @@ export function BotDialog({ row: bot, onClose, onSaved }: RegisteredDialogProps<
     setSavedId(id);
     onSaved();
   };
-  const tries = savedId !== undefined && isOwnWorkspace.value && hasScope('bots');
   return (
     <Dialog title={bot?.id ?? t('bots.add')} wide onClose={onClose}>
       <div class="columns">
@@ -92,9 +91,11 @@ export function BotDialog({ row: bot, onClose, onSaved }: RegisteredDialogProps<
           {savedId === undefined ? (
             <Notice title={t('bots.first')} />
           ) : (
-            <SetUp id={savedId} mode={draft.mode} />
+            <>
+              <SetUp id={savedId} mode={draft.mode} />
+              <BotTrial id={savedId} keyAlone={draft.mode === 'key'} />
+            </>
           )}
-          {tries ? <BotTrial id={savedId} /> : null}
         </div>
       </div>
     </Dialog>

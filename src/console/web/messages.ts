@@ -1057,6 +1057,19 @@ export const MESSAGES = {
   ],
   'bots.test': ['Test event', 'Testereignis'],
   'bots.send': ['Send the test event', 'Testereignis senden'],
+  'bots.test.about': [
+    'It is signed as the chat platform signs, and verified and answered as a real event.',
+    'Es wird signiert wie von der Chat-Plattform und geprüft und beantwortet wie ein echtes Ereignis.',
+  ],
+  'bots.test.key': [
+    'It is sent with the key of this sign-in, which needs the scope bots.',
+    'Es wird mit dem Schlüssel dieser Anmeldung gesendet, der das Recht bots braucht.',
+  ],
+  'bots.refused': [
+    'A real event would be answered with {status}',
+    'Ein echtes Ereignis erhielte die Antwort {status}',
+  ],
+  'bots.sent': ['What was sent', 'Was gesendet wurde'],
   'bots.answered': ['The bot answered', 'Der Bot hat geantwortet'],
 
   'own.about': [

@@ -110,21 +110,29 @@ async function causeAll(): Promise<Caused[]> {
       bodyOf(await call('POST', `/chatapp/${workspace}/${id}`, event), 200);
     const headers = { 'svc-key': key };
     const sessions = `/api/v1/chat/sessions/${workspace}`;
-    const { items } = bodyOf<{ items: { chat_session_id: number; channel_id: string }[] }>(
+    const tests = `${admin}/bots/${id}/test-events`;
+    bodyOf(await call('POST', tests, { key, json: { text: `to ${kind}` } }), 200);
+    const { items } = bodyOf<{ items: { chat_session_id: number; channel_id: string; user: string }[] }>(
       await call('GET', sessions, { headers }),
       200,
     );
-    const session = items.find(({ channel_id }) => channel_id === id)?.chat_session_id ?? 0;
-    const said = bodyOf<{ items: { message_id: number; role: string }[] }>(
-      await call('GET', `${sessions}/${session}/messages`, { headers }),
-      200,
-    );
-    const idOf = (role: string) => said.items.find((each) => each.role === role)?.message_id;
-    because('bots.answer', USER.email.toLowerCase(), {
-      'chat.create': { value, persona_id: 0, chat_session_id: session },
-      'messages.user.new': { value, message_id: idOf('user'), chat_session_id: session },
-      [`messages.rag.${kind}.new`]: { value, message_id: idOf('assistant'), chat_session_id: session },
-    });
+    for (const [operationId, subject] of [
+      ['bots.answer', USER.email.toLowerCase()],
+      ['bots.test', owner],
+    ] as const) {
+      const found = items.find(({ channel_id, user }) => channel_id === id && user === subject);
+      const session = found?.chat_session_id ?? 0;
+      const said = bodyOf<{ items: { message_id: number; role: string }[] }>(
+        await call('GET', `${sessions}/${session}/messages`, { headers }),
+        200,
+      );
+      const idOf = (role: string) => said.items.find((each) => each.role === role)?.message_id;
+      because(operationId, subject, {
+        'chat.create': { value, persona_id: 0, chat_session_id: session },
+        'messages.user.new': { value, message_id: idOf('user'), chat_session_id: session },
+        [`messages.rag.${kind}.new`]: { value, message_id: idOf('assistant'), chat_session_id: session },
+      });
+    }
   }
   const person = { message: 'In person', agent_id: 'grace@example.com' };
   const { message_id } = bodyOf<{ message_id: number }>(
