@@ -1,23 +1,22 @@
 // The clocks of the database and of the service differ.
 
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { createLibrary } from '../acceptance/support/library.ts';
 import { eventually } from '../support/child.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
-import { createSteppedClock, missingClock } from './seeds/parts/clock.ts';
+import { clockAhead, missingClock, removeLeftovers } from './seeds/parts/clock.ts';
 import { createPlainCaller } from './support/caller.ts';
 
 const HOUR_SECONDS = 3600;
+
+afterAll(removeLeftovers);
 
 const missing = missingClock();
 test.skipIf(missing !== undefined).each([2, -2])(
   missing ?? 'documents are confirmed, changed and found with the database %d hours ahead',
   async (hours) => {
-    using clock = createSteppedClock();
-    // Before the server starts: its processes would step one after the other, each amid its statements.
-    clock.set(hours * HOUR_SECONDS);
-    await using postgres = await startPostgresServer({ environment: clock.environment });
+    await using postgres = await startPostgresServer({ environment: clockAhead(hours * HOUR_SECONDS) });
     await using service = await startService({ environment: { DATABASE_URL: postgres.url } });
     const call = createPlainCaller(service.url);
     await eventually('the difference to be seen', async () => {

@@ -22,6 +22,18 @@ export type SteppedClock = Disposable & {
   set(seconds: number): void;
 };
 
+const LIBRARY = {
+  LD_PRELOAD: FAKETIME ?? '',
+  FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  NO_FAKE_STAT: '1',
+};
+
+/** The variables of a process whose clock is ahead by so many seconds, always: nothing is read again as with a stepped one. */
+export const clockAhead = (seconds: number): Record<string, string> => ({
+  ...LIBRARY,
+  FAKETIME: `${seconds < 0 ? '' : '+'}${seconds}`,
+});
+
 export function createSteppedClock(): SteppedClock {
   // Apart from what may be full.
   const folder = mkdtempSync(join(tmpdir(), 'clock-'));
@@ -34,11 +46,9 @@ export function createSteppedClock(): SteppedClock {
   set(0);
   return {
     environment: {
-      LD_PRELOAD: FAKETIME ?? '',
+      ...LIBRARY,
       FAKETIME_TIMESTAMP_FILE: file,
       FAKETIME_CACHE_DURATION: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      NO_FAKE_STAT: '1',
     },
     set,
     [Symbol.dispose]() {
@@ -49,7 +59,7 @@ export function createSteppedClock(): SteppedClock {
 }
 
 /** Shared memory of processes that were killed, named after them. */
-function removeLeftovers(): void {
+export function removeLeftovers(): void {
   for (const name of readdirSync('/dev/shm')) {
     const pid = /^(?:sem\.faketime_sem|faketime_shm)_(\d+)$/.exec(name)?.[1];
     if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join('/dev/shm', name), { force: true });
