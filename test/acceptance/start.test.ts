@@ -84,7 +84,7 @@ describe('the first start', () => {
   test('writes nowhere but into the data folder', async () => {
     const [directory, home] = [freshFolder(), freshFolder()];
     const child = startChild([process.execPath, MAIN], { directory, environment: { PORT: '0', HOME: home } });
-    await eventually('the service to listen', () => /listens on (\S+)/.exec(child.output())?.[1]);
+    await eventually('the service to listen', () => /listens on (\S+)\s/.exec(child.output())?.[1]);
     await child.stop();
     expect(readdirSync(directory)).toEqual(['data']);
     // Bun itself keeps compiled sources there.

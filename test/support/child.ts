@@ -152,18 +152,35 @@ export async function eventually<Value>(
 }
 
 /**
- * A loopback port that was free a moment ago. It is below those that the system gives out by itself, so that no
- * connection or server of another test takes it meanwhile.
+ * A loopback port that is free. It is below those that the system gives out by itself, so that no connection takes it, and no other
+ * call returns it as long as this process runs: neither before its server listens, nor before that is started again.
  */
 export function freePort(): number {
   for (;;) {
     const port = FIRST_GIVEN_OUT - 1 - Math.floor(Math.random() * PORTS);
-    try {
-      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true);
-      return port;
-    } catch {
-      // Taken.
-    }
+    if (reserve(port) && isFree(port)) return port;
+  }
+}
+
+const LISTENER = { socket: { data() {} } };
+
+/** Among all test processes, by a name of Linux that is no file, and that is free again when this process has ended. */
+function reserve(port: number): boolean {
+  if (process.platform !== 'linux') return true;
+  try {
+    Bun.listen({ ...LISTENER, unix: `\0atrium-test-port-${port}` }).unref();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isFree(port: number): boolean {
+  try {
+    Bun.listen({ ...LISTENER, hostname: '127.0.0.1', port }).stop(true);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -31,7 +31,7 @@ export async function startMockUpstream(): Promise<MockUpstream> {
   });
   const url = await eventually('the upstream to listen', () => {
     if (exited) throw new Error(`the upstream ended: ${child.output()}`);
-    return /listens on (\S+)/.exec(child.output())?.[1];
+    return /listens on (\S+)\s/.exec(child.output())?.[1];
   });
   const read = async <Value>(path: string): Promise<Value> => {
     if (exited) throw new Error(`the upstream ended: ${child.output().slice(-2000)}`);

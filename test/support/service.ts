@@ -73,7 +73,7 @@ export async function startService(
   try {
     const url = await eventually('the service to listen', () => {
       if (exited) throw new Error(`the service ended: ${child.output()}`);
-      return /listens on (\S+)/.exec(child.output())?.[1];
+      return /listens on (\S+)\s/.exec(child.output())?.[1];
     });
     return { url, dataDir, child, [Symbol.asyncDispose]: stop };
   } catch (error) {

@@ -116,7 +116,10 @@ test('a start by `bun run start` is told, too', async () => {
     },
   });
   try {
-    const url = await eventually('the service to listen', () => /listens on (\S+)/.exec(child.output())?.[1]);
+    const url = await eventually(
+      'the service to listen',
+      () => /listens on (\S+)\s/.exec(child.output())?.[1],
+    );
     expect(await listed(url)).toEqual(['ok']);
     await Bun.write(path, JSON.stringify(modelsFile('ok', 'slow')(mock.url)));
     process.kill(child.pid, 'SIGHUP');
