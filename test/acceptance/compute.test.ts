@@ -146,18 +146,30 @@ describe('/', () => {
 });
 
 describe('told to end', () => {
-  /** Ends a service that computes what is short and what is endless; returns the status of what is short. */
-  async function endAmidWork(shutdownMs: number): Promise<number> {
+  /**
+   * Ends a service that computes what is short and what is endless; returns the status of what is short, or that it was answered
+   * before both were seen to run.
+   */
+  async function endAmidWork(shortN: number, shutdownMs: number): Promise<number | 'too short'> {
     const own = await startSetting({ SHUTDOWN_TIMEOUT_MS: `${shutdownMs}`, COMPUTE_THREADS: '2' });
     await using service = own.service;
     const ask = (n: number) => fetch(`${own.url}/compute?n=${n}`);
-    const [short, long] = [ask(41), ask(ENDLESS)];
-    await eventually('both to run', async () => (await load(own.url)).running === 2);
+    let isAnswered = false;
+    const short = ask(shortN).finally(() => {
+      isAnswered = true;
+    });
+    const long = ask(ENDLESS).catch(() => undefined);
+    await eventually('both to run', async () => isAnswered || (await load(own.url)).running === 2);
+    if (isAnswered) {
+      service.child.kill('SIGKILL');
+      await long;
+      return 'too short';
+    }
     service.child.kill('SIGTERM');
     const answer = await long;
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).not.toBeNull();
-    expect(await answer.json()).toEqual({ detail: 'The service is shutting down' });
+    expect(answer?.status).toBe(503);
+    expect(answer?.headers.get('retry-after')).not.toBeNull();
+    expect(await answer?.json()).toEqual({ detail: 'The service is shutting down' });
     const { status } = await short;
     expect(await service.child.exited).toBe(0);
     return status;
@@ -165,10 +177,13 @@ describe('told to end', () => {
 
   test('the service finishes what fits into the time, and answers 503 to what does not', async () => {
     // A busy machine gives threads of low priority next to nothing: there, what is short needs more time to fit.
+    let shortN = 41;
     for (const shutdownMs of [3000, 12_000, 48_000]) {
-      const status = await endAmidWork(shutdownMs);
+      const status = await endAmidWork(shortN, shutdownMs);
       if (status === 200) return;
-      expect(status).toBe(503);
+      // Four times as long: a busy machine may look too late.
+      if (status === 'too short') shortN += 3;
+      else expect(status).toBe(503);
     }
     throw new Error('what is short was never finished');
   });

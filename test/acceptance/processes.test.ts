@@ -116,7 +116,9 @@ describe('several processes', () => {
       45_000,
     );
     expect(pids).toHaveLength(2);
-    expect(setting.service.child.output()).toContain('has given no sign of life for too long');
+    await eventually('the reason in the log', () =>
+      setting.service.child.output().includes('has given no sign of life for too long'),
+    );
     await eventually('all to answer', async () => {
       const answers = await Promise.allSettled([everywhere('/readyz', setting.adminKey)]);
       return answers.every((answer) => answer.status === 'fulfilled' && answer.value.join() === '200');

@@ -11,6 +11,13 @@ import type { DocumentRecord } from './support/library.ts';
 import { startSetting } from './support/setting.ts';
 import { startUnconfigured } from './support/starts.ts';
 
+/** Until the service has begun with so many requests, beside the one that asks. */
+const requestsToRun = (url: string, count: number): Promise<unknown> =>
+  eventually(`${count} requests to run`, async () => {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    return Number(/^atrium_requests_running (\d+)$/m.exec(metrics)?.[1]) > count;
+  });
+
 describe('told to end', () => {
   test('the service finishes what runs, refuses what is new, and exits with 0', async () => {
     const setting = await startSetting();
@@ -31,8 +38,7 @@ describe('told to end', () => {
       headers: { APIKeyHeader: adminKey, 'content-type': 'application/json' },
       body,
     });
-    // Sent after it and answered: the service has begun with the request above.
-    for (let probe = 0; probe < 3; probe++) await fetch(`${url}/healthz`);
+    await requestsToRun(url, 1);
     service.child.kill('SIGTERM');
     const statusOf = (path: string, headers = {}) =>
       fetch(url + path, { headers, keepalive: false }).then(
@@ -82,21 +88,21 @@ describe('told to end', () => {
       ({ status }) => status,
       () => 'cut',
     );
-    await eventually('it to be at work on it', async () =>
-      (await (await fetch(`${setting.url}/metrics`)).text()).includes('atrium_requests_running 2'),
-    );
+    await requestsToRun(setting.url, 1);
     service.child.kill('SIGTERM');
     expect(await service.child.exited).toBe(0);
     expect(await hanging).toBe(503);
   });
 
   test('until the last request is over it answers probes: alive, and not ready', async () => {
-    const setting = await startSetting();
+    // Longer than all that is asked here takes; then it is killed.
+    const setting = await startSetting({ SHUTDOWN_TIMEOUT_MS: '600000' });
     await using service = setting.service;
     const running = fetch(`${setting.url}/compute?n=50`).then(({ status }) => status);
     const statusOf = (path: string, headers = {}) =>
       fetch(setting.url + path, { headers, keepalive: false }).then(({ status }) => status);
-    for (let probe = 0; probe < 3; probe++) expect(await statusOf('/readyz')).toBe(200);
+    await requestsToRun(setting.url, 1);
+    expect(await statusOf('/readyz')).toBe(200);
     service.child.kill('SIGTERM');
     await eventually('readyz to turn', async () => (await statusOf('/readyz')) === 503);
     expect(await statusOf('/healthz')).toBe(200);
@@ -149,6 +155,7 @@ describe('at the end of its time', () => {
       chat.send('hang-mid', 'five, which waits for its turn', { stream: true }),
     ];
     const settled = Promise.all([Promise.all(completions), Promise.all(answers)]);
+    await requestsToRun(url, completions.length + answers.length);
     await eventually('all to be asked', async () => {
       const [hang, mid] = await Promise.all(MODELS.map((model) => gateway.mock.state(model)));
       return hang?.requests === 3 && mid?.requests === 2;

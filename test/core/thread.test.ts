@@ -6,29 +6,37 @@ import { eventually } from '../support/child.ts';
 import type { Asked } from './support/thread.ts';
 
 const ENOUGH_MS = 20_000;
-const threads: Thread<Asked, string>[] = [];
+const threads: { thread: Thread<Asked, string>; openGate: () => void }[] = [];
 afterEach(() => {
-  for (const thread of threads.splice(0)) thread.end();
+  for (const { thread, openGate } of threads.splice(0)) {
+    openGate();
+    thread.end();
+  }
 });
 
 /** The answer to `double` as soon as the thread gives one. */
 const answerOf = (thread: Thread<Asked, string>, value: number): Promise<number> =>
   eventually('an answer', () => thread.ask('double', value, ENOUGH_MS).catch(() => undefined));
 
-/** Only the first of its threads opens late. */
-function start({ opensAfterMs = 0, openMsMax = ENOUGH_MS } = {}) {
+/** Only the first of its threads opens late: when the gate is opened, at which calls hang, too. */
+function start({ opensLate = false, openMsMax = ENOUGH_MS } = {}) {
   const seen = { notices: [] as unknown[], ends: 0 };
+  const shared = new SharedArrayBuffer(8);
+  const openGate = (): void => {
+    Atomics.store(new Int32Array(shared), 1, 1);
+    Atomics.notify(new Int32Array(shared), 1);
+  };
   const thread = createThread<Asked, string>({
     entry: new URL('./support/thread.ts', import.meta.url),
-    settings: { opensAfterMs, starts: new SharedArrayBuffer(4) },
+    settings: { opensLate, shared },
     openMsMax,
     onNotice: (notice) => void seen.notices.push(notice),
     onEnd: () => {
       seen.ends += 1;
     },
   });
-  threads.push(thread);
-  return { thread, seen };
+  threads.push({ thread, openGate });
+  return { thread, seen, openGate };
 }
 
 test('requests are answered each with its own result, in any order', async () => {
@@ -53,14 +61,15 @@ test('an error of a call comes with its message and its code', async () => {
 });
 
 test('a thread that does not answer in time is sent nothing more until it does', async () => {
-  const { thread, seen } = start();
+  const { thread, seen, openGate } = start();
   await thread.open();
-  const late = thread.ask('hang', 1500, 100).catch((error: unknown) => error);
+  const late = thread.ask('hang', 100).catch((error: unknown) => error);
   expect(await late).toMatchObject({ code: 'THREAD_OVERDUE' });
   const refused: unknown = await thread
     .ask('notify', 'never sent', ENOUGH_MS)
     .catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ThreadOverdue);
+  openGate();
   expect(await answerOf(thread, 4)).toBe(8);
   expect(seen).toEqual({ notices: [], ends: 0 });
 });
@@ -77,16 +86,17 @@ test('a thread that ends by itself fails what is under way, and the next request
 });
 
 test('one that opens too late is replaced by the next request after that', async () => {
-  const { thread } = start({ opensAfterMs: 1500, openMsMax: 500 });
+  const { thread, openGate } = start({ opensLate: true, openMsMax: 2000 });
   await expect(thread.open()).rejects.toBeInstanceOf(ThreadOverdue);
   await expect(thread.ask('double', 1, ENOUGH_MS)).rejects.toBeInstanceOf(ThreadOverdue);
+  openGate();
   expect(await answerOf(thread, 2)).toBe(4);
 });
 
 test('a thread that is replaced fails what is under way, and the next request starts another one', async () => {
   const { thread, seen } = start();
   await thread.open();
-  const underWay = thread.ask('hang', 2000, ENOUGH_MS);
+  const underWay = thread.ask('hang', ENOUGH_MS);
   thread.replace();
   await expect(underWay).rejects.toBeInstanceOf(ThreadEnded);
   expect(seen.ends).toBe(1);

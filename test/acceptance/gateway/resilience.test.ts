@@ -19,7 +19,7 @@ async function startFullListener(): Promise<AsyncDisposable & { port: number }> 
     'time.sleep(0.2); print("listens on", port, flush=True); time.sleep(600)',
   ].join('\n');
   const child = startChild(['python3', '-c', script]);
-  const port = await eventually('the listener', () => /listens on (\d+)/.exec(child.output())?.[1]);
+  const port = await eventually('the listener', () => /listens on (\d+)\s/.exec(child.output())?.[1]);
   return { port: Number(port), [Symbol.asyncDispose]: () => child.stop() };
 }
 
@@ -35,7 +35,7 @@ const gateway = await shared(
         thrice: { base_url, retries: 2 },
         narrow: { base_url, retries: 2, concurrency: { max: 2, queue: 3 } },
         impatient: { base_url, retries: 0, timeout_ms: { idle: 3000 } },
-        short: { base_url, retries: 0, concurrency: { max: 1, queue: 0 }, timeout_ms: { total: 3000 } },
+        short: { base_url, retries: 0, concurrency: { max: 1, queue: 0 }, timeout_ms: { total: 8000 } },
         parts: { base_url, retries: 0, embedding_inputs_max: 3 },
         full: { base_url: `http://127.0.0.1:${full.port}/v1`, retries: 0, timeout_ms: { connect: 700 } },
       },
@@ -50,7 +50,8 @@ const gateway = await shared(
         },
         quickest: {
           strategy: 'latency',
-          targets: [target('once', 'slow+ms=150+key=slow'), target('once', 'ok+key=quick')],
+          // So slow that a busy machine is not taken for it.
+          targets: [target('once', 'slow+ms=2000+key=slow'), target('once', 'ok+key=quick')],
         },
         'fails-at-once': {
           strategy: 'latency',
@@ -155,7 +156,8 @@ describe('retry-after', () => {
 test('a circuit opens after five failures, and heals', async () => {
   await askTimes('heals', 5);
   expect(await requestsOf('heals')).toBe(5);
-  await askTimes('heals', 10);
+  // All at once: that they are done before its time is over.
+  await Promise.all(Array.from({ length: 10 }, () => askTimes('heals', 1)));
   expect(await requestsOf('heals')).toBe(5);
   expect(await (await fetch(`${gateway.url}/metrics`)).text()).toMatch(
     /atrium_model_circuit_open\{[^}]*heals[^}]*\} 1/,

@@ -5,17 +5,20 @@ import { serveThread } from '../../../src/core/thread.ts';
 export type Asked = {
   double(value: number): number;
   sleep(ms: number): string;
-  /** Hangs, as a call of a disk does: nothing else is answered meanwhile. */
-  hang(ms: number): string;
+  /** Hangs until the gate is opened, as a call of a disk does: nothing else is answered meanwhile. */
+  hang(): string;
   fail(code: string): void;
   die(): void;
   notify(text: string): void;
 };
 
-type Settings = { opensAfterMs: number; starts: SharedArrayBuffer };
+/** `shared`: how many threads were started, and whether the gate is open. */
+type Settings = { opensLate: boolean; shared: SharedArrayBuffer };
 
-serveThread<Settings, Asked, string>(async ({ opensAfterMs, starts }, notify) => {
-  if (Atomics.add(new Int32Array(starts), 0, 1) === 0) await Bun.sleep(opensAfterMs);
+serveThread<Settings, Asked, string>(({ opensLate, shared }, notify) => {
+  const words = new Int32Array(shared);
+  const pass = (): void => void Atomics.wait(words, 1, 0);
+  if (Atomics.add(words, 0, 1) === 0 && opensLate) pass();
   return {
     opened: 'open',
     calls: {
@@ -24,9 +27,9 @@ serveThread<Settings, Asked, string>(async ({ opensAfterMs, starts }, notify) =>
         await Bun.sleep(ms);
         return `slept ${ms}`;
       },
-      hang(ms) {
-        Bun.sleepSync(ms);
-        return `hung ${ms}`;
+      hang() {
+        pass();
+        return 'hung';
       },
       fail(code) {
         throw Object.assign(new Error('refused'), { code });
