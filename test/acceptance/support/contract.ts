@@ -124,6 +124,15 @@ const OPENAI = new RegExp(
 /** Pages of the portal, which are for browsers and not in the document. */
 const PORTAL_PAGE = /^\/admin(?:\/[^/]*)?\/?$/;
 
+/** Whether a path is text as a database can hold it. */
+function isText(path: string): boolean {
+  try {
+    return !decodeURIComponent(path).includes('\0');
+  } catch {
+    return false;
+  }
+}
+
 /** Paths that are not in the document are unknown (404), or known under the other methods that `Allow` lists (405). */
 function holdUnmatched(exchange: Exchange, otherMethods: readonly string[]): void {
   const { method, path, status, headers, text } = exchange;
@@ -137,7 +146,8 @@ function holdUnmatched(exchange: Exchange, otherMethods: readonly string[]): voi
   // Where the administration's operations begin there is no page, but the pages' path allows no other method there.
   const isApi = /^\/admin\/api\/?$/.test(path);
   if (PORTAL_PAGE.test(path) && !(isApi && (method === 'GET' || status !== 405))) {
-    if (![200, 404, 405].includes(status)) refuse('expected a page of the portal');
+    const statuses = isText(path) ? [200, 404, 405] : [404, 405, 422];
+    if (!statuses.includes(status)) refuse(`expected one of ${statuses} of a page of the portal`);
     return;
   }
   const expected = otherMethods.length === 0 ? 404 : 405;
