@@ -52,6 +52,17 @@ test('every link of a page to another page leads somewhere', () => {
   expect(dead).toEqual([]);
 });
 
+test('the README is short, and its table of choices has every package', () => {
+  const text = read('README.md');
+  expect(text.trim().split(/\s+/).length).toBeLessThan(1000);
+  const chosen = [...text.matchAll(/^\| (.+?) \|/gm)].flatMap(([, names = '']) =>
+    names.replace(/ \(.*\)/, '').split(', '),
+  );
+  const { dependencies, devDependencies } = JSON.parse(read('package.json'));
+  const names = Object.keys({ ...dependencies, ...devDependencies });
+  expect(names.filter((name) => !chosen.includes(name))).toEqual([]);
+});
+
 /** The anchors of a page's headings, as a forge makes them. */
 function headings(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
