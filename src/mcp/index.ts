@@ -107,7 +107,7 @@ function assertOrigin(request: Request, origins: readonly string[]): void {
     throw forbidden('Pages of this origin may not use the MCP server (CORS_ORIGINS)');
 }
 
-/** The parsed body, or the answer of JSON-RPC to what is none. Throws 408, 413, 415 and 503 as other operations do. */
+/** The parsed body, or JSON-RPC's answer to a body that is no JSON. Throws 408, 413, 415 and 503 as other operations do. */
 async function readMessage(request: Request): Promise<unknown> {
   if (!request.headers.has('content-type'))
     throw unsupportedMediaType('The body must be sent as application/json');

@@ -39,5 +39,5 @@ export const LINK_SECONDS_MAX = 604_800;
 export const QUESTION_LENGTH_MAX = 100_000;
 export const ID_LENGTH_MAX = 200;
 
-/** Silence after which a client that asks for progress hears that its call still runs. */
+/** The interval of progress notifications during a long call, for clients that ask for them. */
 export const PROGRESS_MS = 10_000;

@@ -47,7 +47,7 @@ export function createRun(log: Logger, requestId: string): Run {
 
 const FAILURES: ReadonlySet<string> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
 
-/** The caller knows arguments alone: the parts of a request in which an operation finds them are left out. */
+/** Places are named without the part of the request (path, query, body), because the caller has sent arguments only. */
 const renderMistakes = ({ entries }: ValidationFailure): string =>
   entries
     .map(({ loc: [part, ...rest], msg }) => {

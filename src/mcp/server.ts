@@ -26,7 +26,7 @@ export type ServeDeps = {
   tools: readonly Tool[];
   version: string;
   counts: ToolCounts;
-  /** How often a client that asks for progress hears that a long call still runs. */
+  /** The interval of progress notifications during a long call. */
   progressMs: number;
   log: Logger;
 };
@@ -47,7 +47,7 @@ export function createServe(deps: ServeDeps) {
     const serving = { ...deps, caller, run: createRun(deps.log, caller.requestId) };
     const handler = createMcpHandler(() => createServer(serving), {
       responseMode: isLong ? 'sse' : 'auto',
-      // There is nothing that a client could be told of later.
+      // The server has no notifications to which a client could subscribe.
       maxSubscriptions: 0,
       onerror: (err) => deps.log.debug({ request_id: caller.requestId, err }, 'MCP request refused'),
     });
@@ -106,7 +106,7 @@ async function callTool(
   return { structuredContent: structured, content: [{ type: 'text' as const, text }] };
 }
 
-/** Tells a client that asks for it every now and then that its call still runs: some wait a minute without a sign, and no longer. */
+/** Sends progress to a client that asks for it: some give up after a minute without any message. */
 function reportProgress(
   { mcpReq: { _meta, notify } }: ServerContext,
   everyMs: number,

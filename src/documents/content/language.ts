@@ -2,7 +2,7 @@ import { detect } from 'tinyld';
 
 /** Characters by which a language is recognised: from the middle, where no title page and no licence stands. */
 const SAMPLE_LENGTH = 4000;
-/** Letters below which a guess would be one of luck; those of scripts that few languages share tell more. */
+/** Below so many letters a guess is unreliable; a letter of a script that few languages share counts as several. */
 const LETTERS_MIN = 50;
 const TELLING = 4;
 

@@ -1,6 +1,6 @@
 // Ceilings of reading contents.
 
-/** UTF-16 code units of a document's text; a longer one is kept up to here, and its state says so. */
+/** UTF-16 code units of a document's text; a longer one is kept up to here, and its state has a reason. */
 export const TEXT_LENGTH_MAX = 10_000_000;
 
 /** Characters of a text that a person gives, and bytes of the request that gives it. */

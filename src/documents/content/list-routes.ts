@@ -115,7 +115,7 @@ export function contentListRoutes({ states, workspaces, requireWorkspace, reads 
   ];
 }
 
-/** As `renderContent` calls them: what is not read is `unsupported`. */
+/** The states have the names of `renderContent`: documents that are not read count as `unsupported`. */
 function renderCounts(counts: ContentCounts, { reads, readsFiles }: { reads: boolean; readsFiles: boolean }) {
   const { pending, ready, empty, unsupported, failed, off, unknown, passages, waitingSince } = counts;
   const { withoutVectors } = counts;

@@ -16,7 +16,7 @@ export type Block = {
   heading: string | null;
 };
 
-/** Thrown where the text is as long as it may be, or reading took as long: what has been stated so far is kept. */
+/** Thrown where the text has its largest length, or reading its longest time: the text so far is kept. */
 export class TextFull extends Error {
   constructor(reason: string) {
     super(reason);

@@ -1,4 +1,4 @@
-// What the service and a reader, its process for reading files, say to one another. The service asks, one thing at a time.
+// The messages between the service and a reader, its process for reading files. The service sends requests, one at a time.
 
 import type { PassageWords } from '../retrieval/word-store.ts';
 import type { Passage } from './passages.ts';
@@ -37,7 +37,7 @@ export type TextFormat = 'text' | 'markdown';
 
 export type FromReader =
   | { reading: Reading }
-  /** The file has no text to be had. */
+  /** The file has no text that can be read. */
   | { unreadable: { state: 'unsupported' | 'failed'; reason: string } }
   /** The object store does not answer. */
   | { unavailable: string }

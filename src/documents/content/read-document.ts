@@ -35,7 +35,7 @@ export function createReadDocument(deps: ReadDocumentDeps) {
       await store.leaveUnread(document);
       return 'done';
     }
-    // 2. Much is known without the file.
+    // 2. For many documents the outcome is known without the file.
     const known = endingOf(document);
     if (known !== undefined) {
       await store.keep(document, known);

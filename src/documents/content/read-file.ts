@@ -71,10 +71,10 @@ export function readGiven({ text, format }: { text: string; format: TextFormat }
 
 const ARCHIVED: ReadonlySet<Kind> = new Set(['docx', 'pptx', 'xlsx', 'opendocument']);
 
-/** The kind that the first bytes show, where they show one: an extension may lie. Throws Unreadable for others. */
+/** The kind that the first bytes show, where they show one: an extension may be wrong. Throws Unreadable for others. */
 function kindOfBytes(bytes: Uint8Array, named: Kind): Kind {
   const start = new TextDecoder('latin1').decode(bytes.subarray(0, 1024));
-  // Some programs write something before it; a text may speak of it.
+  // Some programs write other bytes before the mark; a text may contain it, too.
   if (named === 'pdf' ? start.includes('%PDF-') : start.startsWith('%PDF-')) return 'pdf';
   if (start.startsWith('PK\x03\x04')) return kindOfArchive(openArchive(bytes));
   if (start.startsWith('\xd0\xcf\x11\xe0'))

@@ -79,7 +79,7 @@ export function createReader({ environment }: { environment: Record<string, stri
   }
 
   async function ask(asked: Running, message: ToReader): Promise<FromReader> {
-    // Another process knows nothing of the file that this one has begun.
+    // Only this process has the file that it has begun; another one cannot answer about it.
     if (asked.death !== undefined) throw await asked.death;
     const waiting = Promise.withResolvers<FromReader>();
     asked.waiting = waiting;

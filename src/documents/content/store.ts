@@ -85,7 +85,7 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
       return row;
     },
 
-    /** Takes an attempt back: what kept it from its end was not the file. */
+    /** Takes an attempt back that failed for a cause other than the file. */
     async takeBack({ id, revision }: Turn, reason: string): Promise<void> {
       await sql`
         UPDATE document_contents SET attempts = attempts - 1, reason = ${reason}

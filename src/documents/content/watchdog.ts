@@ -10,7 +10,7 @@ const INTERVAL_MS = 50;
 const STANDARD_OUTPUT = 1;
 
 let settings: WatchdogSettings | undefined;
-/** On a busy machine a file takes longer, and is not to blame; but what waits without working is ended, too. */
+/** On a busy machine a file takes longer by the clock, which does not count against it; a reading that only waits is ended, too. */
 const BUSY_FACTOR = 2;
 
 /** In processor time of all threads, and by the clock. */

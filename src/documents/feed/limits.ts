@@ -10,10 +10,10 @@ export const PAGE_BYTES_MAX = 4_194_304;
 export const FEED_PASSAGES_A_STATEMENT = 200;
 export const FEED_CHANGES_A_STATEMENT = 1000;
 
-/** Statements of a page: one for which nearly everything is hidden ends here, and says that there is more. */
+/** Statements of a page: one for which nearly everything is hidden ends after so many, with `more: true`. */
 export const PAGE_STATEMENTS_MAX = 50;
 
-/** For how long a follower may be away and still learn which documents were purged meanwhile. */
+/** Tombstones of purged documents are kept so long for followers that are away. */
 export const TOMBSTONE_DAYS = 30;
 
 /** Tombstones that one statement deletes. */

@@ -57,7 +57,7 @@ type Feed = { last: number; forgottenTo: number; modelId: number | null; model: 
 export function createFeedStore(sql: Sql) {
   const { visible } = createConditions(sql);
   return {
-    /** What follows a position, from one snapshot. Throws 410 where a copy that is there can't be continued. */
+    /** The changes that follow a position, from one snapshot. Throws 410 where the copy at that position can't be continued. */
     async follow(
       viewer: Viewer,
       position: FeedPosition,
@@ -165,7 +165,8 @@ function toSteps(
     const done = position(sequence);
     const continues = sequence === from.sequence;
     const begins = rows[at - 1]?.sequence !== sequence && !(continues && row.shown);
-    // What a follower can't have needs no tombstone. It may have more than its cursor says: it was ended within a page.
+    // A document that the follower's copy cannot contain needs no tombstone. The copy may contain more than the cursor states, where
+    // the follower was ended within a page.
     if (begins && sequence > origin && row.changed && (row.shown || row.seen))
       steps.push({
         line: { documentId, deleted: true },

@@ -1,11 +1,12 @@
-// One ranking out of two: by scores, not by places, so that what one half is sure of the other one does not overrule.
+// One ranking out of two: by scores, not by places, so that a passage with a high score in one half stays before those that
+// both halves find with low ones.
 
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { FoundByVectors } from '../vectors/search.ts';
 import type { Halves, RankedPassage } from './words.ts';
 
 /**
- * What vectors count beside words. The built-in model compares pieces of words, which the words mostly know already; its
+ * The weight of vectors beside words. The built-in model compares pieces of words, which mostly finds what the words find; its
  * weight was chosen on collections of four languages (bench/RESULTS.md). That of other models was not measured.
  */
 const LOCAL_WEIGHT = 0.2;

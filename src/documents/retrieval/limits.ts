@@ -7,7 +7,7 @@ export const QUERY_LENGTH_MAX = 8192;
 export const PASSAGES_DEFAULT = 10;
 export const PASSAGES_MAX = 100;
 
-/** UTF-16 code units of a word; what is longer is no word that a person asks for. */
+/** UTF-16 code units of a word; longer runs of letters are left out of the index and of questions. */
 export const WORD_LENGTH_MAX = 64;
 
 /** Different words of a question that are looked for: the rarest of the first ones. */

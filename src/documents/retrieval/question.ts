@@ -10,7 +10,7 @@ import type { Stemmer, Stems } from './stems.ts';
 /** A word with all forms that it may have in the index: its stems in the languages of the workspace. */
 export type Term = {
   lexemes: string[];
-  /** Of its part in a passage's rank, beside its rarity. */
+  /** The factor of its part in a passage's rank, beside its rarity. */
   weight: number;
   /** About the share of the passages that have it; undefined for a rare one, which is counted where it is looked for. */
   share: number | undefined;

@@ -95,7 +95,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
         limit: factor * Math.max(ASKED_MIN, 2 * limit),
         exact: factor * limit,
         documents,
-        // Where what ranks highest is not theirs, ranking more of all passages might find only more of others'.
+        // Where the highest ranks belong to documents that the caller may not see, ranking more of all passages might find only more of those.
         among: documents === undefined && factor === 1 ? undefined : visible.among(prepared, documents),
       };
       const { ranked, more, engine } = await rank(question, request, asked, signal);

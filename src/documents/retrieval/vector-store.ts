@@ -1,4 +1,4 @@
-// The documents of a workspace as a vector store of OpenAI's API: its search, for clients that speak that.
+// The documents of a workspace as a vector store of OpenAI's API: its search, for clients of that API.
 
 import { type Static, Type } from '@sinclair/typebox';
 import { isRawNumber } from '../../core/json.ts';
@@ -164,7 +164,7 @@ async function search(
   const queries = typeof query === 'string' ? [query] : query;
   const filter = filters == null ? undefined : parseOpenAiFilters(filters);
   const minScore = ranking_options?.score_threshold;
-  // One more than is shown tells whether there is more.
+  // One passage more than is shown decides `has_more`.
   const limit = max_num_results + 1;
   const found = await Promise.all(
     queries.map((each) => retrieve(viewer, { query: each, limit, mode: 'hybrid', filter, minScore }, signal)),

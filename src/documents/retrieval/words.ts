@@ -1,6 +1,6 @@
 // Passages by their words: BM25, computed by the database. For one word `ts_rank` is a function of its frequency f alone that
-// saturates like f / (f + k) of BM25, and its C code reads the words of a passage in place. What it lacks, the rarity of
-// the words and the length of the passage, is put around it here.
+// saturates like f / (f + k) of BM25, and its C code reads the words of a passage in place. The rarity of the
+// words and the length of the passage, which it lacks, are added to it here.
 
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { all, list, union } from '../search/postgres/fragments.ts';
@@ -15,7 +15,7 @@ export type RankedPassage = { passageId: string; score: number; halves?: Halves 
 
 export type RankOptions = {
   limit: number;
-  /** So many of the found have to be those with the highest ranks; behind them some may be missing. */
+  /** The first passages of the result, so many, have the highest ranks of all; behind them some may be missing. */
   exact: number;
   /** A condition on `document_id`: only passages of such documents. */
   among: Fragment | undefined;
@@ -23,7 +23,7 @@ export type RankOptions = {
 
 /** How much the length of a passage counts: the `b` of BM25. */
 const LENGTH_WEIGHT = 0.75;
-/** Of a share that no sample knows. */
+/** The share of passages that a common word is assumed to have where no sample counts it. */
 const RARE_SHARE = 0.001;
 /** Pairs of common words that are looked for where the rare ones find too little. */
 const PAIRED_MAX = 4;

@@ -148,7 +148,7 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
   }
 }
 
-/** A text without a vector is near to nothing. Throws where the model answers vectors of another length than before. */
+/** A text without a vector is stored as zeros, which no query is near to. Throws where the model answers vectors of another length than before. */
 function toStored(vector: ArrayLike<number> | undefined, { name, dimensions }: StoredModel): Buffer {
   if (vector === undefined) return quantise(new Float32Array(dimensions));
   if (vector.length === dimensions) return quantise(vector);

@@ -16,7 +16,7 @@ export const SCRATCH_BYTES = 2_097_152;
 /** Vectors that one scan finds at most; where more are asked for, another scan goes on behind them. */
 export const FOUND_MAX = 10_000;
 
-/** Passages that are embedded at a time, and stored before the next: what is lost where a process ends. */
+/** Passages that are embedded at a time, and stored before the next ones: a process that ends loses at most so many. */
 export const EMBEDDED_AT_ONCE = 64;
 
 /** One call of a model for them, its retries included. */

@@ -1,4 +1,4 @@
-// The statements by which vectors come into memory, and by which a look tells that those there are current.
+// The statements by which vectors come into memory, and by which a search checks that those in memory are current.
 
 import type { Sql } from '../../infra/postgres/client.ts';
 import { DOCUMENTS_A_PAGE, LOADED_AT_ONCE } from './limits.ts';
@@ -9,7 +9,7 @@ export type Answering = {
   modelId: number;
   model: string;
   dimensions: number;
-  /** The number of the workspace's last change, and up to which of them purged documents are not known any more. */
+  /** The number of the workspace's last change, and the one up to which the tombstones of purged documents were deleted. */
   lastSequence: number;
   forgottenTo: number;
 };

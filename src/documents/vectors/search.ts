@@ -104,7 +104,7 @@ export function createSearchVectors(deps: {
     } catch (error) {
       signal.throwIfAborted();
       count(error instanceof NoRoom ? 'no_room' : 'failed');
-      // /readyz says it where there is no room.
+      // /readyz reports a lack of room.
       if (!(error instanceof NoRoom))
         log.warn({ workspace: workspaceId, err: error }, 'a search goes without vectors');
       return undefined;

@@ -76,7 +76,7 @@ export function createSpaces(deps: {
     const to = answering.lastSequence;
     const { losses } = space;
     try {
-      // Anew, also where it is not known any more which documents were purged.
+      // Everything is loaded anew also where the tombstones of documents purged since were deleted.
       if (space.sequence === 0 || answering.forgottenTo > space.sequence) await forget(space);
       const span = (from: number) => ({ workspaceId, modelId, from, to });
       const from = space.sequence;

@@ -70,7 +70,7 @@ export function createVectorStore(sql: Sql) {
       return model;
     },
 
-    /** Undefined where the document has no passages, or is to have others: what brings these queues it again. */
+    /** Undefined where the document has no passages, or is to have others: the transaction that stores these queues it again. */
     async begin(id: string): Promise<ToEmbed | undefined> {
       const [row] = await sql<ToEmbed[]>`
         SELECT c.document_id AS id, c.workspace_id AS "workspaceId", c.revision, m.name AS answering

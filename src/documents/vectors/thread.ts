@@ -1,4 +1,4 @@
-// The code of a thread that holds a share of the vectors, and scans it: those of every so-manieth document, by its id.
+// The code of a thread that holds a share of the vectors, and scans it: those of each n-th document by its id, of n threads.
 
 import { serveThread } from '../../core/thread.ts';
 import { beNice } from '../../infra/wasm/niceness.ts';

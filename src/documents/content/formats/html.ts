@@ -1,4 +1,4 @@
-// HTML: what a reader of the page sees, in its structure. Nothing of it is run or fetched.
+// HTML: the text that a browser shows, in its structure. Nothing of it is run or fetched.
 
 import { Parser } from 'htmlparser2';
 import type { Outline } from '../outline.ts';

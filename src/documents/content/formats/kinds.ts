@@ -1,4 +1,4 @@
-// What kind of file bytes are: by their first bytes, because an extension may lie, then by the extension, then by the type
+// What kind of file bytes are: by their first bytes, because an extension may be wrong, then by the extension, then by the type
 // that the upload named.
 
 const EXTENSIONS = {

@@ -1,4 +1,4 @@
-// Markdown, by its lines: headings, paragraphs, items, tables and code are told apart; marks within a line stay.
+// Markdown, by its lines: headings, paragraphs, items, tables and code are distinguished; marks within a line stay.
 
 import type { Outline } from '../outline.ts';
 
