@@ -43,7 +43,7 @@ function renderFirstPage(files: readonly string[], request: Request): string {
   return file === undefined ? '' : `\n<link rel="modulepreload" href="${ASSETS_PATH}${file}">`;
 }
 
-/** The front end reads it, and needs no call to know of the provider. */
+/** The front end reads the provider from it, and needs no call. */
 const renderSignOn = (signOn: SignOnLink | undefined): string =>
   signOn === undefined
     ? ''

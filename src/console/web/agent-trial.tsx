@@ -44,7 +44,7 @@ async function ask(agent: string, trial: string, message: string): Promise<Answe
   ) as Promise<Answer>;
 }
 
-/** A conversation with a saved agent, as a channel would have it: it is kept, and events tell of it. */
+/** A conversation with a saved agent, like one of a channel: it is kept, and has events. */
 export function AgentTrial({ id }: { id: string }) {
   const trial = useMemo(() => crypto.randomUUID(), [id]);
   const [turns, setTurns] = useState<readonly Turn[]>([]);

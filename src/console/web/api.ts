@@ -19,7 +19,7 @@ export class CallError extends Error {
   }
 }
 
-/** A service that does not answer is asked again until it does; meanwhile the page says so. */
+/** A service that does not answer is called again until it does; meanwhile the page shows a notice. */
 async function callService(request: Request): Promise<Response> {
   try {
     return await fetch(request);

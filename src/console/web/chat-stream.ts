@@ -7,7 +7,7 @@ import { t } from './text.ts';
 export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string };
 export type ChatRequest = { model: string; messages: readonly ChatMessage[]; temperature?: number };
 
-/** What an answer has taken. Milliseconds since the request was sent; tokens where the model tells them. */
+/** The time and tokens of an answer: milliseconds since the request was sent; tokens where the model states them. */
 export type Figures = {
   firstMs: number | undefined;
   totalMs: number;

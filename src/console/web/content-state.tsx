@@ -27,7 +27,7 @@ export const ContentBadge = ({ of: state }: { of: State }) => (
   <Badge tone={TONES[state.status]}>{t(`content.${wordOf(state)}`)}</Badge>
 );
 
-/** Whether a person should look at it: a text is to come, or there is none where one may be expected. */
+/** Whether the state is worth showing: a text is to come, or there is none where one may be expected. */
 export const needsAttention = ({ status }: State): boolean =>
   status === 'pending' || status === 'failed' || status === 'empty';
 

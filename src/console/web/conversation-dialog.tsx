@@ -37,7 +37,7 @@ async function readTranscript(id: number, pages: number): Promise<{ messages: Me
   return { messages, more: true };
 }
 
-/** The messages of a conversation with what the answers rest on, and the place where a person answers. */
+/** The messages of a conversation with their citations, and the field in which a person answers. */
 export function ConversationDialog({ id, onClose }: { id: number; onClose(): void }) {
   const [pages, setPages] = useState(1);
   const transcript = useResource(() => readTranscript(id, pages), [id, pages], { everyMs: REFRESH_MS });

@@ -33,7 +33,7 @@ export const closeDocument = (): void =>
 /** While a text is on its way, the state of it is asked for again. */
 const PENDING_REFRESH_MS = 2000;
 
-/** One document: what it shows, what is known of it, who may see it, and what its text says. */
+/** One document: its preview, its metadata, its readers, and its text. */
 export function DocumentDialog({ id, onClose, onChanged }: Props) {
   const document = useResource(() => readDocument(id), [id]);
   const [isPending, setPending] = useState(false);

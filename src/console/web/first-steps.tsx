@@ -1,4 +1,4 @@
-// The first success on an empty installation: each step is done in place, and says what came of it.
+// The first success on an empty installation: each step is done in place, and shows its result.
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';

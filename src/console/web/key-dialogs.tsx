@@ -33,7 +33,7 @@ const EXPIRIES = ['never', '7', '30', '90', '365'] as const;
 const toExpiry = (days: string): string | null =>
   days === 'never' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
 
-/** Undefined where the field is empty; what is no number is for the service to refuse. */
+/** Undefined where the field is empty; the service refuses a text that is no number. */
 const toLimit = (text: string): number | undefined => (text.trim() === '' ? undefined : Number(text));
 
 type Draft = {

@@ -34,7 +34,7 @@ export function useStates(rows: readonly Row[]): ReadonlyMap<string, ContentRow>
   return states.data ?? new Map();
 }
 
-/** Leads to what is known of a text that is on its way, or missing. */
+/** A link to the state of a text that is not read yet, or missing. */
 export const AttentionLink = ({ id, state }: { id: string; state: ContentRow | undefined }) =>
   state === undefined || !needsAttention(state) ? null : (
     <a

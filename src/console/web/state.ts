@@ -18,7 +18,7 @@ export function endSession(): void {
   session.value = null;
 }
 
-/** Tabs share the cookie: each learns at once that somebody has signed in or out in another. */
+/** Tabs share the cookie: each is notified at once of a sign-in or sign-out in another. */
 export const otherTabs = new BroadcastChannel('atrium.session');
 export const announceSession = (): void => otherTabs.postMessage(null);
 

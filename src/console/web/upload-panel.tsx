@@ -70,7 +70,7 @@ export function UploadPanel({ folder: open }: { folder: string }) {
 const SHOWN_MAX = 8;
 const ORDER = { failed: 0, sending: 1, waiting: 2, cancelled: 3, done: 4 };
 
-/** The first few of the line: failures first, for they need somebody; the rest is counted. */
+/** The first few uploads: failures first, because a person has to act on them; the rest is counted. */
 function Line() {
   const all = uploads.value;
   if (all.length === 0) return null;

@@ -44,7 +44,7 @@ async function send(file: File, options: UploadOptions): Promise<string> {
   return form.fields.key;
 }
 
-/** By XMLHttpRequest: fetch cannot tell in every browser how much was sent. */
+/** By XMLHttpRequest, because fetch does not report the progress of an upload in every browser. */
 function post(
   file: File,
   form: Schemas['UploadDescriptor'],

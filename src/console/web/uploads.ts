@@ -164,7 +164,7 @@ async function run(id: number, found: Work): Promise<void> {
   }
 }
 
-/** What becomes of an upload that did not end well: after an outage and after the end of a sign-in, it goes on by itself. */
+/** The next state of an upload that has failed: after an outage and after the end of a sign-in, it waits and continues by itself. */
 async function explain(error: unknown, found: Work): Promise<Partial<QueuedUpload>> {
   if (found.controller.signal.aborted) return { state: 'cancelled', speed: undefined };
   const { status, message } = toError(error);
@@ -176,8 +176,8 @@ async function explain(error: unknown, found: Work): Promise<Partial<QueuedUploa
 }
 
 /**
- * The list of this tab after a reload. The browser has forgotten the files themselves: what was not stored has failed, and is
- * to be chosen again.
+ * The list of this tab after a reload. The browser does not keep the files themselves: an upload that was not stored has failed,
+ * and its file has to be chosen again.
  */
 function readKept(): readonly QueuedUpload[] {
   try {

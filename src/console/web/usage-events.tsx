@@ -38,7 +38,7 @@ const readSummary = ({ from, type, groupBy, cursor, size = 50 }: Wanted): Promis
     }),
   );
 
-/** Usage events in sums: by day, and told apart by one thing. Click on a type to see only it and what is below it. */
+/** Usage events in sums: by day, and grouped by one property. A click on a type shows only it and the types below it. */
 export function EventUsage({ days }: { days: number }) {
   const grouping = GROUPINGS.find((each) => each === query.value.get('by')) ?? 'type';
   const type = query.value.get('type') ?? '';

@@ -38,7 +38,7 @@ function nameOf(grouping: Grouping, { group, key }: Row): string {
   return key === undefined ? group : key === null ? t('usage.no-key') : `${key.name} (${key.prefix}…)`;
 }
 
-/** Calls of models: what they cost by day, and what they were, told apart by one thing. */
+/** Calls of models in sums: by day, and grouped by one property. */
 export function ModelUsage({ days }: { days: number }) {
   const grouping = GROUPINGS.find((each) => each === query.value.get('by')) ?? 'model';
   const usage = useResource(async () => {

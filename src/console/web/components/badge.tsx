@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad';
 
-/** The state of a thing in a word; the colour repeats what the word says. */
+/** A state in a word; the colour repeats it. */
 export const Badge = ({ tone = 'neutral', children }: { tone?: Tone; children: ComponentChildren }) => (
   <span class={`badge ${tone}`}>{children}</span>
 );

@@ -9,7 +9,7 @@ const placeOf = ({ page, heading }: Citation): string =>
     .filter((part) => part !== '')
     .join(' · ');
 
-/** What an answer rests on: by the number in its text, each with its place, and the part that the answer leans on. */
+/** The citations of an answer: by the number in its text, each with its place and its quote. */
 export const Citations = ({ of: citations }: { of: readonly Citation[] }) =>
   citations.length === 0 ? null : (
     <ul class="stack small" aria-label={t('citations.title')}>

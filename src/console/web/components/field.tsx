@@ -25,7 +25,7 @@ type TextProps = FieldProps &
     max?: string | number;
   };
 
-/** One line of text, or several where `rows` says so, with its label, hint and mistake. */
+/** A field of one line of text, or of `rows` lines, with its label, hint and mistake. */
 export function TextField({
   label,
   hint,

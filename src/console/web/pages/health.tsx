@@ -108,7 +108,7 @@ export default function Health() {
   );
 }
 
-/** The message of this name; the last part of the name where there is none, for a state that this front end does not know. */
+/** The message of this name; the last part of the name where there is none, as for a state of a later version of the service. */
 const wordOf = (name: string): string => (isMessage(name) ? t(name) : (name.split('.').at(-1) ?? name));
 
 /** What is wrong, and what to do about it. */

@@ -30,7 +30,7 @@ const signInWithLink = async (link: string): Promise<void> => {
 /** Problems after which the provider should ask again who the person is. */
 const AS_SOMEBODY_ELSE = new Set(['no-access', 'no-email', 'disabled', 'other-person']);
 
-/** The way in through the provider, and why the last sign-in there did not succeed. */
+/** The link to sign in at the provider, and the reason why the last sign-in there failed. */
 function SignOn() {
   if (provider === undefined) return null;
   const { name } = provider;
