@@ -46,11 +46,12 @@ export const QUERY_LENGTH_MAX = 1000;
 export const CONTEXT_LENGTH_MAX = 500;
 /** The questions before it that count. */
 export const CONTEXT_QUESTIONS_MAX = 3;
-/** Characters of a quote, and of the statement that it is chosen by; and how many statements may name one passage. */
+/** Characters of a quote, and of the statement that it is chosen by; how many statements may name one passage, and how many places are read for them. */
 export const QUOTE_LENGTH_MAX = 300;
 export const CLAIM_LENGTH_MAX = 400;
 export const CLAIMS_MAX = 4;
-/** Characters of an answer without numbers that are compared with the passages. */
+export const CLAIM_PLACES_MAX = 32;
+/** Characters of a question, and of an answer without numbers, that are compared with the passages. */
 export const ANSWER_COMPARED_MAX = 8192;
 /** The answer of an agent that answers from documents alone, where none is found. */
 export const NOT_FOUND_TEXT_DEFAULT = "I can't find this in the documents.";

@@ -139,6 +139,13 @@ describe('citations', () => {
     expect(german?.quote).toBe('In summer the shop is open from nine to five.');
   });
 
+  test('are chosen by the first places of a number and the beginning of a question, however long both are', () => {
+    const repeated = `${'[1] '.repeat(100_000)}In winter at ten [1].`;
+    expect(cite(repeated, [1], 'Is it open in summer?')[0]?.quote).toStartWith('In summer the shop is open');
+    const question = `Visitors? ${'And much more besides. '.repeat(10_000)}In winter it opens at ten.`;
+    expect(cite('Ja [1].', [1], question)[0]?.quote).toBe('Visitors are welcome.');
+  });
+
   test('without numbers are the passages whose words the answer has, beside those of the question', () => {
     expect(cite('Hold the red key for eleven seconds.')).toEqual([PUMP_CITED]);
     expect(cite('From nine to five.').map(({ document_id }) => document_id)).toEqual(['Vis']);

@@ -1,8 +1,14 @@
 // The citations of an answer: the passages that it names by number, or, where it names none, those whose words it has.
 
-import { createExcerpts, sentencesOf, termsOf, termsWithout } from '../../core/excerpt.ts';
+import { createExcerpts, sentencesOf, type Terms, termsOf, termsWithout } from '../../core/excerpt.ts';
 import type { Passage } from '../knowledge/passage.ts';
-import { ANSWER_COMPARED_MAX, CLAIM_LENGTH_MAX, CLAIMS_MAX, QUOTE_LENGTH_MAX } from '../limits.ts';
+import {
+  ANSWER_COMPARED_MAX,
+  CLAIM_LENGTH_MAX,
+  CLAIM_PLACES_MAX,
+  CLAIMS_MAX,
+  QUOTE_LENGTH_MAX,
+} from '../limits.ts';
 import type { Citation } from '../turn.ts';
 
 type Cited = {
@@ -15,10 +21,12 @@ type Cited = {
 };
 
 /** A number that no passage has is no citation; an answer that no passage supports has none. */
-export const citationsOf = (cited: Cited): Citation[] =>
-  cited.used.length > 0 ? numbered(cited) : supporting(cited);
+export function citationsOf(cited: Cited): Citation[] {
+  const asked = termsOf(cited.question.slice(0, ANSWER_COMPARED_MAX));
+  return cited.used.length > 0 ? numbered(cited, asked) : supporting(cited, asked);
+}
 
-function numbered({ answer, question, passages, used }: Cited): Citation[] {
+function numbered({ answer, passages, used }: Cited, asked: Terms): Citation[] {
   return used.flatMap((index, position) => {
     const passage = passages[index];
     if (passage === undefined) return [];
@@ -26,7 +34,7 @@ function numbered({ answer, question, passages, used }: Cited): Citation[] {
     const excerptOf = createExcerpts(passage.text, QUOTE_LENGTH_MAX);
     const claimed = excerptOf(termsOf(claimsOf(answer, number).join('\n')));
     // An answer in another language has no word of the passage, but the question may have some.
-    const { text } = claimed.shared > 0 ? claimed : excerptOf(termsOf(question));
+    const { text } = claimed.shared > 0 ? claimed : excerptOf(asked);
     return [toCitation(passage, { number, quote: text })];
   });
 }
@@ -35,7 +43,8 @@ function numbered({ answer, question, passages, used }: Cited): Citation[] {
 function claimsOf(answer: string, number: number): string[] {
   const marker = `[${number}]`;
   const claims: string[] = [];
-  for (let at = answer.indexOf(marker); at !== -1; at = answer.indexOf(marker, at + 1)) {
+  let at = answer.indexOf(marker);
+  for (let place = 0; at !== -1 && place < CLAIM_PLACES_MAX; place++) {
     const before = withoutNumbers(answer.slice(Math.max(0, at - CLAIM_LENGTH_MAX), at));
     const behind = withoutNumbers(answer.slice(at, at + CLAIM_LENGTH_MAX));
     const startsLine = before.slice(before.lastIndexOf('\n') + 1).trim() === '';
@@ -43,6 +52,7 @@ function claimsOf(answer: string, number: number): string[] {
     const sentence = startsLine ? sentencesOf(text)[0] : sentencesOf(text).at(-1);
     if (sentence !== undefined) claims.push(text.slice(sentence.start, sentence.end));
     if (claims.length === CLAIMS_MAX) break;
+    at = answer.indexOf(marker, at + 1);
   }
   return claims;
 }
@@ -54,9 +64,8 @@ const SHARE_MIN = 0.6;
 const SHARED_MIN = 3;
 
 /** Words of the question are no evidence, because every answer may repeat them. */
-function supporting({ answer, question, passages }: Cited): Citation[] {
+function supporting({ answer, passages }: Cited, asked: Terms): Citation[] {
   if (passages.length === 0) return [];
-  const asked = termsOf(question.slice(0, ANSWER_COMPARED_MAX));
   const compared = answer.slice(0, ANSWER_COMPARED_MAX);
   const sentences = sentencesOf(compared).map(({ start, end }) =>
     termsWithout(termsOf(compared.slice(start, end)), asked),
