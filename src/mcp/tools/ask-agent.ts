@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { newRandomId } from '../../core/ids.ts';
 import { nullable, text } from '../../http/schemas.ts';
 import { ID_LENGTH_MAX, QUESTION_LENGTH_MAX } from '../limits.ts';
+import { quoted } from '../quoted.ts';
 import { tool } from '../tool.ts';
 
 /** The keys of the chat sessions of this tool, beside the session's own. */
@@ -80,8 +81,8 @@ export const askAgent = tool({
 
 function renderAnswer({ answer, session_id, citations }: Answer & { session_id: string }): string {
   const sources = citations.map(({ number, document_id, name, page, quote }) => {
-    const place = `${number === null ? '-' : `[${number}]`} ${name}${page === null ? '' : `, page ${page}`}`;
-    return `${place} (document_id ${document_id})${quote === null ? '' : `: ${JSON.stringify(quote)}`}`;
+    const place = `${number === null ? '-' : `[${number}]`} ${quoted(name)}${page === null ? '' : `, page ${page}`}`;
+    return `${place} (document_id ${document_id})${quote === null ? '' : `: ${quoted(quote)}`}`;
   });
   const listed = sources.length > 0 ? [`Sources:\n${sources.join('\n')}`] : [];
   return [answer, ...listed, `session_id: ${session_id}`].join('\n\n');

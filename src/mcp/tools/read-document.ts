@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { integer, nullable, text } from '../../http/schemas.ts';
 import { ID_LENGTH_MAX, TEXT_LENGTH_DEFAULT, TEXT_LENGTH_MAX } from '../limits.ts';
+import { quoted } from '../quoted.ts';
 import { tool } from '../tool.ts';
 
 /** The answer of the operation that reads a part of a text. */
@@ -76,7 +77,7 @@ export const readDocument = tool({
 
 function renderExcerpt({ name, pages, characters, start, end, next_offset, text: part }: Excerpt): string {
   const size = `${characters} characters${pages === null ? '' : `, ${pages} pages`}`;
-  const head = `${JSON.stringify(name)}, ${size}; characters ${start} to ${end}:`;
+  const head = `${quoted(name)}, ${size}; characters ${start} to ${end}:`;
   const next = next_offset === null ? '' : `\n\n(The text goes on: offset ${next_offset}.)`;
   return `${head}\n\n${part}${next}`;
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { integer, nullable, oneOf, text } from '../../http/schemas.ts';
 import { PASSAGES_DEFAULT, PASSAGES_MAX, QUERY_LENGTH_MAX } from '../limits.ts';
+import { quoted, quotedLines } from '../quoted.ts';
 import { tool } from '../tool.ts';
 import { Filters, parseFilters } from './filters.ts';
 
@@ -69,11 +70,11 @@ function renderPassages({ passages }: Found): string {
   return passages
     .map(({ document_id, name, page, heading, text: said, start, end }, index) => {
       const place = [
-        name,
+        quoted(name),
         ...(page === null ? [] : [`page ${page}`]),
-        ...(heading === null ? [] : [heading]),
+        ...(heading === null ? [] : [quoted(heading)]),
       ].join(', ');
-      return `[${index + 1}] ${place} (document_id ${document_id}, characters ${start} to ${end})\n${said}`;
+      return `[${index + 1}] ${place} (document_id ${document_id}, characters ${start} to ${end})\n${quotedLines(said)}`;
     })
     .join('\n\n');
 }
