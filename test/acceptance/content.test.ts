@@ -25,15 +25,7 @@ afterAll(() => setting.service[Symbol.asyncDispose]());
 
 const stateOf = async (library: Library, id: string) => bodyOf<Content>(await library.content(id), 200);
 
-const read = (library: Library, id: string): Promise<Content> =>
-  eventually(
-    'the document to be read',
-    async () => {
-      const content = await stateOf(library, id);
-      return content.status === 'pending' ? undefined : content;
-    },
-    60_000,
-  );
+const read = (library: Library, id: string): Promise<Content> => library.whenRead(id);
 
 async function textOf(library: Library, id: string, format = 'text'): Promise<string> {
   const answer = await library.content(id, { format });

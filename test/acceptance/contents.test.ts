@@ -25,11 +25,7 @@ afterAll(() => setting.service[Symbol.asyncDispose]());
 
 async function stored(library: Library, name: string, content: string): Promise<string> {
   const { id } = await library.stored({ name }, content);
-  await eventually(
-    'the document to be read',
-    async () => bodyOf<{ status: string }>(await library.content(id), 200).status !== 'pending',
-    60_000,
-  );
+  await library.whenRead(id);
   return id;
 }
 

@@ -43,11 +43,11 @@ function readLines(answer: Answer): LastLine & { lines: Line[] } {
 const follow = async (library: Library, cursor: string, limit = 1000) =>
   readLines(await library.exportPassages({ cursor, limit }));
 
-const readyPassages = (library: Library, id: string): Promise<number> =>
-  eventually('the document to be read', async () => {
-    const { status, passages } = bodyOf<{ status: string; passages: number }>(await library.content(id), 200);
-    return status === 'ready' && passages;
-  });
+async function readyPassages(library: Library, id: string): Promise<number> {
+  const state = await library.whenRead<{ status: string; passages: number }>(id);
+  expect(state).toMatchObject({ status: 'ready' });
+  return state.passages;
+}
 
 const giveText = async (library: Library, id: string, text: string): Promise<number> => {
   expectStatus(await library.putContent(id, { text, format: 'markdown' }), 200);

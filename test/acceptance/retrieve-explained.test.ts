@@ -1,7 +1,6 @@
 // Why a passage was found, as a person may ask to see it.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { eventually } from '../support/child.ts';
 import { bodyOf, expectStatus } from './support/caller.ts';
 import { type Setting, startSetting } from './support/setting.ts';
 
@@ -21,11 +20,7 @@ afterAll(() => setting.service[Symbol.asyncDispose]());
 
 async function stored(name: string, content: string): Promise<void> {
   const { id } = await setting.admin.stored({ name }, content);
-  await eventually(
-    'the document to be read',
-    async () => bodyOf<{ status: string }>(await setting.admin.content(id), 200).status === 'ready',
-    60_000,
-  );
+  expect(await setting.admin.whenRead(id)).toMatchObject({ status: 'ready' });
 }
 
 /** The best passage with its explanation, the matches as the words that stand there. */

@@ -34,14 +34,7 @@ async function retrieved(library: Library, request: object): Promise<Retrieved> 
 
 async function stored(library: Library, given: Record<string, unknown>, content: Bytes): Promise<string> {
   const { id } = await library.stored(given, content);
-  await eventually(
-    'the document to be read',
-    async () => {
-      const { status } = bodyOf<{ status: string }>(await library.content(id), 200);
-      return status === 'ready' ? true : undefined;
-    },
-    60_000,
-  );
+  expect(await library.whenRead(id)).toMatchObject({ status: 'ready' });
   return id;
 }
 

@@ -47,11 +47,7 @@ async function refusalOf(
 
 async function readable(library: Library, given: object, content: Parameters<Library['stored']>[1]) {
   const document = await library.stored({ ...given }, content);
-  await eventually(
-    'the document to be read',
-    async () => bodyOf<{ status: string }>(await library.content(document.id), 200).status === 'ready',
-    60_000,
-  );
+  expect(await library.whenRead(document.id)).toMatchObject({ status: 'ready' });
   return document;
 }
 

@@ -1,6 +1,7 @@
 // Area A as one person uses it: every operation of the interface by a name, answers untouched.
 
 import { createHash } from 'node:crypto';
+import { eventually } from '../../support/child.ts';
 import { type Answer, bodyOf, type Caller } from './caller.ts';
 import { type Content, type Descriptor, upload } from './uploads.ts';
 
@@ -108,6 +109,17 @@ export function createLibrary(
       };
       return bodyOf<DocumentRecord>(await operations.confirm(body), 201);
     },
+
+    /** The state of the document's text, once its file has been read. */
+    whenRead: <State extends { status: string }>(id: string): Promise<State> =>
+      eventually(
+        'the document to be read',
+        async () => {
+          const state = bodyOf<State>(await operations.content(id), 200);
+          return state.status === 'pending' ? undefined : state;
+        },
+        60_000,
+      ),
 
     /** The document's record, which has to be readable. */
     read: async (reference: string) => bodyOf<DocumentRecord>(await operations.detail(reference), 200),

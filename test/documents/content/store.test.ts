@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
-import { newId, newRandomId } from '../../../src/core/ids.ts';
+import { newId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { EARLIER_READING } from '../../../src/documents/content/queueing.ts';
@@ -17,6 +17,7 @@ import { createDocumentStore } from '../../../src/documents/store.ts';
 import { eventually } from '../../support/child.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
+import { newDocument } from '../new-document.ts';
 
 const database = await shared(testDatabase());
 const { sql } = database;
@@ -26,28 +27,10 @@ const documents = createDocumentStore(sql, createSearchEntries(), { reads: true 
 
 const person = (): Viewer => ({ workspaceId: 'acme', userId: newId(), email: 'a@b', admin: false });
 
-async function newDocument(viewer: Viewer): Promise<string> {
-  const id = newId();
-  await documents.insert({
-    id,
-    workspaceId: viewer.workspaceId,
-    uploadId: newRandomId(),
-    uploadObject: '',
-    ownerId: viewer.userId,
-    name: 'a.txt',
-    objectKey: `acme/${id}.txt`,
-    contentType: 'text/plain',
-    fileSize: 1,
-    fileType: 'txt',
-    fileHash: null,
-    tags: null,
-    categories: null,
-    summary: null,
-    access: null,
-    slots: null,
-    status: 'private',
-  });
-  return id;
+async function added(viewer: Viewer): Promise<string> {
+  const document = newDocument(viewer);
+  await documents.insert(document);
+  return document.id;
 }
 
 const found = {
@@ -75,7 +58,7 @@ const passagesOf = async (id: string): Promise<string[]> => {
 
 test('a reading that a given text has overtaken is not kept', async () => {
   const viewer = person();
-  const id = await newDocument(viewer);
+  const id = await added(viewer);
   const first = await contents.begin(id);
   expect(await contents.give(viewer, id, { text: 'new', format: 'text', language: null })).toBe(true);
   await contents.keep({ id, revision: first?.revision ?? 0 }, found, chunksOf('old'));
@@ -90,7 +73,7 @@ test('a reading that a given text has overtaken is not kept', async () => {
 
 test('chunks that break off leave what was kept before, and whole ones replace it', async () => {
   const viewer = person();
-  const id = await newDocument(viewer);
+  const id = await added(viewer);
   const first = await contents.begin(id);
   await contents.keep({ id, revision: first?.revision ?? 0 }, found, chunksOf('old'));
   await contents.give(viewer, id, undefined);
@@ -109,7 +92,7 @@ test('chunks that break off leave what was kept before, and whole ones replace i
 
 test('a purged document leaves nothing, also where it is purged while it is read', async () => {
   const viewer = person();
-  const id = await newDocument(viewer);
+  const id = await added(viewer);
   const turn = await contents.begin(id);
   await documents.bin(viewer, id);
   await documents.purge(viewer, id, SERVICE);
@@ -124,7 +107,7 @@ test('a purged document leaves nothing, also where it is purged while it is read
 test('emptying a bin takes fewer documents at a time where they have many passages, and takes them all', async () => {
   const viewer = person();
   for (let number = 0; number < 3; number++) {
-    const id = await newDocument(viewer);
+    const id = await added(viewer);
     await sql`UPDATE document_contents SET passages = ${PURGE_PASSAGES_MAX} WHERE document_id = ${id}`;
     await documents.bin(viewer, id);
   }
@@ -142,8 +125,8 @@ test('documents without a row are queued once, in the order of their ids, but fo
   const off = { ...person(), workspaceId: `w-${crypto.randomUUID()}` };
   await sql`INSERT INTO workspaces (id, name) VALUES (${viewer.workspaceId}, ''), (${off.workspaceId}, '')`;
   await sql`INSERT INTO document_settings (workspace_id, reads_files) VALUES (${off.workspaceId}, false)`;
-  const ids = [await newDocument(viewer), await newDocument(viewer), await newDocument(viewer)].sort();
-  const skipped = await newDocument(off);
+  const ids = [await added(viewer), await added(viewer), await added(viewer)].sort();
+  const skipped = await added(off);
   await sql`DELETE FROM document_contents WHERE document_id = ANY (${[...ids, skipped]}::uuid[])`;
   const walk = async (): Promise<number> => {
     let queued = 0;
@@ -169,7 +152,7 @@ test('documents without a row are queued once, in the order of their ids, but fo
 test('what is kept of a text is there again where its workspace is switched off before it is read anew', async () => {
   const viewer = { ...person(), workspaceId: `w-${crypto.randomUUID()}` };
   await sql`INSERT INTO workspaces (id, name) VALUES (${viewer.workspaceId}, '')`;
-  const [kept, unread] = [await newDocument(viewer), await newDocument(viewer)];
+  const [kept, unread] = [await added(viewer), await added(viewer)];
   const turn = await contents.begin(kept);
   await contents.keep({ id: kept, revision: turn?.revision ?? 0 }, found, chunksOf('old'));
   await sql`INSERT INTO document_settings (workspace_id, reads_files) VALUES (${viewer.workspaceId}, false)`;
@@ -184,7 +167,7 @@ test('what is kept of a text is there again where its workspace is switched off 
 test('a document that is purged meanwhile is neither given a text nor queued, and holds up no other', async () => {
   const viewer = { ...person(), workspaceId: `w-${crypto.randomUUID()}` };
   await sql`INSERT INTO workspaces (id, name) VALUES (${viewer.workspaceId}, '')`;
-  const [purged, other] = [await newDocument(viewer), await newDocument(viewer)];
+  const [purged, other] = [await added(viewer), await added(viewer)];
   await sql`DELETE FROM document_contents WHERE document_id = ANY (${[purged, other]}::uuid[])`;
   let given: Promise<boolean> | undefined;
   await sql.begin(async (tx) => {
@@ -218,7 +201,7 @@ const readWith = (outcome: () => Promise<ReadOutcome>) =>
 
 test('a file that its reader dies of is tried three times, then the document has failed with the reason', async () => {
   const viewer = person();
-  const id = await newDocument(viewer);
+  const id = await added(viewer);
   const read = readWith(() => Promise.reject(new ReaderDied('it was too large')));
   expect(await read(id)).toEqual({ retry: 'it was too large' });
   expect(await read(id)).toEqual({ retry: 'it was too large' });
@@ -230,7 +213,7 @@ test('a file that its reader dies of is tried three times, then the document has
 
 test('while the store is away nothing is counted, however often it is tried', async () => {
   const viewer = person();
-  const id = await newDocument(viewer);
+  const id = await added(viewer);
   const away = readWith(async () => ({ unavailable: 'the object store cannot be reached' }));
   for (let time = 0; time < 6; time++) expect(await away(id)).toMatchObject({ retry: expect.any(String) });
   expect(await states.find(viewer, id)).toMatchObject({

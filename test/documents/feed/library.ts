@@ -1,7 +1,7 @@
 // Documents with texts, made by the statements of the service's stores, without files and readers.
 
 import { SERVICE } from '../../../src/core/author.ts';
-import { newId, newRandomId } from '../../../src/core/ids.ts';
+import { newId } from '../../../src/core/ids.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
 import type { DocumentChanges } from '../../../src/documents/document.ts';
@@ -9,6 +9,7 @@ import type { Viewer } from '../../../src/documents/policy.ts';
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore, type NewDocument } from '../../../src/documents/store.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
+import { newDocument } from '../new-document.ts';
 
 export const viewerOf = (workspaceId: string, options: Partial<Viewer> = {}): Viewer => {
   const userId = newId();
@@ -48,26 +49,7 @@ export function createLibrary(sql: Sql) {
     async add(owner: Viewer, options: Partial<NewDocument> & { texts?: readonly string[] } = {}) {
       const { texts, ...differences } = options;
       const id = newId();
-      await documents.insert({
-        id,
-        workspaceId: owner.workspaceId,
-        uploadId: newRandomId(),
-        uploadObject: '',
-        ownerId: owner.userId,
-        name: 'a.txt',
-        objectKey: `${owner.workspaceId}/${id}.txt`,
-        contentType: 'text/plain',
-        fileSize: 1,
-        fileType: 'txt',
-        fileHash: null,
-        tags: null,
-        categories: null,
-        summary: null,
-        access: null,
-        slots: null,
-        status: 'private',
-        ...differences,
-      });
+      await documents.insert(newDocument(owner, { id, ...differences }));
       if (texts !== undefined) await read(id, texts);
       return id;
     },

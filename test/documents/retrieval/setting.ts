@@ -1,6 +1,6 @@
 // Retrieval over a database, with documents whose passages are given.
 
-import { newId, newRandomId } from '../../../src/core/ids.ts';
+import { newId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
@@ -19,6 +19,7 @@ import { createPostgresSearch } from '../../../src/documents/search/postgres/ind
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import type { SearchVectors } from '../../../src/documents/vectors/search.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
+import { newDocument } from '../new-document.ts';
 
 export const inWorkspace = (workspaceId: string): Viewer => ({
   workspaceId,
@@ -75,25 +76,7 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
   /** A new document with these passages; returns its id. */
   async function store(viewer: Viewer, language: string | null, ...texts: string[]): Promise<string> {
     const id = newId();
-    await documents.insert({
-      id,
-      workspaceId: viewer.workspaceId,
-      uploadId: newRandomId(),
-      uploadObject: '',
-      ownerId: viewer.userId,
-      name: `${id}.txt`,
-      objectKey: `${viewer.workspaceId}/${id}.txt`,
-      contentType: 'text/plain',
-      fileSize: 1,
-      fileType: 'txt',
-      fileHash: null,
-      tags: null,
-      categories: null,
-      summary: null,
-      access: null,
-      slots: null,
-      status: 'private',
-    });
+    await documents.insert(newDocument(viewer, { id, name: `${id}.txt` }));
     await read(id, language, texts);
     return id;
   }

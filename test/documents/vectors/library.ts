@@ -2,7 +2,7 @@
 
 import { SERVICE } from '../../../src/core/author.ts';
 import type { Embeddings } from '../../../src/core/embed-texts.ts';
-import { newId, newRandomId } from '../../../src/core/ids.ts';
+import { newId } from '../../../src/core/ids.ts';
 import { abortable } from '../../../src/core/wait.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
 import { createContentStore } from '../../../src/documents/content/store.ts';
@@ -10,6 +10,7 @@ import type { Viewer } from '../../../src/documents/policy.ts';
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
+import { newDocument } from '../new-document.ts';
 
 export type FakeModel = Embeddings & {
   /** The texts of each call. */
@@ -67,25 +68,7 @@ export function createLibrary(sql: Sql, workspaceId: string) {
     read,
     async add(texts: readonly string[]): Promise<string> {
       const id = newId();
-      await documents.insert({
-        id,
-        workspaceId,
-        uploadId: newRandomId(),
-        uploadObject: '',
-        ownerId: viewer.userId,
-        name: 'a.txt',
-        objectKey: `${workspaceId}/${id}.txt`,
-        contentType: 'text/plain',
-        fileSize: 1,
-        fileType: 'txt',
-        fileHash: null,
-        tags: null,
-        categories: null,
-        summary: null,
-        access: null,
-        slots: null,
-        status: 'private',
-      });
+      await documents.insert(newDocument(viewer, { id }));
       await read(id, texts);
       return id;
     },
