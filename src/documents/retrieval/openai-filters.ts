@@ -1,7 +1,7 @@
 // The filters of OpenAI's vector store search, as filters of Area A. Keys are the attributes of documents; any other key is one
 // of `slots`. What Area A cannot ask is refused.
 
-import { parseDateTime } from '../../core/date-time.ts';
+import { clampTime, parseDateTime } from '../../core/date-time.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Filter } from '../filter/ast.ts';
 import { ATTRIBUTES, type Attribute, type Operator } from '../filter/attributes.ts';
@@ -127,7 +127,7 @@ function compared(
     }
     // OpenAI's moments are seconds since 1970.
     const at = typeof value === 'number' ? new Date(value * 1000) : parseDateTime(text);
-    if (at === undefined || Number.isNaN(at.getTime()))
+    if (at === undefined || at.getTime() !== clampTime(at.getTime()))
       return refuse(`${param}.value`, `${param}.value must be a date-time, or seconds since 1970`);
     return { attribute, operator, operand: { kind: 'moment', text, at } };
   });
