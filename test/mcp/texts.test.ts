@@ -39,7 +39,7 @@ test('each line of a passage is marked as such, and names and headings stay in o
 });
 
 test('each source of an answer is one line', async () => {
-  const citation = { ...place, number: 1, quote: HOSTILE };
+  const citation = { ...place, number: 1, quote: HOSTILE, score: 0.5 };
   const lines = await linesOf(
     askAgent,
     { openSession: {}, send: { answer: 'Yes [1].', citations: [citation] } },

@@ -165,8 +165,7 @@ function toSteps(
     const done = position(sequence);
     const continues = sequence === from.sequence;
     const begins = rows[at - 1]?.sequence !== sequence && !(continues && row.shown);
-    // A document that the follower's copy cannot contain needs no tombstone. The copy may contain more than the cursor states, where
-    // the follower was ended within a page.
+    // A copy without the document needs no tombstone. It may contain more than its cursor states: it was cut off within a page.
     if (begins && sequence > origin && row.changed && (row.shown || row.seen))
       steps.push({
         line: { documentId, deleted: true },

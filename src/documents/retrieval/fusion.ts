@@ -1,5 +1,4 @@
-// One ranking out of two: by scores, not by places, so that a passage with a high score in one half stays before those that
-// both halves find with low ones.
+// One ranking out of two: by scores, not by places, so that a high score in one half outweighs low ones in both.
 
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import type { FoundByVectors } from '../vectors/search.ts';

@@ -17,7 +17,8 @@ const Citation = Type.Object({
   name: text('Its name.'),
   page: nullable(Type.Integer(), 'The page, slide or sheet.'),
   heading: nullable(Type.String(), 'The headings above it.'),
-  quote: nullable(Type.String(), 'The words that the answer leans on.'),
+  quote: nullable(Type.String(), 'The words of the document that support the answer.'),
+  score: Type.Number({ description: 'How well the passage fits the question, from 0 to 1.' }),
 });
 type Citation = Static<typeof Citation>;
 type Answer = { answer: string; citations: Citation[] };
@@ -63,18 +64,7 @@ export const askAgent = tool({
         channel_assistant_message_id: newRandomId(),
       },
     })) as Answer;
-    const structured = {
-      answer,
-      session_id: session,
-      citations: citations.map(({ number, document_id, name, page, heading, quote }) => ({
-        number,
-        document_id,
-        name,
-        page,
-        heading,
-        quote,
-      })),
-    };
+    const structured = { answer, session_id: session, citations };
     return { structured, text: renderAnswer(structured) };
   },
 });

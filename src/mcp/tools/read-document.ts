@@ -1,21 +1,22 @@
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { integer, nullable, text } from '../../http/schemas.ts';
 import { ID_LENGTH_MAX, TEXT_LENGTH_DEFAULT, TEXT_LENGTH_MAX } from '../limits.ts';
 import { quoted } from '../quoted.ts';
 import { tool } from '../tool.ts';
 
 /** The answer of the operation that reads a part of a text. */
-export type Excerpt = {
-  document_id: string;
-  name: string;
-  language: string | null;
-  pages: number | null;
-  characters: number;
-  start: number;
-  end: number;
-  next_offset: number | null;
-  text: string;
-};
+const Excerpt = Type.Object({
+  document_id: text('The document.'),
+  name: text('Its name.'),
+  language: nullable(Type.String(), 'The language of the text.'),
+  pages: nullable(Type.Integer(), 'How many pages, slides or sheets there are.'),
+  characters: integer('Characters of the whole text.'),
+  start: integer('Where the part begins.'),
+  end: integer('Where it ends, excluded.'),
+  next_offset: nullable(Type.Integer(), 'Where the text goes on; null at its end, or at that of the page.'),
+  text: text('The part.'),
+});
+export type Excerpt = Static<typeof Excerpt>;
 
 export const DocumentId = Type.String({
   minLength: 1,
@@ -55,17 +56,7 @@ export const readDocument = tool({
       }),
     ),
   }),
-  output: Type.Object({
-    document_id: text('The document.'),
-    name: text('Its name.'),
-    language: nullable(Type.String(), 'The language of the text.'),
-    pages: nullable(Type.Integer(), 'How many pages, slides or sheets there are.'),
-    characters: integer('Characters of the whole text.'),
-    start: integer('Where the part begins.'),
-    end: integer('Where it ends, excluded.'),
-    next_offset: nullable(Type.Integer(), 'Where the text goes on; null at its end, or at that of the page.'),
-    text: text('The part.'),
-  }),
+  output: Excerpt,
   async run(operations, caller, { document_id, offset, page, length = TEXT_LENGTH_DEFAULT }) {
     const excerpt = (await operations.excerpt(caller, {
       path: { file_id: document_id },
