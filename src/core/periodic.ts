@@ -1,33 +1,49 @@
 import type { Job } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 
+/** What a run resolves to: `again`, where there is more to do before the next interval. Anything else means that there is not. */
+export type RunOutcome = 'again' | undefined;
+
+/** Pauses before a run that follows early double from the one to the other, and are never longer than the interval. */
+const AGAIN_MS_MIN = 500;
+const AGAIN_MS_MAX = 60_000;
+
 /**
- * A job that runs at start, and again after each interval. Runs never overlap; a failed run is logged, and the next one
- * follows after the interval. `run` should check the signal between its steps.
+ * A job that runs at start, and again after each interval. Runs never overlap. A run that returns `again` is followed by another
+ * one within a minute. A failed run is logged, and followed by another one after a pause that grows up to the interval. `run` should
+ * check the signal between its steps.
  */
 export function createPeriodic(options: {
   name: string;
   intervalMs: number;
-  run(signal: AbortSignal): Promise<void>;
+  run(signal: AbortSignal): Promise<unknown>;
   log: Logger;
 }): Job {
-  const { name, log } = options;
+  const { name, intervalMs, log } = options;
   const stopping = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> = Promise.resolve();
+  let againMs = AGAIN_MS_MIN;
 
-  const runOnce = async (): Promise<void> => {
+  const runOnce = async (): Promise<RunOutcome | 'failed'> => {
     try {
-      await options.run(stopping.signal);
+      return (await options.run(stopping.signal)) === 'again' ? 'again' : undefined;
     } catch (error) {
       if (!stopping.signal.aborted)
         log.warn({ job: name, err: error }, 'a periodic job failed; it will be tried again');
+      return 'failed';
     }
+  };
+  const pauseAfter = (outcome: RunOutcome | 'failed'): number => {
+    const pauseMs = outcome === undefined ? intervalMs : Math.min(againMs, intervalMs);
+    againMs = outcome === undefined ? AGAIN_MS_MIN : 2 * pauseMs;
+    return outcome === 'again' ? Math.min(pauseMs, AGAIN_MS_MAX) : pauseMs;
   };
   const next = (): Promise<void> => {
     clearTimeout(timer);
-    running = running.then(runOnce).then(() => {
-      if (!stopping.signal.aborted) timer = setTimeout(() => void next(), options.intervalMs);
+    running = running.then(runOnce).then((outcome) => {
+      const pauseMs = pauseAfter(outcome);
+      if (!stopping.signal.aborted) timer = setTimeout(() => void next(), pauseMs);
     });
     return running;
   };
@@ -35,7 +51,10 @@ export function createPeriodic(options: {
   return {
     name,
     start: () => void next(),
-    settle: next,
+    settle() {
+      againMs = AGAIN_MS_MIN;
+      return next();
+    },
     async stop() {
       stopping.abort();
       clearTimeout(timer);

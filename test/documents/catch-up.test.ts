@@ -1,9 +1,10 @@
-// The job that catches up goes on past documents that the store does not hand out.
+// The jobs that catch up go on: past documents that the store does not hand out, and where another process ends.
 
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/core/clock.ts';
 import { EARLIER_READING } from '../../src/documents/content/queueing.ts';
-import { createCatchUp } from '../../src/documents/jobs/catch-up.ts';
+import { createCatchUp, createCatchUpJob } from '../../src/documents/jobs/catch-up.ts';
+import { exclusively } from '../../src/infra/postgres/exclusive.ts';
 import { createJobQueue, enqueue } from '../../src/infra/postgres/job-queue.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog, testDatabase } from '../support/database.ts';
@@ -52,4 +53,27 @@ test('a document that is refused each time is tried again later, and the others 
   stopped.abort();
   await queue.job.stop();
   expect(begun.size).toBe(50);
+});
+
+test('one that finds its lock held runs soon after that is free', async () => {
+  const name = 'documents.test-catch-up';
+  const dead = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const holder = exclusively(sql, name, async () => {
+    held.resolve();
+    await dead.promise;
+  });
+  await held.promise;
+  let ran = false;
+  const run = async (): Promise<void> => {
+    ran = true;
+  };
+  const job = createCatchUpJob({ sql, name, intervalMs: 3_600_000, run, log: silentLog as never });
+  await job.start();
+  await job.settle?.();
+  expect(ran).toBeFalse();
+  dead.resolve();
+  await holder;
+  await eventually('the run', () => ran);
+  await job.stop();
 });

@@ -2,15 +2,13 @@
 
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { createPeriodic } from '../../core/periodic.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import type { Route } from '../../http/operation.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
-import { exclusively } from '../../infra/postgres/exclusive.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import type { JobKind } from '../../infra/postgres/job-worker.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
-import { createCatchUp } from '../jobs/catch-up.ts';
+import { createCatchUp, createCatchUpJob } from '../jobs/catch-up.ts';
 import type { WordStore } from '../retrieval/word-store.ts';
 import type { DocumentStore } from '../store.ts';
 import { excerptRoute } from './excerpt.ts';
@@ -114,13 +112,13 @@ function createReading(deps: ContentDeps, store: ReturnType<typeof createContent
     queue,
     wake: wakeEarlier,
   });
-  const name = 'documents.content-catch-up';
   return {
     wake,
-    catchUp: createPeriodic({
-      name,
+    catchUp: createCatchUpJob({
+      sql,
+      name: 'documents.content-catch-up',
       intervalMs: settings.catchUpIntervalSeconds * 1000,
-      run: (signal) => exclusively(sql, name, (lease) => catchUp(AbortSignal.any([signal, lease.signal]))),
+      run: catchUp,
       log,
     }),
     readerJob: {

@@ -2,7 +2,12 @@
 // while it was off. They are queued a few at a time, as jobs of a kind of their own, after each of the last few was begun, so
 // that a new document never waits for all the old ones. Jobs that failed are repeated later, and the others do not wait for them.
 
+import type { Job } from '../../core/lifecycle.ts';
+import type { Logger } from '../../core/logger.ts';
+import { createPeriodic } from '../../core/periodic.ts';
 import { sleep } from '../../core/wait.ts';
+import type { Sql } from '../../infra/postgres/client.ts';
+import { exclusively } from '../../infra/postgres/exclusive.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import { FIRST_ID } from '../rows.ts';
 
@@ -40,4 +45,31 @@ export function createCatchUp(deps: {
       while (!signal.aborted && !(await noneIsDue())) await sleep(PAUSE_MS, signal);
     }
   };
+}
+
+/**
+ * A periodic job that catches up, in one process at a time: at start, and after each interval. While another process does it,
+ * or one that was killed still has the lock, it looks again soon, so that the work goes on where that process ends.
+ */
+export function createCatchUpJob(options: {
+  sql: Sql;
+  name: string;
+  intervalMs: number;
+  /** Another run follows soon where it resolves to `again`. */
+  run(signal: AbortSignal): Promise<unknown>;
+  log: Logger;
+}): Job {
+  const { sql, name, intervalMs, run, log } = options;
+  return createPeriodic({
+    name,
+    intervalMs,
+    async run(signal) {
+      const outcome = await exclusively(sql, name, async (lease) => {
+        const ran = await run(AbortSignal.any([signal, lease.signal]));
+        return lease.signal.aborted ? 'again' : ran;
+      });
+      return outcome === 'held' ? 'again' : outcome;
+    },
+    log,
+  });
 }

@@ -2,11 +2,10 @@
 
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { createPeriodic } from '../../core/periodic.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { Route } from '../../http/operation.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
-import { exclusively } from '../../infra/postgres/exclusive.ts';
+import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { type FindUserByEmail, viewerOf } from '../operations/search.ts';
 import type { SearchVectors } from '../vectors/search.ts';
 import { createWordCatchUp } from './catch-up.ts';
@@ -58,12 +57,7 @@ export function createRetrieval(deps: {
     slow: deps.search.slow,
   });
   const periodic = (name: string, intervalMs: number, run: (signal: AbortSignal) => Promise<void>): Job =>
-    createPeriodic({
-      name,
-      intervalMs,
-      run: (signal) => exclusively(sql, name, (lease) => run(AbortSignal.any([signal, lease.signal]))),
-      log,
-    });
+    createCatchUpJob({ sql, name, intervalMs, run, log });
   return {
     retrieve,
     retrieveAsPerson: async (person, request, signal) =>

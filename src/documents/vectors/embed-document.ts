@@ -43,7 +43,9 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
     // While another model comes to replace it, the one that answers gets new documents, too, as long as it can be called.
     const former = answering === null || answering === current ? undefined : await store.findModel(answering);
     if (former !== undefined) await embedByFormer(document, former);
-    return embedBy(document, current, former === undefined ? [] : [former.id]);
+    const outcome = await embedBy(document, current, former === undefined ? [] : [former.id]);
+    // What catches up has left the document to this job.
+    return (await embeddings.current()) === current ? outcome : { retry: 'the model has changed meanwhile' };
   }
 
   async function embedByFormer(document: ToEmbed, former: StoredModel): Promise<void> {

@@ -28,13 +28,8 @@ export const REFUSED_LENGTH_MIN = 100;
 /** After this time the job of a process that died is given to another; it is renewed while the job runs. */
 export const EMBEDDING_LEASE_MS = 10_000;
 
-/** How often to look for jobs that another process queued, and, of those that catch up, for any. */
+/** How often to look for jobs that another process queued or had in hand when it was killed, or that are to be tried again. */
 export const EMBEDDING_POLL_MS = 5000;
-export const EARLIER_EMBEDDING_POLL_MS = 60_000;
-
-/** How often to look whether the last documents have been embedded, so that another model can answer: first, and at least. */
-export const SWITCH_PAUSE_MS = 500;
-export const SWITCH_PAUSE_MS_MAX = 60_000;
 
 /** Documents whose vectors by an earlier model one statement deletes. */
 export const SUPERSEDED_DOCUMENTS_A_STATEMENT = 50;

@@ -1,7 +1,7 @@
 // What is kept of vectors, and the statements by which documents are embedded; `loading.ts` has those by which they are found.
 
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
-import { enqueue } from '../../infra/postgres/job-queue.ts';
+import { enqueue, isQueued } from '../../infra/postgres/job-queue.ts';
 import { SUPERSEDED_DOCUMENTS_A_STATEMENT } from './limits.ts';
 
 /** The queue kinds of documents whose passages are to be embedded: new ones, and earlier ones; payload `{ document }`. */
@@ -154,8 +154,8 @@ export function createVectorStore(sql: Sql) {
       }),
 
     /**
-     * Queues documents without complete vectors by the model, in the order of their ids; returns where to go on, undefined
-     * at the end.
+     * Queues documents without complete vectors by the model and without a job, in the order of their ids; returns where to go on,
+     * undefined at the end.
      */
     async queueUnembedded(
       modelId: number,
@@ -171,6 +171,7 @@ export function createVectorStore(sql: Sql) {
           SELECT document_id FROM page c WHERE state = 'ready' AND passages > 0 AND NOT EXISTS (
             SELECT FROM document_embeddings e
             WHERE e.document_id = c.document_id AND e.model_id = ${modelId} AND e.revision = c.revision)
+            AND NOT ${isQueued(sql, [EMBEDDING, EARLIER_EMBEDDING], sql`c.document_id`)}
           ORDER BY document_id LIMIT ${limit}),
         queued AS (${enqueue(sql, EARLIER_EMBEDDING, sql`SELECT jsonb_build_object('document', document_id) FROM unembedded`)})
         SELECT (SELECT count(*)::int FROM unembedded) AS queued, (SELECT count(*)::int FROM page) AS scanned,
@@ -179,6 +180,12 @@ export function createVectorStore(sql: Sql) {
       const more = row.scanned === scan || row.queued === limit;
       const next = row.queued === limit ? row.last : row.next;
       return { queued: row.queued, next: more ? (next ?? undefined) : undefined };
+    },
+
+    /** Whether another model answers in a workspace. */
+    async isSwitching(modelId: number): Promise<boolean> {
+      const rows = await sql`SELECT FROM document_vector_workspaces WHERE model_id <> ${modelId} LIMIT 1`;
+      return rows.length > 0;
     },
 
     /** The model answers from now on in workspaces where it has all documents that the one before has. */

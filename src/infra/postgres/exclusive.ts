@@ -48,21 +48,22 @@ export function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
 }
 
 /**
- * Runs work that only one process may do at a time; returns at once, without running it, while another process does. The
- * lock is a lease, and ends with its connection: `run` should check it between its steps.
+ * Runs work that only one process may do at a time; returns `held` at once, without running it, while another process does, or
+ * while the server still keeps the connection of one that was killed. The lock is a lease, and ends with its connection: `run` should
+ * check it between its steps.
  */
-export async function exclusively(
+export async function exclusively<T>(
   sql: Sql,
   name: string,
-  run: (lease: Lease) => Promise<void>,
+  run: (lease: Lease) => Promise<T>,
   leaseMs?: number,
-): Promise<void> {
+): Promise<T | 'held'> {
   const lease = openLease(sql, leaseMs);
   try {
     const [row] = await lease.connection<
       { held: boolean }[]
     >`SELECT pg_try_advisory_lock(hashtextextended(${name}, 0)) AS held`;
-    if (row?.held === true) await run(lease);
+    return row?.held === true ? await run(lease) : 'held';
   } finally {
     // The lock ends with the connection.
     lease.release();

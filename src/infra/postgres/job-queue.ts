@@ -59,3 +59,12 @@ export const enqueue = (
     insert into jobs (kind, payload, share)
     select ${kind}::text, source.payload, coalesce(source.payload ->> 'workspace', '')
     from (${payloads}) as source (payload)`;
+
+/** A condition: a job of one of the kinds, whose payload names the `document` of this id, waits or is in hand. */
+export const isQueued = (
+  sql: Transaction,
+  kinds: readonly string[],
+  document: ReturnType<Transaction['unsafe']>,
+): ReturnType<Transaction['unsafe']> => sql`
+    exists (select from jobs where kind = any (${kinds as string[]}::text[])
+      and payload ->> 'document' = ${document}::text and run_at < 'infinity')`;

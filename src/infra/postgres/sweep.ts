@@ -15,7 +15,7 @@ export function createSweep(options: {
   log: Logger;
 }): Job {
   const { sql, name, intervalMs, horizon, deleteSome, log } = options;
-  const run = (signal: AbortSignal): Promise<void> =>
+  const run = (signal: AbortSignal) =>
     exclusively(sql, name, async (lock) => {
       const before = horizon();
       while (!signal.aborted && !lock.signal.aborted && (await deleteSome(before)) > 0);

@@ -185,6 +185,20 @@ test('a changed model answers in a workspace when it has all that the former has
   }
 });
 
+test('a document that was in hand while the model changed is embedded by the new one afterwards', async () => {
+  const { library, model, embed } = await setting();
+  const former = model.name;
+  const id = await library.add(['a']);
+  const { answer } = model;
+  model.answer = (asked, name) => {
+    model.name = `${former}-next`;
+    return answer(asked, name);
+  };
+  expect(await embed(id)).not.toBe('done');
+  expect(await embed(id)).toBe('done');
+  expect(await embedded(id, model.name)).toEqual(['a']);
+});
+
 test('documents without vectors of their present text are queued, a few at a time', async () => {
   const { library, model, embed } = await setting();
   const done = await library.add(['a']);
@@ -196,7 +210,9 @@ test('documents without vectors of their present text are queued, a few at a tim
   const id = (await store.findModel(model.name))?.id ?? 0;
   const from =
     (await sql<{ id: string }[]>`SELECT min(document_id::text) AS id FROM document_contents`)[0]?.id ?? '';
-  await sql`DELETE FROM jobs WHERE kind = ${EARLIER_EMBEDDING}`;
+  // One that is queued is not queued again.
+  const queuedBefore = await library.add(['e']);
+  await sql`DELETE FROM jobs WHERE payload ->> 'document' <> ${queuedBefore}`;
   let after: string | undefined = '00000000-0000-0000-0000-000000000000';
   let pages = 0;
   while (after !== undefined) {
@@ -209,4 +225,5 @@ test('documents without vectors of their present text are queued, a few at a tim
   const queued = rows.map(({ document }) => document);
   expect(queued.filter((each) => missing.includes(each)).sort()).toEqual(missing);
   expect(queued).not.toContain(done);
+  expect(queued).not.toContain(queuedBefore);
 });
