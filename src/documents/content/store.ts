@@ -47,8 +47,12 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
   const readsFiles = readsFilesOf(sql);
 
   /** Deletes what is kept of a document's text, before the next one. The caller's transaction has locked the document's row of contents. */
-  const clear = async (tx: Transaction, id: string, next: { passages: number }): Promise<void> => {
-    await passagesReplaced(tx, id, next);
+  const clear = async (
+    tx: Transaction,
+    id: string,
+    next: { workspaceId: string; passages: number },
+  ): Promise<void> => {
+    await passagesReplaced(tx, { document: id, ...next });
     await tx`DELETE FROM document_passage_words WHERE document_id = ${id}`;
     await tx`DELETE FROM document_passages WHERE document_id = ${id}`;
     await tx`DELETE FROM document_content_parts WHERE document_id = ${id}`;
@@ -127,7 +131,7 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
           WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'
           RETURNING workspace_id AS "workspaceId"`;
         if (row === undefined) return;
-        await clear(tx, id, { passages });
+        await clear(tx, id, { ...row, passages });
         for await (const chunk of chunks ?? []) await insertChunk(tx, words, { id, ...row, language }, chunk);
       });
     },
@@ -160,7 +164,7 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
             characters = 0, passages = 0, given_text = NULL, given_format = NULL, given_language = NULL,
             revision = document_contents.revision + 1, changed_at = clock_timestamp()
           RETURNING document_id`;
-        if (rows.length > 0) await clear(tx, id, { passages: 0 });
+        if (rows.length > 0) await clear(tx, id, { workspaceId: viewer.workspaceId, passages: 0 });
         return rows.length > 0;
       }),
 

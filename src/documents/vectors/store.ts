@@ -4,7 +4,7 @@ import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { enqueue, isQueued } from '../../infra/postgres/job-queue.ts';
 import { SUPERSEDED_DOCUMENTS_A_STATEMENT } from './limits.ts';
 
-/** The queue kinds of documents whose passages are to be embedded: new ones, and earlier ones; payload `{ document }`. */
+/** The queue kinds of documents whose passages are to be embedded: new ones, and earlier ones; payload `{ document, workspace }`. */
 export const EMBEDDING = 'documents.embed-passages';
 export const EARLIER_EMBEDDING = 'documents.embed-earlier-passages';
 
@@ -40,11 +40,11 @@ export type VectorStore = ReturnType<typeof createVectorStore>;
  */
 export async function passagesReplaced(
   tx: Transaction,
-  document: string,
-  { passages }: { passages: number },
+  { document, workspaceId, passages }: { document: string; workspaceId: string; passages: number },
 ): Promise<void> {
   if (passages > 0) {
-    await enqueue(tx, EMBEDDING, tx`SELECT jsonb_build_object('document', ${document}::text)`);
+    const payload = tx`SELECT jsonb_build_object('document', ${document}::text, 'workspace', ${workspaceId}::text)`;
+    await enqueue(tx, EMBEDDING, payload);
   } else {
     await tx`DELETE FROM document_embeddings WHERE document_id = ${document}`;
     await tx`DELETE FROM document_vectors WHERE document_id = ${document}`;
@@ -165,15 +165,19 @@ export function createVectorStore(sql: Sql) {
         { queued: number; scanned: number; next: string | null; last: string | null }[]
       >`
         WITH page AS (
-          SELECT document_id, revision, state, passages FROM document_contents
+          SELECT document_id, workspace_id, revision, state, passages FROM document_contents
           WHERE document_id > ${after} ORDER BY document_id LIMIT ${scan}),
         unembedded AS (
-          SELECT document_id FROM page c WHERE state = 'ready' AND passages > 0 AND NOT EXISTS (
+          SELECT document_id, workspace_id FROM page c WHERE state = 'ready' AND passages > 0 AND NOT EXISTS (
             SELECT FROM document_embeddings e
             WHERE e.document_id = c.document_id AND e.model_id = ${modelId} AND e.revision = c.revision)
             AND NOT ${isQueued(sql, [EMBEDDING, EARLIER_EMBEDDING], sql`c.document_id`)}
           ORDER BY document_id LIMIT ${limit}),
-        queued AS (${enqueue(sql, EARLIER_EMBEDDING, sql`SELECT jsonb_build_object('document', document_id) FROM unembedded`)})
+        queued AS (${enqueue(
+          sql,
+          EARLIER_EMBEDDING,
+          sql`SELECT jsonb_build_object('document', document_id, 'workspace', workspace_id) FROM unembedded`,
+        )})
         SELECT (SELECT count(*)::int FROM unembedded) AS queued, (SELECT count(*)::int FROM page) AS scanned,
           (SELECT max(document_id::text) FROM unembedded) AS last, (SELECT max(document_id::text) FROM page) AS next`;
       if (row === undefined) throw new Error('a statement without a row');

@@ -1,10 +1,10 @@
-// What lacks vectors of the present model gets them, and that model answers then: without waiting for the next interval, which is
-// an hour here.
+// What lacks vectors of the present model gets them, each workspace in turn, and that model answers then: without waiting for the
+// next interval, which is an hour here.
 
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createVectors } from '../../../src/documents/vectors/index.ts';
-import { EMBEDDING } from '../../../src/documents/vectors/store.ts';
+import { EARLIER_EMBEDDING, EMBEDDING } from '../../../src/documents/vectors/store.ts';
 import { exclusively } from '../../../src/infra/postgres/exclusive.ts';
 import { createJobQueue } from '../../../src/infra/postgres/job-queue.ts';
 import { eventually } from '../../support/child.ts';
@@ -104,3 +104,17 @@ test('another model answers as soon as a text that was being read has its vector
     return models.length === 1;
   });
 });
+
+test.each([EMBEDDING, EARLIER_EMBEDDING])(
+  'many documents of one workspace hold up the first of another by one job of the kind %s',
+  async (kind) => {
+    await using process = await setting();
+    const { sql, model } = process;
+    for (let index = 0; index < 5; index++) await process.library('acme').add([`acme ${index}`]);
+    await process.library('other').add(['other']);
+    if (kind === EARLIER_EMBEDDING) await sql`DELETE FROM jobs WHERE kind = ${EMBEDDING}`;
+    await process.start();
+    await eventually('all texts', () => model.calls.flat().length === 6);
+    expect(model.calls.flat().indexOf('other')).toBeLessThanOrEqual(1);
+  },
+);
