@@ -4,6 +4,9 @@
 export const CALLS_AT_ONCE_MAX = 4;
 export const CALLS_WAITING_MAX = 100;
 
+/** Once the answers of a batch have so many bytes together, as JSON, none of its calls and reads begins any more. */
+export const BATCH_ANSWER_BYTES_MAX = 4_194_304;
+
 /** Documents of a page of `resources/list`. */
 export const RESOURCES_PAGE_SIZE = 100;
 

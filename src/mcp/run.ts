@@ -1,11 +1,11 @@
 // A call of a tool or a read of a resource: bounded in number, ended with its request, and its failures in sentences.
 
-import { ServiceError, toError, ValidationFailure } from '../core/errors.ts';
+import { malformed, ServiceError, toError, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { createSemaphore } from '../core/semaphore.ts';
 import { abortable } from '../core/wait.ts';
 import { explainOutage } from '../infra/postgres/client.ts';
-import { CALLS_AT_ONCE_MAX, CALLS_WAITING_MAX } from './limits.ts';
+import { BATCH_ANSWER_BYTES_MAX, CALLS_AT_ONCE_MAX, CALLS_WAITING_MAX } from './limits.ts';
 import type { Outcome } from './metrics.ts';
 
 /** What came of the work: its value, or a sentence for the caller. */
@@ -15,8 +15,12 @@ export type Ran<T> =
 
 export type Run = <T>(what: string, signal: AbortSignal, work: () => Promise<T>) => Promise<Ran<T>>;
 
-/** Those of one request share its places, so that a batch costs no more at a time than a few requests. */
-export function createRun(log: Logger, requestId: string): Run {
+/**
+ * Those of one request share its places, so that a batch costs no more at a time than a few requests. Of a batch, what has not
+ * begun when its answers have become too large is refused.
+ */
+export function createRun(log: Logger, { requestId, isBatch }: { requestId: string; isBatch: boolean }): Run {
+  let answerBytes = 0;
   const places = createSemaphore({
     runningMax: CALLS_AT_ONCE_MAX,
     waitingMax: CALLS_WAITING_MAX,
@@ -24,9 +28,12 @@ export function createRun(log: Logger, requestId: string): Run {
   });
   return async (what, signal, work) => {
     try {
-      const begin = (): ReturnType<typeof work> => {
+      const begin = async (): ReturnType<typeof work> => {
         signal.throwIfAborted();
-        return work();
+        if (answerBytes >= BATCH_ANSWER_BYTES_MAX) throw tooLargeBatch();
+        const value = await work();
+        if (isBatch) answerBytes += Buffer.byteLength(JSON.stringify(value));
+        return value;
       };
       return { outcome: 'answered', value: await abortable(places.run(begin), signal) };
     } catch (error) {
@@ -44,6 +51,11 @@ export function createRun(log: Logger, requestId: string): Run {
     }
   };
 }
+
+const tooLargeBatch = (): ServiceError =>
+  malformed(
+    `The answers of this batch have reached ${BATCH_ANSWER_BYTES_MAX} bytes: send what it lacks in further requests`,
+  );
 
 const FAILURES: ReadonlySet<string> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
 

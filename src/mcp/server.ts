@@ -44,7 +44,11 @@ type Serving = ServeDeps & { caller: Omit<OperationCaller, 'signal'>; run: Run }
 /** Answers a request: with JSON, or as a stream that is kept open where the client or a long call needs one. */
 export function createServe(deps: ServeDeps) {
   return ({ request, body, isLong, ...caller }: McpRequest): Promise<Response> => {
-    const serving = { ...deps, caller, run: createRun(deps.log, caller.requestId) };
+    const serving = {
+      ...deps,
+      caller,
+      run: createRun(deps.log, { requestId: caller.requestId, isBatch: Array.isArray(body) }),
+    };
     const handler = createMcpHandler(() => createServer(serving), {
       responseMode: isLong ? 'sse' : 'auto',
       // The server has no notifications to which a client could subscribe.

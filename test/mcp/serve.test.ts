@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { unavailable, upstreamFailed } from '../../src/core/errors.ts';
 import type { Principal } from '../../src/core/principal.ts';
+import { BATCH_ANSWER_BYTES_MAX, CALLS_AT_ONCE_MAX } from '../../src/mcp/limits.ts';
 import { createToolCounts } from '../../src/mcp/metrics.ts';
 import { createServe } from '../../src/mcp/server.ts';
 import { type Operations, type ToolAnswer, tool } from '../../src/mcp/tool.ts';
@@ -134,6 +135,30 @@ test('of a batch four calls run at once, and all are answered', async () => {
   const answers = messagesOf(await (await send({ body: batch })).text());
   expect(answers.length).toBe(100);
   expect(most).toBe(4);
+});
+
+test('of a batch whose answers have become large, the calls that waited are refused and never begin', async () => {
+  const answer: ToolAnswer = { structured: {}, text: 'x'.repeat(100_000) };
+  let begun = 0;
+  const { send, outcomes } = serving(async () => {
+    begun += 1;
+    return answer;
+  });
+  const batch = Array.from({ length: 100 }, (_, id) => message('tools/call', { name: 'work' }, id));
+  const text = await (await send({ body: batch })).text();
+  const results = messagesOf(text).map(({ result }) => result as { isError?: true; content: unknown });
+  const refused = results.filter(({ isError }) => isError === true);
+  expect(results.length).toBe(100);
+  expect(begun).toBe(100 - refused.length);
+  // Those that run at the same time end after the limit was reached.
+  const least = Math.ceil(BATCH_ANSWER_BYTES_MAX / 100_100);
+  expect(begun).toBeWithin(least, least + CALLS_AT_ONCE_MAX);
+  const sentence = `The answers of this batch have reached ${BATCH_ANSWER_BYTES_MAX} bytes: send what it lacks in further requests`;
+  for (const { content } of refused) expect(content).toEqual([{ type: 'text', text: sentence }]);
+  expect(outcomes().sort()).toEqual([`answered ${begun}`, `refused ${refused.length}`]);
+  // A request of its own is answered, however large.
+  const [alone] = messagesOf(await (await send({ body: message('tools/call', { name: 'work' }) })).text());
+  expect(alone?.result).toMatchObject({ content: [{ type: 'text', text: answer.text }] });
 });
 
 test('of a batch whose client has left, the calls that waited never begin', async () => {
