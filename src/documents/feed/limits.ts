@@ -3,8 +3,14 @@
 /** Lines of a page, beside its last one. */
 export const PAGE_LINES_MAX = 1000;
 
-/** A page ends after the statement that takes its lines beyond this. */
-export const PAGE_BYTES_MAX = 4_194_304;
+/** A page ends after the line that takes its lines to so many UTF-16 code units. */
+export const PAGE_LENGTH_MAX = 4_194_304;
+
+/** Lines are written in pieces that end after the line that takes them to this; other work runs between two of them. */
+export const PIECE_LENGTH_MAX = 131_072;
+
+/** Of a line with an embedding of many dimensions, as long as a page has none by which to tell. */
+export const EMBEDDED_LINE_LENGTH = 65_536;
 
 /** Passages that one statement reads, and documents that it looks at: many of those may be hidden from the caller. */
 export const FEED_PASSAGES_A_STATEMENT = 200;

@@ -1,7 +1,15 @@
 // One page of the export: lines of JSON, read as the client takes them. The last one says where the next page begins.
 
+import { nextTimeSlice } from '../../core/time-slices.ts';
+import { dequantise } from '../vectors/quantise.ts';
 import { type FeedPosition, type Follower, renderFeedCursor } from './cursor.ts';
-import { FEED_PASSAGES_A_STATEMENT, PAGE_BYTES_MAX, PAGE_STATEMENTS_MAX } from './limits.ts';
+import {
+  EMBEDDED_LINE_LENGTH,
+  FEED_PASSAGES_A_STATEMENT,
+  PAGE_LENGTH_MAX,
+  PAGE_STATEMENTS_MAX,
+  PIECE_LENGTH_MAX,
+} from './limits.ts';
 import type { FeedStep, FeedStore } from './store.ts';
 
 export type FeedPageRequest = Follower & { position: FeedPosition; limit: number; secret: Buffer };
@@ -12,26 +20,33 @@ export async function* readFeedPage(
   { viewer, embeddings, position, limit, secret }: FeedPageRequest,
 ): AsyncGenerator<string, void> {
   let at = position;
-  let [lines, bytes, end] = [0, 0, false];
+  let [lines, length, end] = [0, 0, false];
   let model: string | null = null;
-  const isFull = () => lines >= limit || bytes >= PAGE_BYTES_MAX;
+  const isFull = () => lines >= limit || length >= PAGE_LENGTH_MAX;
   for (let statement = 0; statement < PAGE_STATEMENTS_MAX && !end && !isFull(); statement++) {
-    const passages = Math.min(FEED_PASSAGES_A_STATEMENT, limit - lines);
+    const ofLine = lines > 0 ? length / lines : embeddings ? EMBEDDED_LINE_LENGTH : 1;
+    const fitting = Math.ceil((PAGE_LENGTH_MAX - length) / ofLine);
+    const passages = Math.min(FEED_PASSAGES_A_STATEMENT, limit - lines, fitting);
     const found = await store.follow(viewer, at, { passages, embeddings });
     let text = '';
     ({ end, model } = found);
     for (const { line, after } of found.steps) {
       if (line !== undefined) {
-        if (lines >= limit) {
+        if (isFull()) {
           end = false;
           break;
         }
+        const rendered = `${JSON.stringify(renderLine(line))}\n`;
         lines += 1;
-        text += `${JSON.stringify(renderLine(line))}\n`;
+        length += rendered.length;
+        text += rendered;
       }
       at = after;
+      if (text.length < PIECE_LENGTH_MAX) continue;
+      yield text;
+      text = '';
+      await nextTimeSlice();
     }
-    bytes += text.length;
     if (text !== '') yield text;
   }
   const next_cursor = renderFeedCursor(secret, { viewer, embeddings }, at);
@@ -40,9 +55,13 @@ export async function* readFeedPage(
 
 function renderLine(line: NonNullable<FeedStep['line']>): object {
   if ('deleted' in line) return { document_id: line.documentId, deleted: true };
-  const { documentId, changedAt, embedding, ...passage } = line;
+  const { documentId, changedAt, vector, ...passage } = line;
+  const embedding = vector === null ? undefined : dequantise(vector).map(rounded);
   return { document_id: documentId, ...passage, embedding, changed_at: changedAt.toISOString() };
 }
+
+/** Quantised components have no more digits. */
+const rounded = (value: number): number => Math.round(value * 1e5) / 1e5;
 
 /** The texts as a stream that asks for the next one when the client has taken those before. The first one is read at once. */
 export async function toStream(texts: AsyncGenerator<string, void>): Promise<ReadableStream<Uint8Array>> {

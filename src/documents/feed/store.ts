@@ -3,7 +3,6 @@
 import type { Sql } from '../../infra/postgres/client.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
-import { dequantise } from '../vectors/quantise.ts';
 import { beginAnew, type FeedPosition } from './cursor.ts';
 import { FEED_CHANGES_A_STATEMENT, FORGET_BATCH } from './limits.ts';
 
@@ -16,8 +15,8 @@ export type Passage = {
   start: number;
   end: number;
   changedAt: Date;
-  /** By the workspace's embedding model, about of unit length; absent where it was not asked for, or is not there yet. */
-  embedding?: number[];
+  /** By the workspace's embedding model, as it is stored; null where it was not asked for, or is not there yet. */
+  vector: Buffer | null;
 };
 
 /** A line for the follower, if the step has one, and where it is afterwards. */
@@ -49,8 +48,7 @@ type Row = {
   changedAt: Date;
   place: number;
   changes: number;
-  vector: Buffer | null;
-} & { [Column in keyof Omit<Passage, 'documentId' | 'changedAt' | 'embedding'>]: Passage[Column] | null };
+} & { [Column in keyof Omit<Passage, 'documentId' | 'changedAt'>]: Passage[Column] | null };
 
 type Feed = { last: number; forgottenTo: number; modelId: number | null; model: string | null };
 
@@ -194,8 +192,5 @@ const toPassage = (row: Row, passage: number): Passage => ({
   start: row.start ?? 0,
   end: row.end ?? 0,
   changedAt: row.changedAt,
-  ...(row.vector === null ? {} : { embedding: dequantise(row.vector).map(rounded) }),
+  vector: row.vector,
 });
-
-/** Quantised components have no more digits. */
-const rounded = (value: number): number => Math.round(value * 1e5) / 1e5;

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { FEED_START } from '../../../src/documents/feed/cursor.ts';
 import { createFeed } from '../../../src/documents/feed/index.ts';
-import { PAGE_BYTES_MAX, TOMBSTONE_DAYS } from '../../../src/documents/feed/limits.ts';
+import { PAGE_LENGTH_MAX, PIECE_LENGTH_MAX, TOMBSTONE_DAYS } from '../../../src/documents/feed/limits.ts';
 import { readFeedPage, toStream } from '../../../src/documents/feed/page.ts';
 import { createFeedStore, type FeedStore } from '../../../src/documents/feed/store.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
@@ -157,13 +157,14 @@ test('a tombstone goes to those who could see the document, and its id to no one
   expect(followers.map(({ tombstones }) => tombstones.toSorted())).toEqual([all, all, [open], all]);
 });
 
-test('a page ends with the statement that makes it long, and goes on where it ended', async () => {
+test('a page ends with the line that makes it long, and goes on where it ended', async () => {
   const owner = viewerOf(newWorkspace());
-  const texts = Array.from({ length: 450 }, (_, at) => `${at}`.padEnd(PAGE_BYTES_MAX / 300, '.'));
+  const texts = Array.from({ length: 450 }, (_, at) => `${at}`.padEnd(PAGE_LENGTH_MAX / 300, '.'));
   const id = await library.add(owner, { texts });
   const follower = createFollower(store, owner);
   expect(await follower.readPage()).toBe(true);
-  expect(follower.copied()[id]?.length).toBe(400);
+  // The rest of a line is short.
+  expect(follower.copied()[id]?.length).toBeWithin(290, 301);
   expect(await follower.catchUp()).toEqual({ [id]: texts });
 });
 
@@ -262,6 +263,59 @@ test('embeddings come with the change by which a document has them, and another 
   await vectors.switchTo(second.id);
   await expect(follower.readPage()).rejects.toMatchObject({ kind: 'gone' });
   expect(await plain.readPage()).toBe(false);
+});
+
+test('embeddings of many dimensions come a few at a time, other work runs between, and pages are bounded by their length', async () => {
+  const owner = viewerOf(newWorkspace());
+  const vectors = createVectorStore(sql);
+  const texts = Array.from({ length: 120 }, (_, at) => `${at} `);
+  const id = await library.add(owner, { texts });
+  const document = await vectors.begin(id);
+  if (document === undefined) throw new Error('there is nothing to embed');
+  const model = await vectors.addModel(`many-${owner.workspaceId}`, 8192);
+  const vector = quantise(Array.from({ length: 8192 }, (_, at) => Math.sin(at)));
+  const passages = await vectors.passagesAfter(id, { modelId: model.id, after: -1, limit: texts.length });
+  const made = passages.map(({ id: passageId }) => ({ passageId, hash: '00'.repeat(16), vector }));
+  await vectors.put(document, model.id, made);
+  expect(await vectors.complete(document, model.id, [model.id])).toBe('complete');
+  const asked: number[] = [];
+  const counting: FeedStore = {
+    ...store,
+    follow(viewer, position, options) {
+      asked.push(options.passages);
+      return store.follow(viewer, position, options);
+    },
+  };
+  const request = {
+    viewer: owner,
+    embeddings: true,
+    position: FEED_START,
+    limit: 1000,
+    secret: Buffer.from('x'),
+  };
+  let turns = 0;
+  const turn = (): void => {
+    turns += 1;
+    turning = setImmediate(turn);
+  };
+  let turning = setImmediate(turn);
+  const pieces: { length: number; lines: number; turn: number }[] = [];
+  for await (const text of readFeedPage(counting, request))
+    pieces.push({ length: text.length, lines: text.split('\n').length - 1, turn: turns });
+  clearImmediate(turning);
+  pieces.pop();
+  const lines = pieces.reduce((sum, each) => sum + each.lines, 0);
+  const length = pieces.reduce((sum, each) => sum + each.length, 0);
+  const ofLine = Math.ceil(length / lines) + 100;
+  expect(lines).toBeLessThan(texts.length);
+  expect(length).toBeWithin(PAGE_LENGTH_MAX, PAGE_LENGTH_MAX + ofLine);
+  for (const piece of pieces) expect(piece.length).toBeLessThan(PIECE_LENGTH_MAX + ofLine);
+  expect(new Set(pieces.map((piece) => piece.turn)).size).toBe(pieces.length);
+  // No more vectors were read than the page has room for, by about a page's worth.
+  expect(asked.reduce((sum, each) => sum + each)).toBeLessThan(texts.length);
+  // All pages together have all of them, each once.
+  const follower = createFollower(store, owner, { embeddings: true });
+  expect(await follower.catchUp()).toEqual({ [id]: texts });
 });
 
 test('lines are read as the client takes them, and no more when it leaves', async () => {
