@@ -366,7 +366,11 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'Single sign-on opens the portal to the person whom the provider names, with the rights that it names, and to nobody else',
-    tests: ['test/access/sign-on.test.ts'],
+    tests: [
+      'test/access/sign-on.test.ts',
+      'test/access/sign-on-refusals.test.ts',
+      'test/access/sign-on-mistakes.test.ts',
+    ],
     mistakes: [
       'a callback opens a session in a browser that has not left for the provider',
       'the signature of an ID token is not verified',
