@@ -121,6 +121,7 @@ export async function startInstance(options: { url: string; clock?: TestClock; l
     sql,
     lookups,
     cutListener: listener.cut,
+    restoreListener: listener.restore,
     notices,
     invalidation,
     lifecycle,
@@ -189,9 +190,11 @@ function watchLookups(sql: Sql) {
 /** A pool that knows its listening connection, whatever that connection was last asked. */
 function watchListener(sql: Sql) {
   let pid: Promise<number> | undefined;
+  let isAway = false;
   return {
     sql: {
       reserve(...options: Parameters<Sql['reserve']>) {
+        if (isAway) throw new Error('the test lets no listening connection be opened');
         const connection = sql.reserve(...options);
         pid = connection.unsafe('SELECT pg_backend_pid() AS pid').then(([row]) => Number(row?.['pid']));
         // Where there is no connection, the listener says so itself.
@@ -199,10 +202,14 @@ function watchListener(sql: Sql) {
         return connection;
       },
     },
-    /** Ends exactly the connection that listens at present. */
+    /** Ends exactly the connection that listens at present; there is no other until `restore`. */
     async cut(): Promise<void> {
+      isAway = true;
       const [ended] = await sql`SELECT pg_terminate_backend(${(await pid) ?? 0}) AS done`;
       if (ended?.['done'] !== true) throw new Error('there is no listening connection to cut');
+    },
+    restore(): void {
+      isAway = false;
     },
   };
 }

@@ -30,6 +30,7 @@ afterAll(async () => {
 
 async function reconnect(): Promise<void> {
   relay.restore();
+  cutOff.restoreListener();
   await eventually('notices to arrive', () => cutOff.invalidation.connected());
 }
 
@@ -91,6 +92,8 @@ test('when the database is back, so are its answers: what was revoked meanwhile 
 
 /** Without its listening connection, and without a new one; look-ups go on over the connections that there are. */
 async function loseNotices(): Promise<void> {
+  // The writing of last uses would take a connection from a look-up.
+  await cutOff.lifecycle.settle();
   relay.refuseNew();
   await cutOff.cutListener();
   await eventually('the loss to be seen', () => !cutOff.invalidation.connected());

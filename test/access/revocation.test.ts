@@ -139,6 +139,7 @@ test('while the listening connection is lost, nothing is served from the cache; 
   await administration.sql`UPDATE keys SET revoked_at = now() WHERE id = ${revoked.id}`;
   expect(await isRefusedByOther(revoked.key)).toBe(true);
   expect(await isRefusedByOther(kept.key)).toBe(false);
+  other.restoreListener();
   await eventually('notices to arrive again', () => other.invalidation.connected(), AT_ONCE_MS);
   expect(await isRefusedByOther(revoked.key)).toBe(true);
   await cacheInOther(later.key);

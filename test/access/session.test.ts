@@ -291,7 +291,7 @@ test('open sessions are listed, and a revoked one ends in every process', async 
   await eventually(
     'the other process to refuse the session',
     async () => (await other.access.authenticators.session(elsewhere)) === undefined,
-    3_000,
+    15_000,
   );
 });
 
