@@ -6,6 +6,9 @@ import { silentLog } from '../../support/database.ts';
 
 export const KERNELS = join(import.meta.dir, '../../../build/kernels.wasm');
 
+/** Of work without a limit of its own: threads of low priority get a small part of a busy machine. */
+const PATIENCE_MS = 600_000;
+
 export type PoolUnderTest = AsyncDisposable & {
   pool: Pool;
   /** Does one part, or several, and gives what came out. */
@@ -32,8 +35,7 @@ export async function startPool(options: Partial<PoolOptions> = {}): Promise<Poo
         lane: 'short',
         parts: [input],
         name: 'Test',
-        waitMsMax: 20_000,
-        runMsMax: 20_000,
+        ...{ waitMsMax: PATIENCE_MS, runMsMax: PATIENCE_MS },
         signal: new AbortController().signal,
         ...work,
       });
