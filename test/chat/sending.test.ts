@@ -64,15 +64,22 @@ describe('idempotency', () => {
   });
 
   test('twins do not count among those who wait', async () => {
-    const { name } = await chat.newSession();
+    const model = createFakeModel();
+    let accepted = 0;
+    const onStatement = (text: string): void => {
+      if (text.includes('chat_accept')) accepted += 1;
+    };
+    const own = await setting.start({ model, onStatement });
+    const { name } = await own.newSession();
     const ids = Array.from({ length: 9 }, freshId);
-    // The first of them lasts until all are in line, also on a slow machine.
-    const sendAll = () => ids.map((id, at) => chat.send(name, `[wait ${at === 0 ? 2000 : 50}] line`, { id }));
-    const leading = ids.slice(0, 1).map((id) => chat.send(name, '[wait 2000] line', { id }));
+    const sendAll = () => ids.map((id) => own.send(name, '[hold] line', { id }));
+    const leading = ids.slice(0, 1).map((id) => own.send(name, '[hold] line', { id }));
     await eventually('the first of them in line', async () => (await pending(name)) === 1);
     const first = sendAll();
     await eventually('all of them in line', async () => (await pending(name)) === 9);
     const twins = sendAll();
+    await eventually('all twins to be taken', () => accepted === 1 + 2 * ids.length);
+    model.release();
     for (const answer of await Promise.all([...leading, ...first, ...twins])) expectStatus(answer, 200);
   });
 
