@@ -58,9 +58,17 @@ function listened(): { controller: AbortController; signal: AbortSignal; listene
   return { controller, signal, listeners: () => listeners };
 }
 
-function setting({ deadlines = createDeadlines(), url = mock.url, patient = false, totalMs = 60_000 } = {}) {
-  const silence = patient ? { first_byte: 20_000, idle: 5000 } : { first_byte: 700, idle: 700 };
-  const timeout_ms = { ...silence, total: totalMs };
+/** Longer than any pause of a busy machine. */
+const PATIENT_MS = 60_000;
+const IMPATIENT_MS = 700;
+
+function setting({
+  deadlines = createDeadlines(),
+  url = mock.url,
+  silenceMs = IMPATIENT_MS,
+  totalMs = 120_000,
+} = {}) {
+  const timeout_ms = { first_byte: silenceMs, idle: silenceMs, total: totalMs };
   const targets = createTargets();
   const catalogue = targets.build(
     parseModelsFile(
@@ -173,7 +181,7 @@ describe('a conversation within the process', () => {
   }
 
   test('is told in deltas, and ends once, with its usage', async () => {
-    const { streamChat, rests } = setting();
+    const { streamChat, rests } = setting({ silenceMs: PATIENT_MS });
     for (const model of ['ok', 'echo', 'crlf', 'shards', 'unstreamed', 'no-done', 'gzip']) {
       const parts = await partsOf(
         streamChat({ caller, model, messages, signal: new AbortController().signal }),
@@ -201,7 +209,8 @@ describe('a conversation within the process', () => {
   ];
   for (const [model, kind] of failures)
     test(`fails as ${kind}: ${model}`, async () => {
-      const { streamChat, rests } = setting();
+      const silenceMs = kind === 'upstream-timeout' ? IMPATIENT_MS : PATIENT_MS;
+      const { streamChat, rests } = setting({ silenceMs });
       const parts = partsOf(streamChat({ caller, model, messages, signal: new AbortController().signal }));
       await expect(parts).rejects.toMatchObject({ kind });
       await rests();
@@ -209,8 +218,8 @@ describe('a conversation within the process', () => {
 
   test('that is cancelled ends at once, with the signal’s reason, and cancels the model', async () => {
     for (const model of ['trickle+ms=20+words=100', 'hang', 'hang-mid', 'ok']) {
-      // By itself it would end some seconds later, for another reason.
-      const { streamChat, rests } = setting({ patient: true });
+      // By itself it would end later, for another reason.
+      const { streamChat, rests } = setting({ silenceMs: PATIENT_MS });
       const leaving = new AbortController();
       const reason = new Error('left');
       setTimeout(() => leaving.abort(reason), model === 'ok' ? 0 : 150);
@@ -222,7 +231,7 @@ describe('a conversation within the process', () => {
   });
 
   test('that is not heard to its end cancels the model', async () => {
-    const { streamChat, rests, accounts } = setting();
+    const { streamChat, rests, accounts } = setting({ silenceMs: PATIENT_MS });
     const model = 'trickle+ms=20+words=100';
     for await (const part of streamChat({ caller, model, messages, signal: new AbortController().signal }))
       if (part.type === 'delta') break;
@@ -231,13 +240,19 @@ describe('a conversation within the process', () => {
   });
 });
 
+/** How much faster than the machine's the clock of the time-outs is. */
+const SPEED = 25;
+/** By the machine's clock: how long the queue is, and how long an upstream may say nothing; it comments every 50 ms. */
+const QUEUED_MS = 3000;
+const SILENCE_MS = 1500;
+
 test('an upstream that makes comments while its queue is long is waited for', async () => {
   const upstream = Bun.serve({
     ...{ hostname: '127.0.0.1', port: 0, idleTimeout: 0 },
     fetch: () => {
       const body = new ReadableStream<Uint8Array>({
         async start(controller) {
-          for (const until = machineNow() + 2000; machineNow() < until; ) {
+          for (const until = machineNow() + QUEUED_MS; machineNow() < until; ) {
             controller.enqueue(Buffer.from(': queued\n\n'));
             await Bun.sleep(50);
           }
@@ -250,8 +265,9 @@ test('an upstream that makes comments while its queue is long is waited for', as
   });
   try {
     // Fifteen seconds are 0.6: the client hears of it before the first event, and again and again.
-    const deadlines = createDeadlines(() => machineNow() * 25);
-    const { ask, rests } = setting({ deadlines, url: `http://127.0.0.1:${upstream.port}`, patient: true });
+    const deadlines = createDeadlines(() => machineNow() * SPEED);
+    const url = `http://127.0.0.1:${upstream.port}`;
+    const { ask, rests } = setting({ deadlines, url, silenceMs: SILENCE_MS * SPEED, totalMs: 3_600_000 });
     const text = await ask('ok', true, new AbortController().signal);
     expect(text).toStartWith(': keep-alive\n\n');
     expect(text).toEndWith('data: {"choices":[]}\n\ndata: [DONE]\n\n');

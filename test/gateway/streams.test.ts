@@ -8,12 +8,20 @@ import { machineNow } from '../support/machine-time.ts';
 import { shared } from '../support/shared.ts';
 import { send } from './faults/ask.ts';
 
-const LONG = 'trickle+ms=100+words=30';
+/** A stream that the test holds waits for as long as a busy machine needs. */
+const PATIENCE_MS = 600_000;
 
 const modelsFile = (mockUrl: string): ModelsFile => ({
-  upstreams: { mock: { base_url: `${mockUrl}/v1`, timeout_ms: { idle: 40_000 } } },
+  upstreams: {
+    mock: { base_url: `${mockUrl}/v1`, timeout_ms: { idle: 40_000 } },
+    patient: {
+      base_url: `${mockUrl}/v1`,
+      timeout_ms: { first_byte: PATIENCE_MS, idle: PATIENCE_MS, total: PATIENCE_MS },
+    },
+  },
   models: {
-    long: { targets: [{ upstream: 'mock', model: LONG }] },
+    many: { targets: [{ upstream: 'patient', model: 'held-mid+words=30+key=many' }] },
+    long: { targets: [{ upstream: 'patient', model: 'held-mid+words=30+key=long' }] },
     silent: { targets: [{ upstream: 'mock', model: 'hang-mid' }] },
   },
 });
@@ -45,19 +53,25 @@ function streamOverSocket(model: string): Promise<string> {
 
 test('a thousand slow streams run at once, and all are complete', async () => {
   const MANY = 1000;
-  const answers = await Promise.all(Array.from({ length: MANY }, () => streamOverSocket('long')));
+  const { mock } = gateway;
+  const streams = Array.from({ length: MANY }, () => streamOverSocket('many'));
+  const running = eventually('all to run', async () => (await mock.state('many')).running === MANY);
+  await running.finally(() => mock.release('many'));
+  const answers = await Promise.all(streams);
   const whole = answers.filter((answer) => answer.includes('word29') && answer.includes('data: [DONE]'));
   expect(whole.length).toBe(MANY);
-  const { requests, runningMax } = await gateway.mock.state(LONG);
+  const { requests, runningMax } = await mock.state('many');
   expect({ requests, runningMax }).toEqual({ requests: MANY, runningMax: MANY });
 });
 
 test('a silent upstream is covered by comments between the events', async () => {
   const { url, key } = gateway;
   const controller = new AbortController();
+  // The silence begins after this.
+  const startedAt = performance.now();
   const response = await send({ url, key, model: 'silent', stream: true, signal: controller.signal });
   let text = '';
-  const [startedAt, begunAt] = [performance.now(), machineNow()];
+  const begunAt = machineNow();
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   while (!/\n\n:[^\n]*\n\n$/.test(text)) {
     const { value = '', done } = (await reader?.read()) ?? { done: true };
@@ -95,6 +109,7 @@ test('a reload drops no stream; a file with a mistake is refused, and what was g
   await eventually('the refusal in the log', () => /line 4[^\n]*nobody/.test(service.child.output()));
   expect(await listed()).toContain('fresh');
 
+  await mock.release('long');
   const text = await coming;
   expect(text).toContain('word29');
   expect(text).toEndWith('data: [DONE]\n\n');

@@ -55,7 +55,7 @@ const midway = (given: Given, status: number, asked: number): Row => ({
 export const ROWS: readonly Row[] = [
   answered({ fault: 'ok', does: 'answers' }),
   {
-    ...answered({ fault: 'slow+ms=2000', does: 'takes a while before its first byte' }),
+    ...answered({ fault: 'slow+ms=4000', does: 'takes a while before its first byte' }),
     running: both(true),
   },
   {

@@ -30,6 +30,7 @@ type Pace = {
   ms: number;
   /** Before the piece of this index, or the ending: what comes there comes in a packet of its own. */
   pauseAt: number | undefined;
+  pause(): Promise<void>;
   ending: Ending;
   entry: Entry;
 };
@@ -38,14 +39,14 @@ type Pace = {
 const PAUSE_MS = 30;
 
 /** Lasts longer on a busy machine: a connection that breaks off may take with it what was not read yet. */
-async function pause(): Promise<void> {
+async function pauseShortly(): Promise<void> {
   const until = machineNow() + PAUSE_MS;
   do await Bun.sleep(PAUSE_MS);
   while (machineNow() < until);
 }
 
 /** The pieces, each after its wait; then the ending. */
-function pump(pieces: readonly Piece[], { ms, pauseAt, ending, entry }: Pace) {
+function pump(pieces: readonly Piece[], { ms, pauseAt, pause, ending, entry }: Pace) {
   let gone = false;
   return new ReadableStream<Uint8Array>({
     async start(controller) {
@@ -106,7 +107,7 @@ function piecesOf({ events, errorEvent }: Reply, { fault, after, raw, size }: Sc
   return blocks;
 }
 
-const MIDWAY: readonly Scenario['fault'][] = ['die-mid', 'cut', 'error-mid', 'bad-chunk'];
+const MIDWAY: readonly Scenario['fault'][] = ['die-mid', 'cut', 'error-mid', 'bad-chunk', 'held-mid'];
 
 const ENDINGS: Partial<Record<Scenario['fault'], Ending>> = { 'hang-mid': 'hang', 'die-mid': 'die' };
 
@@ -174,7 +175,8 @@ function streamed(reply: Reply, { scenario, entry, headers }: Asked): Response {
   const midway = MIDWAY.includes(fault) ? scenario.after : undefined;
   const pauseAt = scenario.dies ? pieces.length : midway;
   const ending = scenario.dies ? 'die' : (ENDINGS[fault] ?? 'end');
-  const pace: Pace = { ms, pauseAt, ending, entry };
+  const pause = fault === 'held-mid' ? () => released(scenario.key) : pauseShortly;
+  const pace: Pace = { ms, pauseAt, pause, ending, entry };
   return new Response(pump(pieces, pace), { headers: type });
 }
 
@@ -185,8 +187,8 @@ function whole(reply: Reply, { scenario, entry, headers }: Asked): Response {
   const ending = ENDINGS[fault];
   if (ending !== undefined || fault === 'trickle') {
     const halves = ending === undefined ? halvesOf(text) : halvesOf(text).slice(0, 1);
-    const ms = fault === 'trickle' ? scenario.ms : 0;
-    return new Response(pump(halves, { ms, pauseAt: 1, ending: ending ?? 'end', entry }), { headers: type });
+    const pace = { ms: fault === 'trickle' ? scenario.ms : 0, pauseAt: 1, pause: pauseShortly, entry };
+    return new Response(pump(halves, { ...pace, ending: ending ?? 'end' }), { headers: type });
   }
   entry.end();
   return fault === 'gzip'

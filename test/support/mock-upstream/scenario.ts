@@ -32,6 +32,8 @@ export const FAULTS = [
   'slow',
   /** Nothing until the test releases the key, then an honest answer. */
   'held',
+  /** A stream of which nothing comes after the first chunks until the test releases the key, and then the rest. */
+  'held-mid',
   /** Compressed, whatever was asked for. */
   'gzip',
   /** A text of `mb` megabytes. */
