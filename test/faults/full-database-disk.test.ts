@@ -19,6 +19,8 @@ const disk = mountDisk('400m');
 const LOOKS = 20;
 /** Of a message, so that a page of the table is soon full. */
 const TEXT = 'x'.repeat(2000);
+/** What frees room on the server's disk by itself: old segments of its log at a checkpoint, pages of its tables. */
+const SETTINGS = { checkpoint_timeout: '1d', max_wal_size: '1GB', autovacuum: 'off' };
 
 test.skipIf(disk === undefined)(
   `/readyz names a database's full disk for as long as it lasts${disk === undefined ? ' (no file system can be mounted here)' : ''}`,
@@ -26,8 +28,9 @@ test.skipIf(disk === undefined)(
     if (disk === undefined) return;
     await using begun = new AsyncDisposableStack();
     begun.defer(disk.remove);
-    mkdirSync(join(disk.path, 'postgres'));
-    const postgres = await startPostgresServer({ directory: join(disk.path, 'postgres') });
+    const directory = join(disk.path, 'postgres');
+    mkdirSync(directory);
+    const postgres = await startPostgresServer({ directory, settings: SETTINGS });
     begun.defer(postgres.stop);
     begun.defer(disk.free);
     const service = begun.use(await startService({ environment: { DATABASE_URL: postgres.url } }));

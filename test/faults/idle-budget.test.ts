@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createClient } from '../acceptance/gateway/client.ts';
 import { eventually } from '../support/child.ts';
+import { connectTo } from '../support/database.ts';
 import { type ModelsFile, type RunningGateway, startGateway } from '../support/gateway.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -46,10 +47,19 @@ const ask = async (gateway: RunningGateway, key: string): Promise<number> => {
 const waitUntilOld = (): Promise<void> => Bun.sleep(1000);
 
 test('a service that was idle answers nobody whose budget was used up at another', async () => {
-  const { key } = await createClient(busy).newKey({ budget_per_month: 4 });
+  const sql = connectTo(postgres.url);
+  await using _ = { [Symbol.asyncDispose]: () => sql.end({ timeout: 1 }) };
+  const { id, key } = await createClient(busy).newKey({ budget_per_month: 4 });
+  const isTold = (wanted: number) =>
+    eventually(`${wanted} to be told`, async () => {
+      const [row] = await sql<{ spent: number }[]>`SELECT spent FROM model_allowances WHERE key_id = ${id}`;
+      return row?.spent === wanted;
+    });
   expect(await ask(idle, key)).toBe(200);
+  await isTold(1);
   await waitUntilOld();
   for (let index = 0; index < 3; index++) expect(await ask(busy, key)).toBe(200);
+  await isTold(4);
   await waitUntilOld();
   const statuses = await Promise.all(Array.from({ length: 30 }, () => ask(idle, key)));
   expect(statuses).toEqual(Array<number>(30).fill(429));

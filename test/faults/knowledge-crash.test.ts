@@ -9,6 +9,7 @@ import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { asksAgain } from './support/caller.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
 
 const DOCUMENTS = 10;
@@ -123,7 +124,7 @@ test('after kills amid reading, embedding and replacing, contents, retrieval and
   const start = (): Promise<RunningService> =>
     startService({ dataDir, environment: { CONTENT: 'on', DATABASE_URL: database.url } });
   const libraryOf = ({ url }: RunningService): Library =>
-    createLibrary(createCaller(url), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
+    createLibrary(asksAgain(createCaller(url)), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   let service = await start();
   let over = false;
   const copy = newCopy();

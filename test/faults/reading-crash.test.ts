@@ -8,6 +8,7 @@ import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { asksAgain } from './support/caller.ts';
 import { createRandom, seedOfRun } from './support/random.ts';
 
 const DOCUMENTS = 16;
@@ -26,7 +27,7 @@ test('no passage is doubled or missing after kills, and none is left of a purged
   const start = (): Promise<RunningService> =>
     startService({ dataDir, environment: { CONTENT: 'on', DATABASE_URL: database.url } });
   const libraryOf = ({ url }: RunningService): Library =>
-    createLibrary(createCaller(url), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
+    createLibrary(asksAgain(createCaller(url)), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   let service = await start();
   try {
     const expected = new Map<string, number>();

@@ -27,7 +27,13 @@ const files = readdirSync(MIGRATIONS).toSorted();
 const missing = missingFaultyDisk();
 const seed = seedOfRun();
 
-const connect = (url: string): Sql => connectTo(url, { connectionsMax: 1 });
+/** Its statements wait for migrations, and its transactions hold them back, for as long as a busy machine needs. */
+const connect = (url: string): Sql =>
+  connectTo(url, {
+    connectionsMax: 1,
+    statementTimeoutMs: 600_000,
+    settings: { idle_in_transaction_session_timeout: '0' },
+  });
 
 /** Runs `use` on the database of a folder in which no service runs. */
 async function onDatabase<Value>(dataDir: string, use: (sql: Sql) => Promise<Value>): Promise<Value> {

@@ -20,17 +20,23 @@ export type PostgresUnderTest = AsyncDisposable & {
 
 /**
  * In a folder of its own, or in `directory`, which may have a cluster already; either is removed with it. `environment`: more
- * variables of its process.
+ * variables of its process; `settings`: those of the server that differ from the service's.
  */
 export async function startPostgresServer(
-  options: { directory?: string; environment?: Record<string, string> } = {},
+  options: {
+    directory?: string;
+    environment?: Record<string, string>;
+    settings?: Record<string, string>;
+  } = {},
 ): Promise<PostgresUnderTest> {
   const { directory = mkdtempSync(join(tmpdir(), 'atrium-postgres-')), environment = {} } = options;
+  const { settings = {} } = options;
   // The server's own user has to make what a preloaded library shares among its processes.
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const wrapper = variables.length === 0 ? [] : ['env', ...variables];
   const port = freePort();
-  const launch = (): Promise<EmbeddedPostgres> => startPostgres({ directory, log: silentLog, port, wrapper });
+  const launch = (): Promise<EmbeddedPostgres> =>
+    startPostgres({ directory, log: silentLog, port, settings, wrapper });
   let server = await launch();
   const { url } = server;
   const signal = (name: NodeJS.Signals): void => signalPostgres(directory, name);
