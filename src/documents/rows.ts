@@ -1,7 +1,7 @@
 // How rows of the documents table are read: the names of their columns, the rows that a viewer may see, and pages of lists.
 
 import type { PageRequest } from '../http/paging.ts';
-import type { Fragment, Sql, Transaction } from '../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../infra/postgres/client.ts';
 import type { Document } from './document.ts';
 import { LIST_BYTES_MAX } from './limits.ts';
 import type { Viewer } from './policy.ts';
@@ -20,7 +20,7 @@ export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 export type Preference = 'live' | 'editable' | 'to-archive' | 'to-unarchive';
 
 /** The rules of `policy.ts` for a viewer and a document, as conditions on rows. */
-export function createConditions(sql: Sql) {
+export function createConditions(sql: Transaction) {
   const administered = (viewer: Viewer) => (viewer.admin ? sql`true` : sql`owner_id = ${viewer.userId}`);
   const edited = (viewer: Viewer) =>
     viewer.admin ? sql`true` : sql`(owner_id = ${viewer.userId} OR ${viewer.email} = ANY (curators))`;

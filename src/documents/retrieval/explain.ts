@@ -4,7 +4,7 @@ import type { Transaction } from '../../infra/postgres/client.ts';
 import { QUERY_WORDS_MAX } from './limits.ts';
 import { meaningful } from './question.ts';
 import { spansOf, wordsOf } from './segmentation.ts';
-import type { createReadStatistics } from './statistics.ts';
+import type { ReadStatistics } from './statistics.ts';
 import type { Stemmer, Stems } from './stems.ts';
 
 /** `start` and `end` count code points of the passage's text; the end is excluded. */
@@ -26,7 +26,7 @@ export type Explain = (
 export function createExplain(deps: {
   sql: Transaction;
   stemmer: Stemmer;
-  readStatistics: ReturnType<typeof createReadStatistics>;
+  readStatistics: ReadStatistics;
 }): Explain {
   const { sql, stemmer, readStatistics } = deps;
   return async (workspaceId, query, passages) => {

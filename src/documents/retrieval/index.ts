@@ -4,7 +4,7 @@ import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { Route } from '../../http/operation.ts';
-import type { Sql } from '../../infra/postgres/client.ts';
+import { cancelledBy, type Sql, type Transaction } from '../../infra/postgres/client.ts';
 import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { type FindUserByEmail, viewerOf } from '../operations/search.ts';
 import type { SearchVectors } from '../vectors/search.ts';
@@ -47,12 +47,23 @@ export function createRetrieval(deps: {
   const { sql, searchSql, log } = deps;
   const stemmer = createStemmer();
   const words = createWordStore(sql, stemmer);
-  const questions = { sql: searchSql, stemmer, readStatistics: createReadStatistics(searchSql) };
+  const readStatistics = createReadStatistics();
+  /** Stems are asked for by the client of all: what the server answers is shared among callers. */
+  const questionsBy = (own: Transaction) => ({
+    sql: searchSql,
+    stemmer,
+    readStatistics: (workspaceId: string) => readStatistics(own, workspaceId),
+  });
   const retrieve = createRetrieve({
-    understand: createUnderstand(questions),
-    words: createWordRanking(searchSql),
+    statements(signal) {
+      const own = signal === undefined ? searchSql : cancelledBy(searchSql, signal, sql);
+      return {
+        understand: createUnderstand(questionsBy(own)),
+        words: createWordRanking(own),
+        visible: createVisible(own),
+      };
+    },
     searchVectors: deps.searchVectors,
-    visible: createVisible(searchSql),
     prepare: deps.search.prepare,
     slow: deps.search.slow,
   });
@@ -64,7 +75,7 @@ export function createRetrieval(deps: {
       retrieve(await viewerOf(deps.findUserByEmail, person), request, signal),
     words,
     routes: [
-      ...retrievalRoutes({ retrieve, explain: createExplain(questions) }),
+      ...retrievalRoutes({ retrieve, explain: createExplain(questionsBy(searchSql)) }),
       ...vectorStoreRoutes({ retrieve, documents: deps.documents }),
     ],
     jobs: [

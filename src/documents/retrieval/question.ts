@@ -4,7 +4,7 @@ import type { Transaction } from '../../infra/postgres/client.ts';
 import { createLexemes } from './lexemes.ts';
 import { QUERY_WORDS_MAX, TERMS_MAX } from './limits.ts';
 import { wordsOf } from './segmentation.ts';
-import type { createReadStatistics, Statistics } from './statistics.ts';
+import type { ReadStatistics, Statistics } from './statistics.ts';
 import type { Stemmer, Stems } from './stems.ts';
 
 /** A word with all forms that it may have in the index: its stems in the languages of the workspace. */
@@ -26,7 +26,7 @@ const WRITTEN_WEIGHT = 0.3;
 export function createUnderstand(deps: {
   sql: Transaction;
   stemmer: Stemmer;
-  readStatistics: ReturnType<typeof createReadStatistics>;
+  readStatistics: ReadStatistics;
 }) {
   const { sql, stemmer, readStatistics } = deps;
   return async (workspaceId: string, query: string): Promise<Question> => {

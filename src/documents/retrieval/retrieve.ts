@@ -2,6 +2,7 @@
 // documents.
 
 import type { Semaphore } from '../../core/semaphore.ts';
+import { abortable } from '../../core/wait.ts';
 import type { Predicate } from '../filter/ast.ts';
 import { DEFAULT_ORDER } from '../filter/order.ts';
 import type { Viewer } from '../policy.ts';
@@ -41,14 +42,22 @@ export type RetrieveRequest = {
 
 export type Retrieved = { passages: FoundPassage[]; engine: string };
 
-/** Rejects with 503 until search is prepared; with the signal's reason once that aborts. */
+/** Rejects with 503 until search is prepared; with the signal's reason as soon as that aborts, and its statements end then. */
 export type Retrieve = (viewer: Viewer, request: RetrieveRequest, signal?: AbortSignal) => Promise<Retrieved>;
 
-export type RetrieveDeps = {
+type Statements = {
   understand: ReturnType<typeof createUnderstand>;
   words: WordRanking;
-  searchVectors: SearchVectors;
   visible: ReturnType<typeof createVisible>;
+};
+
+/** A request on its way. */
+type Asked = Statements & { viewer: Viewer; request: RetrieveRequest; signal: AbortSignal | undefined };
+
+export type RetrieveDeps = {
+  /** Statements that are cancelled when the signal aborts. */
+  statements(signal: AbortSignal | undefined): Statements;
+  searchVectors: SearchVectors;
   /** Throws 503 until search is prepared. */
   prepare(query: SearchQuery): Promise<Prepared>;
   /** For those whose filter no index serves. */
@@ -56,8 +65,6 @@ export type RetrieveDeps = {
 };
 
 export function createRetrieve(deps: RetrieveDeps): Retrieve {
-  const { visible } = deps;
-
   return async (viewer, request, signal) => {
     const { predicates = [], archived = 'without', anyOf = [[]] } = request.filter ?? {};
     const prepared = await Promise.all(
@@ -72,19 +79,17 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
         }),
       ),
     );
-    const run = () => retrieve(prepared, viewer, request, signal);
+    const run = () => retrieve(prepared, { viewer, request, signal, ...deps.statements(signal) });
     const isSlow = prepared.some(({ rowTests }) => rowTests.some(({ slow }) => slow));
-    return isSlow ? deps.slow.run(run) : run();
+    const retrieved = isSlow ? deps.slow.run(run) : run();
+    return signal === undefined ? retrieved : abortable(retrieved, signal);
   };
 
-  async function retrieve(
-    prepared: readonly Prepared[],
-    viewer: Viewer,
-    request: RetrieveRequest,
-    signal: AbortSignal | undefined,
-  ): Promise<Retrieved> {
+  async function retrieve(prepared: readonly Prepared[], asking: Asked): Promise<Retrieved> {
+    const { viewer, request, signal, visible } = asking;
     const { query, limit, minScore = 0 } = request;
-    const question = await deps.understand(viewer.workspaceId, query);
+    signal?.throwIfAborted();
+    const question = await asking.understand(viewer.workspaceId, query);
     signal?.throwIfAborted();
     // Of few documents the passages are looked at, in place of those of the workspace.
     const large = question.statistics.passages > COUNTED_MAX;
@@ -98,9 +103,9 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
         // Where the highest ranks belong to documents that the caller may not see, ranking more of all passages might find only more of those.
         among: documents === undefined && factor === 1 ? undefined : visible.among(prepared, documents),
       };
-      const { ranked, more, engine } = await rank(question, request, asked, signal);
+      const { ranked, more, engine } = await rank(question, asking, asked);
       const found = ranked.filter(({ score }) => score >= minScore);
-      const passages = await readVisible(prepared, viewer, found, limit);
+      const passages = await readVisible(prepared, asking, found);
       if (passages.length >= limit || !more || found.length < ranked.length) return { passages, engine };
     }
   }
@@ -108,19 +113,18 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
   /** `more`: a larger limit could rank others. Where vectors are not available, all modes are those of words. */
   async function rank(
     question: Question,
-    { query, mode }: RetrieveRequest,
+    { request: { query, mode }, words, signal }: Asked,
     options: RankOptions & { documents: readonly string[] | undefined },
-    signal: AbortSignal | undefined,
   ): Promise<{ ranked: RankedPassage[]; more: boolean; engine: string }> {
     const { workspaceId } = question;
     const { limit, documents } = options;
     const scope = documents === undefined ? {} : { documents: new Set(documents) };
     const [nearest, byWords] = await Promise.all([
       mode === 'words' ? undefined : deps.searchVectors({ workspaceId, query, limit, ...scope }, signal),
-      mode === 'vectors' ? undefined : deps.words.rank(question, options),
+      mode === 'vectors' ? undefined : words.rank(question, options),
     ]);
     if (nearest === undefined) {
-      const { found, more } = byWords ?? (await deps.words.rank(question, options));
+      const { found, more } = byWords ?? (await words.rank(question, options));
       return {
         ranked: found,
         more,
@@ -141,19 +145,18 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
       };
     const known = new Set(byWords.found.map(({ passageId }) => passageId));
     const others = nearest.found.map(({ passageId }) => passageId).filter((id) => !known.has(id));
-    const scored = await deps.words.score(question, byWords.counts, others);
+    const scored = await words.score(question, byWords.counts, others);
     const ranked = fuse([...byWords.found, ...scored], nearest);
     return { ranked, more: byWords.more || full, engine: `${WORDS} + ${engine}` };
   }
 
   async function readVisible(
     prepared: readonly Prepared[],
-    viewer: Viewer,
+    { viewer, request, visible }: Asked,
     ranked: readonly RankedPassage[],
-    limit: number,
   ): Promise<FoundPassage[]> {
     const ids = ranked.map(({ passageId }) => passageId);
-    const read = await visible.read(viewer, prepared, ids, limit);
+    const read = await visible.read(viewer, prepared, ids, request.limit);
     return read.map(({ index, ...passage }) => {
       const { score, halves } = ranked[index] ?? { score: 0 };
       return { ...passage, score, ...(halves === undefined ? {} : { halves }) };

@@ -20,12 +20,19 @@ type Row = Omit<Statistics, 'common'> & { takenAt: Date | null };
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
-export function createReadStatistics(sql: Transaction) {
+export type ReadStatistics = (workspaceId: string) => Promise<Statistics>;
+
+/** Figures are read at each call, by the client that is given; the common words are kept. */
+export function createReadStatistics() {
   const kept = new LRUCache<string, { takenAt: number; common: ReadonlyMap<string, number> }>({
     max: STATISTICS_KEPT_MAX,
   });
 
-  const readCommon = async (workspaceId: string, takenAt: number): Promise<ReadonlyMap<string, number>> => {
+  const readCommon = async (
+    sql: Transaction,
+    workspaceId: string,
+    takenAt: number,
+  ): Promise<ReadonlyMap<string, number>> => {
     const known = kept.get(workspaceId);
     if (known?.takenAt === takenAt) return known.common;
     const [row] = await sql<{ words: string[]; shares: number[] }[]>`
@@ -35,7 +42,7 @@ export function createReadStatistics(sql: Transaction) {
     return common;
   };
 
-  return async (workspaceId: string): Promise<Statistics> => {
+  return async (sql: Transaction, workspaceId: string): Promise<Statistics> => {
     const [row] = await sql<Row[]>`
       WITH RECURSIVE languages (language) AS (
         (SELECT language FROM document_contents WHERE workspace_id = ${workspaceId} AND language IS NOT NULL
@@ -57,7 +64,7 @@ export function createReadStatistics(sql: Transaction) {
       FROM counted`;
     if (row === undefined) throw new Error('a statement without a row');
     const { takenAt, ...figures } = row;
-    const common = takenAt === null ? NONE : await readCommon(workspaceId, takenAt.getTime());
+    const common = takenAt === null ? NONE : await readCommon(sql, workspaceId, takenAt.getTime());
     return { ...figures, common };
   };
 }

@@ -1,7 +1,7 @@
 // Which of the found passages the caller may see, asked of their documents in the statement that reads them: by the conditions
 // of search, so that a filter leaves out here what it leaves out there.
 
-import type { Fragment, Sql } from '../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import type { Viewer } from '../policy.ts';
 import { createConditions } from '../rows.ts';
 import { any, union } from '../search/postgres/fragments.ts';
@@ -22,7 +22,7 @@ export type Passage = {
   end: number;
 };
 
-export function createVisible(sql: Sql) {
+export function createVisible(sql: Transaction) {
   const { visible } = createConditions(sql);
   const matches = createMatches(sql);
 

@@ -9,6 +9,7 @@ import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
 import { transact } from './transaction.ts';
 import { type DatabaseTimeout, isConnectionLost } from './unavailable.ts';
 
+export { cancelledBy } from './cancelled-by.ts';
 export type { Reserved } from './reserved.ts';
 export type { Transaction } from './sql-with-timeout.ts';
 export { explainOutage, isUnavailable, withDeadline } from './unavailable.ts';

@@ -7,14 +7,16 @@
 import { DatabaseTimeout, markDatabaseError } from './unavailable.ts';
 
 /** The used part of postgres.js' query object, a promise that starts its work when it is first awaited. */
-type Query = Promise<unknown> & {
+export type Query = Promise<unknown> & {
   /** Called by `then`, `execute` and the like; starts the work. */
   handle: () => unknown;
   reject: (error: unknown) => void;
   /** Removes a statement that was not sent yet from the queue. */
   cancel: () => void;
   /** The connection the statement was sent over; null before. */
-  state: object | null;
+  state: { pid: number } | null;
+  /** Whether it is the first on its connection that has not ended. */
+  active: boolean;
   cursorFn?: unknown;
 };
 

@@ -45,19 +45,26 @@ export function retrievalIn(sql: Sql, searchVectors: SearchVectors = async () =>
   const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
   const search = createPostgresSearch({ sql, bucket: 'atrium', slow, common: createCommonTerms(sql) });
   const ranking = createWordRanking(sql);
+  const readStatistics = createReadStatistics();
   const ranked = { passages: 0 };
   const retrieve = createRetrieve({
-    understand: createUnderstand({ sql, stemmer, readStatistics: createReadStatistics(sql) }),
-    words: {
-      ...ranking,
-      async rank(question, options) {
-        const byWords = await ranking.rank(question, options);
-        ranked.passages += byWords.found.length;
-        return byWords;
+    statements: () => ({
+      understand: createUnderstand({
+        sql,
+        stemmer,
+        readStatistics: (workspaceId) => readStatistics(sql, workspaceId),
+      }),
+      words: {
+        ...ranking,
+        async rank(question, options) {
+          const byWords = await ranking.rank(question, options);
+          ranked.passages += byWords.found.length;
+          return byWords;
+        },
       },
-    },
+      visible: createVisible(sql),
+    }),
     searchVectors,
-    visible: createVisible(sql),
     prepare: search.prepare,
     slow,
   });
