@@ -1,8 +1,9 @@
 // The portal and the texts of documents: what was read, what was not and why, and what a person does about it.
 
 import { expect, test } from 'bun:test';
-import { createCaller } from '../acceptance/support/caller.ts';
+import { createCaller, expectStatus } from '../acceptance/support/caller.ts';
 import { createLibrary } from '../acceptance/support/library.ts';
+import { createChatClient } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
 import { pdf } from '../support/files.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
@@ -103,6 +104,30 @@ describePortal(
       await dialog.getByText(/Characters 40,001 to/).waitFor();
       await dialog.getByRole('link', { name: 'Previous' }).click();
       await dialog.getByText(/Characters 1 to/).waitFor();
+      expect(unexpected(opened)).toEqual([]);
+      await page.close();
+    });
+
+    test('a citation of an answer opens the page that it cites, at its quote', async () => {
+      const words = ['oil', 'zeppelins', 'winter'].map((word) => `This page is about ${word}. It is short.`);
+      const id = await stored('pages.pdf', pdf(words.map((text) => [{ x: 60, y: 700, text }])));
+      const agent = { name: 'Cites', kind: 'persona', knowledge: 'documents' };
+      const path = `/admin/api/workspaces/${WORKSPACE}/agents/cites`;
+      expectStatus(await call()('PUT', path, { key: BOOTSTRAP_KEY, json: agent }), 200);
+      const chat = createChatClient(call(), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
+      const { name, chat_session_id: session } = await chat.newSession({ agi_id: 'cites' });
+      const { citations } = await chat.ask(name, 'Which page is about zeppelins?');
+      const { number, quote } = citations.find((each) => each.document_id === id && each.page === 2) ?? {};
+      expect(quote).toContain('about zeppelins.');
+      const opened = await portal().open(`/conversations?session=${session}`);
+      const { page } = opened;
+      await page.getByRole('link', { name: `[${number}] pages.pdf` }).click();
+      const mark = page.getByRole('dialog').locator('mark');
+      await mark.waitFor();
+      expect(await mark.textContent()).toBe(quote ?? '');
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(new URL(page.url()).search).toBe('');
       expect(unexpected(opened)).toEqual([]);
       await page.close();
     });

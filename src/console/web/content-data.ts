@@ -57,6 +57,25 @@ export const readPassages = (id: string, cursor: string): Promise<Schemas['Passa
     }),
   );
 
+/** Code points of a text that are looked through for a quote. */
+const SEARCHED_CHARACTERS = 100_000;
+
+/** Where a quote stands in a page of the text (`''`: in the text), in code points; the whole page where it is not found. */
+export async function findQuote(id: string, page: string, quote: string) {
+  const { start, end, text } = await answerOf(
+    api.GET('/admin/call/v1/{workspace_id}/file/{file_id}/content/excerpt', {
+      params: {
+        path: pathOf(id),
+        query: { length: SEARCHED_CHARACTERS, ...(page === '' ? {} : { page: Number(page) }) },
+      },
+    }),
+  );
+  const at = text.indexOf(quote);
+  if (quote === '' || at === -1) return page === '' ? { start: 0, end: 0 } : { start, end };
+  const first = start + [...text.slice(0, at)].length;
+  return { start: first, end: first + [...quote].length };
+}
+
 export type TextWindow = {
   /** Code points of the text from `from` on. */
   characters: readonly string[];

@@ -5,6 +5,7 @@ import { LinkButton } from './components/button.tsx';
 import { Empty, ErrorNotice, Loading } from './components/notice.tsx';
 import {
   type Content,
+  findQuote,
   type Passage,
   readPassages,
   readText,
@@ -33,14 +34,21 @@ function readFrom(start: number | undefined): number {
   return start === undefined ? 0 : Math.max(0, start - BEFORE_PASSAGE);
 }
 
-/** Parts of the text, the one first that holds the place which the URL names. */
+/** Parts of the text, the one first that holds the place, or the citation, which the URL names. */
 export function TextView({ id, content }: { id: string; content: Content }) {
-  const place = readPlace();
-  const from = readFrom(place?.start);
   const isReady = content.status === 'ready';
+  const [page, quote] = [query.value.get('cited') ?? '', query.value.get('quote') ?? ''];
+  const isCited = isReady && (page !== '' || quote !== '');
+  const cited = useResource(
+    async () => (isCited ? findQuote(id, page, quote) : undefined),
+    [id, page, quote, content.status, content.characters],
+  );
+  const isSought = isCited && cited.data === undefined && cited.error === undefined;
+  const place = readPlace() ?? cited.data;
+  const from = readFrom(place?.start);
   const part = useResource(
-    async () => (isReady ? readText(id, from) : undefined),
-    [id, from, content.status, content.characters],
+    async () => (isReady && !isSought ? readText(id, from) : undefined),
+    [id, from, content.status, content.characters, isSought],
   );
   if (!isReady) return null;
   if (part.data === undefined)

@@ -24,11 +24,12 @@ const VIEWS = ['document', 'text', 'passages'] as const;
 type View = (typeof VIEWS)[number];
 const readView = (): View => VIEWS.find((view) => view === query.value.get('show')) ?? 'document';
 
+/** No place in the text, and no page of passages. */
+const NO_PLACE = { at: undefined, from: undefined, passage: undefined, cited: undefined, quote: undefined };
+
 /** Closes the dialog: the page's address without it. */
 export const closeDocument = (): void =>
-  navigate(
-    hrefWith({ document: undefined, show: undefined, at: undefined, from: undefined, passage: undefined }),
-  );
+  navigate(hrefWith({ ...NO_PLACE, document: undefined, show: undefined }));
 
 /** While a text is on its way, the state of it is asked for again. */
 const PENDING_REFRESH_MS = 2000;
@@ -47,10 +48,8 @@ export function DocumentDialog({ id, onClose, onChanged }: Props) {
           label={t('library.document.views')}
           tabs={VIEWS.map((each) => ({
             href: hrefWith({
+              ...NO_PLACE,
               show: each === 'document' ? undefined : each,
-              at: undefined,
-              from: undefined,
-              passage: undefined,
             }),
             label: t(`library.document.${each}`),
             current: each === view,
