@@ -8,6 +8,7 @@ import { Empty, ErrorNotice } from './components/notice.tsx';
 import { Page } from './components/page.tsx';
 import { type Column, PagedTable } from './components/table.tsx';
 import { Time } from './components/time.tsx';
+import type { MessageName } from './messages.ts';
 import { useResource } from './resource.ts';
 import { hrefWith, navigate, query } from './router.ts';
 import { workspace } from './state.ts';
@@ -18,11 +19,12 @@ type Registered = { id: string; updated_at: string };
 /** The form of a new row, or of one that is there. `onSaved`: the list is loaded again. */
 export type RegisteredDialogProps<Row> = { row?: Row | undefined; onClose(): void; onSaved(): void };
 
-/** The parameter of the URL that names the open row; messages begin with its plural. */
+/** The parameter of the URL that names the open row. */
 type Kind = 'agent' | 'bot';
 
 type Props<Row> = {
   kind: Kind;
+  texts: Record<'title' | 'about' | 'add' | 'none' | 'deleteTitle' | 'deleteText', MessageName>;
   list(workspaceId: string, cursor: string): Promise<{ items: readonly Row[]; next_cursor: string | null }>;
   read(id: string): Promise<Row>;
   remove(id: string): Promise<unknown>;
@@ -38,8 +40,7 @@ const ID = 'id:';
 export const hrefOfRow = (kind: Kind, id: string): string => hrefWith({ [kind]: `${ID}${id}` });
 
 export function RegisteredList<Row extends Registered>(props: Props<Row>) {
-  const { kind, list, read, remove, nameOf, columns, dialog: Dialog } = props;
-  const page = `${kind}s` as const;
+  const { kind, texts, list, read, remove, nameOf, columns, dialog: Dialog } = props;
   const cursor = query.value.get('cursor');
   const open = query.value.get(kind);
   const rows = useResource(() => list(workspace.value, cursor ?? ''), [workspace.value, cursor]);
@@ -51,16 +52,16 @@ export function RegisteredList<Row extends Registered>(props: Props<Row>) {
   const ofDialog = { onClose: () => show(undefined), onSaved: rows.reload };
   const add = (
     <Button look="primary" onClick={() => show(NEW)}>
-      {t(`${page}.add`)}
+      {t(texts.add)}
     </Button>
   );
   return (
-    <Page title={t(`page.${page}`)} about={t(`${page}.about`)} actions={add}>
+    <Page title={t(texts.title)} about={t(texts.about)} actions={add}>
       <PagedTable
         of={rows}
         cursor={cursor}
-        empty={<Empty title={t(`${page}.none`)}>{add}</Empty>}
-        caption={t(`page.${page}`)}
+        empty={<Empty title={t(texts.none)}>{add}</Empty>}
+        caption={t(texts.title)}
         keyOf={(row) => row.id}
         columns={[
           ...columns,
@@ -83,12 +84,12 @@ export function RegisteredList<Row extends Registered>(props: Props<Row>) {
       )}
       {deleting === undefined ? null : (
         <ConfirmDialog
-          title={t(`${page}.delete.title`, { name: nameOf(deleting) })}
+          title={t(texts.deleteTitle, { name: nameOf(deleting) })}
           action={t('action.delete')}
           run={() => remove(deleting.id).then(rows.reload)}
           onClose={() => setDeleting(undefined)}
         >
-          {t(`${page}.delete.text`)}
+          {t(texts.deleteText)}
         </ConfirmDialog>
       )}
     </Page>

@@ -7,6 +7,10 @@ import { t } from '../text.ts';
 export default () => (
   <RegisteredList
     kind="agent"
+    texts={{
+      ...{ title: 'page.agents', about: 'agents.about', add: 'agents.add', none: 'agents.none' },
+      ...{ deleteTitle: 'agents.delete.title', deleteText: 'agents.delete.text' },
+    }}
     list={listAgents}
     read={readAgent}
     remove={deleteAgent}

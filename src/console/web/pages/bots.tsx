@@ -5,6 +5,10 @@ import { t } from '../text.ts';
 export default () => (
   <RegisteredList
     kind="bot"
+    texts={{
+      ...{ title: 'page.bots', about: 'bots.about', add: 'bots.add', none: 'bots.none' },
+      ...{ deleteTitle: 'bots.delete.title', deleteText: 'bots.delete.text' },
+    }}
     list={listBots}
     read={readBot}
     remove={deleteBot}
