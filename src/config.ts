@@ -70,6 +70,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       uploadRetentionSeconds: given.UPLOAD_RETENTION_SECONDS,
       sweepIntervalSeconds: given.SWEEP_INTERVAL_SECONDS,
       trashRetentionDays: given.TRASH_RETENTION_DAYS,
+      auditRetentionDays: given.AUDIT_RETENTION_DAYS,
       content: {
         reads: given.CONTENT === 'on',
         bytesMax: given.CONTENT_BYTES_MAX,

@@ -174,7 +174,8 @@ export const SETTINGS = {
   AUDIT_RETENTION_DAYS: {
     kind: integer(0, 36_500),
     default: '0',
-    meaning: 'days after which rows of the audit log are deleted; 0 keeps them',
+    meaning:
+      'days after which rows of the audit log, and of the histories of documents, are deleted; 0 keeps them',
   },
   PUBLIC_URL: {
     kind: ORIGIN,

@@ -17,6 +17,7 @@ import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/c
 import { type ContentSettings, createContent } from './content/index.ts';
 import { type Document, renderDocument } from './document.ts';
 import { createFeed } from './feed/index.ts';
+import { createHistory } from './history/index.ts';
 import { createBucketCustody } from './jobs/custody.ts';
 import { createCustodyStore } from './jobs/custody-store.ts';
 import { createSweep } from './jobs/sweep.ts';
@@ -65,6 +66,7 @@ export type DocumentsDeps = {
     uploadRetentionSeconds: number;
     sweepIntervalSeconds: number;
     trashRetentionDays: number;
+    auditRetentionDays: number;
     content: Omit<ContentSettings, 'catchUpIntervalSeconds'>;
     vectors: VectorsSettings;
   };
@@ -162,6 +164,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     log,
   });
   const feed = createFeed(sql);
+  const history = createHistory({ sql, documents: store, findUser: deps.findUser, clock, settings, log });
   const find = createSearch(search.search);
   const visibleAmong = async (viewer: Viewer, ids: readonly string[]): Promise<Set<string>> =>
     new Set((await store.visibleAmong(viewer, ids)).map(({ id }) => id));
@@ -192,6 +195,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     ...content.routes,
     ...retrieval.routes,
     ...feed.routes,
+    ...history.routes,
   ];
 
   const periodic = (name: string, run: (signal: AbortSignal) => Promise<void>): Job =>
@@ -230,6 +234,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       ...content.jobs,
       ...vectors.jobs,
       ...retrieval.jobs,
+      ...history.jobs,
       periodic('documents.sweep', sweep),
       periodic('documents.forget-purged', (signal) => feed.forget(clock.now(), signal)),
       ...(retentionDays > 0 ? [periodic('documents.retention', retention)] : []),

@@ -53,3 +53,10 @@ export const WINDOW_LIMIT_DEFAULT = 10;
 
 /** Characters of `q`; of the words in it few are asked for. */
 export const QUERY_TEXT_LENGTH_MAX = 16_384;
+
+/** Characters of a value before or after a change, in the history of a document. */
+export const HISTORY_VALUE_LENGTH_MAX = 200;
+
+/** Removal of rows of the history that have become too old. */
+export const HISTORY_SWEEP_MS = 3_600_000;
+export const HISTORY_SWEEP_ROWS = 10_000;

@@ -8,6 +8,7 @@ import type { Sql } from '../infra/postgres/client.ts';
 import { contentsOfInserted } from './content/queueing.ts';
 import { curatorsOf, type Document, type DocumentChanges, given, type Located } from './document.ts';
 import { type FolderRequest, readFolders } from './folders.ts';
+import { changesOf, noted } from './history/store.ts';
 import { BAR_WAIT_MS } from './limits.ts';
 import type { Viewer } from './policy.ts';
 import { createPurging, type Purged } from './purging.ts';
@@ -36,9 +37,7 @@ export type DocumentStore = ReturnType<typeof createDocumentStore>;
 /** `reads`: the files of new documents are read, unless their confirm says otherwise. */
 export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = false } = {}) {
   const columns = documentColumns(sql);
-
   const { administered, edited, visible, preferred } = createConditions(sql);
-
   const json = (value: object | null | undefined) => (value == null ? null : sql.json(value as never));
   const { purgeWhere, purgeFirst } = createPurging(sql);
 
@@ -126,9 +125,14 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
 
     /**
      * Applies the changes to the document as it was found; undefined when it has changed since, is binned, or is not
-     * the viewer's to edit any more. What search knows of it is written in the same statement.
+     * the viewer's to edit any more. What search knows of it, and its history, are written in the same statement.
      */
-    async update(viewer: Viewer, found: Found, changes: DocumentChanges): Promise<Document | undefined> {
+    async update(
+      viewer: Viewer,
+      found: Found,
+      changes: DocumentChanges,
+      author: Author,
+    ): Promise<Document | undefined> {
       const { access, slots, fileHash, fileSize, ownerId, ...plain } = changes;
       const curators = access === undefined ? found.curators : curatorsOf(access);
       const values = given({
@@ -141,12 +145,16 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
       });
       const assigned = Object.keys(values).length === 0 ? sql`name = name` : sql(values as never);
       const search = entries.revision(sql, { ...found, ...changes, curators });
+      const history = noted(sql, {
+        ...{ author, action: 'update', source: sql`revised` },
+        changes: changesOf(found, changes),
+      });
       const [row] = await sql<Document[]>`
         WITH revised AS (
           UPDATE documents SET ${assigned}
           WHERE id = ${found.id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
             AND xmin = ${found.version}::text::xid
-          RETURNING *),
+          RETURNING *) ${history},
         ${search.ctes}
         SELECT ${columns} FROM revised`;
       search.written();
@@ -154,28 +162,44 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
     },
 
     /** Archives (once: the first time stays) or un-archives, under the same conditions as `update`. */
-    async setArchived(viewer: Viewer, id: string, archived: boolean): Promise<Document | undefined> {
+    async setArchived(
+      viewer: Viewer,
+      { id, archivedAt }: Pick<Document, 'id' | 'archivedAt'>,
+      archived: boolean,
+      author: Author,
+    ): Promise<Document | undefined> {
+      const action = archived ? 'archive' : 'unarchive';
+      const history =
+        archived === (archivedAt !== null) ? sql`` : noted(sql, { author, action, source: sql`moved` });
       const [row] = await sql<Document[]>`
-        UPDATE documents SET archived_at = ${archived ? sql`coalesce(archived_at, now())` : null}
-        WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
-        RETURNING ${columns}`;
+        WITH moved AS (
+          UPDATE documents SET archived_at = ${archived ? sql`coalesce(archived_at, now())` : null}
+          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
+          RETURNING *) ${history}
+        SELECT ${columns} FROM moved`;
       return row;
     },
 
-    async bin(viewer: Viewer, id: string): Promise<boolean> {
+    async bin(viewer: Viewer, id: string, author: Author): Promise<boolean> {
       const rows = await sql`
-        UPDATE documents SET status_before_bin = status, status = 'deleted', deleted_at = now()
-        WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${administered(viewer)}
-        RETURNING id`;
+        WITH moved AS (
+          UPDATE documents SET status_before_bin = status, status = 'deleted', deleted_at = now()
+          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${administered(viewer)}
+          RETURNING id)
+        ${noted(sql, { author, action: 'bin', source: sql`moved` })}
+        SELECT FROM moved`;
       return rows.length > 0;
     },
 
-    async restore(viewer: Viewer, id: string): Promise<Document | undefined> {
+    async restore(viewer: Viewer, id: string, author: Author): Promise<Document | undefined> {
       const [row] = await sql<Document[]>`
-        UPDATE documents SET status = status_before_bin, status_before_bin = NULL, deleted_at = NULL
-        WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NOT NULL
-          AND ${administered(viewer)}
-        RETURNING ${columns}`;
+        WITH moved AS (
+          UPDATE documents SET status = status_before_bin, status_before_bin = NULL, deleted_at = NULL
+          WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NOT NULL
+            AND ${administered(viewer)}
+          RETURNING *)
+        ${noted(sql, { author, action: 'restore', source: sql`moved` })}
+        SELECT ${columns} FROM moved`;
       return row;
     },
 

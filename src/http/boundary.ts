@@ -66,7 +66,8 @@ class Exchange implements Input<TObject, TObject, TSchema> {
     this.request = request;
     this.operation = operation;
     this.requestId = requestIdOf(request);
-    this.address = operation.audits === undefined ? null : addressOf(request, connections);
+    const keepsAddress = operation.audits !== undefined || operation.notesAddress;
+    this.address = keepsAddress ? addressOf(request, connections) : null;
   }
 
   get principal(): Principal {

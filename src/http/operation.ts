@@ -35,6 +35,8 @@ type OperationBase = {
   events?: readonly string[];
   /** Actions that it writes to the audit log. */
   audits?: readonly string[];
+  /** It keeps the address of its caller elsewhere. */
+  notesAddress?: true;
   /** The operation works during an outage of the database, for keys that were valid before. */
   allowsStaleAuthentication?: true;
   /** No idle time-out applies, because the answer may take long to begin. */
@@ -88,7 +90,7 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   principal: Principal;
   /** The caller as the audit log names it; likewise. */
   author: Author;
-  /** Of operations that are audited. */
+  /** Its address is null but of operations that are audited, or note it. */
   origin: RequestOrigin;
   request: Request;
   /** The request id of the log: the caller's own where it is valid. */

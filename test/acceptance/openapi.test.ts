@@ -27,6 +27,7 @@ const AREA_A = [
   'GET /v1/{workspace_id}/file/{file_id}/content',
   'PUT /v1/{workspace_id}/file/{file_id}/content',
   'GET /v1/{workspace_id}/file/{file_id}/passages',
+  'GET /v1/{workspace_id}/file/{file_id}/history',
   'GET /v1/{workspace_id}/file/{file_id}/content/excerpt',
   'GET /v1/{workspace_id}/contents',
   'POST /v1/{workspace_id}/retrieve',

@@ -82,6 +82,7 @@ const OPERATIONS: Record<string, Attempt> = {
   download: ({ downloadUrl }, { id }) => downloadUrl(id),
   content: ({ content }, { id }) => content(id),
   passages: ({ passages }, { id }) => passages(id),
+  history: ({ history }, { id }) => history(id),
   contents: ({ contents }, { id }) => contents({ document_id: id }),
   export: ({ exportPassages }) => exportPassages(),
   // Nothing is read here: those who see the document learn that it has no text.
@@ -116,6 +117,7 @@ const DOCUMENTS = `
   download       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   content        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   passages       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
+  history        public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   retrieve       public     422  401   401     401     401      401     403     403        403      200    403    200   200     200   200
   excerpt        public     422  401   401     401     401      401     403     403        403      409    403    409   409     409   409
   patch          public     422  401   401     401     401      401     403     403        403      403    200    403   200     200   200
@@ -132,6 +134,7 @@ const DOCUMENTS = `
   download       private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   content        private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   passages       private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
+  history        private    422  401   401     401     401      401     403     403        403      200    403    404   200     200   200
   excerpt        private    422  401   401     401     401      401     403     403        403      409    403    404   409     409   409
   patch          private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
   put-content    private    422  401   401     401     401      401     403     403        403      403    200    404   200     200   200
@@ -147,6 +150,7 @@ const DOCUMENTS = `
   download       binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   content        binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   passages       binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
+  history        binned     422  401   401     401     401      401     403     403        403      200    403    404   404     200   200
   excerpt        binned     422  401   401     401     401      401     403     403        403      409    403    404   404     409   409
   patch          binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409
   put-content    binned     422  401   401     401     401      401     403     403        403      403    409    404   404     409   409

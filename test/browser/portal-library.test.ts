@@ -135,9 +135,18 @@ describePortal('the library of the portal', (portal) => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('Saved', { exact: true }).waitFor();
     expect((await library().read(id)).access).toEqual({ curators: ['ada@example.com'] });
-    await dialog.getByRole('link', { name: 'Audit log of this document' }).click();
-    await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
-    expect(await page.getByLabel('Object').inputValue()).toBe(`document:${id}`);
+    await dialog.getByRole('link', { name: 'History', exact: true }).click();
+    const rows = dialog.locator('tbody tr');
+    await rows.nth(1).waitFor();
+    expect(await rows.nth(0).textContent()).toContain('in the portal · 127.0.0.1');
+    expect(await rows.nth(0).textContent()).toContain('access');
+    expect(await rows.nth(1).textContent()).toContain('Uploaded');
+    for (let time = 0; time < 21; time++) await library().patch(id, { summary: `${time}` });
+    await page.reload();
+    await dialog.getByRole('link', { name: 'Older' }).click();
+    await dialog.getByText('Uploaded').waitFor();
+    await page.goBack();
+    await dialog.getByText('Uploaded').waitFor({ state: 'detached' });
     await page.close();
   });
 

@@ -1,7 +1,9 @@
 // As a person who tries out models, agents and bots in the portal, and reads what was said.
 
 import { expect, test } from 'bun:test';
-import { WORKSPACE } from '../support/service.ts';
+import { createBotClient, createSigner, PROJECT } from '../acceptance/support/bots.ts';
+import { createCaller, expectStatus } from '../acceptance/support/caller.ts';
+import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
 import { describePortal, unexpected } from './portal.ts';
 
 describePortal('models and conversations in the portal', (portal) => {
@@ -85,6 +87,39 @@ describePortal('models and conversations in the portal', (portal) => {
     await page.getByRole('row').filter({ hasText: 'desk' }).getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No bots yet').waitFor();
+    await page.close();
+  });
+
+  test('a test event of a bot with tokens is signed, and one whose keys cannot be had says what a real one is answered', async () => {
+    const { service } = portal();
+    const call = createCaller(service.url);
+    using nowhere = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: () => new Response(null, { status: 500 }),
+    });
+    const { jwk } = await createSigner();
+    for (const [id, jwks] of [
+      ['signed', { keys: [jwk] }],
+      ['keyless', `http://127.0.0.1:${nowhere.port}/keys`],
+    ] as const) {
+      const client = createBotClient({ call, workspace: WORKSPACE, adminKey: BOOTSTRAP_KEY }, id);
+      const verification = { mode: 'project_number', audience: PROJECT, jwks };
+      expectStatus(await client.put({ verification, welcome_text: 'Hello' }), 200);
+    }
+    const { page } = await portal().open('/bots');
+    for (const [id, said] of [
+      ['signed', 'Echo: Are you there?'],
+      ['keyless', 'A real event would be answered with 503'],
+    ] as const) {
+      await page.goto(`${service.url}/admin/bots?bot=id:${id}`);
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Message').fill('Are you there?');
+      await dialog.getByRole('button', { name: 'Send the test event' }).click();
+      await dialog.getByText(said).first().waitFor();
+      await dialog.getByText('What was sent').click();
+      await dialog.getByText('spaces/test-').first().waitFor();
+    }
     await page.close();
   });
 });

@@ -203,7 +203,7 @@ describe.each([
     }
     const viewer = { ...person, admin: false };
     const store = createDocumentStore(database.sql, createSearchEntries());
-    await store.bin(viewer, ids[1] ?? '');
+    await store.bin(viewer, ids[1] ?? '', SERVICE);
     await store.purge(viewer, ids[1] ?? '', SERVICE);
     expect((await site.confirm(key, 'again.txt')).id).toBe(ids[0] ?? '');
   });

@@ -833,6 +833,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/call/v1/{workspace_id}/file/{file_id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["portal.documents.history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/call/v1/chat/completions": {
         parameters: {
             query?: never;
@@ -2007,6 +2023,27 @@ export interface components {
                 param: string | null;
                 code: string | null;
             };
+        };
+        DocumentHistoryPage: {
+            items: components["schemas"]["DocumentHistoryEntry"][];
+            next_cursor: string | null;
+        };
+        DocumentHistoryEntry: {
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @enum {string} */
+            action: "upload" | "update" | "archive" | "unarchive" | "bin" | "restore" | "content";
+            actor: string | null;
+            via: string | null;
+            key_id: string | null;
+            address: string | null;
+            changes: components["schemas"]["DocumentFieldChange"][];
+        };
+        DocumentFieldChange: {
+            field: string;
+            before: string | null;
+            after: string | null;
         };
         ChatCompletionRequest: {
             model?: string;
@@ -3938,6 +3975,31 @@ export interface operations {
                 };
                 content: {
                     "application/jsonl": string;
+                };
+            };
+        };
+    };
+    "portal.documents.history": {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                workspace_id: string;
+                file_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentHistoryPage"];
                 };
             };
         };

@@ -10,22 +10,26 @@ import { Time } from './components/time.tsx';
 import { type Content, readContent } from './content-data.ts';
 import { ContentBadge, ContentState, figuresOf } from './content-state.tsx';
 import { PassageList, TextView } from './content-view.tsx';
+import { DocumentHistory } from './document-history.tsx';
 import { type Document, patchDocument, readDocument, urlOf } from './library-data.ts';
 import { opensInBrowser, Preview } from './preview.tsx';
 import { useAction, useResource } from './resource.ts';
-import { hrefOf, hrefWith, navigate, query } from './router.ts';
-import { hasScope, isAdmin } from './state.ts';
+import { hrefWith, navigate, query } from './router.ts';
+import { hasScope } from './state.ts';
 import { toWords } from './tag-dialog.tsx';
 import { formatBytes, t } from './text.ts';
 
 type Props = { id: string; onClose(): void; onChanged(): void };
 
-const VIEWS = ['document', 'text', 'passages'] as const;
+const VIEWS = ['document', 'text', 'passages', 'history'] as const;
 type View = (typeof VIEWS)[number];
 const readView = (): View => VIEWS.find((view) => view === query.value.get('show')) ?? 'document';
 
-/** No place in the text, and no page of passages. */
-const NO_PLACE = { at: undefined, from: undefined, passage: undefined, cited: undefined, quote: undefined };
+/** No place in the text, and no page of passages or of the history. */
+const NO_PLACE = {
+  ...{ at: undefined, from: undefined, passage: undefined, cited: undefined, quote: undefined },
+  before: undefined,
+};
 
 /** Closes the dialog: the page's address without it. */
 export const closeDocument = (): void =>
@@ -64,6 +68,8 @@ export function DocumentDialog({ id, onClose, onChanged }: Props) {
             <Facts of={document.data} content={content.data} />
             <DocumentForm key={document.data.id} document={document.data} onChanged={onChanged} />
           </>
+        ) : view === 'history' ? (
+          <DocumentHistory id={id} />
         ) : (
           <>
             <ErrorNotice error={content.error} retry={content.reload} />
@@ -143,9 +149,6 @@ function Facts({ of, content }: { of: Document; content: Content | undefined }) 
           <Button look="plain" onClick={() => acting.run(() => open('inline'))}>
             {t('library.open')}
           </Button>
-        ) : null}
-        {isAdmin.value ? (
-          <a href={hrefOf('audit', { object: `document:${of.id}` })}>{t('library.history')}</a>
         ) : null}
       </div>
     </div>

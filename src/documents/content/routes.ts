@@ -97,6 +97,7 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
         ...WRITE,
         ...ITEM,
         id: 'documents.put-content',
+        notesAddress: true,
         method: 'PUT',
         summary: 'Give the text of a document, or decide whether its file is read',
         description:
@@ -109,7 +110,7 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
         responses: contentAnswer('The state.'),
         refusals: [404, 409],
       },
-      async ({ principal, path, body }) => {
+      async ({ principal, author, path, body }) => {
         const viewer = toViewer(principal);
         const id = parseDocumentId(path.file_id);
         const { text, reading } = parseWrite(body);
@@ -117,7 +118,9 @@ export function contentRoutes(deps: ContentRoutesDeps): Route[] {
         await assertMayEdit(viewer, id);
         const given = text === undefined ? undefined : { ...text, language: body.language ?? null };
         const done =
-          reading === 'off' ? await store.switchOff(viewer, id) : await store.give(viewer, id, given);
+          reading === 'off'
+            ? await store.switchOff(viewer, id, author)
+            : await store.give(viewer, id, given, author);
         if (!done) {
           await assertMayEdit(viewer, id);
           throw conflict('The document keeps changing; try again');

@@ -1,6 +1,8 @@
 // What is kept of documents' contents: states, texts, passages.
 
+import type { Author } from '../../core/author.ts';
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
+import { noted } from '../history/store.ts';
 import type { Viewer } from '../policy.ts';
 import { createWordStore, type WordStore } from '../retrieval/word-store.ts';
 import { createConditions } from '../rows.ts';
@@ -26,6 +28,11 @@ export type ToRead = {
   contentType: string | null;
   readsFiles: boolean;
 };
+
+/** What the history of a document says of its text. */
+const TEXT_GIVEN = { field: 'text', before: null, after: null };
+const READ_ANEW = { field: 'reading', before: null, after: 'on' };
+const READ_OFF = { field: 'reading', before: null, after: 'off' };
 
 export type GivenText = { text: string; format: TextFormat; language: string | null };
 
@@ -137,7 +144,8 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
     },
 
     /** The text is a person's from now on; false where the viewer may not edit the document now. */
-    async give(viewer: Viewer, id: string, given: GivenText | undefined): Promise<boolean> {
+    async give(viewer: Viewer, id: string, given: GivenText | undefined, author: Author): Promise<boolean> {
+      const changes = [given === undefined ? READ_ANEW : TEXT_GIVEN];
       const rows = await sql`
         WITH asked AS (
           INSERT INTO document_contents (document_id, workspace_id, state, given_text, given_format, given_language)
@@ -147,23 +155,26 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
             revision = document_contents.revision + 1, given_text = excluded.given_text,
             given_format = excluded.given_format, given_language = excluded.given_language,
             changed_at = clock_timestamp()
-          RETURNING document_id, workspace_id),
+          RETURNING document_id, workspace_id)
+        ${noted(sql, { author, action: 'content', source: sql`(SELECT document_id AS id FROM asked)`, changes })},
         queued AS (${enqueueReadings(sql, READING, sql`asked`)})
         SELECT FROM asked`;
       return rows.length > 0;
     },
 
     /** Nothing of the document's text is kept from now on; false where the viewer may not edit the document now. */
-    switchOff: (viewer: Viewer, id: string): Promise<boolean> =>
+    switchOff: (viewer: Viewer, id: string, author: Author): Promise<boolean> =>
       sql.begin(async (tx) => {
         const rows = await tx`
-          INSERT INTO document_contents (document_id, workspace_id, state)
+          WITH asked AS (INSERT INTO document_contents (document_id, workspace_id, state)
           SELECT id, workspace_id, 'off' FROM documents
           WHERE id = ${id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)} FOR KEY SHARE
           ON CONFLICT (document_id) DO UPDATE SET state = 'off', reason = NULL, language = NULL, pages = NULL,
             characters = 0, passages = 0, given_text = NULL, given_format = NULL, given_language = NULL,
             revision = document_contents.revision + 1, changed_at = clock_timestamp()
-          RETURNING document_id`;
+          RETURNING document_id AS id)
+          ${noted(tx, { author, action: 'content', source: sql`asked`, changes: [READ_OFF] })}
+          SELECT FROM asked`;
         if (rows.length > 0) await clear(tx, id, { workspaceId: viewer.workspaceId, passages: 0 });
         return rows.length > 0;
       }),

@@ -42,9 +42,9 @@ export function createBin(deps: {
 
   return {
     /** Throws 404 unseen or binned already, 403 for viewers who may only see it. */
-    async put(viewer: Viewer, fileId: string): Promise<void> {
+    async put(viewer: Viewer, fileId: string, author: Author): Promise<void> {
       const id = parseDocumentId(fileId);
-      if (await store.bin(viewer, id)) return changed(id);
+      if (await store.bin(viewer, id, author)) return changed(id);
       const document = await store.locate(id);
       if (document === undefined || !canSee(viewer, document)) throw documentNotFound();
       if (document.status === 'deleted') throw notFound('The document is in the bin already');
@@ -52,9 +52,9 @@ export function createBin(deps: {
     },
 
     /** The document has the status again that it had before. Throws 404 when it is not in the viewer's bin. */
-    async restore(viewer: Viewer, fileId: string): Promise<Document> {
+    async restore(viewer: Viewer, fileId: string, author: Author): Promise<Document> {
       const id = parseDocumentId(fileId);
-      const document = await store.restore(viewer, id);
+      const document = await store.restore(viewer, id, author);
       if (document === undefined) throw await notInBin(viewer, id);
       changed(id);
       return document;

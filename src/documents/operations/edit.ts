@@ -1,5 +1,6 @@
 // Changes to a document that an id or a name means: its metadata, and whether it is archived.
 
+import type { Author } from '../../core/author.ts';
 import { conflict, forbidden, valueError } from '../../core/errors.ts';
 import { type Document, type DocumentChanges, given } from '../document.ts';
 import { assertEditable, canAdminister, type Viewer } from '../policy.ts';
@@ -53,7 +54,12 @@ export function createEdit(deps: {
      * may not change its `access`, `status` or owner, 422 for the status `deleted` and for an owner who is unknown to
      * the workspace.
      */
-    async patch(viewer: Viewer, reference: string, patch: DocumentMetadataPatch): Promise<Document> {
+    async patch(
+      viewer: Viewer,
+      reference: string,
+      patch: DocumentMetadataPatch,
+      author: Author,
+    ): Promise<Document> {
       if (patch.name !== undefined) refuseUnreachableName(patch.name, ['body', 'name']);
       const changes = toChanges(patch);
       return edit(viewer, reference, 'editable', async (found) => {
@@ -62,14 +68,14 @@ export function createEdit(deps: {
           throw forbidden(`Only the owner and admins may change ${administered}`);
         if (changes.ownerId !== undefined && changes.ownerId !== found.ownerId)
           await assertMayOwn(findUser, viewer, { userId: changes.ownerId, loc: ['body', 'owner_id'] });
-        return store.update(viewer, found, changes);
+        return store.update(viewer, found, changes, author);
       });
     },
 
     /** Archives or un-archives it; status stays. Repeating it changes nothing. Throws as `edit` does. */
-    setArchived: (viewer: Viewer, reference: string, archived: boolean): Promise<Document> =>
+    setArchived: (viewer: Viewer, reference: string, archived: boolean, author: Author): Promise<Document> =>
       edit(viewer, reference, archived ? 'to-archive' : 'to-unarchive', (found) =>
-        store.setArchived(viewer, found.id, archived),
+        store.setArchived(viewer, found, archived, author),
       ),
   };
 }

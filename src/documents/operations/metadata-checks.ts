@@ -3,7 +3,10 @@
 import { forbidden, valueError } from '../../core/errors.ts';
 import type { Viewer } from '../policy.ts';
 
-export type FindUser = (user: { workspaceId: string; userId: string }) => Promise<unknown | undefined>;
+export type FindUser = (user: {
+  workspaceId: string;
+  userId: string;
+}) => Promise<{ email: string } | undefined>;
 
 /**
  * That the viewer may make another user the owner of a document. Throws 403 for all but administrators, and 422 at

@@ -20,6 +20,7 @@ export function binRoutes(deps: {
       {
         ...WRITE,
         id: 'documents.bin',
+        notesAddress: true,
         method: 'DELETE',
         path: '/v1/{workspace_id}/{file_id}',
         summary: 'Put a document into the bin',
@@ -27,7 +28,7 @@ export function binRoutes(deps: {
         responses: removed,
         refusals: [404],
       },
-      ({ principal, path }) => bin.put(toViewer(principal), path.file_id),
+      ({ principal, author, path }) => bin.put(toViewer(principal), path.file_id, author),
     ),
     route(
       {
@@ -67,6 +68,7 @@ export function binRoutes(deps: {
       {
         ...WRITE,
         id: 'documents.restore',
+        notesAddress: true,
         method: 'POST',
         path: '/v1/{workspace_id}/restore/{file_id}',
         summary: 'Take a document out of the bin',
@@ -74,7 +76,8 @@ export function binRoutes(deps: {
         responses: { 200: documentAnswer('The restored document.') },
         refusals: [404],
       },
-      async ({ principal, path }) => render(await bin.restore(toViewer(principal), path.file_id)),
+      async ({ principal, author, path }) =>
+        render(await bin.restore(toViewer(principal), path.file_id, author)),
     ),
     route(
       {

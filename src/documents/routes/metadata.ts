@@ -37,6 +37,7 @@ export function metadataRoutes(deps: {
       {
         ...WRITE,
         id: 'documents.patch',
+        notesAddress: true,
         method: 'PUT',
         path: '/v1/metadata/{workspace_id}/{document}',
         summary: "Change a document's metadata, by id or name",
@@ -50,12 +51,14 @@ export function metadataRoutes(deps: {
         responses: { 200: documentAnswer('The changed document.') },
         refusals: [404, 409],
       },
-      async ({ principal, path, body }) => render(await edit.patch(toViewer(principal), path.document, body)),
+      async ({ principal, author, path, body }) =>
+        render(await edit.patch(toViewer(principal), path.document, body, author)),
     ),
     route(
       {
         ...WRITE,
         id: 'documents.archive',
+        notesAddress: true,
         method: 'POST',
         path: '/v1/metadata/{workspace_id}/archive/{file_name}',
         summary: 'Archive a document: it stays readable, but searches no longer find it',
@@ -63,8 +66,8 @@ export function metadataRoutes(deps: {
         responses: { 200: documentAnswer('The archived document.') },
         refusals: [404, 409],
       },
-      async ({ principal, path }) =>
-        render(await edit.setArchived(toViewer(principal), path.file_name, true)),
+      async ({ principal, author, path }) =>
+        render(await edit.setArchived(toViewer(principal), path.file_name, true, author)),
     ),
     route(
       {
@@ -88,6 +91,7 @@ export function metadataRoutes(deps: {
       {
         ...WRITE,
         id: 'documents.unarchive',
+        notesAddress: true,
         method: 'POST',
         path: '/v1/metadata/{workspace_id}/un-archive/{file}',
         summary: 'Take a document out of the archive',
@@ -95,7 +99,8 @@ export function metadataRoutes(deps: {
         responses: { 200: documentAnswer('The un-archived document.') },
         refusals: [404, 409],
       },
-      async ({ principal, path }) => render(await edit.setArchived(toViewer(principal), path.file, false)),
+      async ({ principal, author, path }) =>
+        render(await edit.setArchived(toViewer(principal), path.file, false, author)),
     ),
   ];
 }

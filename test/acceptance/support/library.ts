@@ -59,6 +59,8 @@ export function createLibrary(
       call('GET', `${v1}/file/${segment(id)}/content`, { key, query }),
     passages: (id: string, query: Query = {}): Promise<Answer> =>
       call('GET', `${v1}/file/${segment(id)}/passages`, { key, query }),
+    history: (id: string, query: Query = {}): Promise<Answer> =>
+      call('GET', `${v1}/file/${segment(id)}/history`, { key, query }),
     contents: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/contents`, { key, query }),
     exportPassages: (query: Query = {}): Promise<Answer> => call('GET', `${v1}/passages`, { key, query }),
     excerpt: (id: string, query: Query = {}): Promise<Answer> =>

@@ -60,7 +60,9 @@ test('a reading that a given text has overtaken is not kept', async () => {
   const viewer = person();
   const id = await added(viewer);
   const first = await contents.begin(id);
-  expect(await contents.give(viewer, id, { text: 'new', format: 'text', language: null })).toBe(true);
+  expect(await contents.give(viewer, id, { text: 'new', format: 'text', language: null }, SERVICE)).toBe(
+    true,
+  );
   await contents.keep({ id, revision: first?.revision ?? 0 }, found, chunksOf('old'));
   expect(await passagesOf(id)).toEqual([]);
   const second = await contents.begin(id);
@@ -76,7 +78,7 @@ test('chunks that break off leave what was kept before, and whole ones replace i
   const id = await added(viewer);
   const first = await contents.begin(id);
   await contents.keep({ id, revision: first?.revision ?? 0 }, found, chunksOf('old'));
-  await contents.give(viewer, id, undefined);
+  await contents.give(viewer, id, undefined, SERVICE);
   const second = await contents.begin(id);
   async function* breaking(): AsyncGenerator<Chunk> {
     yield* chunksOf('new');
@@ -94,7 +96,7 @@ test('a purged document leaves nothing, also where it is purged while it is read
   const viewer = person();
   const id = await added(viewer);
   const turn = await contents.begin(id);
-  await documents.bin(viewer, id);
+  await documents.bin(viewer, id, SERVICE);
   await documents.purge(viewer, id, SERVICE);
   await contents.keep({ id, revision: turn?.revision ?? 0 }, found, chunksOf('late'));
   const left = await sql`
@@ -109,7 +111,7 @@ test('emptying a bin takes fewer documents at a time where they have many passag
   for (let number = 0; number < 3; number++) {
     const id = await added(viewer);
     await sql`UPDATE document_contents SET passages = ${PURGE_PASSAGES_MAX} WHERE document_id = ${id}`;
-    await documents.bin(viewer, id);
+    await documents.bin(viewer, id, SERVICE);
   }
   const sizes: number[] = [];
   for (let more = true; more; ) {
@@ -156,7 +158,7 @@ test('what is kept of a text is there again where its workspace is switched off 
   const turn = await contents.begin(kept);
   await contents.keep({ id: kept, revision: turn?.revision ?? 0 }, found, chunksOf('old'));
   await sql`INSERT INTO document_settings (workspace_id, reads_files) VALUES (${viewer.workspaceId}, false)`;
-  await contents.give(viewer, kept, undefined);
+  await contents.give(viewer, kept, undefined, SERVICE);
   const read = readWith(() => Promise.reject(new Error('no file of the workspace is read')));
   expect([await read(kept), await read(unread)]).toEqual(['done', 'done']);
   expect(await states.find(viewer, kept)).toMatchObject({ state: 'ready', passages: 1, language: 'en' });
@@ -172,7 +174,7 @@ test('a document that is purged meanwhile is neither given a text nor queued, an
   let given: Promise<boolean> | undefined;
   await sql.begin(async (tx) => {
     await tx`DELETE FROM documents WHERE id = ${purged}`;
-    given = contents.give(viewer, purged, undefined);
+    given = contents.give(viewer, purged, undefined, SERVICE);
     await eventually(
       'the purge to be waited for',
       async () => (await sql`SELECT FROM pg_locks WHERE NOT granted`).length > 0,

@@ -1,6 +1,7 @@
 // Who applies the lines of the export for ever has exactly the passages of the documents that they may see.
 
 import { expect, test } from 'bun:test';
+import { SERVICE } from '../../../src/core/author.ts';
 import { FEED_START } from '../../../src/documents/feed/cursor.ts';
 import { createFeed } from '../../../src/documents/feed/index.ts';
 import { PAGE_LENGTH_MAX, PIECE_LENGTH_MAX, TOMBSTONE_DAYS } from '../../../src/documents/feed/limits.ts';
@@ -60,7 +61,7 @@ function changeOf(random: Random, people: readonly Viewer[], ids: string[]): () 
     () => library.patch(admin, id, { ownerId: other.userId }),
     () => library.patch(admin, id, { tags: ['a'] }),
     () => library.archive(admin, id, random.chance(0.5)),
-    () => library.contents.switchOff(admin, id),
+    () => library.contents.switchOff(admin, id, SERVICE),
     () => library.bin(admin, id),
     () => library.restore(admin, id),
     () => library.purge(admin, id),

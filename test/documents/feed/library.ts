@@ -56,16 +56,16 @@ export function createLibrary(sql: Sql) {
     /** Other passages, by the text that a person gives. False where the document is binned or gone. */
     async replace(owner: Viewer, id: string, texts: readonly string[]): Promise<boolean> {
       const given = { text: texts.join(''), format: 'text' as const, language: null };
-      return (await contents.give(owner, id, given)) && read(id, texts);
+      return (await contents.give(owner, id, given, SERVICE)) && read(id, texts);
     },
     async patch(owner: Viewer, id: string, changes: DocumentChanges): Promise<boolean> {
       const found = await documents.find(owner, id, 'editable');
-      return found !== undefined && (await documents.update(owner, found, changes)) !== undefined;
+      return found !== undefined && (await documents.update(owner, found, changes, SERVICE)) !== undefined;
     },
-    bin: (owner: Viewer, id: string) => documents.bin(owner, id),
-    restore: async (owner: Viewer, id: string) => (await documents.restore(owner, id)) !== undefined,
+    bin: (owner: Viewer, id: string) => documents.bin(owner, id, SERVICE),
+    restore: async (owner: Viewer, id: string) => (await documents.restore(owner, id, SERVICE)) !== undefined,
     archive: async (owner: Viewer, id: string, archived: boolean) =>
-      (await documents.setArchived(owner, id, archived)) !== undefined,
+      (await documents.setArchived(owner, { id, archivedAt: null }, archived, SERVICE)) !== undefined,
     purge: async (owner: Viewer, id: string) => (await documents.purge(owner, id, SERVICE)).length > 0,
     empty: (owner: Viewer, limit: number) => documents.purgeOwn(owner, limit, SERVICE),
   };

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SERVICE } from '../../../src/core/author.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
@@ -59,7 +60,7 @@ test('each change of passages and of who sees them has the next number of its wo
     ['out of it', () => library.archive({ ...owner, admin: true }, id, false)],
     ['the bin', () => library.bin({ ...owner, admin: true }, id)],
     ['out of it', () => library.restore({ ...owner, admin: true }, id)],
-    ['no text any more', () => library.contents.switchOff({ ...owner, admin: true }, id)],
+    ['no text any more', () => library.contents.switchOff({ ...owner, admin: true }, id, SERVICE)],
     ['the bin again', () => library.bin({ ...owner, admin: true }, id)],
     ['a purge', () => library.purge({ ...owner, admin: true }, id)],
   ];

@@ -86,11 +86,12 @@ async function changeSome(sql: Sql, documents: readonly Document[], random: Rand
     const { id } = document;
     const found = await store.find(viewer, id, 'editable');
     if (change === 'patch' && found !== undefined)
-      await store.update(viewer, found, { name, tags, slots, ...size });
-    if (change === 'archive') await store.setArchived(viewer, document.id, document.archivedAt === null);
+      await store.update(viewer, found, { name, tags, slots, ...size }, SERVICE);
+    if (change === 'archive')
+      await store.setArchived(viewer, document, document.archivedAt === null, SERVICE);
     if (change !== 'bin') continue;
     if (document.status === 'deleted') await store.purge(viewer, document.id, SERVICE);
-    else await store.bin(viewer, document.id);
+    else await store.bin(viewer, document.id, SERVICE);
   }
   return readAll(sql, documents);
 }

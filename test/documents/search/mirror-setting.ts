@@ -150,12 +150,13 @@ export function createLibrary(sql: Sql) {
     return id;
   };
   const purge = async (id: string): Promise<void> => {
-    await store.bin(VIEWER, id);
+    await store.bin(VIEWER, id, SERVICE);
     await store.purge(VIEWER, id, SERVICE);
   };
   const patch = async (id: string, summary: string): Promise<void> => {
     const found = await store.find(VIEWER, id, 'editable');
-    if (found !== undefined) await store.update(VIEWER, found, { summary, tags: [summary.slice(0, 8)] });
+    if (found !== undefined)
+      await store.update(VIEWER, found, { summary, tags: [summary.slice(0, 8)] }, SERVICE);
   };
   return {
     insert,
@@ -167,9 +168,10 @@ export function createLibrary(sql: Sql) {
       const id = ids[Math.floor(Math.random() * ids.length)];
       if (id === undefined || dice < 0.2) ids.push(await insert());
       else if (dice < 0.7) await patch(id, crypto.randomUUID());
-      else if (dice < 0.8) await store.bin(VIEWER, id);
-      else if (dice < 0.88) await store.restore(VIEWER, id);
-      else if (dice < 0.94) await store.setArchived(VIEWER, id, Math.random() < 0.5);
+      else if (dice < 0.8) await store.bin(VIEWER, id, SERVICE);
+      else if (dice < 0.88) await store.restore(VIEWER, id, SERVICE);
+      else if (dice < 0.94)
+        await store.setArchived(VIEWER, { id, archivedAt: null }, Math.random() < 0.5, SERVICE);
       else {
         ids.splice(ids.indexOf(id), 1);
         await purge(id);

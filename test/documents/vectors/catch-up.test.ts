@@ -2,6 +2,7 @@
 // next interval, which is an hour here.
 
 import { expect, test } from 'bun:test';
+import { SERVICE } from '../../../src/core/author.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createVectors } from '../../../src/documents/vectors/index.ts';
 import { EARLIER_EMBEDDING, EMBEDDING } from '../../../src/documents/vectors/store.ts';
@@ -88,7 +89,7 @@ test('another model answers as soon as a text that was being read has its vector
   );
   // The former model has the text before.
   const [read = ''] = ids;
-  await acme.contents.give(acme.viewer, read, { text: '', format: 'text', language: null });
+  await acme.contents.give(acme.viewer, read, { text: '', format: 'text', language: null }, SERVICE);
   model.name = 'next';
   vectors.reload();
   await eventually('the other workspace', async () =>

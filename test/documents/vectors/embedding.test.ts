@@ -1,6 +1,7 @@
 // Passages get their vectors: once, also over failures of the model, changes of texts and of the model.
 
 import { expect, test } from 'bun:test';
+import { SERVICE } from '../../../src/core/author.ts';
 import { ServiceError, upstreamFailed } from '../../../src/core/errors.ts';
 import { newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
@@ -131,7 +132,7 @@ test('vectors go with a purge, and where nothing of the text is to be kept', asy
   const [purged, off, empty] = [await library.add(['a']), await library.add(['b']), await library.add(['c'])];
   for (const id of [purged, off, empty]) expect(await embed(id)).toBe('done');
   await library.purge(purged);
-  await library.contents.switchOff(library.viewer, off);
+  await library.contents.switchOff(library.viewer, off, SERVICE);
   await library.replace(empty, []);
   for (const id of [purged, off, empty]) {
     expect(await countVectors(id)).toBe(0);

@@ -73,7 +73,7 @@ export function createLibrary(sql: Sql, workspaceId: string) {
       return id;
     },
     async replace(id: string, texts: readonly string[]): Promise<void> {
-      await contents.give(viewer, id, { text: '', format: 'text', language: null });
+      await contents.give(viewer, id, { text: '', format: 'text', language: null }, SERVICE);
       await read(id, texts);
     },
     async purge(id: string): Promise<void> {

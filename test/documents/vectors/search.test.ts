@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { LRUCache } from 'lru-cache';
+import { SERVICE } from '../../../src/core/author.ts';
 import { newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
@@ -112,7 +113,7 @@ test('finds exactly what the database holds, after any changes', async () => {
           else if (each.do === 'lose') searched.spaces.lost();
           else if (id === undefined) continue;
           else if (each.do === 'replace') await library.replace(id, texts);
-          else if (each.do === 'off') await library.contents.switchOff(library.viewer, id);
+          else if (each.do === 'off') await library.contents.switchOff(library.viewer, id, SERVICE);
           else if (each.do === 'see') await sql`UPDATE documents SET status = 'public' WHERE id = ${id}`;
           else {
             await library.purge(id);

@@ -89,11 +89,14 @@ export const Pager = ({
 export const PagedTable = <Row,>({
   of: { data, error, loading, reload },
   cursor,
+  cursorName,
   empty,
   ...shape
 }: Shape<Row> & {
   of: Resource<{ items: readonly Row[]; next_cursor: string | null }>;
   cursor: string | null;
+  /** The parameter of the URL in which it stands. */
+  cursorName?: string;
   empty: ComponentChildren;
 }) => (
   <>
@@ -105,7 +108,7 @@ export const PagedTable = <Row,>({
     ) : (
       <div class="stack">
         <Table {...shape} rows={data.items} />
-        <Pager next={data.next_cursor} cursor={cursor} />
+        <Pager next={data.next_cursor} cursor={cursor} {...(cursorName ? { name: cursorName } : {})} />
       </div>
     )}
   </>
