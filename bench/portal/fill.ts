@@ -3,6 +3,7 @@
 
 import type { Sql } from '../../src/infra/postgres/client.ts';
 import { createFinishedDays } from '../../src/usage/store/finished-days.ts';
+import { strip } from '../search/bulk.ts';
 
 export type Sizes = { keys: number; events: number; days: number; rawEvents: number; audit: number };
 
@@ -14,7 +15,9 @@ export async function fill(sql: Sql, workspace: string, sizes: Sizes): Promise<v
   await sql`SET synchronous_commit = off`.catch(() => undefined);
   await step('people and keys', () => fillKeys(sql, workspace, sizes.keys));
   await step('sums of calls and events', () => fillSums(sql, workspace, sizes));
+  const restore = await strip(sql, ['usage_events']);
   await step('events', () => fillEvents(sql, workspace, sizes));
+  await step('indexes of events', restore);
   await step('audit log', () => fillAudit(sql, workspace, sizes));
   await step('statistics', async () => {
     await sql.unsafe('VACUUM (ANALYZE)');
@@ -90,8 +93,7 @@ async function fillEvents(sql: Sql, workspace: string, { rawEvents, days }: Size
       at, '{"value":1}', 1
     FROM generate_series(1, ${rawEvents}) AS n,
       LATERAL (SELECT date_trunc('milliseconds', now() AT TIME ZONE 'UTC' - (n::float8 / ${rawEvents}) * ${days}::int
-        * interval '1 day') AS at) AS sent
-    ON CONFLICT DO NOTHING`;
+        * interval '1 day') AS at) AS sent`;
 }
 
 async function fillAudit(sql: Sql, workspace: string, { audit, days }: Sizes): Promise<void> {

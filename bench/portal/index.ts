@@ -19,7 +19,7 @@ const OPTIONS = {
   keys: { type: 'string', default: '1000' },
   events: { type: 'string', default: '10000000' },
   days: { type: 'string', default: '90' },
-  'raw-events': { type: 'string', default: '100000' },
+  'raw-events': { type: 'string', default: '10000000' },
   audit: { type: 'string', default: '100000' },
   rounds: { type: 'string', default: '7' },
   data: { type: 'string', default: join(import.meta.dir, '../.data-portal') },

@@ -5,23 +5,23 @@ import postgres from 'postgres';
 import type { Sql } from '../../src/infra/postgres/client.ts';
 import { COLUMNS, type CopiedTable } from './rows.ts';
 
-/** Those that a bulk load writes to. */
+/** Those that a bulk load of documents writes to. */
 const TABLES = ['document_search', 'documents', 'document_texts', 'document_words'];
 
 type Definition = { table: string; name: string; constraint: boolean; definition: string };
 
 /** Takes indexes and keys off the tables; the function that is returned puts them back. */
-export async function strip(sql: Sql): Promise<() => Promise<void>> {
+export async function strip(sql: Sql, tables: readonly string[] = TABLES): Promise<() => Promise<void>> {
   const definitions = await sql<Definition[]>`
     SELECT i.indrelid::regclass::text AS table, coalesce(c.conname, i.indexrelid::regclass::text) AS name,
       c.conname IS NOT NULL AS constraint,
       coalesce(pg_get_constraintdef(c.oid), pg_get_indexdef(i.indexrelid)) AS definition
     FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid
-    WHERE i.indrelid::regclass::text = ANY (${TABLES}::text[])`;
+    WHERE i.indrelid::regclass::text = ANY (${tables as string[]}::text[])`;
   // Keys of other tables refer to those that are taken off.
   const references = await sql<Omit<Definition, 'constraint'>[]>`
     SELECT conrelid::regclass::text AS table, conname AS name, pg_get_constraintdef(oid) AS definition
-    FROM pg_constraint WHERE contype = 'f' AND confrelid::regclass::text = ANY (${TABLES}::text[])`;
+    FROM pg_constraint WHERE contype = 'f' AND confrelid::regclass::text = ANY (${tables as string[]}::text[])`;
   for (const { table, name } of references) await sql.unsafe(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
   for (const { table, name, constraint } of definitions)
     await sql.unsafe(constraint ? `ALTER TABLE ${table} DROP CONSTRAINT ${name}` : `DROP INDEX ${name}`);
@@ -30,7 +30,7 @@ export async function strip(sql: Sql): Promise<() => Promise<void>> {
       await sql.unsafe(constraint ? `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}` : definition);
   };
   return async () => {
-    await Promise.all(TABLES.map(restore));
+    await Promise.all(tables.map(restore));
     for (const { table, name, definition } of references)
       await sql.unsafe(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
   };
