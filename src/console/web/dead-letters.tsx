@@ -55,7 +55,7 @@ export function DeadLetters() {
         keyOf={({ id }) => id}
         columns={[
           { title: t('events.time'), cell: (row) => <Time at={row.created_at} /> },
-          { title: t('events.reason'), cell: ({ reason }) => reason },
+          { title: t('events.reason'), cell: ({ reason }) => <span class="anywhere">{reason}</span> },
           { title: t('usage.by.type'), cell: ({ event }) => <code>{event.type}</code> },
           { title: t('events.data'), cell: ({ event }) => <code class="name">{event.data}</code> },
           {

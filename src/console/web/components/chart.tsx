@@ -17,6 +17,8 @@ type Data = {
 };
 
 const HEIGHT = 128;
+/** In seconds. */
+const HALF_DAY = 43_200;
 const COLOURS = ['--chart-1', '--chart-2', '--chart-3'];
 
 const colour = (name: string): string =>
@@ -129,7 +131,11 @@ function optionsOf(
     padding: [8, 8, 0, 0],
     cursor: { y: false, drag: { setScale: false } },
     legend: { show: false },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      // A single time has no range of its own.
+      x: { range: (_plot, min, max) => (min === max ? [min - HALF_DAY, max + HALF_DAY] : [min, max]) },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
       {
         ...axis,
@@ -149,16 +155,22 @@ function optionsOf(
     ],
     series: [
       {},
-      ...series.map(({ label }, at) => ({
+      ...series.map(({ label, values }, at) => ({
         label,
         stroke: colour(COLOURS[at % COLOURS.length] ?? '--chart-1'),
         fill: at === 0 && series.length === 1 ? `${colour('--chart-1')}22` : '',
         width: 1.5,
-        points: { show: series[at]?.values.length === 1 },
+        points: { show: false, filter: () => aloneAmong(values) },
       })),
     ],
   };
 }
+
+/** The places of values without a neighbour, which no line shows. */
+const aloneAmong = (values: Series['values']): number[] =>
+  values.flatMap((value, at) =>
+    value !== null && values[at - 1] == null && values[at + 1] == null ? [at] : [],
+  );
 
 const dayFormat = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const formatDay = (seconds: number): string => dayFormat.format(new Date(seconds * 1000));
