@@ -1,5 +1,6 @@
 // Documents as resources: listed page by page, read as text.
 
+import { parseDateTime } from '../core/date-time.ts';
 import { ServiceError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import type { OperationCaller } from '../http/operation-call.ts';
@@ -50,7 +51,8 @@ function parseCursor(cursor: string | undefined): Place | undefined {
   const match = /^(\d{1,9}) (\d{4}-\d\d-\d\dT[\d:.]+Z)$/.exec(
     Buffer.from(cursor, 'base64url').toString('latin1'),
   );
-  return match === null ? undefined : { offset: Number(match[1]), until: match[2] ?? '' };
+  const [, offset, until = ''] = match ?? [];
+  return parseDateTime(until) === undefined ? undefined : { offset: Number(offset), until };
 }
 
 const renderCursor = ({ offset, until }: Place): string =>

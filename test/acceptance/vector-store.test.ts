@@ -94,9 +94,10 @@ describe('a search of a vector store', () => {
 
   test('is filtered by attributes of documents and by slots, compared and combined', async () => {
     const word = freshWord();
+    const account = JSON.rawJSON('12345678901234567890');
     const first = await stored(
       setting.admin,
-      { name: `a ${word}.txt`, tags: ['manual', word], slots: { year: 2024, team: 'a,b' } },
+      { name: `a ${word}.txt`, tags: ['manual', word], slots: { year: 2024, team: 'a,b', account } },
       `The ${word} leaks.`,
     );
     const second = await stored(setting.admin, { tags: [word], slots: { year: 2025 } }, `A ${word}.`);
@@ -110,6 +111,7 @@ describe('a search of a vector store', () => {
     expect(await found({ type: 'in', key: 'year', value: [2024, 2025] })).toEqual(both);
     expect(await found({ type: 'nin', key: 'year', value: [2024] })).toEqual([second]);
     expect(await found({ type: 'eq', key: 'team', value: 'a,b' })).toEqual([first]);
+    expect(await found({ type: 'eq', key: 'account', value: account })).toEqual([first]);
     expect(await found({ type: 'gte', key: 'created_at', value: 1_700_000_000 })).toEqual(both);
     expect(await found({ type: 'lt', key: 'created_at', value: '2020-01-01T00:00:00Z' })).toEqual([]);
     const year = (value: number) => ({ type: 'eq', key: 'year', value });

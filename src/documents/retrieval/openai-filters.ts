@@ -2,6 +2,7 @@
 // of `slots`. What Area A cannot ask is refused.
 
 import { clampTime, parseDateTime } from '../../core/date-time.ts';
+import { isRawNumber } from '../../core/json.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Filter } from '../filter/ast.ts';
 import { ATTRIBUTES, type Attribute, type Operator } from '../filter/attributes.ts';
@@ -80,8 +81,9 @@ function comparison(input: Record<string, unknown>, param: string): Filter[] {
   if (equality === undefined && !COMPARISONS.has(String(type)))
     return refuse(`${param}.type`, `${param}.type must be one of and, or, eq, ne, gt, gte, lt, lte, in, nin`);
   if (typeof key !== 'string' || key === '') return refuse(`${param}.key`, `${param}.key must be a name`);
-  const values = equality?.list ? value : [value];
-  if (!Array.isArray(values) || values.length === 0 || values.length > VALUES_MAX || !values.every(isScalar))
+  const given = equality?.list ? value : [value];
+  const values = Array.isArray(given) ? given.map(toScalar) : undefined;
+  if (values === undefined || values.length === 0 || values.length > VALUES_MAX || !values.every(isScalar))
     return refuse(`${param}.value`, `${param}.value must be ${equality?.list ? LIST : SCALAR}`);
   const attribute = Object.hasOwn(ATTRIBUTES, key) ? (key as Attribute) : undefined;
   if (attribute === 'created_at' || attribute === 'file_size')
@@ -94,6 +96,9 @@ function comparison(input: Record<string, unknown>, param: string): Filter[] {
 const VALUES_MAX = 500;
 const SCALAR = 'a text, a number or a boolean';
 const LIST = `a list of 1 to ${VALUES_MAX} texts, numbers or booleans`;
+
+/** Numbers with more digits than a double has are compared by their digits. */
+const toScalar = (value: unknown): unknown => (isRawNumber(value) ? value.rawJSON : value);
 
 const isScalar = (value: unknown): value is Scalar =>
   typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
