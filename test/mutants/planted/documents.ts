@@ -76,7 +76,7 @@ export const documents: readonly Planted[] = [
   {
     mistake: 'old passages stay beside the new ones',
     file: 'src/documents/content/store.ts',
-    text: 'await clear(tx, id, { passages });\n        for await',
+    text: 'await clear(tx, id, { ...row, passages });\n        for await',
     replacement: 'for await',
     test: 'test/documents/content/store.test.ts',
     name: 'break off',
