@@ -57,7 +57,7 @@ async function main(words: readonly string[]): Promise<void> {
     const { sql } = database;
     if (typed.command.words.startsWith('search ')) return await maintainSearch(typed, sql, config);
     if (typed.command.words.startsWith('bucket ')) return await maintainBucket(typed, sql);
-    const usage = createUsage({
+    const usage = await createUsage({
       sql,
       clock: systemClock,
       log,

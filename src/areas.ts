@@ -43,14 +43,18 @@ export type Clients = {
   objects: ObjectStore;
 };
 
-export function createAreas(config: Config, { sql, searchSql, objects }: Clients, log: Logger): Areas {
+export async function createAreas(
+  config: Config,
+  { sql, searchSql, objects }: Clients,
+  log: Logger,
+): Promise<Areas> {
   const clock = systemClock;
   const interruption = createInterruption();
   const { onInterrupt } = interruption;
   const invalidation = createInvalidation({ sql, log });
   const infrastructure = createInfrastructure({ config, sql, objects, invalidation, clock, log });
   const queue = createJobQueue({ sql, log, clock });
-  const usage = createUsage({
+  const usage = await createUsage({
     sql,
     identity: () => readIdentity(sql),
     directory: join(config.dataDir, 'events'),

@@ -24,7 +24,7 @@ const CLOCK_SKEW_MS_MAX = 60_000;
 const JOB_LAG_SECONDS_MAX = 300;
 
 export type InfrastructureDeps = {
-  config: Pick<Config, 'dataDir'>;
+  config: Pick<Config, 'dataDir' | 'objects'>;
   sql: Sql;
   objects: ObjectStore;
   invalidation: Invalidation;
@@ -69,7 +69,8 @@ export function createInfrastructure(deps: InfrastructureDeps): Area {
   return {
     routes: [],
     jobs: [
-      createBucketJob(objects, log),
+      // The embedded store makes its bucket itself.
+      ...(config.objects.external === undefined ? [] : [createBucketJob(objects, log)]),
       { name: 'postgres.invalidation', start: invalidation.start, stop: invalidation.close },
     ],
     checks: [

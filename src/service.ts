@@ -58,7 +58,7 @@ export async function startService(
   const sql = await connectDatabase(backing.databaseUrl, log);
   const searchSql = connectForSearch(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const areas = createAreas(config, { sql, searchSql, objects }, log);
+  const areas = await createAreas(config, { sql, searchSql, objects }, log);
   const requestMetrics = createRequestMetrics();
   const cors = createCors(config.server.corsOrigins);
   let ending = false;

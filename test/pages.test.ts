@@ -5,13 +5,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { allRoutes, generatedPages } from './support/generated-pages.ts';
 
-for (const [path, text] of generatedPages())
+for (const [path, text] of await generatedPages())
   test(`${path.split('/').at(-1)} is up to date (bun run docs:generate)`, () => {
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-test('operations have names and places of their own', () => {
-  const operations = allRoutes().map(({ operation }) => operation);
+test('operations have names and places of their own', async () => {
+  const operations = (await allRoutes()).map(({ operation }) => operation);
   const ids = operations.map(({ id }) => id);
   const places = operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
   expect(new Set(ids).size).toBe(ids.length);

@@ -103,6 +103,45 @@ test('clients stay in their adapters', () => {
   expect(breaches).toEqual([]);
 });
 
+/** Only some settings or requests need them: a start that does not has them nowhere among the modules that it loads. */
+const LOADED_WHEN_USED = [
+  '@aws-sdk/client-s3',
+  '@modelcontextprotocol/server',
+  'nats',
+  'openid-client',
+  'pino-pretty',
+  'tinyld',
+  'unpdf',
+  'yaml',
+];
+
+test('a start loads no package that only some settings or requests need', () => {
+  const loads = new Map(ofServer.map(({ path, text }) => [path, loadsOf(path, text)]));
+  const reached = new Set<string>();
+  const visit = (path: string): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    loads.get(path)?.forEach(visit);
+  };
+  for (const entry of ['src/main.ts', 'src/service.ts']) visit(entry);
+  expect(reached).toContain('elysia');
+  expect(LOADED_WHEN_USED.filter((name) => reached.has(name))).toEqual([]);
+});
+
+/** Those of its imports that are loaded with the file: neither types nor what it asks for while it runs. */
+function loadsOf(path: string, text: string): string[] {
+  const { staticImports, staticExports } = parseSync(path, text).module;
+  const isLoaded = ({ entries }: { entries: { isType: boolean }[] }): boolean =>
+    entries.length === 0 || entries.some(({ isType }) => !isType);
+  const requests = [
+    ...staticImports.filter(isLoaded).map(({ moduleRequest }) => moduleRequest.value),
+    ...staticExports.flatMap(({ entries }) =>
+      entries.filter(({ isType }) => !isType).map(({ moduleRequest }) => moduleRequest?.value ?? ''),
+    ),
+  ];
+  return requests.map((request) => (request.startsWith('.') ? join(dirname(path), request) : request));
+}
+
 test('imports have no cycles, types included', () => {
   const graph = new Map(
     sources.map(({ path, imports }) => [path, imports.filter((target) => /\.tsx?$/.test(target))]),
@@ -142,7 +181,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3980);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8570);
-  expect(linesOf('src/')).toBeLessThanOrEqual(54_120);
+  expect(linesOf('src/')).toBeLessThanOrEqual(54_250);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);

@@ -24,9 +24,9 @@ export type Places = Record<string, string>;
 
 const BASE_QUERY: Record<string, string> = { n: '1' };
 
-export function listTargets(places: Places, callers: Callers): Promise<Target[]> {
+export async function listTargets(places: Places, callers: Callers): Promise<Target[]> {
   return Promise.all(
-    allRoutes().map(async ({ operation }) => ({
+    (await allRoutes()).map(async ({ operation }) => ({
       name: `${operation.method} ${operation.path}`,
       method: operation.method,
       path: operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => places[name] ?? UNKNOWN),

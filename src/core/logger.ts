@@ -1,5 +1,4 @@
 import pino from 'pino';
-import { prettyFactory } from 'pino-pretty';
 import { explain } from './errors.ts';
 import { endsWithin } from './wait.ts';
 
@@ -58,6 +57,8 @@ export const createLogger = (options: { level: LogLevel; format: Format }): Proc
 
 function createPrettyLogger(level: LogLevel): ProcessLog {
   const destination = pino.destination({ dest: 1, sync: true });
+  // A log that a machine reads does without it.
+  const { prettyFactory } = import.meta.require('pino-pretty') as typeof import('pino-pretty');
   const render = prettyFactory({
     translateTime: 'SYS:HH:MM:ss',
     customPrettifiers: { time: String },

@@ -101,6 +101,7 @@ async function startEmbeddedObjects(
     directory,
     host: config.server.host,
     region: config.objects.region,
+    bucket: config.objects.bucket,
     accessKeyId: 'atrium',
     secretAccessKey: identity.secretAccessKey,
     corsOrigins: config.server.corsOrigins,

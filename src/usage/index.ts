@@ -12,7 +12,7 @@ import { exclusively } from '../infra/postgres/exclusive.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
 import { createAppender } from './appender.ts';
 import type { EventBuffer } from './buffer/event-buffer.ts';
-import { createJetStreamBuffer, type JetStreamSettings } from './buffer/jetstream/index.ts';
+import type { JetStreamSettings } from './buffer/jetstream/index.ts';
 import { createJournal } from './buffer/journal/index.ts';
 import { createUsageHealth } from './health.ts';
 import { DAY_MS, FINISHED_DAYS_INTERVAL_MS, RETENTION_INTERVAL_MS, RETENTION_STEP_EVENTS } from './limits.ts';
@@ -52,16 +52,18 @@ export type UsageDeps = {
   log: Logger;
 };
 
-export function createUsage(deps: UsageDeps): Area & {
+export type Usage = Area & {
   record: RecordEvents;
   wakeMover: WakeEventMover;
   /** The first of the jobs: for a command that sends events without the rest. */
   buffer: Job;
   /** Packs of events in the buffer and events in the outbox, as they were counted last. */
   waiting(): number;
-} {
+};
+
+export async function createUsage(deps: UsageDeps): Promise<Usage> {
   const { sql, clock, log, settings } = deps;
-  const buffer = createBuffer(deps);
+  const buffer = await createBuffer(deps);
   const appender = createAppender(buffer);
   const letters = createDeadLetterStore(sql);
   const recording = createRecord(appender);
@@ -140,8 +142,10 @@ export function createUsage(deps: UsageDeps): Area & {
   };
 }
 
-function createBuffer({ directory, settings, identity, log }: UsageDeps): EventBuffer {
+/** The client of NATS is loaded only where it is used. */
+async function createBuffer({ directory, settings, identity, log }: UsageDeps): Promise<EventBuffer> {
   const { nats, bufferBytesMax: bytesMax } = settings;
   if (nats === undefined) return createJournal({ directory, bytesMax, log });
+  const { createJetStreamBuffer } = await import('./buffer/jetstream/index.ts');
   return createJetStreamBuffer({ settings: { ...nats, bytesMax }, identity, log });
 }

@@ -13,6 +13,7 @@ import { shared } from '../support/shared.ts';
 import { type Answer, BASE, type Body, type Entry, startAudited } from './audited.ts';
 
 const audited = await shared(startAudited());
+const routes = await allRoutes();
 const { sql, ownerId, ownerEmail, bootstrapId, secrets, ask, list, made, newUser, newKey } = audited;
 
 async function binned(count = 1): Promise<string[]> {
@@ -172,7 +173,7 @@ const everyRow = (): Promise<Entry[]> => sql<Entry[]>`
   SELECT id::text, action, workspace_id, before, after FROM audit_log ORDER BY created_at DESC, id DESC LIMIT 20`;
 
 describe('each operation of the administration that changes something', () => {
-  const operations = allRoutes().map(({ operation }) => operation);
+  const operations = routes.map(({ operation }) => operation);
 
   test('names its actions, and is tried here', () => {
     const changing = operations.filter(

@@ -28,12 +28,14 @@ let embedded: Awaited<ReturnType<typeof startObjectStore>>;
 let objects: ObjectStore;
 beforeAll(async () => {
   database = await testDatabase();
-  const place = { directory: folder, host: '127.0.0.1', port: 0, corsOrigins: [], retentionSeconds: 86_400 };
-  embedded = await startObjectStore({ ...place, ...credentials }, console);
+  const place = { directory: folder, host: '127.0.0.1', port: 0, bucket: 'atrium' };
+  embedded = await startObjectStore(
+    { ...place, ...credentials, corsOrigins: [], retentionSeconds: 86_400 },
+    console,
+  );
   const { endpoint } = embedded;
   const bucket = { bucket: 'atrium', endpoint, publicEndpoint: endpoint, formProfile: 'standard' } as const;
   objects = createObjectStore({ ...bucket, ...credentials });
-  await objects.ensureBucket();
 });
 afterAll(async () => {
   objects.close();

@@ -38,6 +38,7 @@ beforeAll(async () => {
       host: '127.0.0.1',
       port: 0,
       region: 'us-east-1',
+      bucket: 'atrium',
       accessKeyId: 'sweep',
       secretAccessKey: 'sweep-secret',
       corsOrigins: [],

@@ -68,6 +68,7 @@ export function storeOptions(directory: string) {
     host: '127.0.0.1',
     port: 0,
     region: REGION,
+    bucket: BUCKET,
     corsOrigins: [],
     retentionSeconds: 86_400,
     ...CREDENTIALS,

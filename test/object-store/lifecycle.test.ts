@@ -35,6 +35,19 @@ test('it makes its directory, for its owner alone', async () => {
   await store.close();
 });
 
+test('its bucket is there when it listens, from its first start on', async () => {
+  const directory = await freshDirectory();
+  for (const round of [1, 2]) {
+    const store = await startStore(storeOptions(directory));
+    const client = createClient(store.endpoint);
+    const calls = callsBy(client);
+    if (round === 2) expect(await calls.text('k')).toBe('round 1');
+    await calls.put('k', `round ${round}`);
+    client.destroy();
+    await store.close();
+  }
+});
+
 test('what it holds is there after a restart', async () => {
   const directory = await freshDirectory();
   for (const round of [1, 2, 3]) {

@@ -23,7 +23,7 @@ const config = loadConfig(process.env);
 const log = createLogger(config.log);
 const sql = await connectDatabase(config.databaseUrl ?? '', log);
 const invalidation = createInvalidation({ sql, log });
-const usage = createUsage({
+const usage = await createUsage({
   projections: [],
   sql,
   identity: () => readIdentity(sql),

@@ -27,7 +27,7 @@ import { HARD_FILES } from './hard-files.ts';
 const ROOT = join(import.meta.dir, '../..');
 
 /** Every route of the service. Nothing is connected: clients connect when they are first used. */
-export function allRoutes(): Route[] {
+export async function allRoutes(): Promise<Route[]> {
   const log = createLogger({ level: 'silent', format: 'json' });
   const config = loadConfig({});
   const sql = connectPostgres({
@@ -44,7 +44,7 @@ export function allRoutes(): Route[] {
     secretAccessKey: 'none',
     formProfile: 'standard',
   });
-  const { routes, checks } = createAreas(config, { sql, searchSql: sql, objects }, log);
+  const { routes, checks } = await createAreas(config, { sql, searchSql: sql, objects }, log);
   const requestMetrics = createRequestMetrics();
   const described = [
     ...routes,
@@ -214,8 +214,8 @@ ${rows.join('\n')}
 }
 
 /** Path → the text that it should have. */
-export function generatedPages(): Map<string, string> {
-  const operations = allRoutes().map(({ operation }) => operation);
+export async function generatedPages(): Promise<Map<string, string>> {
+  const operations = (await allRoutes()).map(({ operation }) => operation);
   return new Map([
     [join(ROOT, 'docs/reference/operations.md'), renderOperations(operations)],
     [join(ROOT, 'docs/reference/gateway-faults.md'), renderFaults()],
@@ -229,6 +229,6 @@ export function generatedPages(): Map<string, string> {
 }
 
 if (import.meta.main) {
-  for (const [path, text] of generatedPages()) writeFileSync(path, text);
+  for (const [path, text] of await generatedPages()) writeFileSync(path, text);
   process.exit(0);
 }

@@ -11,7 +11,7 @@ import { allRoutes } from './generated-pages.ts';
 export const PORTAL_TYPES = join(import.meta.dir, '../../src/console/web/api-types.d.ts');
 
 export async function renderPortalTypes(): Promise<string> {
-  const routes = allRoutes();
+  const routes = await allRoutes();
   const operations = [...routes, ...portalCalls(routes)]
     .map(({ operation }) => operation)
     .filter(({ path }) => path.startsWith('/admin/'));

@@ -107,6 +107,7 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
         catalogue.createBucket(bucket, Date.now());
         await catalogue.durable();
       }),
+    hasBucket: catalogue.hasBucket,
     assertBucket,
     get,
     /**

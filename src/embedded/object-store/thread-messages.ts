@@ -7,6 +7,8 @@ export interface ObjectStoreOptions {
   /** 0 = a free one. */
   readonly port: number;
   readonly region: string;
+  /** A bucket that is there when the store listens; created where it is absent. */
+  readonly bucket: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   /** Exact origins, or `*`. */

@@ -28,6 +28,7 @@ serveThread<ObjectStoreOptions, StoreCalls, number>(
       await objects.close();
     };
     try {
+      if (!objects.hasBucket(options.bucket)) await objects.createBucket(options.bucket);
       return { opened: await server.listen(options.host, options.port), calls: { close } };
     } catch (error) {
       await objects.close();

@@ -10,7 +10,8 @@ import {
   RETRIES_MAX,
   TIMEOUT_DEFAULTS_MS,
 } from '../limits.ts';
-import { type Located, type ReadVariable, readYaml } from './located-yaml.ts';
+import type { ReadVariable } from './file-mistake.ts';
+import { type Located, readYaml } from './located-yaml.ts';
 import {
   builtInModel,
   type CatalogueSpec,

@@ -1,16 +1,7 @@
 // YAML whose values know their lines, so that a mistake can be pointed at.
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-
-/** A mistake in a file: the line and the reason, in one sentence. */
-export class FileMistake extends Error {
-  readonly line: number;
-
-  constructor(line: number, reason: string) {
-    super(`line ${line}: ${reason}`);
-    this.line = line;
-  }
-}
+import { FileMistake, type ReadVariable } from './file-mistake.ts';
 
 /** A value of the file; each reading of it checks it. Throws FileMistake. */
 export type Located = {
@@ -26,8 +17,6 @@ export type Located = {
   choice<C extends string>(choices: readonly C[]): C;
   boolean(): boolean;
 };
-
-export type ReadVariable = (name: string) => string | undefined;
 
 /** The root of a YAML text (JSON is YAML). Throws FileMistake for invalid YAML. */
 export function readYaml(text: string, variable: ReadVariable): Located {

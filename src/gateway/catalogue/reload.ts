@@ -8,9 +8,8 @@ import type { Logger } from '../../core/logger.ts';
 import { SettingsError } from '../../core/settings-reader.ts';
 import { LISTING_RETRY_MS, LISTING_TTL_MS } from '../limits.ts';
 import type { Catalogue } from '../targets.ts';
-import { parseModelsFile } from './file.ts';
+import { FileMistake, type ReadVariable } from './file-mistake.ts';
 import { listModels } from './listing.ts';
-import { FileMistake, type ReadVariable } from './located-yaml.ts';
 import { BUILT_IN_CATALOGUE, type CatalogueSpec, type UpstreamSpec } from './model.ts';
 
 export type CatalogueSource =
@@ -141,6 +140,8 @@ async function read(source: CatalogueSource): Promise<CatalogueSpec> {
     return listModels(source.upstream).catch((error: unknown) => {
       throw new Error(`OPENAI_BASE_URL: ${explain(error)}`, { cause: error });
     });
+  // The library of YAML is loaded only where there is a file.
+  const { parseModelsFile } = await import('./file.ts');
   try {
     return parseModelsFile(await readFile(source.path, 'utf8'), source.variable);
   } catch (error) {

@@ -4,7 +4,7 @@ import {
   RETRIES_DEFAULT,
   TIMEOUT_DEFAULTS_MS,
 } from '../limits.ts';
-import type { ReadVariable } from './located-yaml.ts';
+import type { ReadVariable } from './file-mistake.ts';
 import type { CatalogueSource } from './reload.ts';
 
 /** Where the settings say that the models come from. */

@@ -223,7 +223,7 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'a copy does not look whether its source is still the same',
-    file: 'src/infra/s3/client.ts',
+    file: 'src/infra/s3/calls.ts',
     text: '        CopySourceIfMatch: source.etag,\n',
     replacement: '',
     test: 'test/documents/reused-form.test.ts',
