@@ -9,17 +9,24 @@ const AGAIN_MS_MIN = 500;
 const AGAIN_MS_MAX = 60_000;
 
 /**
- * A job that runs at start, and again after each interval. Runs never overlap. A run that returns `again` is followed by another
- * one within a minute. A failed run is logged, and followed by another one after a pause that grows up to the interval. `run` should
- * check the signal between its steps.
+ * The delay of jobs that nothing waits for, such as the removal of outdated rows: a start, and what is asked of it in its first
+ * seconds, do not compete with them.
+ */
+export const UPKEEP_DELAY_MS = 30_000;
+
+/**
+ * A job that runs at start, or `delayMs` after it (never later than after one interval), and again after each interval. Runs never
+ * overlap. A run that returns `again` is followed by another one within a minute. A failed run is logged, and followed by another
+ * one after a pause that grows up to the interval. `run` should check the signal between its steps.
  */
 export function createPeriodic(options: {
   name: string;
   intervalMs: number;
+  delayMs?: number;
   run(signal: AbortSignal): Promise<unknown>;
   log: Logger;
 }): Job {
-  const { name, intervalMs, log } = options;
+  const { name, intervalMs, delayMs = 0, log } = options;
   const stopping = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let running: Promise<void> = Promise.resolve();
@@ -50,7 +57,10 @@ export function createPeriodic(options: {
 
   return {
     name,
-    start: () => void next(),
+    start() {
+      if (delayMs === 0) void next();
+      else timer = setTimeout(() => void next(), Math.min(delayMs, intervalMs));
+    },
     settle() {
       againMs = AGAIN_MS_MIN;
       return next();

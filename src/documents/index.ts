@@ -6,7 +6,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Embeddings } from '../core/embed-texts.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
-import { createPeriodic } from '../core/periodic.ts';
+import { createPeriodic, UPKEEP_DELAY_MS } from '../core/periodic.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Area } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
@@ -202,6 +202,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     createPeriodic({
       name,
       intervalMs: settings.sweepIntervalSeconds * 1000,
+      delayMs: UPKEEP_DELAY_MS,
       // One process at a time sweeps; the others find the lock taken and wait for their next turn.
       run: (signal) => exclusively(sql, name, (lock) => run(AbortSignal.any([signal, lock.signal]))),
       log,

@@ -1,4 +1,4 @@
-// A periodic job runs again before its interval where there is more to do, or where it failed.
+// A periodic job runs again before its interval where there is more to do, or where it failed; one with a delay leaves the start alone.
 
 import { expect, test } from 'bun:test';
 import { createPeriodic } from '../../src/core/periodic.ts';
@@ -24,4 +24,25 @@ test('a run that has more to do, or that failed, is followed by others until one
   await eventually('the runs', () => runs === outcomes.length);
   await job.stop();
   expect(runs).toBe(outcomes.length);
+});
+
+test('a job with a delay is not run by the start, and waits no longer than for its interval', async () => {
+  let runs = 0;
+  const run = async (): Promise<void> => {
+    runs += 1;
+  };
+  const jobOf = (delays: { intervalMs: number; delayMs?: number }) =>
+    createPeriodic({ name: 'test', run, log: silentLog as never, ...delays });
+  const delayed = jobOf({ intervalMs: HOUR_MS, delayMs: HOUR_MS });
+  await delayed.start();
+  await delayed.stop();
+  expect(runs).toBe(0);
+  const prompt = jobOf({ intervalMs: HOUR_MS });
+  await prompt.start();
+  await prompt.stop();
+  expect(runs).toBe(1);
+  const often = jobOf({ intervalMs: 1, delayMs: HOUR_MS });
+  await often.start();
+  await eventually('a run', () => runs > 1);
+  await often.stop();
 });

@@ -447,6 +447,17 @@ describe('a database that is older than its bucket', () => {
     await custody.job.stop();
   });
 
+  test('tells the bucket as soon as a document is confirmed, and does not before where none is', async () => {
+    const objects = await openBucket('sweep-first');
+    const custody = custodyOf(objects);
+    await custody.job.start();
+    expect(await marksIn(objects)).toEqual([]);
+    custody.recorded();
+    // The end waits for what has begun.
+    await custody.job.stop();
+    expect(await marksIn(objects)).toHaveLength(2);
+  });
+
   test('is not confused by processes that advance at once', async () => {
     const objects = await openBucket('sweep-at-once');
     const all = Array.from({ length: 8 }, () => custodyOf(objects));

@@ -3,7 +3,7 @@
 
 import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import { createPeriodic } from '../../core/periodic.ts';
+import { createPeriodic, UPKEEP_DELAY_MS } from '../../core/periodic.ts';
 import type { ReadinessCheck } from '../../http/health.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
@@ -28,6 +28,7 @@ export function createBucketCustody(deps: {
   const { store, objects, log } = deps;
   /** True at first: a process before this one may have confirmed documents. */
   let moved = true;
+  let begun = false;
   let logged: string | null = null;
 
   /** The marks are read before the database: a process that advances meanwhile never makes it look behind. */
@@ -90,28 +91,33 @@ export function createBucketCustody(deps: {
     else log.error({ decide: DECIDE }, problem);
   }
 
+  const job = createPeriodic({
+    name: 'documents.custody',
+    intervalMs: CUSTODY_INTERVAL_MS,
+    delayMs: UPKEEP_DELAY_MS,
+    async run() {
+      const due = moved;
+      begun = true;
+      moved = false;
+      try {
+        if (due || (await store.read()).adopting) await advance();
+      } catch (error) {
+        moved ||= due;
+        // Other parts of the service log that a server is away.
+        if (!(error instanceof ServiceError) && !isUnavailable(error)) throw error;
+      }
+    },
+    log,
+  });
+
   return {
     advance,
-    /** Documents have been confirmed: the bucket soon says that the database has come further. */
+    /** Documents have been confirmed: the bucket soon says that the database has come further, the first time at once. */
     recorded() {
       moved = true;
+      if (!begun) void job.settle?.();
     },
-    job: createPeriodic({
-      name: 'documents.custody',
-      intervalMs: CUSTODY_INTERVAL_MS,
-      async run() {
-        const due = moved;
-        moved = false;
-        try {
-          if (due || (await store.read()).adopting) await advance();
-        } catch (error) {
-          moved ||= due;
-          // Other parts of the service log that a server is away.
-          if (!(error instanceof ServiceError) && !isUnavailable(error)) throw error;
-        }
-      },
-      log,
-    }),
+    job,
     check: {
       name: 'bucket',
       essential: false,

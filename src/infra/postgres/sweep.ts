@@ -1,6 +1,6 @@
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
-import { createPeriodic } from '../../core/periodic.ts';
+import { createPeriodic, UPKEEP_DELAY_MS } from '../../core/periodic.ts';
 import type { Sql } from './client.ts';
 import { exclusively } from './exclusive.ts';
 
@@ -20,5 +20,5 @@ export function createSweep(options: {
       const before = horizon();
       while (!signal.aborted && !lock.signal.aborted && (await deleteSome(before)) > 0);
     });
-  return createPeriodic({ name, intervalMs, run, log });
+  return createPeriodic({ name, intervalMs, delayMs: UPKEEP_DELAY_MS, run, log });
 }
