@@ -89,8 +89,13 @@ function createMatchers(operations: readonly Operation[], openAiPaths: OpenAiPat
   );
   return paths.map((path) => {
     const { operation, pattern } = path;
-    const preferred = paths.filter((other) => isPreferred(other, path)).map((other) => other.pattern);
-    const fits = (url: string): boolean => pattern.test(url) && !preferred.some((other) => other.test(url));
+    let preferred: RegExp[] | undefined;
+    const fits = (url: string): boolean => {
+      if (!pattern.test(url)) return false;
+      // By the first request: a start would compare all operations with one another.
+      preferred ??= paths.filter((other) => isPreferred(other, path)).map((other) => other.pattern);
+      return !preferred.some((other) => other.test(url));
+    };
     const isMeant = operation.errorShape !== undefined || !/^\/(?:v1\/)?\{/.test(operation.path);
     return { operation, matches: isMeant ? fits : (url) => fits(url) && !openAiPaths.own(url) };
   });

@@ -18,7 +18,7 @@ import {
   toOpenAiValidationError,
 } from './openai-error.ts';
 import { type Input, type Operation, type Route, reply } from './operation.ts';
-import { createRequestParser, showPath } from './request.ts';
+import { createRequestParser, type RequestParser, showPath } from './request.ts';
 import { STATUS } from './statuses.ts';
 
 export type Boundary = {
@@ -153,9 +153,11 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
 
 function createAnswer(route: Route, authenticators: Authenticators) {
   const { operation, handle } = route;
-  const parser = createRequestParser(operation);
+  // By the first request: a start would wait for the parsers of all operations.
+  let parser: RequestParser | undefined;
   return async (exchange: Exchange): Promise<Response> => {
     const { request } = exchange;
+    parser ??= createRequestParser(operation);
     const parameters = parser.parameters(request.url);
     exchange.path = parameters.path;
     exchange.query = parameters.query;
