@@ -43,7 +43,8 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
     // While another model comes to replace it, the one that answers gets new documents, too, as long as it can be called.
     const former = answering === null || answering === current ? undefined : await store.findModel(answering);
     if (former !== undefined) await embedByFormer(document, former);
-    const outcome = await embedBy(document, current, former === undefined ? [] : [former.id]);
+    // What the former one could not finish is of no use: nothing would delete it after the change.
+    const outcome = await embedBy(document, current);
     // What catches up has left the document to this job.
     return (await embeddings.current()) === current ? outcome : { retry: 'the model has changed meanwhile' };
   }
@@ -51,7 +52,7 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
   async function embedByFormer(document: ToEmbed, former: StoredModel): Promise<void> {
     const present = await store.findModel(await embeddings.current());
     try {
-      await embedBy(document, former.name, present === undefined ? [] : [present.id]);
+      await embedBy(document, former.name, present?.id);
     } catch (error) {
       deps.log.warn(
         { document: document.id, model: former.name, err: error },
@@ -60,7 +61,8 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
     }
   }
 
-  async function embedBy(document: ToEmbed, name: string, others: readonly number[]): Promise<JobOutcome> {
+  /** Vectors by the model `unfinished`, which comes next, stay although they are incomplete. */
+  async function embedBy(document: ToEmbed, name: string, unfinished?: number): Promise<JobOutcome> {
     let model = await store.findModel(name);
     for (let after = -1; ; ) {
       const passages = await store.passagesAfter(document.id, {
@@ -75,7 +77,8 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
     }
     // Its passages have been removed meanwhile.
     if (model === undefined) return 'done';
-    const completion = await store.complete(document, model.id, [model.id, ...others]);
+    const kept = unfinished === undefined ? [model.id] : [model.id, unfinished];
+    const completion = await store.complete(document, model.id, kept);
     return completion === 'complete' ? 'done' : { retry: 'the document has changed meanwhile' };
   }
 

@@ -186,6 +186,30 @@ test('a changed model answers in a workspace when it has all that the former has
   }
 });
 
+test('of a text that the former model could not finish, nothing is left once another model has taken its place', async () => {
+  const { library, model, embed } = await setting();
+  const former = model.name;
+  const { answer } = model;
+  const done = await library.add(['a']);
+  await embed(done);
+  const cutOff = await library.add(texts(0, 2 * EMBEDDED_AT_ONCE));
+  let calls = 0;
+  model.answer = (asked, name) =>
+    calls++ === 0 ? answer(asked, name) : Promise.reject(upstreamFailed('down'));
+  await embed(cutOff).catch(() => undefined);
+  expect(await countVectors(cutOff)).toBe(EMBEDDED_AT_ONCE);
+  // The former one can be called no more.
+  model.name = `${former}-next`;
+  model.answer = (asked, name) =>
+    name === former ? Promise.reject(upstreamFailed('gone')) : answer(asked, name);
+  for (const id of [cutOff, done]) expect(await embed(id)).toBe('done');
+  const next = (await store.findModel(model.name))?.id ?? 0;
+  await store.switchTo(next);
+  while (await store.deleteSuperseded(next));
+  expect(await embedded(cutOff, model.name)).toEqual(texts(0, 2 * EMBEDDED_AT_ONCE));
+  expect([await countVectors(cutOff), await countVectors(done)]).toEqual([2 * EMBEDDED_AT_ONCE, 1]);
+});
+
 test('a document that was in hand while the model changed is embedded by the new one afterwards', async () => {
   const { library, model, embed } = await setting();
   const former = model.name;
