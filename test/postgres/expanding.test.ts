@@ -45,6 +45,8 @@ async function readSchema(): Promise<Schema> {
   const functions = await sql<{ text: string }[]>`
     SELECT format('%s(%s) gives %s', p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid)) AS text
     FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.prokind = 'f'
+      -- Those of triggers can be called by no process.
+      AND p.prorettype <> 'trigger'::regtype
       AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')`;
   const names = (relation: string, numbers: string) =>
     sql.unsafe(`ARRAY(
