@@ -33,7 +33,7 @@ type OperationBase = {
   errorShape?: 'openai' | 'openai-but-validation';
   /** Types of the usage events that it may cause. */
   events?: readonly string[];
-  /** Actions that it writes to the audit log. */
+  /** Actions that it writes to the audit log; none where an operation of the administration changes nothing of it. */
   audits?: readonly string[];
   /** It keeps the address of its caller elsewhere. */
   notesAddress?: true;

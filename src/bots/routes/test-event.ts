@@ -55,6 +55,7 @@ export function testEventRoute({ requireBot, sign, take, clock }: TestEventDeps)
         'registered, and its conversation is kept. It fails where a real one would fail, and `status` says how. The ' +
         'signature is accepted once, and nowhere else. In the mode `key` the key of the caller sends the event.',
       events: CAUSED,
+      audits: [],
       parameters: BotPath,
       body: BotTest,
       bodyExample: { text: 'Where is the annual report?' },
