@@ -79,8 +79,8 @@ test('a transaction is committed when its work resolves and undone when it rejec
 
 test("a statement's own mistake is not taken for an outage, a statement time-out is", async () => {
   const impatient = connectTo(database.url, { statementTimeoutMs: 100 });
-  expect(isUnavailable(await failureOf(impatient`select 1/0`))).toBe(false);
-  expect(isUnavailable(await failureOf(impatient`insert into nowhere values (1)`))).toBe(false);
+  expect(isUnavailable(await failureOf(sql`select 1/0`))).toBe(false);
+  expect(isUnavailable(await failureOf(sql`insert into nowhere values (1)`))).toBe(false);
   expect(isUnavailable(await failureOf(impatient`select pg_sleep(5)`))).toBe(true);
   expect(isUnavailable(Object.assign(new Error('of another client'), { code: 'ECONNREFUSED' }))).toBe(false);
   await impatient.end({ timeout: 1 });
@@ -161,9 +161,12 @@ test('after its end the client refuses statements and opens no connections', asy
   await ended.end();
   expect(isUnavailable(await failureOf(ended`select 1`))).toBe(true);
   expect(isUnavailable(await failureOf(ended.begin((tx) => tx`select 1`)))).toBe(true);
-  const left = await sql`
-    select from pg_stat_activity where datname = current_database() and application_name = 'ended'`;
-  expect(left).toHaveLength(0);
+  // The server ends a session a moment after its client has; one that was opened now would stay.
+  await eventually('no session to be left', async () => {
+    const left = await sql`
+      select from pg_stat_activity where datname = current_database() and application_name = 'ended'`;
+    return left.length === 0;
+  });
 });
 
 /** The session that runs the statement, seen from another one. */
@@ -178,7 +181,7 @@ async function terminateSessionOf(marker: string): Promise<void> {
 
 test('a session that is ended amid a statement fails that one, and the next one succeeds', async () => {
   const own = connectTo(database.url, { connectionsMax: 2 });
-  const cut = failureOf(own`select pg_sleep(5), 'amid-statement'`);
+  const cut = failureOf(own`select pg_sleep(600), 'amid-statement'`);
   await terminateSessionOf('amid-statement');
   expect(isUnavailable(await cut)).toBe(true);
   expect(await Promise.all([own`select 1 as one`, own`select 1 as one`])).toMatchObject([
@@ -193,7 +196,7 @@ test('a session that is ended amid a transaction, in a statement or between two,
   const inStatement = failureOf(
     own.begin(async (tx) => {
       await tx`insert into items values (20, 'lost')`;
-      await tx`select pg_sleep(5), 'amid-transaction'`.catch(() => {});
+      await tx`select pg_sleep(600), 'amid-transaction'`.catch(() => {});
       await tx`insert into items values (21, 'must not be alone')`;
     }),
   );

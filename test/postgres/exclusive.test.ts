@@ -8,7 +8,7 @@ import { testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
 
 const HOLDER = join(import.meta.dir, '../support/lock-holder.ts');
-const LEASE_MS = 2000;
+const LEASE_MS = 4000;
 
 const database = await shared(testDatabase());
 

@@ -61,9 +61,13 @@ test('a lost connection is noticed and made anew, with a reset at each', async (
   await eventually('the loss', () => resets.length > 1);
   expect(resets[1]).toBe(false);
   await eventually('the connection', () => invalidation.connected());
-  expect(resets).toEqual([true, false, true]);
-  await announce('things:after');
-  await eventually('news', () => keys.includes('after'));
+  // A machine that stands still may lose the connection once more, and with it what is announced meanwhile.
+  await eventually('news', async () => {
+    await announce('things:after');
+    return keys.includes('after');
+  });
+  expect(resets).toEqual(resets.map((_, at) => at % 2 === 0));
+  expect(resets.length).toBeGreaterThan(2);
 });
 
 test('a connection that hangs is noticed although it stays open', async () => {

@@ -39,7 +39,7 @@ const all = (outcome: string): unknown[] => Array.from({ length: 12 }, () => out
 
 beforeAll(async () => {
   await start();
-  sql = connectTo(postgres.url, { connectionsMax: 3, statementTimeoutMs: 1500 });
+  sql = connectTo(postgres.url, { connectionsMax: 3, statementTimeoutMs: 3000 });
 });
 beforeEach(async () => {
   expect(await burst()).toEqual(all('ok'));
@@ -66,9 +66,9 @@ test('a server that is killed amid statements and transactions', async () => {
       await tx`select 2`;
     })
     .catch(isUnavailable);
-  const asleep = sql`select pg_sleep(0.4)`.catch(isUnavailable);
+  const asleep = sql`select pg_sleep(600)`.catch(isUnavailable);
   await eventually('the statement', async () => {
-    const rows = await sql`select from pg_stat_activity where query like '%pg_sleep(0.4)%'`;
+    const rows = await sql`select from pg_stat_activity where query like '%pg_sleep(600)%'`;
     return rows.length > 1;
   });
   process.kill(postmaster(), 'SIGKILL');

@@ -7,14 +7,19 @@ import { eventually, freePort } from '../support/child.ts';
 
 const CLAIMANT = join(import.meta.dir, '../support/port-claimant.ts');
 const ROUNDS = 2;
+/** So long that the services come between one another; and so long that a test sees the claim before its end. */
+const LISTENS_AFTER_MS = 80;
+const NEVER_LISTENS_MS = 3_600_000;
 
 const hasIpv6 = Object.values(networkInterfaces())
   .flat()
   .some((each) => each?.family === 'IPv6');
 const HOSTS = ['0.0.0.0', '127.0.0.1', '127.0.0.1', ...(hasIpv6 ? ['::'] : [])];
 
-function startClaimant(hostname: string) {
-  const child = Bun.spawn([process.execPath, CLAIMANT, hostname], { stdio: ['pipe', 'pipe', 'inherit'] });
+function startClaimant(hostname: string, listensAfterMs = LISTENS_AFTER_MS) {
+  const child = Bun.spawn([process.execPath, CLAIMANT, hostname, `${listensAfterMs}`], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   return {
     /** Its answer to a line. */
@@ -55,7 +60,7 @@ test('a service that is killed while it claims a port leaves it to the next one'
   const port = `${freePort()}`;
   await using next = startClaimant('127.0.0.1');
   {
-    await using killed = startClaimant('0.0.0.0');
+    await using killed = startClaimant('0.0.0.0', NEVER_LISTENS_MS);
     await killed.ask('0');
     void killed.ask(port);
     // Its claim is an abstract socket, unix(7).

@@ -17,6 +17,12 @@ export const MIGRATIONS = join(import.meta.dir, '../../src/infra/postgres/migrat
 export const connectTo = (url: string, options: Partial<Parameters<typeof connectPostgres>[0]> = {}): Sql =>
   connectPostgres({ url, applicationName: 'test', log: silentLog, ...options });
 
+/**
+ * A busy machine takes its time, and a test may hold a transaction open until what it waits for has happened: the limits of
+ * the service are those of its own connections.
+ */
+const UNHURRIED = { statementTimeoutMs: 120_000, settings: { idle_in_transaction_session_timeout: '0' } };
+
 export type TestDatabase = AsyncDisposable & { url: string; sql: Sql; drop: () => Promise<void> };
 
 /** What the processes of one run share: a server, and the database that all others are copies of. */
@@ -40,7 +46,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   const name = `${template}_${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`;
   await admin.unsafe(`create database ${name} template ${template}`);
   const own = withDatabase(url, name);
-  const sql = connectTo(own, { connectionsMax: 5 });
+  const sql = connectTo(own, { ...UNHURRIED, connectionsMax: 5 });
   const drop = async (): Promise<void> => {
     await sql.end({ timeout: 1 });
     await dropDatabase(admin, name);

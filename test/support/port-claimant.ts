@@ -3,10 +3,9 @@
 
 import { claimPort } from '../../src/processes/port.ts';
 
-/** What a process takes from being told to listen until it does so. Another service must not come between. */
-const LISTENS_AFTER_MS = 80;
-
 const hostname = process.argv[2] ?? '';
+/** What a process takes from being asked to listen until it does so. Another service must not come between. */
+const listensAfterMs = Number(process.argv[3]);
 let server: Bun.Server<undefined> | undefined;
 for await (const line of console) {
   await server?.stop(true);
@@ -17,7 +16,7 @@ for await (const line of console) {
     continue;
   }
   const listen = async (): Promise<void> => {
-    await Bun.sleep(LISTENS_AFTER_MS);
+    await Bun.sleep(listensAfterMs);
     server = Bun.serve({ hostname, port, reusePort: true, fetch: () => new Response() });
   };
   const outcome = await claimPort('PORT', { hostname, port }, listen).then(
