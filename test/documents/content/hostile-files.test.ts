@@ -8,7 +8,7 @@ import { PASSAGES_MAX } from '../../../src/documents/content/limits.ts';
 import { createOutline, TextFull } from '../../../src/documents/content/outline.ts';
 import { createReader, ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
 import { isAlive } from '../../../src/embedded/postgres/processes.ts';
-import { eventually } from '../../support/child.ts';
+import { eventually, freePort } from '../../support/child.ts';
 import { docx, nestedMail, pdf, xlsx, zip } from '../../support/files.ts';
 
 const files = new Map<string, Uint8Array<ArrayBuffer> | string>();
@@ -198,10 +198,7 @@ test('a file that is gone has failed; a store that does not answer is waited for
   const request = { name: 'a.txt', contentType: '', language: null, bytesMax: 1000 };
   const ask = (url: string) => reader.read({ ...request, source: { url } }, describeOutcome);
   expect(await ask(`${server.url.href}gone`)).toMatchObject({ state: 'failed' });
-  const closed = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  const url = closed.url.href;
-  await closed.stop(true);
-  const { state, reason } = await ask(`${url}?X-Amz-Signature=secret`);
+  const { state, reason } = await ask(`http://127.0.0.1:${freePort()}/?X-Amz-Signature=secret`);
   expect(state).toBe('unavailable');
   expect(reason).not.toContain('secret');
 });

@@ -20,6 +20,8 @@ beforeAll(async () => {
   ids = [];
   for (let count = 0; count < 20; count++) ids.push(await library.insert({ access: { a: 'b' } }));
   for (let count = 0; count < 60; count++) await library.changeAtRandom(ids);
+  // Whatever was changed, some have the label that is common, and neither the damages nor the later changes meet them all.
+  for (let count = 0; count < 25; count++) ids.push(await library.insert());
   const common = createCommonTerms(database.sql, 2);
   common.areAll([[createTerms('acme').label('tags', 'a')]]);
   const fold = createCountFolding({ sql: database.sql, common, log: silentLog });
