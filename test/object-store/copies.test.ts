@@ -37,14 +37,15 @@ beforeAll(async () => {
   await put(client, 0, EARLY);
   await put(client, EARLY, KNOWN);
   await first.close();
-  // The one that starts writes a snapshot of what there is.
-  const second = await startStore(storeOptions(original));
+  // The one that starts writes a snapshot of what there is, and the next one a minute later.
   const snapshot = join(original, 'catalogue.snapshot.sqlite');
+  await rm(snapshot, { force: true });
+  const second = await startStore(storeOptions(original));
   await waitFor('the snapshot', () => existsSync(snapshot));
+  await copyFile(snapshot, join(torn, 'catalogue.snapshot.sqlite'));
   await copyFile(join(original, 'catalogue.sqlite'), join(torn, 'catalogue.sqlite'));
   await put(createClient(second.endpoint), KNOWN, ALL);
   await copyFile(join(original, 'catalogue.sqlite-wal'), join(torn, 'catalogue.sqlite-wal'));
-  await copyFile(snapshot, join(torn, 'catalogue.snapshot.sqlite'));
   await cp(join(original, 'blobs'), join(torn, 'blobs'), { recursive: true });
   await second.close();
 });

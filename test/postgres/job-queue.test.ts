@@ -258,11 +258,11 @@ test('two workers share the work: each job once, none at the same time as itself
       times.set(numberOf(job), (times.get(numberOf(job)) ?? 0) + 1);
     }
     // Longer than the lease, which is renewed.
-    if (times.size <= 20) await Bun.sleep(2000);
+    if (times.size <= 20) await Bun.sleep(4000);
     for (const job of jobs) inHand.delete(numberOf(job));
     return allDone(jobs);
   };
-  const workers = [workerOf(handle, { leaseMs: 1500 }), workerOf(handle, { leaseMs: 1500 })];
+  const workers = [workerOf(handle, { leaseMs: 3000 }), workerOf(handle, { leaseMs: 3000 })];
   await Promise.all(workers.map((worker) => worker.drain()));
   expect(times.size).toBe(200);
   expect(new Set(times.values())).toEqual(new Set([1]));
@@ -275,7 +275,7 @@ test('a batch that takes longer than its lease stays with its worker', async () 
   const seen: number[] = [];
   const worker = workerOf(
     async (jobs) => {
-      const overAt = performance.now() + 2500;
+      const overAt = performance.now() + 4000;
       while (performance.now() < overAt) {
         await other.drain();
         await Bun.sleep(20);
@@ -283,7 +283,7 @@ test('a batch that takes longer than its lease stays with its worker', async () 
       seen.push(...jobs.map(numberOf));
       return allDone(jobs);
     },
-    { leaseMs: 1500 },
+    { leaseMs: 3000 },
   );
   await worker.drain();
   expect([seen, await queued()]).toEqual([[1], 0]);
@@ -365,7 +365,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
     const sql = connectPostgres({ url: process.env.URL, applicationName: 'victim', log });
     const handle = async (jobs) => { console.log('took ' + jobs.length); await Bun.sleep(60_000); };
     const clock = { now: () => new Date() };
-    createJobWorker({ sql, clock, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 2000, attemptsMax: 9 }).start();`;
+    createJobWorker({ sql, clock, kind: 'count', batchMax: 3, handle, log, pollMs: 1000, leaseMs: 4000, attemptsMax: 9 }).start();`;
     const victim = startChild([process.execPath, '-e', script], {
       environment: { SOURCE: source, URL: database.url },
     });

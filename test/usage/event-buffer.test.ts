@@ -87,8 +87,14 @@ for (const { name, missing, appendsAtOnce, prepare } of BUFFERS) {
       const buffer = await setting.open();
       const body = randomBytes(100_000);
       for (let index = 0; index < 10; index++) await buffer.append(body);
-      expect((await buffer.fetch({ bytesMax: 1, packsMax: 500, waitMs: 0 })).length).toBe(1);
-      const some = await buffer.fetch({ bytesMax: 350_000, packsMax: 500, waitMs: 0 });
+      expect((await buffer.fetch({ bytesMax: 1, packsMax: 500, waitMs: 20_000 })).length).toBe(1);
+      // The server that sends them may have its copy a moment after the two that acknowledged them.
+      const some = await eventually('as much as was asked for', async () => {
+        const fetched = await buffer.fetch({ bytesMax: 350_000, packsMax: 500, waitMs: 20_000 });
+        if (fetched.length >= 3) return fetched;
+        await buffer.release(fetched);
+        return undefined;
+      });
       expect(some.length).toBeWithin(3, 5);
       expect((await take(buffer, 9 - some.length)).length).toBe(9 - some.length);
     });
@@ -155,8 +161,13 @@ for (const { name, missing, appendsAtOnce, prepare } of BUFFERS) {
       expect(first.sinkLock()).toBe(second.sinkLock());
       if (first.sinkLock() !== undefined) return;
       for (let index = 0; index < 200; index++) await first.append(packOf(`${index}`));
-      const [a, b] = await Promise.all([drain(first), drain(second)]);
-      expect([...a, ...b].map(textOf).sort()).toEqual(Array.from({ length: 200 }, (_, i) => `${i}`).sort());
+      const taken: Delivery[] = [];
+      const drain = async (buffer: EventBuffer): Promise<void> => {
+        while (taken.length < 200)
+          taken.push(...(await buffer.fetch({ bytesMax: 1, packsMax: 500, waitMs: 200 })));
+      };
+      await Promise.all([drain(first), drain(second)]);
+      expect(taken.map(textOf).sort()).toEqual(Array.from({ length: 200 }, (_, i) => `${i}`).sort());
     });
 
     test('tells what an acknowledgement is worth', async () => {
@@ -180,12 +191,3 @@ test('a fetch of the journal that waits ends with nothing when its sink ends', a
   await buffer.append(packOf('later'));
   expect((await take(buffer, 1)).map(textOf)).toEqual(['later']);
 });
-
-async function drain(buffer: EventBuffer): Promise<Delivery[]> {
-  const all: Delivery[] = [];
-  for (;;) {
-    const some = await buffer.fetch({ bytesMax: 1, packsMax: 500, waitMs: 200 });
-    if (some.length === 0) return all;
-    all.push(...some);
-  }
-}

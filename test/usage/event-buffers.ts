@@ -34,6 +34,15 @@ export function collectingLog(): { log: Logger; lines: { fields: object; message
   return { log: { debug: keep, info: keep, warn: keep, error: keep }, lines };
 }
 
+/** A start does not wait for long for a server: on a busy machine the buffer is ready a moment later. */
+export const untilReady = (buffer: EventBuffer): Promise<boolean> =>
+  eventually('the buffer to be ready', () =>
+    buffer.metrics().then(
+      () => true,
+      () => false,
+    ),
+  );
+
 /** Closes whatever was opened, in reverse. */
 function opener(make: () => EventBuffer) {
   const opened: EventBuffer[] = [];
@@ -42,6 +51,7 @@ function opener(make: () => EventBuffer) {
       const buffer = make();
       opened.push(buffer);
       await buffer.start();
+      await untilReady(buffer);
       return buffer;
     },
     async close(): Promise<void> {
@@ -114,20 +124,7 @@ export const BUFFERS: readonly BufferUnderTest[] = [
       const { open, close } = opener(() =>
         createJetStreamBuffer({ settings, identity: async () => 'test', log }),
       );
-      return {
-        open: async () => {
-          const buffer = await open();
-          await eventually('the stream to be ready', () =>
-            buffer.metrics().then(
-              () => true,
-              () => false,
-            ),
-          );
-          return buffer;
-        },
-        lines,
-        [Symbol.asyncDispose]: close,
-      };
+      return { open, lines, [Symbol.asyncDispose]: close };
     },
   },
 ];

@@ -7,7 +7,7 @@ import type { EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { createJetStreamBuffer, type JetStreamSettings } from '../../src/usage/buffer/jetstream/index.ts';
 import { eventually, freePort } from '../support/child.ts';
 import { findOldNats, missingNats, type NatsServer, startNats } from '../support/nats-server.ts';
-import { collectingLog } from './event-buffers.ts';
+import { collectingLog, untilReady } from './event-buffers.ts';
 
 const BYTES_MAX = 2 ** 30;
 
@@ -20,6 +20,18 @@ function open(settings: JetStreamSettings, identity = async () => 'one') {
   const { log, lines } = collectingLog();
   const buffer = createJetStreamBuffer({ settings, identity, log });
   return { buffer, lines, [Symbol.asyncDispose]: () => buffer.close() };
+}
+
+/** Opens and starts it on a server that serves; then the stream is there, and what an acknowledgement is worth is known. */
+async function serving(...given: Parameters<typeof open>) {
+  const opened = open(...given);
+  await opened.buffer.start();
+  await untilReady(opened.buffer);
+  await eventually('what an acknowledgement is worth', () => {
+    const durability = opened.buffer.durability();
+    return durability.synced || !durability.warning.includes('not been reached');
+  });
+  return opened;
 }
 
 const starting = (settings: JetStreamSettings, identity?: () => Promise<string>) => {
@@ -54,8 +66,7 @@ const missing = missingNats();
 describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : ` (${missing})`}`, () => {
   test('says once what is lost when the server acknowledges before it syncs, and what mends it', async () => {
     await using server = await startNats({ syncs: false });
-    await using opened = open(settingsOf(server));
-    await opened.buffer.start();
+    await using opened = await serving(settingsOf(server));
     const durability = opened.buffer.durability();
     expect(durability).toMatchObject({
       synced: false,
@@ -66,8 +77,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
 
   test('counts a server that does not show whether it syncs as one that does not', async () => {
     await using server = await startNats({ monitored: false });
-    await using opened = open(settingsOf(server));
-    await opened.buffer.start();
+    await using opened = await serving(settingsOf(server));
     const warning = expect.stringMatching(/could not be seen.*NATS_MONITOR_URL/);
     expect(opened.buffer.durability()).toMatchObject({ synced: false, warning });
   });
@@ -115,8 +125,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
   test('does not take another page for that of its server', async () => {
     await using server = await startNats();
     await using other = await startNats({ jetstream: false });
-    await using opened = open({ ...settingsOf(server), monitorUrl: other.monitorUrl });
-    await opened.buffer.start();
+    await using opened = await serving({ ...settingsOf(server), monitorUrl: other.monitorUrl });
     const warning = expect.stringContaining('could not be seen');
     expect(opened.buffer.durability()).toMatchObject({ synced: false, warning });
   });
@@ -134,8 +143,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
         }
       }`;
     await using server = await startNats({ syncs, monitored: false, configuration, credentials: USER });
-    await using opened = open(settingsOf(server));
-    await opened.buffer.start();
+    await using opened = await serving(settingsOf(server));
     const { synced } = opened.buffer.durability();
     expect(synced).toBe(syncs);
     if (!syncs) expect(shown(opened.lines)).toContain('(every 120 seconds)');
@@ -143,8 +151,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
 
   test('refuses a pack that the server takes for too large as such', async () => {
     await using server = await startNats({ configuration: 'max_payload: 65536' });
-    await using opened = open(settingsOf(server));
-    await opened.buffer.start();
+    await using opened = await serving(settingsOf(server));
     await opened.buffer.append(randomBytes(65_536));
     const refused = opened.buffer.append(randomBytes(65_537));
     await expect(refused).rejects.toMatchObject({ kind: 'too-large' });
@@ -155,6 +162,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     await using server = await startNats();
     const all = Array.from({ length: 4 }, () => starting(settingsOf(server)));
     expect(await Promise.all(all.map(({ refused }) => refused))).toEqual(['', '', '', '']);
+    await Promise.all(all.map(({ buffer }) => untilReady(buffer)));
     expect(await Promise.all(all.map(({ buffer }) => works(buffer)))).toEqual([true, true, true, true]);
     expect((await all[0]?.buffer.metrics())?.packs).toBe(4);
     await Promise.all(all.map(({ buffer }) => buffer.close()));
@@ -162,8 +170,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
 
   test('answers in time while the server hangs, and works when it goes on', async () => {
     await using server = await startNats();
-    await using opened = open(settingsOf(server));
-    await opened.buffer.start();
+    await using opened = await serving(settingsOf(server));
     server.pause();
     const refused = inTime(opened.buffer.append(new Uint8Array(10)));
     await expect(refused).rejects.toMatchObject({ kind: 'unavailable' });
@@ -175,9 +182,8 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
 
   test('makes a consumer anew that was deleted', async () => {
     await using server = await startNats();
-    await using opened = open(settingsOf(server));
+    await using opened = await serving(settingsOf(server));
     const { buffer } = opened;
-    await buffer.start();
     await buffer.append(new Uint8Array(10));
     const connection = await connect({ servers: server.url });
     await (await connection.jetstreamManager()).consumers.delete('TEST_EVENTS', 'sink');
@@ -199,12 +205,10 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     await using foreign = starting({ ...settingsOf(server), streamPrefix: 'OTHER' });
     expect(await foreign.refused).toContain('not ours: set NATS_STREAM_PREFIX');
     {
-      await using first = open(settingsOf(server));
-      await first.buffer.start();
+      await using _ = await serving(settingsOf(server));
     }
     await manager.consumers.update('TEST_EVENTS', 'sink', { ack_wait: nanos(1000), max_deliver: 3 });
-    await using second = open({ ...settingsOf(server), bytesMax: 2 * BYTES_MAX });
-    await second.buffer.start();
+    await using _ = await serving({ ...settingsOf(server), bytesMax: 2 * BYTES_MAX });
     const { config } = await manager.consumers.info('TEST_EVENTS', 'sink');
     expect(config).toMatchObject({ ack_wait: nanos(15_000), max_deliver: -1 });
     expect((await manager.streams.info('TEST_EVENTS')).config.max_bytes).toBe(2 * BYTES_MAX);
@@ -213,15 +217,13 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
 
   test('refuses the stream of another database, at the start and at reconnecting, and keeps their events apart', async () => {
     await using server = await startNats();
-    await using first = open(settingsOf(server));
-    await first.buffer.start();
+    await using first = await serving(settingsOf(server));
     await first.buffer.append(new Uint8Array(10));
     await using second = starting(settingsOf(server), async () => 'two');
     expect(await second.refused).toMatch(
       /^NATS_STREAM_PREFIX: the stream TEST_EVENTS .*another database.*prefix/,
     );
-    await using apart = open({ ...settingsOf(server), streamPrefix: 'APART' }, async () => 'two');
-    await apart.buffer.start();
+    await using apart = await serving({ ...settingsOf(server), streamPrefix: 'APART' }, async () => 'two');
     expect((await apart.buffer.metrics()).packs).toBe(0);
 
     // While the first is not looking, somebody gives its stream to the other.
@@ -231,8 +233,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     const connection = await connect({ servers: server.url });
     const { streams } = await connection.jetstreamManager();
     await streams.delete('TEST_EVENTS');
-    await using heir = open(settingsOf(server), async () => 'two');
-    await heir.buffer.start();
+    await using heir = await serving(settingsOf(server), async () => 'two');
     await first.buffer.metrics().catch(() => undefined);
     const refusals = () => first.lines.filter(({ message }) => message.includes('NATS_STREAM_PREFIX'));
     await eventually('the refusal', () => refusals().length > 0);
@@ -251,13 +252,11 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     const connection = await connect({ servers: server.url });
     const { streams } = await connection.jetstreamManager();
     {
-      await using earlier = open(settingsOf(server));
-      await earlier.buffer.start();
+      await using earlier = await serving(settingsOf(server));
       await earlier.buffer.append(new Uint8Array(10));
     }
     await streams.update('TEST_EVENTS', { metadata: { team: 'search' } });
-    await using adopting = open(settingsOf(server));
-    await adopting.buffer.start();
+    await using adopting = await serving(settingsOf(server));
     expect((await adopting.buffer.metrics()).packs).toBe(1);
     const { metadata } = (await streams.info('TEST_EVENTS')).config;
     expect(metadata).toMatchObject({ team: 'search', atrium_database: 'one' });
@@ -297,8 +296,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     };
     const unlimited = { max_msgs: -1, max_msgs_per_subject: -1 };
     for (let round = 0; round < 2; round++) {
-      await using opened = open(settingsOf(server));
-      await opened.buffer.start();
+      await using _ = await serving(settingsOf(server));
       expect((await streams.info('TEST_EVENTS')).config).toMatchObject({ ...keeps, ...unlimited });
       await streams.update('TEST_EVENTS', { discard: DiscardPolicy.Old, max_age: nanos(3_600_000) });
     }
@@ -318,9 +316,8 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
 
   test('loses nothing that was acknowledged when the server is killed amid appends', async () => {
     await using server = await startNats();
-    await using opened = open(settingsOf(server));
+    await using opened = await serving(settingsOf(server));
     const { buffer } = opened;
-    await buffer.start();
     const acknowledged = new Set<string>();
     let late = 0;
     let ending = false;
@@ -349,17 +346,17 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     expect(late).toBe(0);
     const delivered = new Set<string>();
     await eventually('everything to be delivered', async () => {
-      const some = await buffer.fetch({ bytesMax: 2 ** 20, packsMax: 500, waitMs: 200 });
+      // A server that has just been started may be slow to answer.
+      const some = await buffer.fetch({ bytesMax: 2 ** 20, packsMax: 500, waitMs: 200 }).catch(() => []);
       for (const { pack } of some) delivered.add(new TextDecoder().decode(pack));
-      await buffer.acknowledge(some);
+      await buffer.acknowledge(some).catch(() => undefined);
       return [...acknowledged].every((text) => delivered.has(text));
     });
   });
 
   test('makes a stream anew that was deleted', async () => {
     await using server = await startNats();
-    await using opened = open(settingsOf(server));
-    await opened.buffer.start();
+    await using opened = await serving(settingsOf(server));
     const connection = await connect({ servers: server.url });
     await (await connection.jetstreamManager()).streams.delete('TEST_EVENTS');
     await connection.close();
@@ -381,7 +378,7 @@ describe.skipIf(missing !== undefined)(`JetStream${missing === undefined ? '' : 
     for (const { url, says } of cases) {
       await using opened = open(settingsOf({ url, monitorUrl: 'http://127.0.0.1:1' }));
       await opened.buffer.start();
-      expect(shown(opened.lines)).toMatch(new RegExp(says, 'i'));
+      await eventually(says, () => new RegExp(says, 'i').test(shown(opened.lines)));
       expect(shown(opened.lines)).not.toMatch(/(?:very|wrong)-secret/);
     }
   });

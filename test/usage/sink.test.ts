@@ -379,11 +379,19 @@ test('a sink that hangs loses its work to another, and stores nothing twice when
 });
 
 test('a page reads no more rows than it gives, wherever it begins, and a total reads none', async () => {
-  const sql = connectTo(database.url, { connectionsMax: 1 });
-  const writer = createEventWriter(sql);
+  // Sessions report what they have read when they like, ended ones at once: no other one is there while rows are counted.
+  await using own = await testDatabase();
+  const writer = createEventWriter(own.sql);
   for (let batch = 0; batch < 10; batch++)
     await writer.store(Array.from({ length: 2000 }, () => encodeRow(eventIn('deep'))));
   writer.close();
+  await own.sql.end();
+  const sql = connectTo(own.url, { connectionsMax: 1 });
+  await eventually('the other sessions to end', async () => {
+    const others = await sql`
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+    return others.length === 0;
+  });
   await sql`ANALYZE usage_events`;
   const reader = createEventReader(sql);
   const window = { workspaceId: 'deep', from: undefined, to: undefined };
