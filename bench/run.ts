@@ -9,6 +9,7 @@ import { run as hostile } from './hostile/index.ts';
 import { run as knowledge } from './knowledge/index.ts';
 import { run as portal } from './portal/index.ts';
 import { run as reading } from './reading/index.ts';
+import { run as retrieval } from './retrieval/index.ts';
 import { run as search } from './search/index.ts';
 import { run as usage } from './usage/index.ts';
 import { run as vectors } from './vectors/index.ts';
@@ -23,6 +24,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   knowledge,
   portal,
   reading,
+  retrieval,
   search,
   usage,
   vectors,

@@ -3,7 +3,6 @@
 
 import postgres from 'postgres';
 import type { Sql } from '../../src/infra/postgres/client.ts';
-import { COLUMNS, type CopiedTable } from './rows.ts';
 
 /** Those that a bulk load of documents writes to. */
 const TABLES = ['document_search', 'documents', 'document_texts', 'document_words'];
@@ -18,10 +17,11 @@ export async function strip(sql: Sql, tables: readonly string[] = TABLES): Promi
       coalesce(pg_get_constraintdef(c.oid), pg_get_indexdef(i.indexrelid)) AS definition
     FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid
     WHERE i.indrelid::regclass::text = ANY (${tables as string[]}::text[])`;
-  // Keys of other tables refer to those that are taken off.
+  // Keys of other tables refer to those that are taken off, and keys of these would be looked at for each row.
   const references = await sql<Omit<Definition, 'constraint'>[]>`
     SELECT conrelid::regclass::text AS table, conname AS name, pg_get_constraintdef(oid) AS definition
-    FROM pg_constraint WHERE contype = 'f' AND confrelid::regclass::text = ANY (${tables as string[]}::text[])`;
+    FROM pg_constraint WHERE contype = 'f' AND (confrelid::regclass::text = ANY (${tables as string[]}::text[])
+      OR conrelid::regclass::text = ANY (${tables as string[]}::text[]))`;
   for (const { table, name } of references) await sql.unsafe(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
   for (const { table, name, constraint } of definitions)
     await sql.unsafe(constraint ? `ALTER TABLE ${table} DROP CONSTRAINT ${name}` : `DROP INDEX ${name}`);
@@ -38,12 +38,13 @@ export async function strip(sql: Sql, tables: readonly string[] = TABLES): Promi
 
 const CHUNK_LENGTH = 1 << 20;
 
-/** A COPY into each of the three tables, on a connection of its own, side by side. */
-export async function openCopies(url: string) {
-  const client = postgres(url, { max: 3, fetch_types: false, onnotice: () => {} });
+/** A COPY into each of the tables, by the columns that are given, on a connection of its own, side by side. */
+export async function openCopies<Table extends string>(url: string, columns: Record<Table, string>) {
+  const tables = Object.keys(columns) as Table[];
+  const client = postgres(url, { max: tables.length, fetch_types: false, onnotice: () => {} });
   const streams = await Promise.all(
-    (Object.keys(COLUMNS) as CopiedTable[]).map(async (table) => {
-      const stream = await client.unsafe(`COPY ${table} (${COLUMNS[table]}) FROM STDIN`).writable();
+    tables.map(async (table) => {
+      const stream = await client.unsafe(`COPY ${table} (${columns[table]}) FROM STDIN`).writable();
       return { table, stream, waiting: '' };
     }),
   );
@@ -56,7 +57,7 @@ export async function openCopies(url: string) {
   };
   return {
     /** Resolves once the server has taken enough of it to go on. */
-    async add(lines: Record<CopiedTable, string>): Promise<void> {
+    async add(lines: Record<Table, string>): Promise<void> {
       for (const copy of streams) {
         copy.waiting += lines[copy.table];
         if (copy.waiting.length > CHUNK_LENGTH) await send(copy);

@@ -19,13 +19,13 @@ import { migrate } from '../../src/infra/postgres/migrate.ts';
 import { MIGRATIONS, silentLog } from '../../test/support/database.ts';
 import { openCopies, strip } from './bulk.ts';
 import { documentAt, READER, userEmail, userId, type Workspace } from './corpus.ts';
-import { toLines } from './rows.ts';
+import { COLUMNS, toLines } from './rows.ts';
 
 const MARK = 'bench-corpus.json';
 const PROGRESS_DOCUMENTS = 100_000;
 
 /** Durability is bought anew by the clean end; until then a crash costs a load. */
-const BULK_SETTINGS = {
+export const BULK_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
@@ -110,7 +110,7 @@ async function load(folder: string, workspaces: readonly Workspace[]): Promise<v
   }
 }
 
-async function step<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+export async function step<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const startedAt = performance.now();
   const result = await work();
   console.log(`  ${name}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
@@ -140,7 +140,7 @@ async function createAccess(sql: Sql, workspaces: readonly Workspace[]): Promise
 /** Returns the words that people may mistype. */
 async function copyAll(url: string, workspaces: readonly Workspace[]): Promise<Set<string>> {
   const words = new Set<string>();
-  const copies = await openCopies(url);
+  const copies = await openCopies(url, COLUMNS);
   const total = workspaces.reduce((sum, { documents }) => sum + documents, 0);
   let done = 0;
   for (const workspace of workspaces) {

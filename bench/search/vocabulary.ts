@@ -55,7 +55,8 @@ const VOWELS = words('a e i o u ai ei ou ia eo');
 /** One of 200,000 that no language has: it is in a handful of documents of a million. */
 const rareWord = (random: Random): string => spell(below(random, RARE_WORDS));
 
-function spell(rank: number): string {
+/** A word that no language has, the same for each rank. */
+export function spell(rank: number): string {
   const random = createRandom(rank);
   const syllable = () => pick(random, ONSETS) + pick(random, VOWELS);
   return `${syllable()}${syllable()}${syllable()}${random() < 0.5 ? syllable() : 'n'}`;

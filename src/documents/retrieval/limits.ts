@@ -17,8 +17,15 @@ export const TERMS_MAX = 64;
 /** A word that occurs more often in a passage counts as if it occurred so often; the rank hardly grows beyond. */
 export const OCCURRENCES_MAX = 16;
 
-/** Passages that are ranked at first; the rarest words of a question decide which. */
+/** Passages that one statement ranks, unless more are asked for. */
 export const RANKED_MAX = 5000;
+
+/** Passages that are ranked at first because of their common words, about, and where these do not suffice. */
+export const COMMON_RANKED = 200;
+export const COMMON_RANKED_MAX = 2500;
+
+/** Common words whose combinations are looked for: the condition for the index grows with two to the power of them. */
+export const COMBINED_MAX = 8;
 
 /** Found passages of which the documents are asked whether the caller may see them; where these are too few, ten times more of theirs. */
 export const ASKED_MIN = 100;
@@ -28,13 +35,16 @@ export const FEW_DOCUMENTS = 1000;
 
 /** Passages of a workspace from which on the frequencies of common words come from a sample. */
 export const COUNTED_MAX = 5000;
-export const SAMPLE_PASSAGES = 4000;
+export const SAMPLE_PASSAGES = 20_000;
 
 /** Passages of a sample that have a word which is common; rarer words are counted where they are looked for. */
 export const COMMON_IN_SAMPLE_MIN = 8;
 
-/** Workspaces of which a process keeps the common words at hand. */
-export const STATISTICS_KEPT_MAX = 1000;
+/** About the share of passages that have a word which the sample does not know. */
+export const RARE_SHARE = COMMON_IN_SAMPLE_MIN / SAMPLE_PASSAGES / 4;
+
+/** Common words, of all workspaces, that a process keeps at hand. */
+export const COMMON_KEPT_MAX = 1_000_000;
 
 /** How often samples are compared with what there is by now. */
 export const STATISTICS_INTERVAL_MS = 60_000;

@@ -2,7 +2,7 @@
 
 import type { Transaction } from '../../infra/postgres/client.ts';
 import { createLexemes } from './lexemes.ts';
-import { QUERY_WORDS_MAX, TERMS_MAX } from './limits.ts';
+import { QUERY_WORDS_MAX, RARE_SHARE, TERMS_MAX } from './limits.ts';
 import { wordsOf } from './segmentation.ts';
 import type { ReadStatistics, Statistics } from './statistics.ts';
 import type { Stemmer, Stems } from './stems.ts';
@@ -14,8 +14,8 @@ export type Term = {
   weight: number;
   /** About the share of the passages that have it; undefined for a rare one, which is counted where it is looked for. */
   share: number | undefined;
-  /** The word as it is written, which adds to its stem and finds nothing by itself. */
-  written: boolean;
+  /** Of a word as it is written: the lexemes of its stem. It adds to that, and finds nothing by itself. */
+  stem: string | undefined;
 };
 
 export type Question = { workspaceId: string; terms: Term[]; statistics: Statistics };
@@ -62,7 +62,7 @@ function termsOf(
 ): Term[] {
   const { stem, written } = createLexemes(workspaceId);
   const stems = new Set([word, ...stemmed.map((stems) => stems(word)).filter((each) => each !== null)]);
-  const toTerm = (lexemes: string[], rest: Pick<Term, 'weight' | 'written'>): Term => {
+  const toTerm = (lexemes: string[], rest: Pick<Term, 'weight' | 'stem'>): Term => {
     const shares = lexemes.map((lexeme) => common.get(lexeme)).filter((share) => share !== undefined);
     const share =
       shares.length === 0
@@ -73,15 +73,18 @@ function termsOf(
           );
     return { lexemes, share, ...rest };
   };
-  const main = toTerm([...stems].map(stem), { weight: 1, written: false });
-  return stems.size === 1
-    ? [main]
-    : [main, toTerm([written(word)], { weight: WRITTEN_WEIGHT, written: true })];
+  const main = toTerm([...stems].map(stem), { weight: 1, stem: undefined });
+  if (stems.size === 1) return [main];
+  const own = toTerm([written(word)], { weight: WRITTEN_WEIGHT, stem: keyOf(main) });
+  // Passages that have it are all looked at only where its stem is rare, too.
+  return [main, main.share === undefined ? own : { ...own, share: own.share ?? RARE_SHARE }];
 }
+
+export const keyOf = ({ lexemes }: Pick<Term, 'lexemes'>): string => lexemes.join();
 
 /** Each once, and the rarest of too many. */
 function distinct(terms: readonly Term[]): Term[] {
-  const byLexemes = new Map(terms.map((term) => [term.lexemes.join(), term]));
+  const byLexemes = new Map(terms.map((term) => [keyOf(term), term]));
   return [...byLexemes.values()].sort(byRarity).slice(0, TERMS_MAX);
 }
 

@@ -3,7 +3,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
-import { COMMON_IN_SAMPLE_MIN, COUNTED_MAX, SAMPLE_PASSAGES, STATISTICS_KEPT_MAX } from './limits.ts';
+import { COMMON_IN_SAMPLE_MIN, COMMON_KEPT_MAX, COUNTED_MAX, SAMPLE_PASSAGES } from './limits.ts';
 
 export type Statistics = {
   /** Passages of the workspace; about so many, where they are many. */
@@ -25,7 +25,8 @@ export type ReadStatistics = (workspaceId: string) => Promise<Statistics>;
 /** Figures are read at each call, by the client that is given; the common words are kept. */
 export function createReadStatistics() {
   const kept = new LRUCache<string, { takenAt: number; common: ReadonlyMap<string, number> }>({
-    max: STATISTICS_KEPT_MAX,
+    maxSize: COMMON_KEPT_MAX,
+    sizeCalculation: ({ common }) => common.size + 1,
   });
 
   const readCommon = async (
@@ -89,13 +90,14 @@ export function createTakeStatistics(sql: Sql) {
 }
 
 async function takeStatistics(sql: Sql, workspaceId: string, passages: number): Promise<void> {
+  const points = Math.min(SAMPLE_PASSAGES, Math.ceil(passages));
   // Points among the ids, and the passage that follows each: ids of other workspaces lie between them.
   const sample = await sql<{ id: string; length: number }[]>`
     SELECT DISTINCT passage_id::text AS id, length FROM (
       SELECT min(passage_id) AS first, max(passage_id) AS last FROM document_passage_words WHERE workspace_id = ${workspaceId}
-    ) span, generate_series(0, ${SAMPLE_PASSAGES - 1}) AS point, LATERAL (
+    ) span, generate_series(0, ${points - 1}) AS point, LATERAL (
       SELECT passage_id, length FROM document_passage_words
-      WHERE workspace_id = ${workspaceId} AND passage_id >= first + (last - first) * point / ${SAMPLE_PASSAGES}
+      WHERE workspace_id = ${workspaceId} AND passage_id >= first + (last - first) * point / ${points}
       ORDER BY passage_id LIMIT 1) near`;
   if (sample.length === 0) return;
   const averageLength = sample.reduce((sum, { length }) => sum + length, 0) / sample.length;

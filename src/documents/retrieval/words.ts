@@ -4,8 +4,9 @@
 
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { all, list, union } from '../search/postgres/fragments.ts';
-import { RANKED_MAX } from './limits.ts';
-import { byRarity, type Question, type Term } from './question.ts';
+import { COMMON_RANKED, COMMON_RANKED_MAX, RANKED_MAX, RARE_SHARE } from './limits.ts';
+import { byRarity, keyOf, type Question, type Term } from './question.ts';
+import { anyOf, type CommonWord, createThresholds } from './thresholds.ts';
 
 /** What each half of a ranking has given: a share of the question, and a cosine. Null: this half was not asked, or did not find it. */
 export type Halves = { words: number | null; vectors: number | null };
@@ -23,10 +24,6 @@ export type RankOptions = {
 
 /** How much the length of a passage counts: the `b` of BM25. */
 const LENGTH_WEIGHT = 0.75;
-/** The share of passages that a common word is assumed to have where no sample counts it. */
-const RARE_SHARE = 0.001;
-/** Pairs of common words that are looked for where the rare ones find too little. */
-const PAIRED_MAX = 4;
 
 export type RankedByWords = {
   found: RankedPassage[];
@@ -43,25 +40,33 @@ export function createWordRanking(sql: Transaction) {
    * The passages with the highest ranks, best first; `more` says whether a larger limit could find others. A score is the share
    * of the question that a passage has: of its words, weighted by their rarity and by how often the passage has them.
    *
-   * Ranked are the passages that have one of the rarest words, of common words those that have two, and, where these are too
-   * few, all with any.
+   * Ranked are the passages that have a rare word, and those that have many of the common ones; where another combination of common
+   * words could rank as high as what was found, those with that, too, as far as they are not too many.
    */
   const rank = async (question: Question, { limit, exact, among }: RankOptions): Promise<RankedByWords> => {
-    const terms = question.terms.filter(({ written }) => !written);
-    if (terms.length === 0) return { found: [], counts: [], more: false };
+    const { passages } = question.statistics;
     const budget = Math.max(RANKED_MAX, 4 * limit);
-    const [rare, common] = splitByRarity(question, terms, budget);
-    const rankMatching = (...matches: string[]) =>
-      rankPassages(sql, question, { matches, uncounted: common, budget, limit, among });
-    let ranked = await rankMatching(anyOf(rare));
-    if (common.length > 0 && !isConclusive(question, common, ranked, exact)) {
-      const pairs = pairsOf(common.slice(0, PAIRED_MAX));
-      if (pairs !== '') ranked = await rankMatching(anyOf(rare), pairs);
-      if (ranked.found.length < exact) ranked = await rankMatching(anyOf(rare), anyOf(common));
+    const [rare, common] = splitByRarity(question, budget);
+    if (rare.length === 0 && common.length === 0) return { found: [], counts: [], more: false };
+    const thresholds = createThresholds(common.map((term) => toCommonWord(question, term)));
+    const rankAt = (level: number) => {
+      const matches = [anyOf(rare), thresholds.matching(level)].filter((match) => match !== '');
+      return rankPassages(sql, question, { matches, uncounted: common, budget, limit, among });
+    };
+    let level = thresholds.levelOf(passages, Math.max(COMMON_RANKED, 2 * limit));
+    let ranked = await rankAt(level);
+    const reached = (ranked.found[exact - 1]?.score ?? 0) * ranked.total - thresholds.rest;
+    const least = thresholds.levelOf(passages, Math.max(COMMON_RANKED_MAX, 20 * limit));
+    if (Math.max(reached, least) < level) {
+      level = Math.max(reached, least);
+      ranked = await rankAt(level);
     }
-    const { found, counts, passages } = ranked;
-    const skipped = common.length > 0 && found.length >= exact;
-    return { found, counts, more: found.length >= limit || passages >= budget || skipped };
+    if (level > 0 && ranked.found.length < exact) {
+      level = 0;
+      ranked = await rankAt(level);
+    }
+    const { found, counts } = ranked;
+    return { found, counts, more: found.length >= limit || ranked.passages >= budget || level > 0 };
   };
 
   /** The scores of these passages, as a ranking gives them that counted so; those without a word of the question are left out. */
@@ -86,43 +91,32 @@ export function createWordRanking(sql: Transaction) {
   return { rank, score };
 }
 
-const anyOf = (terms: readonly Term[]): string =>
-  terms.flatMap(({ lexemes }) => lexemes.map((lexeme) => `'${lexeme}'`)).join(' | ');
-
-const pairsOf = (terms: readonly Term[]): string =>
-  terms
-    .flatMap((left, index) =>
-      terms.slice(index + 1).map((right) => `((${anyOf([left])}) & (${anyOf([right])}))`),
-    )
-    .join(' | ');
-
-/** The rarest terms that together few enough passages have, at least one; and the others. */
-function splitByRarity({ statistics }: Question, terms: readonly Term[], budget: number): [Term[], Term[]] {
-  const sorted = [...terms].sort(byRarity);
-  let passages = 0;
-  const count = sorted.findIndex(({ share = RARE_SHARE }) => {
-    passages += share * statistics.passages;
-    return passages > budget;
-  });
-  const taken = count === -1 ? sorted.length : Math.max(1, count);
-  return [sorted.slice(0, taken), sorted.slice(taken)];
+/** The terms that so few passages have that all of these are ranked, and the others; without words as they are written. */
+function splitByRarity({ terms, statistics }: Question, budget: number): [rare: Term[], common: Term[]] {
+  const stems = terms.filter(({ stem }) => stem === undefined).sort(byRarity);
+  const most = Math.max(1, Math.floor(budget / (RARE_SHARE * statistics.passages + 1)));
+  const rare = stems.filter(({ share }) => share === undefined).slice(0, most);
+  return [rare, stems.slice(rare.length)];
 }
 
-/** Whether a passage with the common words alone could not be among the found. */
-function isConclusive(
-  question: Question,
-  common: readonly Term[],
-  { found }: { found: readonly RankedPassage[] },
-  exact: number,
-): boolean {
-  const last = found[exact - 1];
-  if (last === undefined) return false;
-  const idf = (term: Term) => term.weight * Math.log1p(1 / (term.share ?? RARE_SHARE));
-  const sum = (terms: readonly Term[]) => terms.reduce((total, term) => total + idf(term), 0);
-  return last.score >= sum(common) / Math.max(1e-9, sum(question.terms));
+/** With the word as it is written, which only passages with its stem have. */
+function toCommonWord({ terms, statistics }: Question, term: Term): CommonWord {
+  const { share = RARE_SHARE, lexemes } = term;
+  const forms = [term, ...terms.filter(({ stem }) => stem === keyOf(term))];
+  return {
+    lexemes,
+    share,
+    weight: forms.reduce((sum, each) => sum + weightOf(each, statistics.passages), 0),
+  };
 }
 
-type Ranked = Omit<RankedByWords, 'more'> & { passages: number };
+/** As `scoreParts` weighs it. */
+function weightOf({ weight, share = RARE_SHARE }: Term, passages: number): number {
+  return weight * Math.log1p((passages - share * passages + 0.5) / (share * passages + 0.5));
+}
+
+/** `total`: the sum of the weights of all terms, which a score is a share of. */
+type Ranked = Omit<RankedByWords, 'more'> & { passages: number; total: number };
 
 type Matching = Omit<RankOptions, 'exact'> & {
   matches: readonly string[];
@@ -150,16 +144,18 @@ async function rankPassages(sql: Transaction, question: Question, options: Match
     return sql`(SELECT passage_id, length, words FROM document_passage_words WHERE ${all(sql, tests)} LIMIT ${budget})`;
   });
   const counted = terms.map((_, index) => column(sql, 'n', index));
-  const rows = await sql<{ id: string; score: number; counts: number[]; passages: number }[]>`
+  const rows = await sql<{ id: string; score: number; counts: number[]; passages: number; total: number }[]>`
     WITH candidate AS MATERIALIZED (SELECT passage_id, ${parts.ranks} FROM (${union(sql, candidates)}) found),
     counted AS (SELECT count(*) AS candidates, ${list(sql, counts)} FROM candidate),
     weighed AS (SELECT ARRAY[${list(sql, counted)}] AS counts, ${parts.weights} FROM counted)
-    SELECT passage_id::text AS id, ${parts.score} AS score, counts, count(*) OVER ()::int AS passages
+    SELECT passage_id::text AS id, ${parts.score} AS score, counts, count(*) OVER ()::int AS passages,
+      (${parts.total})::float8 AS total
     FROM candidate, weighed ORDER BY 2 DESC, passage_id LIMIT ${limit}`;
   return {
     found: rows.map(({ id, score }) => ({ passageId: id, score })),
     counts: rows[0]?.counts ?? [],
     passages: rows[0]?.passages ?? 0,
+    total: rows[0]?.total ?? 0,
   };
 }
 
@@ -174,7 +170,7 @@ function scoreParts(
   sql: Transaction,
   terms: readonly Term[],
   { passages, averageLength }: Question['statistics'],
-): { ranks: Fragment; weights: Fragment; score: Fragment } {
+): { ranks: Fragment; weights: Fragment; score: Fragment; total: Fragment } {
   const ranks = terms.map(
     (term, index) => sql`least(0.995, ${term.lexemes.length}::float8
       * ts_rank('{1,1,1,1}'::real[], words, ${anyOf([term])}::tsquery)) AS ${column(sql, 'r', index)}`,
@@ -189,12 +185,13 @@ function scoreParts(
     const [rank, weight] = [column(sql, 'r', index), column(sql, 'w', index)];
     return sql`${weight} * ${rank} / (${rank} + (1 - ${rank}) * longer)`;
   });
-  const total = terms.map((_, index) => column(sql, 'w', index));
+  const total = sum(terms.map((_, index) => column(sql, 'w', index)));
   return {
     ranks: sql`(1 - ${LENGTH_WEIGHT}::float8
       + ${LENGTH_WEIGHT}::float8 * length / ${Math.max(1, averageLength)}::float8) AS longer, ${list(sql, ranks)}`,
     weights: list(sql, weights),
-    score: sql`((${sum(score)}) / (${sum(total)}))::float8`,
+    score: sql`((${sum(score)}) / (${total}))::float8`,
+    total,
   };
 }
 
