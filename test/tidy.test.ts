@@ -176,12 +176,12 @@ test('files of the front end are, too, but for its messages', () => {
 test('the server stays within its alarm lengths', () => {
   const linesOf = (folder: string): number =>
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(14_420);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(14_500);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(194);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(3980);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8570);
-  expect(linesOf('src/')).toBeLessThanOrEqual(54_250);
+  expect(linesOf('src/')).toBeLessThanOrEqual(54_350);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);

@@ -15,8 +15,6 @@ export type CommonWord = {
 /** Sums of floating-point numbers in another order differ a little. */
 const ROUNDING = 1e-9;
 
-export type Thresholds = ReturnType<typeof createThresholds>;
-
 /** Of many words the ones with the greatest weights are combined; what the others can add, `rest`, is reckoned with. */
 export function createThresholds(words: readonly CommonWord[]) {
   const sorted = words.toSorted((left, right) => right.weight - left.weight);
