@@ -125,9 +125,13 @@ describePortal('the library of the portal', (portal) => {
     const { page } = opened;
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('img', { name: 'pump.png' }).waitFor();
-    expect(await dialog.getByRole('img').evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(
-      1,
-    );
+    const image = dialog.getByRole('img');
+    // It is decoded a little after it is there.
+    const width = await image.evaluate(async (shown: HTMLImageElement) => {
+      await shown.decode();
+      return shown.naturalWidth;
+    });
+    expect(width).toBe(1);
     await dialog.getByLabel('Curators').fill('not an e-mail');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByRole('alert').waitFor();

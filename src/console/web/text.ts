@@ -47,7 +47,7 @@ export function formatBytes(bytes: number): string {
 }
 
 export const formatMilliseconds = (ms: number | null): string =>
-  ms === null ? '–' : ms < 1000 ? `${decimal.format(ms)}\u00a0ms` : `${decimal.format(ms / 1000)}\u00a0s`;
+  ms === null ? '–' : ms < 1000 ? `${decimal.format(ms)} ms` : `${decimal.format(ms / 1000)} s`;
 
 const local = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
 const localDate = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
