@@ -38,7 +38,7 @@ export type Promised = {
 
 /** Works until it ends. What is not answered is no promise. */
 export function createWork(url: string, random: Random) {
-  const call = asksAgain(createPlainCaller(url, 60_000));
+  const call = asksAgain(createPlainCaller(url, 10_000));
   const known: Promised = {
     ...{ events: [], documents: [], purged: [], purgedSurely: [], answers: [] },
     ...{ keys: [], revoking: [], revoked: [], asked: 0, accounted: 0 },
