@@ -6,8 +6,9 @@ import { createReader } from '../../src/documents/content/reader-process.ts';
 import { eventually } from '../../test/support/child.ts';
 import { pdf, xlsx } from '../../test/support/files.ts';
 import { type RunningService, startService } from '../../test/support/service.ts';
+import { measureBeside } from '../lib/latencies.ts';
 import { memoryMiB } from '../lib/process.ts';
-import { milliseconds, multiple, printTable, verdict, whole } from '../lib/report.ts';
+import { printTable, whole } from '../lib/report.ts';
 import { createLibrary, type Library } from './library.ts';
 
 const OPTIONS = {
@@ -17,8 +18,6 @@ const OPTIONS = {
   'round-documents': { type: 'string', default: '250' },
 } as const;
 
-const REQUESTS_A_SECOND = 200;
-const IDLE_SECONDS = 6;
 const ENDS_WITHIN_MS = 3_600_000;
 const WORDS =
   'pump seal valve tank water pressure oil spring workshop manual night morning check open close change small large'.split(
@@ -76,79 +75,30 @@ async function store(library: Library, count: number): Promise<string[]> {
   return ids;
 }
 
-/** Times of `GET /` at a fixed rate, in milliseconds, until `ended`. */
-async function latencies(url: string, ended: () => boolean): Promise<number[]> {
-  const times: number[] = [];
-  const open: Promise<void>[] = [];
-  const begun = performance.now();
-  for (let request = 0; !ended(); request++) {
-    const due = begun + (request * 1000) / REQUESTS_A_SECOND;
-    if (due > performance.now()) await Bun.sleep(due - performance.now());
-    // A request that waits for its turn in this process has begun, and a timer may be early.
-    const from = Math.min(due, performance.now());
-    const ask = async (): Promise<void> => {
-      await (await fetch(url)).arrayBuffer();
-      times.push(performance.now() - from);
-    };
-    open.push(ask());
-  }
-  await Promise.all(open);
-  return times.sort((one, other) => one - other);
-}
-
-const quantile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-const median = (values: readonly number[]): number =>
-  quantile(
-    values.toSorted((one, other) => one - other),
-    0.5,
-  );
-
-/** Rounds without and with reading take turns, so that whatever else the machine does falls on both. */
-async function beside(
+/** What reading costs other requests. */
+const beside = (
   service: RunningService,
   library: Library,
   { rounds, perRound, ids }: { rounds: number; perRound: number; ids: string[] },
-): Promise<void> {
-  const rows: string[][] = [];
-  const [p50s, p99s]: [number[], number[]] = [[], []];
-  for (let round = 0; round < rounds; round++) {
-    const until = performance.now() + IDLE_SECONDS * 1000;
-    const idle = await latencies(service.url, () => performance.now() > until);
-    const some = ids.slice(round * perRound, (round + 1) * perRound);
-    await library.switchOn(some);
-    let done = false;
-    const watch = eventually(
-      'the documents to be read',
-      async () => {
-        await Bun.sleep(500);
-        done = (await library.pending(some)) === 0;
-        return done;
-      },
-      ENDS_WITHIN_MS,
-    );
-    const begun = performance.now();
-    const busy = await latencies(service.url, () => done);
-    await watch;
-    p50s.push(quantile(busy, 0.5) / quantile(idle, 0.5));
-    p99s.push(quantile(busy, 0.99) / quantile(idle, 0.99));
-    rows.push([
-      String(round + 1),
-      `${milliseconds(quantile(idle, 0.5))}, ${milliseconds(quantile(idle, 0.99))}`,
-      `${milliseconds(quantile(busy, 0.5))}, ${milliseconds(quantile(busy, 0.99))}`,
-      multiple(p99s.at(-1) ?? 0),
-      `${whole(perRound / ((performance.now() - begun) / 1000))} a second`,
-    ]);
-  }
-  printTable(
-    `GET / at ${REQUESTS_A_SECOND} requests a second: idle, and while documents are read (p50, p99 in ms)`,
-    ['round', 'idle', 'reading', 'p99', 'read'],
-    rows,
-  );
-  console.log(
-    `\nmedian of the rounds: p50 ${multiple(median(p50s))}, p99 ${multiple(median(p99s))} (${verdict([median(p99s)], 1.5)})`,
-  );
-}
+): Promise<void> =>
+  measureBeside(service.url, {
+    what: 'the reading of documents',
+    rounds,
+    async work(round) {
+      const some = ids.slice(round * perRound, (round + 1) * perRound);
+      const begun = performance.now();
+      await library.switchOn(some);
+      await eventually(
+        'the documents to be read',
+        async () => {
+          await Bun.sleep(500);
+          return (await library.pending(some)) === 0;
+        },
+        ENDS_WITHIN_MS,
+      );
+      return `${whole(perRound / ((performance.now() - begun) / 1000))} a second`;
+    },
+  });
 
 /** Resident memory of the service and its readers, at quarters of many documents. */
 async function memory(service: RunningService, library: Library, ids: string[]): Promise<void> {

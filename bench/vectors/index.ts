@@ -1,4 +1,5 @@
-// Vectors: the kernel beside C, and searches of a large workspace. `--passages 1000000` and `--rounds 12` are the defaults.
+// Vectors: the kernel beside C, and searches of a large workspace. `--passages 1000000` and `--rounds 12` are the defaults. With
+// `--catch-up 10000`, only the embedding of so many documents that were stored earlier is measured.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,6 +19,7 @@ import type { Sql } from '../../src/infra/postgres/client.ts';
 import { loadModule } from '../../src/infra/wasm/module.ts';
 import { silentLog, testDatabase } from '../../test/support/database.ts';
 import { milliseconds, printTable, whole } from '../lib/report.ts';
+import { measureCatchUp } from './catch-up.ts';
 
 const KERNEL = join(import.meta.dir, '../../build/vectors.wasm');
 const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
@@ -32,8 +34,10 @@ export async function run(): Promise<void> {
       passages: { type: 'string', default: '1000000' },
       rounds: { type: 'string', default: '12' },
       threads: { type: 'string', default: '2' },
+      'catch-up': { type: 'string' },
     },
   });
+  if (values['catch-up'] !== undefined) return measureCatchUp(Number(values['catch-up']));
   const passages = Number(values.passages);
   await measureScan(Math.min(passages, 1_000_000), Number(values.rounds));
   await measureSearch(passages, Number(values.rounds), Number(values.threads));

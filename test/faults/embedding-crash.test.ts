@@ -47,8 +47,6 @@ test('no vector is doubled or missing after kills, and none is left of a purged 
         CONTENT: 'on',
         DATABASE_URL: database.url,
         MODELS_CONFIG: models,
-        // Each sweep looks whether the new model has everything, and can answer.
-        SWEEP_INTERVAL_SECONDS: '2',
       },
     });
   const libraryOf = ({ url }: RunningService): Library =>
