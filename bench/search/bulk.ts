@@ -14,7 +14,8 @@ export async function strip(sql: Sql, tables: readonly string[] = TABLES): Promi
   const definitions = await sql<Definition[]>`
     SELECT i.indrelid::regclass::text AS table, coalesce(c.conname, i.indexrelid::regclass::text) AS name,
       c.conname IS NOT NULL AS constraint,
-      coalesce(pg_get_constraintdef(c.oid), pg_get_indexdef(i.indexrelid)) AS definition
+      -- Without ONLY, so that the partitions of a table get theirs, too.
+      coalesce(pg_get_constraintdef(c.oid), replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')) AS definition
     FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid
     WHERE i.indrelid::regclass::text = ANY (${tables as string[]}::text[])`;
   // Keys of other tables refer to those that are taken off, and keys of these would be looked at for each row.
