@@ -37,13 +37,15 @@ export async function launchBrowser(): Promise<OpenBrowser> {
   const home = mkdtempSync(join(tmpdir(), 'atrium-browser-'));
   const browser = await chromium.launch({
     executablePath: CHROMIUM ?? '',
+    timeout: TIMEOUT_MS,
     args: FLAGS,
     env: { HOME: home, PATH: process.env['PATH'] ?? '' },
   });
   return {
     async open(url, { width = 1280, colorScheme = 'light' } = {}) {
       const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-      page.setDefaultTimeout(TIMEOUT_MS);
+      // Of the windows that it opens, too.
+      page.context().setDefaultTimeout(TIMEOUT_MS);
       const hosts = new Set<string>();
       const errors: string[] = [];
       page.on('request', (request) => {

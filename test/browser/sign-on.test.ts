@@ -53,6 +53,8 @@ describe.skipIf(CHROMIUM === null)(
       await page.getByRole('heading', { name: 'Home', level: 1 }).waitFor();
 
       await page.getByRole('button', { name: 'Sign out' }).click();
+      // The provider asks, too, by a button of the same name.
+      await page.waitForURL((url) => url.origin === provider.issuer);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await signIn.waitFor();
       await signIn.click();
