@@ -63,7 +63,13 @@ describe.skipIf(CHROMIUM === null)(
     /** Each click on the page draws everything that is open anew. */
     async function closeAreas(page: Page): Promise<void> {
       const open = page.locator('.opblock-tag[data-is-open="true"]');
-      while ((await open.count()) > 0) await open.last().click();
+      const tags = await open.evaluateAll((areas) =>
+        areas.map((area) => area.getAttribute('data-tag') ?? ''),
+      );
+      for (const tag of tags.toReversed()) {
+        await areaOf(page, tag).click();
+        await page.locator(`.opblock-tag[data-tag="${tag}"][data-is-open="false"]`).waitFor();
+      }
     }
 
     const find = (operationId: string) => {
