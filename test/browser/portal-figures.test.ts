@@ -54,13 +54,25 @@ describe.skipIf(CHROMIUM === null)(
       return opened;
     };
 
+    /** A circuit is open for some seconds: it fails again and again while `work` looks. */
+    async function whileFailing(work: () => Promise<void>): Promise<void> {
+      let over = false;
+      const failing = (async () => {
+        for (; !over; await Bun.sleep(200)) await call('bad');
+      })();
+      await work().finally(() => {
+        over = true;
+      });
+      await failing;
+    }
+
     test('models show their price, a target whose circuit is open, and why it failed', async () => {
       const opened = await open('/models');
       const { page } = opened;
       const model = page.getByRole('row').filter({ hasText: 'good' }).first();
       await model.getByText('15.00 / 60.00').waitFor();
       const target = page.getByRole('row').filter({ hasText: 'mock/status-500' }).last();
-      await target.getByText('open: left alone').waitFor();
+      await whileFailing(() => target.getByText('open: left alone').waitFor());
       await target.getByText('The upstream answered 500').waitFor();
       expect(await violations(page)).toEqual([]);
       expect(unexpected(opened)).toEqual([]);
