@@ -23,6 +23,11 @@ const GUIDES = [
 ];
 const PAGES = ['README.md', ...GUIDES.map((name) => `docs/guides/${name}.md`)];
 
+/** What a guide waits for an event, and what a busy machine needs. */
+const PAUSE = /^sleep 1 .*$/m;
+const SUMS = '"$URL/api/v1/workspace_metric/default/summary?type=report&authorization=$KEY"';
+const PATIENCE = `for _ in {1..300}; do if curl ${SUMS} | grep -q '"events":2'; then break; fi; sleep 0.2; done`;
+
 test('the lines of the README and of the guides work when they are pasted', async () => {
   const dataDir = freshFolder();
   await using service = await startUnconfigured(dataDir, 'on');
@@ -37,12 +42,13 @@ test('the lines of the README and of the guides work when they are pasted', asyn
     .map(([, language = '', lines = '']) => ({ language, lines }))
     .filter(({ language, lines }) => language === 'js' || /\$URL|bun run admin/.test(lines));
   expect(blocks.length).toBeGreaterThan(9);
+  expect(blocks.filter(({ lines }) => PAUSE.test(lines))).toHaveLength(1);
   const outputs: string[] = [];
   for (const { language, lines } of blocks) {
     const command =
       language === 'js'
         ? [process.execPath, '-e', lines]
-        : ['bash', '-e', '-c', lines.replaceAll('curl ', 'curl -sS ')];
+        : ['bash', '-e', '-c', lines.replace(PAUSE, PATIENCE).replaceAll('curl ', 'curl -sS ')];
     const shell = startChild(command, { environment, directory: ROOT });
     expect([await shell.exited, lines, shell.output()]).toEqual([0, lines, shell.output()]);
     expect(shell.output()).not.toMatch(/"detail"|"error":/);
