@@ -74,6 +74,8 @@ function parseFully(text: string, options: JsonParserOptions): unknown {
 }
 
 function isWithin(text: string, { nestingMax, valuesMax }: JsonLimits): boolean {
+  // Each level and each value takes a character.
+  if (text.length <= nestingMax && text.length <= valuesMax) return true;
   let depth = 0;
   let values = 1;
   for (let index = 0; index < text.length; index++) {

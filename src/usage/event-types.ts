@@ -32,18 +32,20 @@ const FIELDS: ReadonlyMap<string, Fields> = new Map<string, Fields>([
   ['messages.agent.new', { ...IN_MESSAGE_OF_CHAT, agent_id: 'string' }],
 ]);
 
+const FIELD_LISTS = new Map([...FIELDS].map(([type, fields]) => [type, Object.entries(fields)]));
+
 export const INTERFACE_TYPES: readonly string[] = [...FIELDS.keys()];
 
 /** The violations of the interface's table in an event's data; none for types that are not in it. */
 export function findFieldMistakes(type: string, data: object, loc: (string | number)[]): ValidationEntry[] {
   const mistakes: ValidationEntry[] = [];
-  for (const [name, kind] of Object.entries(FIELDS.get(type) ?? {})) {
-    const here = [...loc, name];
+  for (const [name, kind] of FIELD_LISTS.get(type) ?? []) {
     const input: unknown = Object.hasOwn(data, name) ? (data as Record<string, unknown>)[name] : undefined;
     if (input === undefined) {
-      mistakes.push(missing(here, null));
+      mistakes.push(missing([...loc, name], null));
     } else if (!isOfKind(input, kind)) {
-      mistakes.push({ type: CODES[kind], loc: here, msg: `Input should be a valid ${kind}`, input });
+      const msg = `Input should be a valid ${kind}`;
+      mistakes.push({ type: CODES[kind], loc: [...loc, name], msg, input });
     }
   }
   return mistakes;
