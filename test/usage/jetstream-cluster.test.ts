@@ -13,7 +13,7 @@ const WRITERS = 8;
 /** Appends that must have been acknowledged between two faults. */
 const STEP = 150;
 /** Within which the others go on, whatever one server does: an election, and its loss noticed. */
-const GOES_ON_WITHIN_MS = 60_000;
+const GOES_ON_WITHIN_MS = 180_000;
 /** Longer than an acknowledgement may take, so that what a fault has swallowed is delivered again. */
 const DELIVERED_WITHIN_MS = 60_000;
 const STEP_DOWNS = 5;
