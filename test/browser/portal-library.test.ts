@@ -92,6 +92,8 @@ describePortal('the library of the portal', (portal) => {
     await page.getByRole('button', { name: 'Archive' }).click();
     await page.getByRole('link', { name: 'two.txt' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Archive' }).click();
+    // The list of the documents, which has such a box, too, is replaced by then.
+    await page.getByRole('row').filter({ hasText: 'two.txt' }).waitFor();
     await page.getByLabel('Choose all of this page').check();
     await page.getByRole('button', { name: 'Take out' }).click();
     await page.getByText('The archive is empty').waitFor();

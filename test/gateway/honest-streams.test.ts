@@ -120,7 +120,14 @@ test('any stream', async () => {
         return;
       }
       const last = events.at(-1) ?? '';
-      expect(events.slice(0, -1)).toEqual(passed);
+      const arrived = events.slice(0, -1);
+      const failed = last !== '[DONE]' && 'error' in (JSON.parse(last) as object);
+      if (dies && failed) {
+        // Of a connection that is reset, bytes that were not read yet are lost with it.
+        expect(arrived).toEqual(passed.slice(0, arrived.length));
+        return;
+      }
+      expect(arrived).toEqual(passed);
       expect(last === '[DONE]' ? 'done' : Object.keys(JSON.parse(last) as object).join()).toBe(end);
     }),
     { numRuns: 250 },
