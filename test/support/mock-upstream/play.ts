@@ -39,9 +39,9 @@ type Pace = {
 const PAUSE_MS = 30;
 
 /** Lasts longer on a busy machine: a connection that breaks off may take with it what was not read yet. */
-async function pauseShortly(): Promise<void> {
-  const until = machineNow() + PAUSE_MS;
-  do await Bun.sleep(PAUSE_MS);
+async function pauseShortly(ms = PAUSE_MS): Promise<void> {
+  const until = machineNow() + ms;
+  do await Bun.sleep(ms);
   while (machineNow() < until);
 }
 
@@ -175,7 +175,8 @@ function streamed(reply: Reply, { scenario, entry, headers }: Asked): Response {
   const midway = MIDWAY.includes(fault) ? scenario.after : undefined;
   const pauseAt = scenario.dies ? pieces.length : midway;
   const ending = scenario.dies ? 'die' : (ENDINGS[fault] ?? 'end');
-  const pause = fault === 'held-mid' ? () => released(scenario.key) : pauseShortly;
+  const shortly = () => pauseShortly(scenario.dies ? Math.max(PAUSE_MS, scenario.ms) : PAUSE_MS);
+  const pause = fault === 'held-mid' ? () => released(scenario.key) : shortly;
   const pace: Pace = { ms, pauseAt, pause, ending, entry };
   return new Response(pump(pieces, pace), { headers: type });
 }
@@ -187,7 +188,12 @@ function whole(reply: Reply, { scenario, entry, headers }: Asked): Response {
   const ending = ENDINGS[fault];
   if (ending !== undefined || fault === 'trickle') {
     const halves = ending === undefined ? halvesOf(text) : halvesOf(text).slice(0, 1);
-    const pace = { ms: fault === 'trickle' ? scenario.ms : 0, pauseAt: 1, pause: pauseShortly, entry };
+    const pace = {
+      ms: fault === 'trickle' ? scenario.ms : 0,
+      pauseAt: 1,
+      pause: () => pauseShortly(),
+      entry,
+    };
     return new Response(pump(halves, { ...pace, ending: ending ?? 'end' }), { headers: type });
   }
   entry.end();

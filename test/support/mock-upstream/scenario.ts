@@ -47,7 +47,7 @@ export const FAULTS = [
   'unstreamed',
   /** A stream in packets of a few bytes, which end anywhere, within characters too. */
   'shards',
-  /** A stream of the bytes that `raw` gives (base64), in packets of `size` of them; then it ends, or `dies`. */
+  /** A stream of the bytes that `raw` gives (base64), in packets of `size` of them; then it ends, or after `ms` it `dies`. */
   'raw',
   /** Lines that end with CRLF, and comments between the events. */
   'crlf',
