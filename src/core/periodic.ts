@@ -9,8 +9,8 @@ const AGAIN_MS_MIN = 500;
 const AGAIN_MS_MAX = 60_000;
 
 /**
- * The delay of jobs that nothing waits for, such as the removal of outdated rows: a start, and what is asked of it in its first
- * seconds, do not compete with them.
+ * The delay after a start of jobs that nothing waits for, such as the removal of outdated rows. They would compete with the start
+ * and with the first requests.
  */
 export const UPKEEP_DELAY_MS = 30_000;
 

@@ -70,8 +70,8 @@ export function createKnowledge(deps: KnowledgeDeps): Knowledge {
 }
 
 /**
- * One list, the best first. Passages come first to their places, for they hold what is asked; a record takes one that is
- * left, unless passages of its document have all that it was found by.
+ * Makes one list, the best first. Passages are placed before records, because a passage holds the words of the answer itself. A
+ * record takes a free place, unless passages of its document already have all the words that it was found by.
  */
 function combine(passages: readonly Passage[], records: readonly FoundRecord[]): Passage[] {
   const shown = passages.slice(0, PASSAGES_MAX);

@@ -44,7 +44,7 @@ export function createObjectOperations({ objects, signer }: { objects: Objects; 
       return { status: 200, headers: renderIdentity(await objects.put(request, blob, contentType)) };
     },
 
-    /** Only with a new content type: a copy that keeps its source's is not implemented. */
+    /** Copies with a new content type, as the service does; a copy that keeps its source's is refused by name. */
     copy: async (request: StoreRequest): Promise<Reply> => {
       const name = parseCopySource(request.setting('x-amz-copy-source') ?? '');
       if (request.setting('x-amz-metadata-directive') !== 'REPLACE')

@@ -101,7 +101,7 @@ test('the longest texts cost no more than a harmless request of their size', asy
   }
 });
 
-/** Not by `fetch`, which takes what it is sent also where nobody reads it. */
+/** By a plain socket: `fetch` receives a body even while its caller does not read it. */
 function readOneChunk({ hostname, port }: URL, { key, body }: { key: string; body: string }): Promise<void> {
   const head = [
     'POST /v1/chat/completions HTTP/1.1',
