@@ -1,5 +1,6 @@
 // `bun run bench <area>`: prints what it measured, as ratios against a floor of the same run.
 
+import { run as backup } from './backup/index.ts';
 import { run as bots } from './bots/index.ts';
 import { run as chat } from './chat/index.ts';
 import { run as compute } from './compute/index.ts';
@@ -11,10 +12,12 @@ import { run as portal } from './portal/index.ts';
 import { run as reading } from './reading/index.ts';
 import { run as retrieval } from './retrieval/index.ts';
 import { run as search } from './search/index.ts';
+import { run as tracing } from './tracing/index.ts';
 import { run as usage } from './usage/index.ts';
 import { run as vectors } from './vectors/index.ts';
 
 const AREAS: Record<string, () => Promise<void>> = {
+  backup,
   bots,
   chat,
   compute,
@@ -26,6 +29,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   reading,
   retrieval,
   search,
+  tracing,
   usage,
   vectors,
 };

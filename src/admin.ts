@@ -3,8 +3,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
+import { backup, restore, verify } from './admin/backup.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
 import { type Answer, createLocalClient } from './admin/local-client.ts';
+import { cancelMove, move } from './admin/move.ts';
 import {
   type Row,
   renderFields,
@@ -52,6 +54,8 @@ async function main(words: readonly string[]): Promise<void> {
   }
   const config = loadConfig(process.env);
   if (typed.command.words.startsWith('object-store ')) return await maintainObjectStore(typed, config);
+  const keep = BACKUPS[typed.command.operation];
+  if (keep !== undefined) return await keepBackup(keep, typed, config);
   const database = await openDatabase(config, log);
   try {
     const { sql } = database;
@@ -132,6 +136,25 @@ async function maintainSearch({ command, body, json }: Invocation, sql: Sql, con
   const { report, drift } = verifies ? await search.verify({ repair }) : await search.reindex();
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
   if (drift !== undefined) throw new Refused(drift);
+}
+
+const BACKUPS: Readonly<Record<string, typeof backup>> = {
+  'service.backup': backup,
+  'service.verify': verify,
+  'service.restore': restore,
+  'service.move': move,
+  'service.cancel-move': cancelMove,
+};
+
+/** Prints the report first, and refuses then, where the backup lacks something. */
+async function keepBackup(run: typeof backup, { body, json }: Invocation, config: Config): Promise<void> {
+  const { report, refusal } = await run(String(body?.['folder'] ?? body?.['target']), {
+    config,
+    log,
+    record: (sql, action) => record(sql, action, 'service'),
+  });
+  await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
+  if (refusal !== undefined) throw new Refused(refusal);
 }
 
 /** Locks the data folder for as long as it runs, so that it is refused beside a running service. */

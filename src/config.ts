@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { toSignOnSettings } from './access/index.ts';
 import { parseJson } from './core/json.ts';
 import { isLoopback } from './core/origin.ts';
+import { type Environment, readVariable, withSecretFiles } from './core/secret-files.ts';
 import {
   readSettings,
   type SettingInForce,
@@ -12,6 +13,7 @@ import {
   type SettingsOf,
   settingsInForce,
 } from './core/settings-reader.ts';
+import { toTracingSettings } from './infra/telemetry/settings.ts';
 import { ONE_OF_SEVERAL, SETTINGS_OF_OWNER } from './processes/owner.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -27,8 +29,9 @@ const READER_VARIABLES =
 
 type Given = SettingsOf<typeof SETTINGS>;
 
-/** Reads and checks the environment. An empty value counts as absent. Throws SettingsError. */
-export function loadConfig(environment: Record<string, string | undefined>, terminal = false) {
+/** Reads and checks the environment, and the files of secrets that it names. An empty value counts as absent. Throws SettingsError. */
+export function loadConfig(variables: Environment, terminal = false) {
+  const environment = withSecretFiles(SETTINGS, variables);
   const given = readSettings(SETTINGS, environment);
   refuseContradictions(given);
   /** One of several processes behind one port. */
@@ -41,6 +44,7 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       port: given.PORT,
       corsOrigins: given.CORS_ORIGINS ?? [],
       shutdownTimeoutMs: given.SHUTDOWN_TIMEOUT_MS,
+      shutdownDelayMs: given.SHUTDOWN_DELAY_MS,
       sharesPort,
     },
     processes: given.PROCESSES,
@@ -78,7 +82,11 @@ export function loadConfig(environment: Record<string, string | undefined>, term
           READER_VARIABLES.split(' ').map((name) => [name, environment[name]]),
         ),
       },
-      vectors: { memoryBytesMax: given.VECTORS_MEMORY_BYTES_MAX, threads: coresOf(given) },
+      vectors: {
+        memoryBytesMax: given.VECTORS_MEMORY_BYTES_MAX,
+        graphPassagesMin: given.VECTORS_GRAPH_PASSAGES_MIN,
+        threads: coresOf(given),
+      },
     },
     search: {
       /** Undefined: Postgres alone answers searches. */
@@ -112,8 +120,8 @@ export function loadConfig(environment: Record<string, string | undefined>, term
       /** Whether models answer requests of this machine without a key. */
       anonymous:
         given.GATEWAY_ANONYMOUS === undefined ? isHarmless(given) : given.GATEWAY_ANONYMOUS === 'true',
-      /** The values of `${VAR}` in the models file. */
-      variable: (name: string) => environment[name],
+      /** The values of `${VAR}` in the models file, read again with it. */
+      variable: (name: string) => readVariable(variables, name),
     },
     chat: { retrievalTimeoutMs: given.RETRIEVAL_TIMEOUT_MS },
     compute: {
@@ -123,6 +131,8 @@ export function loadConfig(environment: Record<string, string | undefined>, term
     },
     bootstrap: { workspace: given.BOOTSTRAP_WORKSPACE, apiKey: given.BOOTSTRAP_API_KEY },
     log: { level: given.LOG_LEVEL, format: logFormat },
+    /** Undefined: no spans are made. */
+    tracing: toTracingSettings(given),
   } as const);
 }
 

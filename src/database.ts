@@ -2,16 +2,16 @@
 
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { explain } from './core/errors.ts';
+import { explain, messageOf } from './core/errors.ts';
 import { parseJson } from './core/json.ts';
 import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDataFolder } from './embedded/data-folder.ts';
 import { hasCluster, readConnection, startPostgres } from './embedded/postgres/index.ts';
-import { connectPostgres, isUnavailable, type Sql } from './infra/postgres/client.ts';
+import { connectPostgres, isUnavailable, SESSION_MARK, type Sql } from './infra/postgres/client.ts';
 import { migrate } from './infra/postgres/migrate.ts';
 
-const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
+export const MIGRATIONS = join(import.meta.dir, 'infra/postgres/migrations');
 /** The oldest version that the statements are written for. */
 const POSTGRES_MAJOR_MIN = 15;
 /** As long as a compose file may take to bring the database up. */
@@ -40,14 +40,21 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
       work_mem: '32MB',
       jit: 'off',
       'pg_trgm.similarity_threshold': '0.25',
+      // Of pgvector, where the database has it.
+      'hnsw.ef_search': '400',
+      'hnsw.iterative_scan': 'relaxed_order',
     },
   });
 
 /**
  * Connects to the database and brings its schema up to date. A database that is still starting is waited for;
- * one that stays away, or refuses us, throws one line.
+ * one that stays away, or refuses us, throws one line. `until`: the last migration to apply.
  */
-export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
+export async function connectDatabase(
+  url: string,
+  log: Logger,
+  migration: { until?: number } = {},
+): Promise<Sql> {
   let connected = false;
   const told: Logger['warn'] = (fields, message) => (connected ? log.warn(fields, message) : undefined);
   const poolLog = { info: log.info.bind(log), warn: told };
@@ -56,11 +63,11 @@ export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
   for (let attempt = 0; ; attempt++) {
     try {
       await checkServer(sql);
-      await migrate(sql, { directory: MIGRATIONS, log });
+      await migrate(sql, { directory: MIGRATIONS, log, ...migration });
       connected = true;
       return sql;
     } catch (error) {
-      if (!isUnavailable(error) || performance.now() > deadline) {
+      if (!isUnavailable(error) || isFromPooler(error) || performance.now() > deadline) {
         await sql.end({ timeout: 1 });
         throw new Error(explainRefusal(error), { cause: error });
       }
@@ -73,18 +80,27 @@ export async function connectDatabase(url: string, log: Logger): Promise<Sql> {
   }
 }
 
-/** Throws one line for a server that is too old. */
+/** Throws one line for a server that is too old, and for a connection pooler. */
 async function checkServer(sql: Sql): Promise<void> {
-  const [row] = await sql<{ major: number }[]>`
-    select current_setting('server_version_num')::int / 10000 as major`;
-  if (row === undefined || row.major >= POSTGRES_MAJOR_MIN) return;
-  throw new Error(
-    `DATABASE_URL: the server is PostgreSQL ${row.major}, and ${POSTGRES_MAJOR_MIN} or newer is needed`,
-  );
+  const [row] = await sql<{ major: number; mark: string | null }[]>`
+    select current_setting('server_version_num')::int / 10000 as major, current_setting(${SESSION_MARK}, true) as mark`;
+  if (row !== undefined && row.major < POSTGRES_MAJOR_MIN)
+    throw new Error(
+      `DATABASE_URL: the server is PostgreSQL ${row.major}, and ${POSTGRES_MAJOR_MIN} or newer is needed`,
+    );
+  if (row?.mark !== 'kept') throw new Error(POOLER);
 }
+
+/** Its sessions are those of other clients, too. */
+const POOLER =
+  'DATABASE_URL: a connection pooler, such as PgBouncer, answers there and does not keep sessions apart; Atrium needs them ' +
+  'for LISTEN, advisory locks and time-outs: name the Postgres server itself, usually at port 5432';
+/** In these words PgBouncer refuses settings of a session that it cannot keep. */
+const isFromPooler = (error: unknown): boolean => /unsupported startup parameter/.test(messageOf(error));
 
 function explainRefusal(error: unknown): string {
   const reason = explain(error);
+  if (isFromPooler(error)) return POOLER;
   if (isUnavailable(error))
     return `DATABASE_URL: the database cannot be reached, tried for ${DATABASE_WAIT_MS / 1000} s: ${reason}`;
   // An error with a code comes from the server or from TLS: the user, the database or the certificate is refused.

@@ -8,6 +8,7 @@ import type { Logger } from './core/logger.ts';
 import { postgresFolder } from './database.ts';
 import type { Area } from './http/area.ts';
 import type { ServiceState } from './http/health.ts';
+import { gauge } from './http/metrics.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import type { Invalidation } from './infra/postgres/invalidation.ts';
 import type { JobQueue, QueueState } from './infra/postgres/job-queue.ts';
@@ -93,8 +94,10 @@ export async function readVersions(sql: Sql): Promise<{ postgres: string | null;
 
 /** The jobs of all areas, which end before the areas that do them. */
 export function createQueuedWork(queue: JobQueue): Area {
+  let latest: readonly QueueState[] = [];
   const check = async (): Promise<ServiceState> => {
     const kinds = await queue.backlog();
+    latest = kinds;
     const isLate = ({ lagSeconds, idleSeconds }: QueueState): boolean =>
       Math.min(lagSeconds, idleSeconds) > JOB_LAG_SECONDS_MAX;
     const late = kinds.filter(isLate).map(({ kind }) => kind);
@@ -116,5 +119,31 @@ export function createQueuedWork(queue: JobQueue): Area {
     if (reasons.length === 0) return { state: 'ready', ...state };
     return { state: 'degraded', detail: reasons.join('; '), ...state };
   };
-  return { routes: [], jobs: [queue.job], checks: [{ name: 'jobs', essential: false, check }], metrics: [] };
+  const byKind = (read: (state: QueueState) => number) => () =>
+    latest.map((state) => ({ labels: { kind: state.kind }, value: read(state) }));
+  return {
+    routes: [],
+    jobs: [queue.job],
+    checks: [{ name: 'jobs', essential: false, check }],
+    metrics: [
+      gauge(
+        'atrium_jobs_waiting',
+        'Jobs that wait, of all processes.',
+        byKind(({ waiting }) => waiting),
+        'largest',
+      ),
+      gauge(
+        'atrium_jobs_lag_seconds',
+        'For how long the first of them has been due.',
+        byKind(({ lagSeconds }) => lagSeconds),
+        'largest',
+      ),
+      gauge(
+        'atrium_jobs_given_up',
+        'Jobs that failed at their last attempt.',
+        byKind(({ givenUp }) => givenUp),
+        'largest',
+      ),
+    ],
+  };
 }

@@ -1,5 +1,6 @@
 // The process: environment → configuration → backing services → areas → server, and its signals.
 
+import { version } from '../package.json';
 import { type Config, loadConfig } from './config.ts';
 import { messageOf } from './core/errors.ts';
 import { createLogger, type ProcessLog } from './core/logger.ts';
@@ -16,7 +17,7 @@ import { announceStart } from './welcome.ts';
 
 const USAGE = `Usage: bun run start
 
-Settings are read from the environment:
+Settings are read from the environment. Each secret one can come from a file instead: NAME_FILE is its path.
 
 ${renderSettings(SETTINGS)}
 `;
@@ -42,18 +43,27 @@ async function main(owner: Owner | undefined): Promise<void> {
   }
 }
 
+/** For the last spans, at the end. */
+const SPANS_TIMEOUT_MS = 2000;
+
 type Surroundings = { log: ProcessLog; signals: Signals; owner: Owner | undefined };
 
 async function runAlone(config: Config, { log, signals, owner }: Surroundings): Promise<void> {
   const { ending, onReload } = signals;
   const startedAt = performance.now();
+  const telemetry =
+    config.tracing &&
+    (await import('./infra/telemetry/index.ts')).startTelemetry(config.tracing, { version, log });
   // Most of the program is loaded here, while the backing services start: not for `--help`, nor for settings that are refused, nor
   // by the owner of several processes.
   const [backing, { startService }] = await Promise.all([startBacking(config, log), import('./service.ts')]);
   try {
     const beforeListening = async () => owner?.mayListen();
     // A start may wait for a database that is away; an end does not wait for the start.
-    const service = await Promise.race([startService(config, backing, log, { beforeListening }), ending]);
+    const service = await Promise.race([
+      startService(config, backing, log, { beforeListening, siblings: owner?.siblings }),
+      ending,
+    ]);
     if (typeof service === 'string')
       return log.info({ signal: service }, 'ending before the start was complete');
     try {
@@ -71,17 +81,23 @@ async function runAlone(config: Config, { log, signals, owner }: Surroundings): 
       await service.stop();
     }
   } finally {
+    await telemetry?.close(SPANS_TIMEOUT_MS);
     await backing.stop();
   }
 }
 
-const owner = process.env[ONE_OF_SEVERAL] === '1' ? linkToOwner() : undefined;
-try {
-  await main(owner);
-  process.exit(0);
-} catch (error) {
-  const sentence = messageOf(error);
-  if (owner === undefined) process.stderr.write(`atrium: ${sentence}\n`);
-  else await owner.failed(sentence);
-  process.exit(error instanceof SettingsError ? 2 : 1);
+/** A function of its own, for a build has no `await` at the top level. */
+async function run(): Promise<never> {
+  const owner = process.env[ONE_OF_SEVERAL] === '1' ? linkToOwner() : undefined;
+  try {
+    await main(owner);
+    return process.exit(0);
+  } catch (error) {
+    const sentence = messageOf(error);
+    if (owner === undefined) process.stderr.write(`atrium: ${sentence}\n`);
+    else await owner.failed(sentence);
+    return process.exit(error instanceof SettingsError ? 2 : 1);
+  }
 }
+
+void run();

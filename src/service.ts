@@ -8,6 +8,7 @@ import { consoleRoutes } from './console/index.ts';
 import { createLifecycle } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
+import type { Siblings } from './core/siblings.ts';
 import { until } from './core/wait.ts';
 import { connectDatabase, connectForSearch } from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
@@ -18,7 +19,9 @@ import { healthRoutes } from './http/health.ts';
 import { createRequestMetrics } from './http/metrics.ts';
 import type { Route } from './http/operation.ts';
 import { processMetrics } from './http/process-metrics.ts';
+import { createReadinessWatch } from './http/readiness-watch.ts';
 import { settingsRoute } from './http/settings-route.ts';
+import { tracingMetrics } from './http/tracing-metrics.ts';
 import { explainOutage, type Sql } from './infra/postgres/client.ts';
 import { createObjectStore } from './infra/s3/client.ts';
 import { readVersions } from './infrastructure.ts';
@@ -43,6 +46,8 @@ type ServiceOptions = {
   embedderRoutes?: readonly Route[];
   /** Awaited when everything else is done; it sees to it that the port is free. */
   beforeListening?: () => Promise<void>;
+  /** Of one of several processes. */
+  siblings?: Siblings | undefined;
 };
 
 /**
@@ -52,7 +57,7 @@ export async function startService(
   config: Config,
   backing: { databaseUrl: string; s3: S3Settings },
   log: Logger & { access: AccessLog },
-  { embedderRoutes = [], beforeListening }: ServiceOptions = {},
+  { embedderRoutes = [], beforeListening, siblings }: ServiceOptions = {},
 ): Promise<Service> {
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
@@ -71,12 +76,14 @@ export async function startService(
     explainFailure: explainOutage,
     onInterrupt: areas.interruption.onInterrupt,
   });
+  const readiness = createReadinessWatch(areas.checks, log);
   const health = {
     version,
     checks: areas.checks,
-    metrics: [...processMetrics(boundary.running), ...areas.metrics],
+    metrics: [...processMetrics(boundary.running), ...readiness.metrics, ...tracingMetrics, ...areas.metrics],
     requestMetrics,
     ending: () => ending,
+    siblings,
   };
   const versions = async () => ({ atrium: version, bun: Bun.version, ...(await readVersions(sql)) });
   const described = [
@@ -95,13 +102,13 @@ export async function startService(
     }),
   ];
   const app = createApp({ routes, boundary, cors });
-  const lifecycle = createLifecycle(areas.jobs, log);
+  const lifecycle = createLifecycle([...areas.jobs, readiness.job], log);
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();
     await Promise.all([closeDatabase(sql), closeDatabase(searchSql)]);
   };
-  const { host, port, sharesPort, shutdownTimeoutMs } = config.server;
+  const { host, port, sharesPort, shutdownTimeoutMs, shutdownDelayMs } = config.server;
   const listen = (): void => {
     try {
       app.listen({ hostname: host, port, reusePort: sharesPort });
@@ -124,16 +131,22 @@ export async function startService(
   const running = (): number => Math.max(boundary.running(), app.server?.pendingRequests ?? 0);
 
   const isIdle = (): boolean => running() === 0;
+  let hasPort = true;
 
   return {
     url: toOrigin(host, app.server?.port ?? port),
     first,
     running,
     reload: areas.reload,
-    leavePort: () => void app.server?.stop(),
+    leavePort() {
+      hasPort = false;
+      void app.server?.stop();
+    },
     async stop() {
-      const deadline = performance.now() + shutdownTimeoutMs;
       ending = true;
+      // Balancers see it at `/readyz`, and send nothing more by the end of this time.
+      if (hasPort) await Bun.sleep(shutdownDelayMs);
+      const deadline = performance.now() + shutdownTimeoutMs;
       boundary.refuseNewRequests();
       if (!(await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.7 }))) {
         areas.interruption.interrupt();

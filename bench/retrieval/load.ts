@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LOCAL_EMBEDDING_MODEL } from '../../src/core/embed-texts.ts';
 import { createLexemes, toVector } from '../../src/documents/retrieval/lexemes.ts';
 import { createTakeStatistics } from '../../src/documents/retrieval/statistics.ts';
-import { createStemmer } from '../../src/documents/retrieval/stems.ts';
+import { createStemmer, unstemmed } from '../../src/documents/retrieval/stems.ts';
 import { openDataFolder } from '../../src/embedded/data-folder.ts';
 import { startPostgres } from '../../src/embedded/postgres/index.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
@@ -68,7 +68,7 @@ export async function ensurePassages(folder: string, workspace: Workspace): Prom
 async function copyPassages(sql: Sql, url: string, workspace: Workspace): Promise<void> {
   const stemmer = createStemmer();
   const form = await stemmer.form(sql);
-  const stems = await stemmer.stem(sql, 'en', WORDS);
+  const [stems = unstemmed] = await stemmer.stem(sql, ['en'], WORDS);
   const lexemes = createLexemes(workspace.id);
   const kept = { stem: remembered(lexemes.stem), written: remembered(lexemes.written) };
   const copies = await openCopies(url, COLUMNS);

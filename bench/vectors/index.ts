@@ -1,5 +1,5 @@
 // Vectors: the kernel beside C, and searches of a large workspace. `--passages 1000000` and `--rounds 12` are the defaults. With
-// `--catch-up 10000`, only the embedding of so many documents that were stored earlier is measured.
+// `--catch-up 10000`, only the embedding of so many documents that were stored earlier is measured; with `--pgvector`, that extension.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { LOCAL_EMBEDDING_MODEL } from '../../src/core/embed-texts.ts';
 import type { Kernels } from '../../src/documents/vectors/kernels.ts';
 import { createLoading } from '../../src/documents/vectors/loading.ts';
 import { createVectorMemory } from '../../src/documents/vectors/memory.ts';
+import { createMemoryEngine } from '../../src/documents/vectors/memory-engine.ts';
 import { type Query, quantise, toQuery } from '../../src/documents/vectors/quantise.ts';
 import { createScanner } from '../../src/documents/vectors/scanner.ts';
 import { createSearchVectors } from '../../src/documents/vectors/search.ts';
@@ -20,6 +21,7 @@ import { loadModule } from '../../src/infra/wasm/module.ts';
 import { silentLog, testDatabase } from '../../test/support/database.ts';
 import { milliseconds, printTable, whole } from '../lib/report.ts';
 import { measureCatchUp } from './catch-up.ts';
+import { measureGraph } from './graph.ts';
 
 const KERNEL = join(import.meta.dir, '../../build/vectors.wasm');
 const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
@@ -35,10 +37,13 @@ export async function run(): Promise<void> {
       rounds: { type: 'string', default: '12' },
       threads: { type: 'string', default: '2' },
       'catch-up': { type: 'string' },
+      pgvector: { type: 'boolean', default: false },
+      texts: { type: 'string' },
     },
   });
   if (values['catch-up'] !== undefined) return measureCatchUp(Number(values['catch-up']));
   const passages = Number(values.passages);
+  if (values.pgvector) return measureGraph(passages, Number(values.threads), values.texts?.split(',') ?? []);
   await measureScan(Math.min(passages, 1_000_000), Number(values.rounds));
   await measureSearch(passages, Number(values.rounds), Number(values.threads));
 }
@@ -130,7 +135,8 @@ async function measureSearch(passages: number, rounds: number, threads: number):
   if (answering === undefined) throw new Error('nothing is embedded');
   const loadedMs = await timedAsync(() => spaces.current(answering));
   const search = createSearchVectors({
-    ...{ loading, spaces, scanner, log },
+    ...{ loading, log },
+    engineFor: () => createMemoryEngine({ spaces, scanner, log }),
     embeddings: {
       current: async () => MODEL,
       embed: async ({ texts }, signal) => [await compute.embed(texts, signal)],

@@ -46,7 +46,8 @@ import { createWorkspaceStore } from './store/workspaces.ts';
 import { administratorOf } from './workspace-names.ts';
 
 export { createBootstrap } from './bootstrap.ts';
-export { ISSUER, toSignOnSettings } from './sign-on/settings.ts';
+export { SIGN_ON_SETTINGS, toSignOnSettings } from './sign-on/settings.ts';
+export { hasWorkspaces } from './store/workspaces.ts';
 export { explainWorkspaceName, WORKSPACE_NAME_FORM } from './workspace-names.ts';
 
 export type AccessDeps = {

@@ -20,17 +20,18 @@ export type CommandLine = Invocation | { help: Command | string | undefined };
 
 /** Reads the command line. Spans of time count from `now`. Throws UsageError. */
 export function parseCommandLine(words: readonly string[], now: Date): CommandLine {
-  const [area = '', verb = '', ...rest] = words;
+  const [area = '', verb = ''] = words;
   if (area === 'help') return parseCommandLine([...words.slice(1), '--help'], now);
   const asksForHelp = words.includes('--help') || words.includes('-h');
-  const command = COMMANDS.find((each) => each.words === `${area} ${verb}`);
+  const find = (typed: string): Command | undefined => COMMANDS.find((each) => each.words === typed);
+  const command = find(`${area} ${verb}`) ?? find(area);
   if (command === undefined) {
     if (words.length === 0 || area.startsWith('-')) return { help: undefined };
     if (area in GROUPS && (verb === '' || verb.startsWith('-'))) return { help: area };
     throw new UsageError(`there is no command "${`${area} ${verb}`.trim()}"; ${suggest(area, verb)}`);
   }
   if (asksForHelp) return { help: command };
-  const { values, positionals } = parseOptions(command, rest);
+  const { values, positionals } = parseOptions(command, words.slice(command.words.split(' ').length));
   const { json, ...given } = values;
   const placed = place(command, { given, argument: readArgument(command, positionals), now });
   return { command, ...placed, json: json === true };

@@ -1,5 +1,5 @@
 // The commands: operations of the interface, which validate the values of the options themselves, and maintenance of search,
-// the bucket and the embedded store, which only the command line offers.
+// the bucket and the embedded store, and backups, which only the command line offers.
 
 import { WORKSPACE_NAME_FORM } from '../access/index.ts';
 import type { OptionName, Place } from './options.ts';
@@ -28,6 +28,7 @@ const AUDIT_FILTERS = ['action', 'actor', 'object', 'since', 'until', 'limit', '
 const USER = { place: ['path', 'user_id'], value: 'user id' } as const;
 const KEY = { place: ['path', 'key_id'], value: 'key id' } as const;
 const BOT = { place: ['path', 'bot_id'], value: 'bot id' } as const;
+const FOLDER = { place: ['body', 'folder'], value: 'folder' } as const;
 const AGENT = { place: ['path', 'agent_id'], value: 'agent id' } as const;
 
 const READING = { place: ['body', 'reading'], value: 'on|off' } as const;
@@ -176,6 +177,40 @@ const STATED: Readonly<Record<string, Stated>> = {
     audits: ['object-store.set-aside'],
     meaning:
       'of the embedded store, while the service is stopped: set aside the files that its catalogue does not name',
+    required: [],
+  },
+  backup: {
+    operation: 'service.backup',
+    audits: ['service.backup'],
+    meaning: 'bring the backup in a folder to this moment, while the service runs or not',
+    argument: FOLDER,
+    required: [],
+  },
+  verify: {
+    operation: 'service.verify',
+    audits: [],
+    meaning: 'read a backup to its last byte; ends with 1 when something is damaged or missing',
+    argument: FOLDER,
+    required: [],
+  },
+  restore: {
+    operation: 'service.restore',
+    audits: ['service.restore'],
+    meaning: 'fill an empty service from a backup, while it is stopped',
+    argument: FOLDER,
+    required: [],
+  },
+  move: {
+    operation: 'service.move',
+    audits: ['service.move'],
+    meaning:
+      'copy everything to an empty database and another store, while the service runs; its last step makes it read-only',
+    required: ['target'],
+  },
+  'move cancel': {
+    operation: 'service.cancel-move',
+    audits: ['service.cancel-move'],
+    meaning: 'let the service take changes again after a move that was killed, or that is not to be',
     required: [],
   },
   'search reindex': {

@@ -44,5 +44,12 @@ export const GROUPS: Readonly<Record<string, { meaning: string; example: string 
     meaning: 'the embedded object store, after a copy that went wrong',
     example: 'object-store set-aside',
   },
+  backup: { meaning: 'a copy of everything, in a folder', example: 'backup /backups/atrium' },
+  verify: { meaning: 'whether a backup is whole', example: 'verify /backups/atrium' },
+  restore: { meaning: 'a service from a backup', example: 'restore /backups/atrium' },
+  move: {
+    meaning: 'to another database and another store, such as from embedded ones to your own',
+    example: 'move --target production.env',
+  },
   search: { meaning: 'what searches are answered from', example: 'search verify --repair' },
 };

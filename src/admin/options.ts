@@ -98,6 +98,7 @@ export const OPTIONS = {
   until: option('query.until', 'time', 'the time after the latest'),
   limit: option('query.limit', 'n', 'rows, 100 at most'),
   cursor: option('query.cursor', 'text', 'where the page before ended'),
+  target: option('body.target', 'file', 'the settings of the service after the move, a line NAME=value each'),
   repair: option('body.repair', true, 'make anew what differs'),
 } satisfies Record<string, Option>;
 

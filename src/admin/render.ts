@@ -43,7 +43,7 @@ export function renderHelp(about: Command | string | undefined): string {
 }
 
 const commandsOf = (group: string): Command[] =>
-  COMMANDS.filter(({ words }) => words.startsWith(`${group} `));
+  COMMANDS.filter(({ words }) => words.split(' ')[0] === group);
 
 function renderGroup(name: string): string[] {
   const lines = commandsOf(name).map((each) => [`  ${renderSynopsis(each)}`, each.meaning]);

@@ -1,6 +1,7 @@
 // From a question to its answer: by a bot's list, or by a model.
 
 import { ServiceError, unavailable, upstreamFailed, upstreamTimeout } from '../core/errors.ts';
+import { traced } from '../core/tracing.ts';
 import { abortable, within } from '../core/wait.ts';
 import type { ChatPart, StreamChat } from '../gateway/chat-call.ts';
 import { type Agent, type FindAgent, replyTo } from './agents.ts';
@@ -51,7 +52,7 @@ export function createGenerate({
     return knowledge.find({ workspaceId, email: readsAs, question, earlier: questionsOf(earlier) }, signal);
   };
 
-  return async (turn, { onText, signal }) => {
+  const answer: Generate = async (turn, { onText, signal }) => {
     const agent = await findAgent(turn);
     if (agent.kind === 'bot') return fixedAnswer(agent, replyTo(agent, turn.message), onText);
     const window = { messagesMax: agent.historyMessages, tokensMax: agent.historyTokens };
@@ -100,7 +101,17 @@ export function createGenerate({
       throw error instanceof ServiceError ? toModelFailure(error) : error;
     }
   };
+  return (turn, options) =>
+    traced('invoke_agent', descriptionOf(turn), async (span) => {
+      const made = await answer(turn, options);
+      span?.set({ 'gen_ai.agent.id': made.agentId, 'atrium.agent.kind': made.kind });
+      return made;
+    });
 }
+
+const descriptionOf = (turn: Turn) => () => ({
+  attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.conversation.id': String(turn.sessionId) },
+});
 
 /** What the person asked last in the conversation. */
 const questionsOf = (earlier: readonly Said[]): string[] =>

@@ -7,14 +7,16 @@
 import { notFound, ServiceError, unavailable } from '../core/errors.ts';
 import type { WakeEventMover } from '../core/event.ts';
 import type { Logger } from '../core/logger.ts';
+import { inTrace } from '../core/tracing.ts';
 import { isUnavailable } from '../infra/postgres/client.ts';
 import type { AnswerStream, OpenStream } from './answer-stream.ts';
-import { closedStream, createFollowed, openStream, toError, toFailure } from './answer-stream.ts';
+import { closedStream, createFollowed, toError, toFailure } from './answer-stream.ts';
 import type { Generate } from './generate.ts';
 import type { Lease } from './lease.ts';
 import { STORE_RETRY_MS, STORE_TIMEOUT_MS } from './limits.ts';
 import type { Memory } from './memory.ts';
 import type { ChatCounts } from './metrics.ts';
+import { createEntry, type Entry } from './queue-entry.ts';
 import type { Finished, TurnStore } from './store/turns.ts';
 import type { Answer, Failure, Turn } from './turn.ts';
 
@@ -41,19 +43,6 @@ export type SessionQueue = {
   close(timeoutMs: number): Promise<void>;
 };
 
-type Entry = {
-  turn: Turn;
-  open: OpenStream;
-  running: Promise<void> | undefined;
-  isDeleted: boolean;
-  isFirst: boolean;
-  ownedAt: number;
-  /** Another process has taken it over. */
-  isLost: boolean;
-  /** Its end may be in the database already, which alone knows from now on whether it counts. */
-  isStoring: boolean;
-  ending: AbortController;
-};
 type Result = { answer: Answer } | { failure: Failure };
 
 export type SessionQueueDeps = {
@@ -79,7 +68,7 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
   const isSure = (entry: Entry): boolean => !entry.isLost && lease.covers(entry.ownedAt);
   const begin = (entry: Entry): void => {
     entry.isFirst = true;
-    if (!isStopping && isSure(entry)) entry.running ??= run(entry).finally(() => leave(entry));
+    if (!isStopping && isSure(entry)) entry.running ??= run(entry);
   };
   /** Its callers get the other attempt's answer, except those that received a part of this one. */
   const lose = (entry: Entry, { isGone } = { isGone: false }): void => {
@@ -87,9 +76,12 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
     entry.isLost = true;
     entry.ending.abort(takenOverRefusal());
     if (!isGone) entry.open.retract(takenOverRefusal());
-    entry.running ??= run(entry).finally(() => leave(entry));
+    entry.running ??= run(entry);
   };
-  const run = async (entry: Entry): Promise<void> => {
+  /** The end of another answer may begin it: its spans belong to its own request. */
+  const run = (entry: Entry): Promise<void> =>
+    inTrace(entry.trace, () => answer(entry).finally(() => leave(entry)));
+  const answer = async (entry: Entry): Promise<void> => {
     const { turn, open, isDeleted } = entry;
     try {
       const result = isDeleted ? { failure: toFailure(deletedRefusal()) } : await make(entry);
@@ -184,18 +176,7 @@ export function createSessionQueue(deps: SessionQueueDeps): SessionQueue {
     enter(turn, { isFirst, takenAt }) {
       const earlier = entries.get(turn.answerId);
       if (earlier !== undefined) lose(earlier);
-      const entry: Entry = {
-        turn,
-        open: openStream(turn, () => isSure(entry)),
-        running: undefined,
-        ownedAt: takenAt,
-        // An answer that is taken over may have been deleted before: an empty question is not sent to the model.
-        isDeleted: turn.message === '',
-        isFirst: false,
-        isLost: false,
-        isStoring: false,
-        ending: new AbortController(),
-      };
+      const entry = createEntry(turn, { takenAt, isSure });
       entries.set(turn.answerId, entry);
       if (isFirst) begin(entry);
       return entry.open.answerStream;

@@ -1,3 +1,5 @@
+import { inTrace } from './tracing.ts';
+
 /** Collects items into batches, which are handled after a delay, or as soon as they are full. */
 export type Batcher<Item> = {
   /** Adds an item; false where too many wait already. */
@@ -20,7 +22,8 @@ export function createBatcher<Item>(options: {
   const start = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    running ??= drain().finally(() => {
+    // A batch holds the items of several requests: it belongs to the trace of none.
+    running ??= inTrace(undefined, drain).finally(() => {
       running = undefined;
     });
     return running;

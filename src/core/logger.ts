@@ -1,5 +1,7 @@
 import pino from 'pino';
 import { explain } from './errors.ts';
+import type { TraceContext } from './trace-context.ts';
+import { currentTrace } from './tracing.ts';
 import { endsWithin } from './wait.ts';
 
 const BLOCK_LENGTH = 8192;
@@ -33,6 +35,8 @@ export type AccessEntry = {
   keyId: string | undefined;
   /** What was called, of a route that stands for several operations; likewise. */
   called: string | undefined;
+  /** Undefined without tracing. */
+  trace: TraceContext | undefined;
 };
 
 export type AccessLog = (entry: AccessEntry) => void;
@@ -102,11 +106,12 @@ function createJsonLogger(level: LogLevel): ProcessLog {
   const log = createPino(level, joining);
   const now = createIsoClock();
   // Put together here: of a line for each request, pino's generality is the larger part of the cost.
-  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId, called }) =>
+  const access: AccessLog = ({ method, route, path, status, ms, requestId, keyId, called, trace }) =>
     joining.write(
       `{"level":"info","time":"${now()}","method":"${method}","route":"${route}",` +
         `${called === undefined ? '' : `"called":"${called}",`}${UNFOUND.has(status) ? `"path":"${path()}",` : ''}"status":${status},"ms":${ms},` +
-        `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`},"msg":"request"}\n`,
+        `"request_id":"${requestId}"${keyId === undefined ? '' : `,"key_id":"${keyId}"`}` +
+        `${trace === undefined ? '' : `,"trace_id":"${trace.traceId}","span_id":"${trace.spanId}"`},"msg":"request"}\n`,
     );
   return Object.assign(log, {
     access: log.isLevelEnabled('info') ? access : () => undefined,
@@ -131,6 +136,7 @@ function createPino(level: LogLevel, stream: pino.DestinationStream): pino.Logge
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
+    mixin: traceFields,
     hooks: {
       logMethod(entry, write, entryLevel) {
         const [fields] = entry as [unknown];
@@ -140,6 +146,12 @@ function createPino(level: LogLevel, stream: pino.DestinationStream): pino.Logge
     },
   };
   return pino(settings, stream);
+}
+
+/** Names the trace of the request or the job that logs. */
+function traceFields(): object {
+  const trace = currentTrace();
+  return trace === undefined ? {} : { trace_id: trace.traceId, span_id: trace.spanId };
 }
 
 function withReason(fields: unknown): unknown {

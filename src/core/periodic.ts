@@ -1,5 +1,6 @@
 import type { Job } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
+import { inTrace } from './tracing.ts';
 
 /** What a run resolves to: `again`, where there is more to do before the next interval. Anything else means that there is not. */
 export type RunOutcome = 'again' | undefined;
@@ -46,7 +47,7 @@ export function createPeriodic(options: {
     againMs = outcome === undefined ? AGAIN_MS_MIN : 2 * pauseMs;
     return outcome === 'again' ? Math.min(pauseMs, AGAIN_MS_MAX) : pauseMs;
   };
-  const next = (): Promise<void> => {
+  const run = (): Promise<void> => {
     clearTimeout(timer);
     running = running.then(runOnce).then((outcome) => {
       const pauseMs = pauseAfter(outcome);
@@ -54,6 +55,8 @@ export function createPeriodic(options: {
     });
     return running;
   };
+  /** Outside the trace of a request that asks for a run: all later ones would belong to it, too. */
+  const next = (): Promise<void> => inTrace(undefined, run);
 
   return {
     name,

@@ -10,7 +10,7 @@ import { createPeriodic, UPKEEP_DELAY_MS } from '../core/periodic.ts';
 import type { Principal } from '../core/principal.ts';
 import type { Area } from '../http/area.ts';
 import type { Sql } from '../infra/postgres/client.ts';
-import { exclusively } from '../infra/postgres/exclusive.ts';
+import { exclusively, isRunning } from '../infra/postgres/exclusive.ts';
 import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import type { JobQueue } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
@@ -29,7 +29,7 @@ import { createEdit } from './operations/edit.ts';
 import type { FindUser } from './operations/metadata-checks.ts';
 import { createSearch, createSearchAsPerson, type FindUserByEmail, viewerOf } from './operations/search.ts';
 import { toViewer, type Viewer } from './policy.ts';
-import { OBJECT_DELETION } from './purging.ts';
+import { BACKUP_LOCK, OBJECT_DELETION } from './purging.ts';
 import { createRetrieval, type RetrieveAsPerson } from './retrieval/index.ts';
 import type { Retrieve } from './retrieval/retrieve.ts';
 import { binRoutes } from './routes/bin.ts';
@@ -43,7 +43,10 @@ import { createMeasureStorage } from './storage.ts';
 import { createDocumentStore } from './store.ts';
 import { createVectors, type VectorsSettings } from './vectors/index.ts';
 
+export { ownerMark } from './jobs/bucket-marks.ts';
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
+export { MARKS } from './object-keys.ts';
+export { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES } from './purging.ts';
 export { createSearchMaintenance } from './search/maintenance.ts';
 
 export type DocumentsDeps = {
@@ -110,6 +113,8 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     batchMax: KEYS_PER_CALL_MAX,
     // An object that the store refuses to delete is tried again later.
     handle: async (jobs) => {
+      // They were queued before this moment, and a later backup does not need them any more.
+      if (await isRunning(sql, BACKUP_LOCK)) return jobs.map(() => ({ retry: 'a backup is running' }));
       const keys = jobs.map((job) => (job.payload as { key: string }).key);
       const refused = await objects.remove(keys.map((key) => ({ key })));
       return keys.map((key) => {
@@ -136,8 +141,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
 
   const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
   const vectors = createVectors({
-    sql,
-    queue: deps.queue,
+    ...{ sql, searchSql: deps.searchSql, queue: deps.queue },
     embeddings: deps.embeddings,
     settings: { ...settings.vectors, catchUpIntervalSeconds: settings.sweepIntervalSeconds },
     log,
@@ -211,6 +215,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
     store,
     objects,
     custody,
+    isBackedUp: () => isRunning(sql, BACKUP_LOCK),
     log,
     retentionSeconds: settings.uploadRetentionSeconds,
   });

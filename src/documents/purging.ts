@@ -10,6 +10,15 @@ import { PURGE_PASSAGES_MAX } from './limits.ts';
 /** The queue kind of objects that wait for their deletion; its payload is `{ key }`. */
 export const OBJECT_DELETION = 'documents.delete-object';
 
+/** The lease of a backup: as long as it is held no object is deleted, because documents of its moment may have it. */
+export const BACKUP_LOCK = 'backup';
+
+/** The keys of the objects that documents have, for a backup. */
+export const OBJECT_KEYS = 'SELECT object_key FROM documents';
+
+/** Tables that the service makes anew from others, where the database has what they need: they are not copied. */
+export const REBUILT_TABLES: readonly string[] = ['document_vector_graphs', 'document_graph_vectors'];
+
 /** Documents that one statement has purged, and whether there are others. */
 export type Purged = { ids: string[]; more: boolean };
 

@@ -113,6 +113,15 @@ export function openDataFolder(path: string): DataFolder {
   };
 }
 
+/** Whether a process has locked the folder. */
+export function isInUse(path: string): boolean {
+  const file = join(resolve(path), 'lock');
+  if (!existsSync(file)) return false;
+  const lock = lockFile(file, { create: false });
+  lock?.release();
+  return lock === undefined;
+}
+
 function acquireLock(folder: string, pidFile: string): FileLock {
   let lock: FileLock | undefined;
   try {

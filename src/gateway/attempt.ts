@@ -1,6 +1,7 @@
 // One call of one upstream, with its time-outs; every way in which it can end is an answer or an AttemptFailure.
 
 import type { Deadlines } from '../core/deadlines.ts';
+import type { Span } from '../core/tracing.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import {
   type Answer,
@@ -13,6 +14,7 @@ import {
   toWholeAnswer,
   type WholeAnswer,
 } from './answer.ts';
+import { noteStatus, startAttemptSpan } from './call-span.ts';
 import type { ConnectProbe } from './connect-probe.ts';
 import { type EventBlocks, nextSaying, readEventBlocks, startingWith } from './events.ts';
 import { FAILED_LATENCY_MS, KEEP_ALIVE_MS, REACHED_LATELY_MS } from './limits.ts';
@@ -20,7 +22,7 @@ import type { Call } from './model-call.ts';
 import { noteLatency } from './plan.ts';
 import type { Target, Upstream } from './targets.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
-import { addressOf, bodyFor, headersFor, isUnsent, passedHeaders } from './upstream-request.ts';
+import { addressOf, bodyFor, isUnsent, passedHeaders, sendRequest } from './upstream-request.ts';
 
 export type AttemptDeps = { deadlines: Deadlines; connectProbe: ConnectProbe };
 
@@ -77,6 +79,7 @@ class Run {
   private streams = false;
   private tellExpired: (() => void) | undefined;
   private ended = false;
+  private span: Span | undefined;
 
   constructor(target: Target, upstream: Upstream, call: Call, deps: AttemptDeps) {
     this.target = target;
@@ -112,19 +115,14 @@ class Run {
     this.awaitNext('first_byte');
     if (this.startedAtMs - upstream.reachedAtMs >= REACHED_LATELY_MS)
       this.unwatch = this.deps.connectProbe.watch(upstream, () => this.expire('connect'));
-    const { url, headers, made } = addressOf(upstream, call.endpoint, this.target.model);
-    const passed = headersFor(upstream.spec, call.headers);
-    return fetch(url, {
-      method: 'POST',
-      body: body as Uint8Array<ArrayBuffer>,
-      headers: passed === undefined ? made : { ...passed, ...headers },
-      redirect: 'manual',
-      signal: this.controller.signal,
-    });
+    const address = addressOf(upstream, call.endpoint, this.target.model);
+    this.span = startAttemptSpan(this.target, address.url);
+    return sendRequest({ address, upstream, call, body, span: this.span }, this.controller.signal);
   }
 
   /** Records that the upstream has begun to answer; returns whether with a success. */
-  noteResponse({ ok }: Response): boolean {
+  noteResponse({ ok, status }: Response): boolean {
+    if (this.span !== undefined) noteStatus(this.span, status);
     const nowMs = performance.now();
     this.upstream.reachedAtMs = nowMs;
     this.unwatch?.();
@@ -242,6 +240,8 @@ class Run {
     // If the answer is not read to its end, the upstream should stop sending it.
     if (outcome !== 'ok') this.controller.abort();
     this.upstream.permits.release();
+    if (outcome !== 'ok') this.span?.fail(this.expired === undefined ? outcome : `${this.expired}_timeout`);
+    this.span?.end();
   }
 }
 

@@ -43,11 +43,15 @@ export function createGatewayHealth(parts: {
           Object.entries(outcomes).map(([outcome, value]) => ({ labels: { target, outcome }, value })),
         ),
       ),
-      gauge('atrium_model_circuit_open', 'Whether a target is left alone because it fails.', () =>
-        [...targets()].map(({ name, circuit }) => ({
-          labels: { target: name },
-          value: circuit.state() === 'closed' ? 0 : 1,
-        })),
+      gauge(
+        'atrium_model_circuit_open',
+        'Whether a target is left alone because it fails.',
+        () =>
+          [...targets()].map(({ name, circuit }) => ({
+            labels: { target: name },
+            value: circuit.state() === 'closed' ? 0 : 1,
+          })),
+        'largest',
       ),
       gauge(
         'atrium_model_requests_running',

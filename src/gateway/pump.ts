@@ -175,6 +175,7 @@ class Pump {
   /** Whether the client has got a part of the block. */
   private send(block: Uint8Array): boolean {
     const { shown, outcome } = this.inspect(block);
+    if (outcome !== 'failed') this.options.onBlock?.(block);
     if (outcome === undefined) {
       this.silence.set(KEEP_ALIVE_MS);
       if (shown.length > 0) this.sink.send(shown);
@@ -183,7 +184,6 @@ class Pump {
       if (outcome === 'failed') this.answer.blocks.cancel();
       else void this.drain();
     }
-    if (outcome !== 'failed') this.options.onBlock?.(block);
     return shown.length > 0;
   }
 

@@ -2,6 +2,7 @@
 
 import type { Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
+import { errorTypeOf, inTrace } from '../core/tracing.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
 import type { Outcome } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
@@ -9,6 +10,7 @@ import type { Settled } from './allowance.ts';
 import { NOTHING_USED, type Reservation } from './allowances.ts';
 import { type Answer, nonsense, type WholeAnswer } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
+import { type CallSpan, startCallSpan } from './call-span.ts';
 import { toChunks } from './chunks.ts';
 import type { Reserve } from './estimate.ts';
 import { streamOf } from './events.ts';
@@ -42,14 +44,18 @@ export function createServe(deps: ServeDeps): Serve {
   const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served> => {
     const model = findModel(catalogue, call);
     if (!call.continues) deps.ledger.requireRoom();
-    const serving = new Serving(call, { catalogue, model }, deps);
-    if (model.cacheTtlSeconds === 0) return serving.fresh();
-    return deps.cache.serve({
-      call,
-      model,
-      serveFresh: (onBlock) => serving.fresh(onBlock),
-      onHit: (usage) => serving.fromCache(usage),
-    });
+    const callSpan = startCallSpan(call, model.id);
+    const serving = new Serving(call, { catalogue, model, callSpan }, deps);
+    const answer = (): Promise<Served> => {
+      if (model.cacheTtlSeconds === 0) return serving.fresh();
+      return deps.cache.serve({
+        call,
+        model,
+        serveFresh: (onBlock) => serving.fresh(onBlock),
+        onHit: (usage) => serving.fromCache(usage),
+      });
+    };
+    return callSpan === undefined ? answer() : inTrace(callSpan.span, answer);
   };
   return (call) => {
     try {
@@ -63,14 +69,16 @@ export function createServe(deps: ServeDeps): Serve {
   };
 }
 
+type Asked = { catalogue: Catalogue; model: Model; callSpan: CallSpan | undefined };
+
 /** One call: its reservation, its attempts and its account. */
 class Serving {
   private readonly startedAtMs = performance.now();
   private readonly call: ModelCall;
-  private readonly asked: { catalogue: Catalogue; model: Model };
+  private readonly asked: Asked;
   private readonly deps: ServeDeps;
 
-  constructor(call: ModelCall, asked: { catalogue: Catalogue; model: Model }, deps: ServeDeps) {
+  constructor(call: ModelCall, asked: Asked, deps: ServeDeps) {
     this.call = call;
     this.asked = asked;
     this.deps = deps;
@@ -78,7 +86,7 @@ class Serving {
 
   /** Counts a request whose answer is cached; returns the headers of the key's limits. Throws 429. */
   async fromCache(usage: Usage): Promise<Record<string, string>> {
-    const reservation = await this.deps.reserve(this.call, undefined);
+    const reservation = await this.reserve(undefined);
     this.account(undefined, { outcome: 'cached', usage, firstEventMs: undefined });
     reservation.settle(NOTHING_USED);
     return reservation.headers();
@@ -86,9 +94,10 @@ class Serving {
 
   async fresh(onBlock?: OnBlock): Promise<Served> {
     const { call, asked } = this;
-    const reserving = this.deps.reserve(call, asked);
+    const { callSpan } = asked;
+    const reserving = this.reserve(asked);
     const reservation = reserving instanceof Promise ? await reserving : reserving;
-    const execution: Execution = { ...asked, last: undefined };
+    const execution: Execution = { catalogue: asked.catalogue, model: asked.model, last: undefined };
     let answer: Answer;
     let includeUsage: boolean;
     try {
@@ -99,7 +108,10 @@ class Serving {
     }
     const { last } = execution;
     const settle = (end: Ended): void => reservation.settle(this.account(last, end));
-    if (answer.kind === 'whole') settle(toEnded(answer, call));
+    if (answer.kind === 'whole') {
+      callSpan?.content?.add(answer.bytes);
+      settle(toEnded(answer, call));
+    }
     const headers = Object.assign(answer.headers, reservation.headers(), targetHeader(last?.target));
     if (answer.kind === 'stream') {
       const body = pumpStream({
@@ -113,7 +125,7 @@ class Serving {
         endsPlainly: call.endpoint === 'images',
         estimatePrompt: () => estimatePrompt(call.request.bytes),
         onEnd: settle,
-        onBlock,
+        onBlock: bothOf(onBlock, callSpan?.content?.add),
       });
       return { kind: 'stream', headers, body };
     }
@@ -125,6 +137,21 @@ class Serving {
         body: streamOf(toChunks(await parseAnswer(answer.bytes), includeUsage)),
       };
     return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
+  }
+
+  /** Throws 429, which ends the call: it has no account. */
+  private reserve(asked: Asked | undefined): ReturnType<Reserve> {
+    const refused = (error: unknown): never => {
+      this.asked.callSpan?.span.fail(errorTypeOf(error));
+      this.asked.callSpan?.span.end();
+      throw error;
+    };
+    try {
+      const reserving = this.deps.reserve(this.call, asked);
+      return reserving instanceof Promise ? reserving.catch(refused) : reserving;
+    } catch (error) {
+      return refused(error);
+    }
   }
 
   /** Accounts for a call that no target has answered; returns the error for the caller. */
@@ -165,10 +192,20 @@ class Serving {
         latencyMs: performance.now() - this.startedAtMs,
       },
     );
+    const target = answering?.target;
+    this.asked.callSpan?.end({ outcome, usage, cost, firstEventMs, target });
     const { promptTokens, completionTokens } = usage;
     return { tokens: promptTokens + completionTokens, completionTokens, cost };
   }
 }
+
+const bothOf = (one: OnBlock | undefined, other: OnBlock | undefined): OnBlock | undefined =>
+  one && other
+    ? (block) => {
+        one(block);
+        other(block);
+      }
+    : (one ?? other);
 
 const targetHeader = (target: Target | undefined): Record<string, string> =>
   target === undefined ? {} : { [TARGET_HEADER]: target.headerName };

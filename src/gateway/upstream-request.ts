@@ -2,6 +2,7 @@
 // operator decides whose account at an upstream is used: the organisation and the project pass, in either direction,
 // only where the models file has `pass_organization`.
 
+import { type Span, traceHeaders } from '../core/tracing.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint, Translation } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
@@ -77,6 +78,30 @@ export function addressOf({ spec, adapter }: Upstream, endpoint: Endpoint, model
   return address;
 }
 
+type UpstreamRequest = {
+  address: Address;
+  upstream: Upstream;
+  call: Pick<Call, 'headers'>;
+  body: Uint8Array;
+  /** Of the attempt; the upstream is told of its trace. */
+  span: Span | undefined;
+};
+
+export function sendRequest(
+  { address: { url, headers, made }, upstream, call, body, span }: UpstreamRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  const passed = headersFor(upstream.spec, call.headers);
+  const trace = traceHeaders(span);
+  return fetch(url, {
+    method: 'POST',
+    body: body as Uint8Array<ArrayBuffer>,
+    headers: passed === undefined && trace === undefined ? made : { ...passed, ...headers, ...trace },
+    redirect: 'manual',
+    signal,
+  });
+}
+
 /** Bun's words for connections that never came about. */
 const UNSENT: ReadonlySet<unknown> = new Set([
   ...[
@@ -125,7 +150,7 @@ export function readCallersHeaders(headers: Headers): Record<string, string> | u
 }
 
 /** Those of them that this upstream is sent. */
-export function headersFor(
+function headersFor(
   { passOrganization }: UpstreamSpec,
   headers: Record<string, string> | undefined,
 ): Record<string, string> | undefined {

@@ -7,6 +7,8 @@ import { type ErrorKind, ServiceError, toError, unavailable, ValidationFailure }
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
+import type { TraceContext } from '../core/trace-context.ts';
+import { inTrace } from '../core/tracing.ts';
 import { bodyMemory } from './body-memory.ts';
 import type { Cors } from './cors.ts';
 import { type Authenticators, authorize, challengeOf, identify } from './credentials.ts';
@@ -19,6 +21,7 @@ import {
 } from './openai-error.ts';
 import { type Input, type Operation, type Route, reply } from './operation.ts';
 import { createRequestParser, type RequestParser, showPath } from './request.ts';
+import { createRequestTrace, endRequestTrace } from './request-trace.ts';
 import { STATUS } from './statuses.ts';
 
 export type Boundary = {
@@ -59,6 +62,8 @@ class Exchange implements Input<TObject, TObject, TSchema> {
   body: unknown;
   caller: Principal | undefined;
   called: string | undefined;
+  /** Undefined without tracing. */
+  trace: TraceContext | undefined;
   private readonly operation: Operation;
   private readonly address: string | null;
 
@@ -99,6 +104,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
     const answer = createAnswer(route, deps.authenticators);
     const observe = deps.requestMetrics.route(operation);
     const probe = operation.area === 'health';
+    const beginTrace = createRequestTrace(operation);
     const finish = (exchange: Exchange, response: Response): Response => {
       const { request, startedAtMs } = exchange;
       // A handler may answer with the request id of an upstream; then the log has that one, too.
@@ -118,7 +124,9 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
         requestId: exchange.requestId,
         keyId: exchange.caller?.keyId || undefined,
         called: exchange.called,
+        trace: exchange.trace,
       });
+      if (exchange.trace !== undefined) endRequestTrace(exchange.trace, exchange, response.status);
       return response;
     };
     return (request, connections) =>
@@ -137,8 +145,12 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
           }
         };
         running.add(interrupt);
+        const begin = (): unknown => answer(exchange).then(end, (error) => end(undefined, error));
+        exchange.trace = beginTrace(request);
         if (refusing && !probe) interrupt();
-        else answer(exchange).then(end, (error) => end(undefined, error));
+        // The place of a trace that is not sampled is of use to upstreams alone: routes that ask them take it from the input.
+        else if (exchange.trace?.isSampled) inTrace(exchange.trace, begin);
+        else begin();
       });
   }
 
@@ -182,7 +194,9 @@ function renderFailure(
       ? reply(400, toOpenAiValidationError(error))
       : reply(422, { detail: error.entries });
   const refusal = error instanceof ServiceError ? error : deps.explainFailure(error);
-  const context = { request_id: exchange.requestId, route: operation.path };
+  const { requestId, trace } = exchange;
+  const ids = trace?.isSampled === false ? { trace_id: trace.traceId, span_id: trace.spanId } : {};
+  const context = { request_id: requestId, ...ids, route: operation.path };
   if (refusal === undefined) {
     deps.log.error({ ...context, err: error }, 'unexpected failure');
     return internalError(operation);

@@ -1,8 +1,11 @@
 // Probes and metrics: no key, nothing secret.
 
 import { Type } from '@sinclair/typebox';
+import { unavailable } from '../core/errors.ts';
+import { type FamiliesOfProcess, joinFamilies, type MetricFamily } from '../core/metric-families.ts';
+import type { Part, Siblings } from '../core/siblings.ts';
 import { within } from '../core/wait.ts';
-import type { Metric, RequestMetrics } from './metrics.ts';
+import { type Metric, type RequestMetrics, renderFamilies } from './metrics.ts';
 import { type Route, reply, route } from './operation.ts';
 import { component, described, oneOf, text } from './schemas.ts';
 
@@ -59,10 +62,29 @@ export type HealthDeps = {
   requestMetrics: RequestMetrics;
   /** True from the beginning of a shutdown. */
   ending(): boolean;
+  /** Of one of several processes: each of them answers for all. */
+  siblings: Siblings | undefined;
 };
 
 export function healthRoutes(deps: HealthDeps): Route[] {
-  const readiness = async () => renderReadiness(await Promise.all(deps.checks.map(runCheck)), deps.ending());
+  const { siblings, requestMetrics } = deps;
+  const check = (): Promise<Checked[]> => Promise.all(deps.checks.map(runCheck));
+  const families = (): MetricFamily[] => requestMetrics.families(deps.metrics);
+  siblings?.onAsked('readiness', check);
+  siblings?.onAsked('metrics', families);
+  const checkAll = async (): Promise<Checked[]> => {
+    if (siblings === undefined) return check();
+    const [own, parts] = await Promise.all([check(), siblings.gather('readiness').catch(() => undefined)]);
+    return joinChecks(own, parts);
+  };
+  const readiness = async () => renderReadiness(await checkAll(), deps.ending());
+  const allFamilies = async (): Promise<MetricFamily[]> => {
+    if (siblings === undefined) return families();
+    const parts = await siblings.gather('metrics').catch(() => undefined);
+    // The metrics of one process alone would look like a restart of all.
+    if (parts === undefined) throw unavailable('The owner of the processes does not answer.');
+    return joinFamilies(parts.filter(({ answer }) => answer !== undefined).map(toFamilies));
+  };
   return [
     route(
       {
@@ -116,11 +138,11 @@ export function healthRoutes(deps: HealthDeps): Route[] {
         ...PROBE,
         id: 'health.metrics',
         path: '/metrics',
-        summary: 'Figures in the Prometheus text format',
+        summary: 'Figures of all processes of this service on the machine, in the Prometheus text format',
         responses: { 200: { description: 'Figures.', mediaType: 'text/plain' } },
       },
-      () =>
-        new Response(deps.requestMetrics.render(deps.metrics), {
+      async () =>
+        new Response(renderFamilies(await allFamilies()), {
           headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
         }),
     ),
@@ -140,14 +162,54 @@ export function healthRoutes(deps: HealthDeps): Route[] {
   ];
 }
 
-type Checked = { name: string; essential: boolean; state: ServiceState };
+export type Checked = { name: string; essential: boolean; state: ServiceState };
 
-async function runCheck({ name, essential, check }: ReadinessCheck): Promise<Checked> {
+/** Never rejects, and resolves within its time-out. */
+export async function runCheck({ name, essential, check }: ReadinessCheck): Promise<Checked> {
   const late = (): ServiceState => ({ state: 'down', detail: 'no answer in time' });
   const state = await within(check(), CHECK_TIMEOUT_MS, late).catch(
     (): ServiceState => ({ state: 'down', detail: 'it cannot be reached' }),
   );
   return { name, essential, state };
+}
+
+const toFamilies = ({ process, answer }: Part): FamiliesOfProcess => ({
+  ...(process === undefined ? {} : { process }),
+  families: answer as MetricFamily[],
+});
+
+/**
+ * The checks of this process with the states of all: a service is down when it is down for each of them, and degraded when it is not
+ * ready for some. The processes themselves are one more; `parts` is undefined where their owner does not answer.
+ */
+function joinChecks(own: readonly Checked[], parts: readonly Part[] | undefined): Checked[] {
+  const answers = (parts ?? []).flatMap(({ process, answer }) =>
+    answer === undefined ? [] : [{ process, checked: answer as Checked[] }],
+  );
+  const joined = own.map((each) => {
+    const states = answers.flatMap(({ process, checked }) => {
+      const found = checked.find(({ name }) => name === each.name)?.state;
+      return found === undefined ? [] : [{ process, ...found }];
+    });
+    const unwell = states.filter(({ state }) => state !== 'ready');
+    const [first] = unwell;
+    if (first === undefined || unwell.length === states.length) return each;
+    const which = unwell.map(({ process }) => process).join(', ');
+    const detail = `in process ${which} of ${states.length}: ${first.detail ?? first.state}`;
+    return { ...each, state: { ...each.state, state: 'degraded' as const, detail } };
+  });
+  return [...joined, { name: 'processes', essential: false, state: stateOfProcesses(parts) }];
+}
+
+function stateOfProcesses(parts: readonly Part[] | undefined): ServiceState {
+  if (parts === undefined) return { state: 'degraded', detail: 'their owner does not answer' };
+  const silent = parts.filter(({ answer }) => answer === undefined).map(({ process }) => process);
+  if (silent.length === 0) return { state: 'ready', serving: parts.length };
+  return {
+    state: 'degraded',
+    detail: `no answer from process ${silent.join(', ')}`,
+    serving: parts.length - silent.length,
+  };
 }
 
 function renderReadiness(checked: readonly Checked[], ending: boolean) {

@@ -1,9 +1,16 @@
 // Prometheus' text format (0.0.4), without a client library, so that an observation costs only a few additions.
 
+import type { Across, MetricFamily, Series as Row } from '../core/metric-families.ts';
 import type { Operation } from './operation.ts';
 
-/** Upper bounds of the latency histogram, in milliseconds. */
-const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000];
+/**
+ * Upper bounds of the latency histogram, in milliseconds. Among them are the bounds that the service promises (docs/operating/observe.md), so
+ * that the share of requests within a promise is read, not interpolated.
+ */
+const BUCKETS_MS = [
+  0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 1500, 2000, 2500, 5000, 10_000, 11_000, 22_000, 30_000,
+  60_000, 600_000,
+];
 
 type Series = { counts: number[]; sumMs: number; count: number };
 type RouteSeries = { operation: Operation; byStatus: Map<number, Series> };
@@ -11,14 +18,21 @@ type RouteSeries = { operation: Operation; byStatus: Map<number, Series> };
 type Sample = { labels?: Record<string, string>; value: number };
 
 /** A metric that is read for each answer of /metrics: a counter only grows, a gauge is a current value. */
-export type Metric = { name: string; help: string; type: 'counter' | 'gauge'; values(): Sample[] };
+export type Metric = {
+  name: string;
+  help: string;
+  type: 'counter' | 'gauge';
+  across: Across;
+  values(): Sample[];
+};
 
 const metric =
   (type: Metric['type']) =>
-  (name: string, help: string, read: () => number | Sample[]): Metric => ({
+  (name: string, help: string, read: () => number | Sample[], across: Across = 'sum'): Metric => ({
     name,
     help,
     type,
+    across,
     values() {
       const value = read();
       return typeof value === 'number' ? [{ value }] : value;
@@ -50,36 +64,49 @@ export function createRequestMetrics() {
         series.count++;
       };
     },
-    render: (metrics: readonly Metric[]): string =>
-      [...renderRequests(routes), ...metrics.flatMap(renderMetric), ''].join('\n'),
+    families: (metrics: readonly Metric[]): MetricFamily[] => [
+      requestFamily(routes),
+      ...metrics.map(familyOf),
+    ],
   };
 }
 
-function renderRequests(routes: readonly RouteSeries[]): string[] {
+function requestFamily(routes: readonly RouteSeries[]): MetricFamily {
   const name = 'atrium_http_request_duration_seconds';
-  const lines = [`# HELP ${name} Time to answer, by route and status.`, `# TYPE ${name} histogram`];
+  const rows: Row[] = [];
   for (const { operation, byStatus } of routes) {
     for (const [status, series] of byStatus) {
       const labels = `method="${operation.method}",route="${operation.path}",status="${status}"`;
       let cumulative = 0;
       for (const [index, boundMs] of BUCKETS_MS.entries()) {
         cumulative += series.counts[index] ?? 0;
-        lines.push(`${name}_bucket{${labels},le="${boundMs / 1000}"} ${cumulative}`);
+        rows.push([`${name}_bucket{${labels},le="${boundMs / 1000}"}`, cumulative]);
       }
-      lines.push(`${name}_bucket{${labels},le="+Inf"} ${series.count}`);
-      lines.push(`${name}_sum{${labels}} ${series.sumMs / 1000}`, `${name}_count{${labels}} ${series.count}`);
+      rows.push([`${name}_bucket{${labels},le="+Inf"}`, series.count]);
+      rows.push([`${name}_sum{${labels}}`, series.sumMs / 1000], [`${name}_count{${labels}}`, series.count]);
     }
   }
-  return lines;
+  const help = 'Time to answer, by route and status.';
+  return { name, help, type: 'histogram', across: 'sum', series: rows };
 }
 
-function renderMetric(metric: Metric): string[] {
-  const rows = metric.values().map(({ labels, value }) => {
+function familyOf({ name, help, type, across, values }: Metric): MetricFamily {
+  const rows = values().map(({ labels, value }): Row => {
     const pairs = Object.entries(labels ?? {}).map(([key, text]) => `${key}="${escapeLabel(text)}"`);
-    return `${metric.name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}`;
+    return [`${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''}`, value];
   });
-  return [`# HELP ${metric.name} ${metric.help}`, `# TYPE ${metric.name} ${metric.type}`, ...rows];
+  return { name, help, type, across, series: rows };
 }
 
 const escapeLabel = (text: string): string =>
   text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+
+export const renderFamilies = (families: readonly MetricFamily[]): string =>
+  families
+    .flatMap(({ name, help, type, series }) => [
+      `# HELP ${name} ${help}`,
+      `# TYPE ${name} ${type}`,
+      ...series.map(([key, value]) => `${key} ${value}`),
+    ])
+    .concat('')
+    .join('\n');

@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Author, RequestOrigin } from '../core/author.ts';
 import type { Principal, Scope } from '../core/principal.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import { type RefusalStatus, type Responses, withErrors } from './schemas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -97,6 +98,8 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   requestId: string;
   /** What was called, of an operation that stands for several: the handler sets it, for the log. Visible ASCII without quotes. */
   called?: string | undefined;
+  /** The place of the request in a trace; undefined without tracing. Only of a sampled one it is the current one. */
+  trace?: TraceContext | undefined;
 };
 
 /**

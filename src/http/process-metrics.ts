@@ -11,15 +11,21 @@ export function processMetrics(running: () => number): Metric[] {
       'Memory that the bodies of running requests take.',
       bodyMemory.heldBytes,
     ),
-    counter('process_cpu_seconds_total', 'Processor time used, user and system.', () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1_000_000;
-    }),
-    gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
+    counter(
+      'process_cpu_seconds_total',
+      'Processor time used, user and system.',
+      () => {
+        const { user, system } = process.cpuUsage();
+        return (user + system) / 1_000_000;
+      },
+      'each',
+    ),
+    gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss(), 'each'),
     gauge(
       'process_start_time_seconds',
       'When the process started, in seconds since 1970.',
       () => startedAtSeconds,
+      'each',
     ),
   ];
 }

@@ -6,11 +6,17 @@ import type { Config, S3Settings } from '../config.ts';
 import { replaceFile } from '../core/durable.ts';
 import { randomBase62 } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
-import { isLoopback } from '../core/origin.ts';
+import { isLoopback, toOrigin } from '../core/origin.ts';
+import { SettingsError } from '../core/settings-reader.ts';
 import { postgresFolder } from '../database.ts';
-import { openDataFolder } from '../embedded/data-folder.ts';
+import { isInUse, openDataFolder } from '../embedded/data-folder.ts';
 import { startObjectStore } from '../embedded/object-store/index.ts';
-import { type EmbeddedPostgres, startPostgres } from '../embedded/postgres/index.ts';
+import {
+  type EmbeddedPostgres,
+  hasCluster,
+  readConnection,
+  startPostgres,
+} from '../embedded/postgres/index.ts';
 
 export type Backing = { databaseUrl: string; s3: S3Settings; stop(): Promise<void> };
 
@@ -18,6 +24,8 @@ export type Backing = { databaseUrl: string; s3: S3Settings; stop(): Promise<voi
 export const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
   join(dataDir, 'object-store');
 
+/** Of the embedded store. */
+const ACCESS_KEY_ID = 'atrium';
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
 const CONNECTIONS_PER_PROCESS = 36;
@@ -91,6 +99,37 @@ async function keepPostgres(config: Config, log: Logger): Promise<{ url: string;
   };
 }
 
+/**
+ * The servers behind the service for a command beside it: those that a running service embeds, or, where none runs, ones that
+ * are started for as long as the command takes. Throws SettingsError where a folder without data is to be used.
+ */
+export async function openBacking(config: Config, log: Logger): Promise<Backing & { beside: boolean }> {
+  const { dataDir, databaseUrl, objects } = config;
+  const beside = { beside: true, stop: async () => undefined };
+  if (databaseUrl !== undefined && objects.external !== undefined)
+    return { databaseUrl, s3: objects.external, ...beside };
+  if (isInUse(dataDir)) {
+    const url = databaseUrl ?? readConnection(postgresFolder(config));
+    const s3 = objects.external ?? readEmbeddedObjects(config, log);
+    if (url !== undefined && s3 !== undefined) return { databaseUrl: url, s3, ...beside };
+    throw new Error(`the service on ${dataDir} is starting or ending; try again`);
+  }
+  if (databaseUrl === undefined && !hasCluster(postgresFolder(config)))
+    throw new SettingsError(
+      `DATA_DIR: ${JSON.stringify(dataDir)} holds no database; set the folder that the service runs on`,
+    );
+  return { ...(await startBacking(config, log)), beside: false };
+}
+
+/** The address and the keys of the store that a running service embeds. */
+function readEmbeddedObjects(config: Config, log: Logger): S3Settings | undefined {
+  const identity = readIdentity(`${objectStoreFolder(config)}.json`, log);
+  if (identity === undefined) return undefined;
+  const endpoint = toOrigin(config.server.host, identity.port);
+  const { secretAccessKey } = identity;
+  return { endpoint, publicEndpoint: endpoint, accessKeyId: ACCESS_KEY_ID, secretAccessKey };
+}
+
 async function startEmbeddedObjects(
   config: Config,
   log: Logger,
@@ -102,7 +141,7 @@ async function startEmbeddedObjects(
     host: config.server.host,
     region: config.objects.region,
     bucket: config.objects.bucket,
-    accessKeyId: 'atrium',
+    accessKeyId: ACCESS_KEY_ID,
     secretAccessKey: identity.secretAccessKey,
     corsOrigins: config.server.corsOrigins,
     retentionSeconds: config.documents.uploadRetentionSeconds,

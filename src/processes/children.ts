@@ -1,12 +1,12 @@
 // The processes that serve, as their owner keeps them: one that dies or falls silent is replaced.
 
-import { join } from 'node:path';
 import type { Subprocess } from 'bun';
 import type { Config } from '../config.ts';
 import type { Logger } from '../core/logger.ts';
 import { endsWithin } from '../core/wait.ts';
+import { createGathering, type Member } from './gathering.ts';
 import { recordProcess } from './leftovers.ts';
-import { ALIVE_INTERVAL_MS, type ToOwner, type ToProcess } from './owner.ts';
+import { ALIVE_INTERVAL_MS, type ToOwner } from './owner.ts';
 import { claimPort } from './port.ts';
 
 export type Children = {
@@ -17,7 +17,7 @@ export type Children = {
   end(timeoutMs: number): Promise<void>;
 };
 
-type Child = {
+type Child = Member & {
   process: Subprocess;
   /** Signs of life that have failed to come since the last one, and whether there was any. */
   silentFor: number;
@@ -46,6 +46,7 @@ export function createChildren(options: {
   const { config, environment, log } = options;
   const { host: hostname, port } = config.server;
   const children = new Set<Child>();
+  const gathering = createGathering(config.processes, () => [...children].filter(({ serves }) => serves));
   let claiming: Promise<void> | undefined;
   let stopping = false;
 
@@ -64,20 +65,32 @@ export function createChildren(options: {
       else if (message === 'ready') {
         child.serves = true;
         resolve();
-      } else if (message !== 'alive') reason = message.failed;
+      } else if (message === 'alive') return;
+      else if ('failed' in message) reason = message.failed;
+      else if ('ask' in message) gathering.ask(child, message.topic, message.ask);
+      else gathering.answer(child, message.answered, message.answer);
     };
-    const spawned = Bun.spawn([process.execPath, join(import.meta.dir, '../main.ts')], {
+    const spawned = Bun.spawn([process.execPath, Bun.main], {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: environment,
       ipc: hear,
     });
     const started = promise.catch(() => undefined);
     const state = { silentFor: 0, heard: false, mayListen: false, serves: false };
-    const child: Child = { process: spawned, ...state, started };
+    const taken = new Set([...children].map(({ number }) => number));
+    const child: Child = {
+      number: 1 + [...taken, 0].findIndex((_, index) => !taken.has(index + 1)),
+      // A process that has just ended takes no messages.
+      send: (message) => void (spawned.exitCode === null && spawned.send(message)),
+      process: spawned,
+      started,
+      ...state,
+    };
     const forget = recordProcess(config.dataDir, spawned.pid);
     children.add(child);
     void spawned.exited.then(async (code) => {
       children.delete(child);
+      gathering.leave(child);
       forget();
       await Bun.sleep(LAST_WORD_MS);
       reject(new Error(reason));
@@ -91,7 +104,7 @@ export function createChildren(options: {
     while (claiming !== undefined) await claiming;
     const listen = (): Promise<void> => {
       child.mayListen = true;
-      child.process.send('listen' satisfies ToProcess);
+      child.send('listen');
       return child.started;
     };
     if ([...children].some(({ mayListen }) => mayListen)) return void listen();

@@ -39,7 +39,7 @@ export async function runProcesses(config: Config, log: ProcessLog, signals: Sig
     const work = `${config.processes} processes finish their requests first`;
     log.info({ signal }, renderEnding(signal, { work, ...config.server }));
   } finally {
-    await children.end(config.server.shutdownTimeoutMs);
+    await children.end(config.server.shutdownDelayMs + config.server.shutdownTimeoutMs);
     await backing.stop();
   }
 }
@@ -48,8 +48,14 @@ type ChildEnvironment = Partial<
   Record<keyof typeof SETTINGS | typeof ONE_OF_SEVERAL | typeof SETTINGS_OF_OWNER, string>
 >;
 
-/** The settings of a child, with all addresses. The bootstrap is done before it starts, and changes nothing when repeated. */
-const environmentOf = (config: Config, backing: Backing): ChildEnvironment => ({
+/** The settings of a child, with all addresses, instead of files that may hold them. */
+function environmentOf(config: Config, backing: Backing): Record<string, string | undefined> {
+  const settings = settingsOf(config, backing);
+  return { ...Object.fromEntries(Object.keys(settings).map((name) => [`${name}_FILE`, ''])), ...settings };
+}
+
+/** The bootstrap is done before the child starts, and changes nothing when repeated. */
+const settingsOf = (config: Config, backing: Backing): ChildEnvironment => ({
   PROCESSES: '1',
   [ONE_OF_SEVERAL]: '1',
   [SETTINGS_OF_OWNER]: JSON.stringify(config.settings),

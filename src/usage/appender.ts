@@ -2,9 +2,12 @@
 // buffer.
 
 import { ServiceError, unavailable } from '../core/errors.ts';
+import type { TraceContext } from '../core/trace-context.ts';
+import { currentTrace, errorTypeOf, traceHeaders } from '../core/tracing.ts';
 import { type EventBuffer, PACK_BYTES_MAX } from './buffer/event-buffer.ts';
 import { APPENDS_MAX, WAITING_BYTES_MAX } from './limits.ts';
 import { toPack } from './pack.ts';
+import { startAppendSpan } from './pack-spans.ts';
 
 export type Appender = {
   /** Resolves once all rows are durable. Throws 503 where that is uncertain; some may be stored nevertheless. */
@@ -15,11 +18,11 @@ export type Appender = {
 export type AppendMetrics = { refusedAtMs: number | undefined };
 
 /** Rows of one request or of several that share a pack. */
-type Shared = { rows: Buffer[]; bytes: number; done: PromiseWithResolvers<void> };
+type Shared = { rows: Buffer[]; bytes: number; traces: TraceContext[]; done: PromiseWithResolvers<void> };
 
 /** `waitingBytesMax`: bytes of rows that wait or are being appended; beyond, 503. */
 export function createAppender(
-  buffer: Pick<EventBuffer, 'append'>,
+  buffer: Pick<EventBuffer, 'append' | 'description'>,
   waitingBytesMax: number = WAITING_BYTES_MAX,
 ): Appender & { metrics: AppendMetrics } {
   const metrics: AppendMetrics = { refusedAtMs: undefined };
@@ -46,12 +49,14 @@ export function createAppender(
     });
     if (waiting.length > 0) sendSoon();
   };
-  const appendShared = async ({ rows, done }: Shared): Promise<void> => {
+  const appendShared = async ({ rows, traces, done }: Shared): Promise<void> => {
+    const span = startAppendSpan({ buffer, traces, messages: rows.length });
     try {
-      await buffer.append(toPack(rows));
+      await buffer.append(toPack(rows), span && traceHeaders(span));
       metrics.refusedAtMs = undefined;
       done.resolve();
     } catch (error) {
+      span?.fail(errorTypeOf(error));
       done.reject(error);
       if (!(error instanceof ServiceError) || error.kind !== 'unavailable') return;
       metrics.refusedAtMs = performance.now();
@@ -60,15 +65,18 @@ export function createAppender(
         waitingBytes -= each.bytes;
         each.done.reject(error);
       }
+    } finally {
+      span?.end();
     }
   };
-  const add = (row: Buffer): Promise<void> => {
+  const add = (row: Buffer, trace: TraceContext | undefined): Promise<void> => {
     let open = waiting.at(-1);
     if (open === undefined || open.bytes + row.length > PACK_BYTES_MAX) {
-      open = { rows: [], bytes: 0, done: Promise.withResolvers() };
+      open = { rows: [], bytes: 0, traces: [], done: Promise.withResolvers() };
       waiting.push(open);
     }
     open.rows.push(row);
+    if (trace?.isSampled && open.traces.at(-1) !== trace) open.traces.push(trace);
     open.bytes += row.length;
     waitingBytes += row.length;
     sendSoon();
@@ -79,7 +87,8 @@ export function createAppender(
     metrics,
     async append(rows) {
       if (waitingBytes > waitingBytesMax) throw unavailable('More usage events wait than can be taken now');
-      await Promise.all(new Set(rows.map(add)));
+      const trace = currentTrace();
+      await Promise.all(new Set(rows.map((row) => add(row, trace))));
     },
   };
 }

@@ -22,9 +22,12 @@ export function createUsageHealth(parts: {
   storing: readonly SinkMetrics[];
   outbox: Pick<OutboxStore, 'backlog'>;
   recording: RecordMetrics;
+  /** Whether all processes have the same buffer. */
+  shared: boolean;
   log: Logger;
 }): { check: ReadinessCheck; metrics: Metric[]; job: Job; waiting(): number } {
   const { buffer, appending, storing, outbox, recording, log } = parts;
+  const across = parts.shared ? 'largest' : 'sum';
   let latest: BufferMetrics = { packs: 0, bytes: 0, bytesMax: 0 };
   let backlog: OutboxBacklog = { events: 0, oldestSeconds: 0 };
   const update = async (): Promise<BufferMetrics> => {
@@ -78,8 +81,9 @@ export function createUsageHealth(parts: {
         'atrium_usage_buffer_packs',
         'Packs of usage events that wait for the database.',
         () => latest.packs,
+        across,
       ),
-      gauge('atrium_usage_buffer_bytes', 'What they take in the buffer.', () => latest.bytes),
+      gauge('atrium_usage_buffer_bytes', 'What they take in the buffer.', () => latest.bytes, across),
       counter('atrium_usage_stored_events_total', 'Usage events given to the database.', () => sum('stored')),
       counter('atrium_usage_dead_letters_total', 'Usage events that it refused.', () => sum('deadLetters')),
       counter('atrium_usage_sink_failures_total', 'Attempts to store that failed as a whole.', () =>
@@ -89,11 +93,13 @@ export function createUsageHealth(parts: {
         'atrium_usage_outbox_events',
         'Events in the outbox, which wait to be moved to the stored events.',
         () => backlog.events,
+        'largest',
       ),
       gauge(
         'atrium_usage_outbox_lag_seconds',
         'For how long the oldest of them has waited.',
         () => backlog.oldestSeconds,
+        'largest',
       ),
       counter(
         'atrium_usage_own_events_total',

@@ -11,6 +11,7 @@ import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import { createSweep } from '../infra/postgres/sweep.ts';
 import { createAppender } from './appender.ts';
+import { awaitStored } from './await-stored.ts';
 import type { EventBuffer } from './buffer/event-buffer.ts';
 import type { JetStreamSettings } from './buffer/jetstream/index.ts';
 import { createJournal } from './buffer/journal/index.ts';
@@ -57,6 +58,8 @@ export type Usage = Area & {
   wakeMover: WakeEventMover;
   /** The first of the jobs: for a command that sends events without the rest. */
   buffer: Job;
+  /** As the function of this name, for a command that has started the buffer. */
+  awaitStored(timeoutMs: number): Promise<number | null>;
   /** Packs of events in the buffer and events in the outbox, as they were counted last. */
   waiting(): number;
 };
@@ -82,6 +85,7 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
     appending: appender.metrics,
     recording: recording.metrics,
     storing: [sink.metrics, mover.metrics],
+    shared: settings.nats !== undefined,
     log,
   });
   const settled = createStorageBarrier(sql);
@@ -114,6 +118,7 @@ export async function createUsage(deps: UsageDeps): Promise<Usage> {
     record: recording.record,
     wakeMover: mover.wake,
     buffer: opening,
+    awaitStored: (timeoutMs) => awaitStored(buffer, timeoutMs),
     waiting: health.waiting,
     routes: [
       ...eventRoutes({

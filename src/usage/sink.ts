@@ -3,6 +3,7 @@
 
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
+import { errorTypeOf, inTrace } from '../core/tracing.ts';
 import { sleep, until } from '../core/wait.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
@@ -18,6 +19,7 @@ import {
   SINK_LINGER_MS,
 } from './limits.ts';
 import { readPack } from './pack.ts';
+import { startStoreSpan } from './pack-spans.ts';
 import { isRefusal, isTimeout } from './refusal.ts';
 import { decodeRow, splitRows } from './row.ts';
 import type { DeadLetterStore } from './store/dead-letters.ts';
@@ -104,8 +106,19 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
   };
 
   const storeBatch = async ({ rows, deliveries }: Batch): Promise<void> => {
-    for (const part of inParts(rows, eventsMax)) await store(part);
-    await buffer.acknowledge(deliveries);
+    const traces = deliveries.flatMap(({ trace }) => trace ?? []);
+    const span = startStoreSpan({ buffer, traces, messages: rows.length });
+    try {
+      await inTrace(span, async () => {
+        for (const part of inParts(rows, eventsMax)) await store(part);
+        await buffer.acknowledge(deliveries);
+      });
+    } catch (error) {
+      span?.fail(errorTypeOf(error));
+      throw error;
+    } finally {
+      span?.end();
+    }
     eventsMax = Math.min(SINK_EVENTS_MAX, eventsMax * 2);
   };
 

@@ -1,6 +1,8 @@
 // What operators see: probes, metrics, request ids and the access log.
 
 import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { eventually } from '../support/child.ts';
 import { shared } from '../support/shared.ts';
 import { bodyOf, expectStatus } from './support/caller.ts';
@@ -104,6 +106,32 @@ describe('/metrics', () => {
           line.includes('le="+Inf"'),
       );
     expect(Number(bucket?.split(' ').at(-1))).toBe(before + 3);
+  });
+
+  test('has every metric that a dashboard or an alert names', async () => {
+    const deploy = join(import.meta.dir, '../../deploy');
+    const dashboards = readdirSync(join(deploy, 'grafana')).map((name) => `grafana/${name}`);
+    expect(dashboards.length).toBeGreaterThan(5);
+    const files = [...dashboards, 'prometheus/alerts.yaml'];
+    const texts = files.map((file) => readFileSync(join(deploy, file), 'utf8'));
+    const named = new Set(texts.flatMap((text) => text.match(/\b(?:atrium|process)_[a-z_]+/g) ?? []));
+    const { text } = await setting.call('GET', '/metrics');
+    const present = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name));
+    const absent = [...named].filter((name) => !present.has(name.replace(/_(bucket|sum|count)$/, '')));
+    // These three are there where a search server is configured.
+    const mirror = ['outbox_documents', 'outbox_lag_seconds', 'refused_documents'];
+    expect(absent.sort()).toEqual(mirror.map((name) => `atrium_search_${name}`));
+  });
+
+  test('has the states of the backing services, and a bucket at each bound that is promised', async () => {
+    const text = await eventually('the states', async () => {
+      const answer = await setting.call('GET', '/metrics');
+      return answer.text.includes('atrium_backing_service_state{') && answer.text;
+    });
+    expect(text).toContain('atrium_backing_service_state{service="postgres",state="ready"} 1');
+    expect(text).toContain('atrium_backing_service_state{service="postgres",state="down"} 0');
+    expect(text).toMatch(/^atrium_jobs_waiting\{kind="documents.delete-object"\} \d+$/m);
+    for (const bound of ['1.5', '2', '2.5', '11', '22', '600']) expect(text).toContain(`le="${bound}"`);
   });
 
   test('names routes, never paths: no id, name or workspace of a request is in it', async () => {

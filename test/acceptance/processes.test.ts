@@ -1,15 +1,26 @@
 // PROCESSES > 1: several processes behind one port, over the same data.
 
 import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { eventually, freePort, freeze } from '../support/child.ts';
+import { testDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
+import { isService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
 import { expectStatus } from './support/caller.ts';
 import { freshName } from './support/library.ts';
 import { createMetrics, eventOf } from './support/metrics.ts';
 import { startSetting } from './support/setting.ts';
 
-const setting = await shared(startSetting({ PROCESSES: '2', PORT: String(freePort()) }));
+const database = await shared(testDatabase());
+const secret = join(freshFolder(), 'database-url');
+writeFileSync(secret, database.url);
+const setting = await shared(
+  // The owner replaces its file by the address for its processes.
+  startSetting({ PROCESSES: '2', PORT: String(freePort()), DATABASE_URL: '', DATABASE_URL_FILE: secret }),
+);
 
 /** Pids of the processes that serve: children of the started one that run the same program. */
 async function serving(): Promise<number[]> {
@@ -18,7 +29,7 @@ async function serving(): Promise<number[]> {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const lines = (await new Response(list.stdout).text()).trim().split('\n');
-  return lines.filter((line) => line.includes('main.ts')).map((line) => Number.parseInt(line, 10));
+  return lines.filter(isService).map((line) => Number.parseInt(line, 10));
 }
 
 /** Sends the request on new connections, so that the kernel deals them out to all processes. */
@@ -28,6 +39,37 @@ async function everywhere(path: string, key: string): Promise<number[]> {
   );
   return [...new Set(await Promise.all(answers))];
 }
+
+type Readiness = {
+  status: string;
+  services: { processes: { state: string; serving: number; detail?: string } };
+};
+
+/** Of whichever process is asked, within a time in which one that hangs does not answer. */
+const readiness = async (): Promise<Readiness> =>
+  (await fetch(`${setting.url}/readyz`, {
+    headers: { connection: 'close' },
+    signal: AbortSignal.timeout(5000),
+  }).then((answer) => answer.json())) as Readiness;
+
+/** Series of /metrics with their values, of whichever process is asked. */
+async function figures(): Promise<Map<string, number>> {
+  const answer = await fetch(`${setting.url}/metrics`, { headers: { connection: 'close' } });
+  expect(answer.status).toBe(200);
+  const lines = (await answer.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const end = line.lastIndexOf(' ');
+      return [line.slice(0, end), Number(line.slice(end + 1))];
+    }),
+  );
+}
+
+/** Requests that all processes have answered, ever. */
+const sumOf = (series: ReadonlyMap<string, number>): number =>
+  [...series]
+    .filter(([name]) => name.startsWith('atrium_http_request_duration_seconds_count'))
+    .reduce((sum, [, value]) => sum + value, 0);
 
 /** The notice of a change reaches the other processes within moments, long before anything cached would expire. */
 const soon = (path: string, key: string, status: number) =>
@@ -85,9 +127,26 @@ describe('several processes', () => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
   });
 
+  test('answer /metrics for all of them, each time with the same sums', async () => {
+    const path = `/v1/${setting.workspace}/trash`;
+    const { key } = await setting.people.newKey();
+    const asked =
+      'atrium_http_request_duration_seconds_count{method="GET",route="/v1/{workspace_id}/trash",status="200"}';
+    const before = (await figures()).get(asked) ?? 0;
+    expect(await everywhere(path, key)).toEqual([200]);
+    // 24 requests, dealt out to two processes, and 24 answers of either about them.
+    const answers = await Promise.all(Array.from({ length: 24 }, figures));
+    expect(new Set(answers.map((each) => each.get(asked)))).toEqual(new Set([before + 24]));
+    const [some] = answers;
+    for (const process of [1, 2])
+      expect(some?.get(`process_resident_memory_bytes{process="${process}"}`)).toBeGreaterThan(1_000_000);
+    expect(some?.has('process_resident_memory_bytes')).toBe(false);
+  });
+
   test('go on without one that dies, and it is replaced', async () => {
     const [victim, survivor] = await serving();
     if (victim === undefined || survivor === undefined) throw new Error('there are not two processes');
+    const before = sumOf(await figures());
     process.kill(victim, 'SIGKILL');
     const pids = await eventually('the replacement', async () => {
       const now = await serving();
@@ -101,6 +160,35 @@ describe('several processes', () => {
     const { library } = await setting.people.person();
     const record = await library.stored();
     expect(await library.read(record.id)).toEqual(record);
+    // What the dead one had counted is not lost: a sum that falls would look like a restart.
+    expect(sumOf(await figures())).toBeGreaterThanOrEqual(before);
+  });
+
+  test('say in /readyz that one of them does not answer', async () => {
+    const [victim] = await serving();
+    if (victim === undefined) throw new Error('there are no processes');
+    await eventually('both to answer', async () => (await readiness()).services.processes.state === 'ready');
+    freeze(victim);
+    try {
+      const { status, services } = await eventually('the silence to be reported', async () => {
+        // The kernel gives some of them to the one that hangs.
+        const all = await Promise.allSettled(Array.from({ length: 16 }, readiness));
+        const answered = all.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+        return answered.find(({ services }) => services.processes.state === 'degraded');
+      });
+      expect(status).toBe('degraded');
+      expect(services.processes).toMatchObject({
+        serving: 1,
+        detail: expect.stringMatching(/^no answer from process [12]$/),
+      });
+    } finally {
+      // It may have been replaced.
+      if ((await serving()).includes(victim)) process.kill(victim, 'SIGCONT');
+    }
+    await eventually('both to answer', async () => {
+      const now = await readiness().catch(() => undefined);
+      return now?.services.processes.state === 'ready';
+    });
   });
 
   test('go on without one that hangs, and it is replaced; no event waits for it', async () => {

@@ -10,6 +10,10 @@ import type { Content as Bytes } from './support/uploads.ts';
 
 const says = (format: string): string => `The ${format}seal of the pump is changed in March.`;
 
+const sheet = (name: string, text: string): string =>
+  `<table:table table:name="${name}"><table:table-row><table:table-cell><text:p>${text}</text:p></table:table-cell></table:table-row></table:table>`;
+const slide = (text: string): string => `<draw:page><text:p>${text}</text:p></draw:page>`;
+
 /** A file of each format that says when, and the page on which it does. */
 const FILES: Record<string, { file: (sentence: string) => Bytes; page: number | null }> = {
   pdf: {
@@ -27,6 +31,14 @@ const FILES: Record<string, { file: (sentence: string) => Bytes; page: number | 
   },
   xlsx: { file: (sentence) => xlsx({ Pumps: [['First']], Seals: [[sentence]] }), page: 2 },
   odt: { file: (sentence) => openDocument('text', `<text:p>${sentence}</text:p>`), page: null },
+  ods: {
+    file: (sentence) => openDocument('spreadsheet', sheet('Pumps', 'First') + sheet('Seals', sentence)),
+    page: 2,
+  },
+  odp: {
+    file: (sentence) => openDocument('presentation', slide('First.') + slide(sentence)),
+    page: 2,
+  },
   html: { file: (sentence) => `<title>Seals</title><p>${sentence}</p>`, page: null },
   md: { file: (sentence) => `# Seals\n\n${sentence}\n`, page: null },
   txt: { file: (sentence) => sentence, page: null },

@@ -4,9 +4,10 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
+import { MAIN } from '../support/service.ts';
 import { bodyOf } from './support/caller.ts';
 import { startSetting } from './support/setting.ts';
-import { MAIN, startInVain } from './support/starts.ts';
+import { startInVain } from './support/starts.ts';
 
 describe('settings', () => {
   const SECRET = 'the-secret-that-nobody-may-see';

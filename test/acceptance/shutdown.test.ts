@@ -74,8 +74,21 @@ describe('told to end', () => {
     },
   );
 
-  test('a request that hangs does not hold it longer than SHUTDOWN_TIMEOUT_MS', async () => {
-    const setting = await startSetting({ SHUTDOWN_TIMEOUT_MS: '1000' });
+  test('for SHUTDOWN_DELAY_MS it serves everything, and /readyz says that it ends', async () => {
+    // Longer than all that is asked here takes; then it is killed.
+    const setting = await startSetting({ SHUTDOWN_DELAY_MS: '600000' });
+    await using service = setting.service;
+    service.child.kill('SIGTERM');
+    const statusOf = (path: string) => setting.call('GET', path).then(({ status }) => status);
+    await eventually('readyz to turn', async () => (await statusOf('/readyz')) === 503);
+    expect(await setting.admin.stored()).toMatchObject({ status: 'private' });
+    expect(await statusOf('/compute?n=10')).toBe(200);
+    expect(await statusOf('/healthz')).toBe(200);
+    service.child.kill('SIGKILL');
+  });
+
+  test('a request that hangs does not hold it longer than SHUTDOWN_DELAY_MS and SHUTDOWN_TIMEOUT_MS', async () => {
+    const setting = await startSetting({ SHUTDOWN_DELAY_MS: '100', SHUTDOWN_TIMEOUT_MS: '1000' });
     await using service = setting.service;
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(new TextEncoder().encode('{')),

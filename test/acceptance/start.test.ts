@@ -5,10 +5,10 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, startChild } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
-import { startService } from '../support/service.ts';
+import { MAIN, startService } from '../support/service.ts';
 import { bodyOf, createCaller, expectStatus } from './support/caller.ts';
 import { createLibrary, type DocumentRecord, md5 } from './support/library.ts';
-import { MAIN, startInVain, startUnconfigured } from './support/starts.ts';
+import { startInVain, startUnconfigured } from './support/starts.ts';
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 const keyIn = (output: string): string | undefined => /^ *Key +(\S+)$/m.exec(output)?.[1];

@@ -2,9 +2,13 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import OpenAI, { type APIError, AuthenticationError, BadRequestError, PermissionDeniedError } from 'openai';
+import { startChild } from '../support/child.ts';
+import { findPython, missingPython } from '../support/python-sdk.ts';
 import { bodyOf, expectStatus } from './support/caller.ts';
 import type { Library } from './support/library.ts';
 import { type Setting, startSetting } from './support/setting.ts';
+
+const missing = missingPython();
 
 let setting: Setting;
 let client: OpenAI;
@@ -71,6 +75,31 @@ describe('a search of a vector store', () => {
       next_page: null,
     });
   });
+
+  test.skipIf(missing !== undefined)(
+    `is asked by the client for Python, too${missing === undefined ? '' : ` (${missing})`}`,
+    async () => {
+      const word = freshWord();
+      const id = await stored(setting.admin, { tags: ['manual'] }, `The ${word} is changed every 500 hours.`);
+      const program = `
+import os
+from openai import OpenAI
+
+client = OpenAI(base_url=os.environ["BASE_URL"], api_key=os.environ["API_KEY"], max_retries=0)
+only = {"type": "eq", "key": "tags", "value": "manual"}
+page = client.vector_stores.search(
+    "${setting.workspace}", query="When is the ${word} changed?", filters=only, max_num_results=1, rewrite_query=False
+)
+print([(result.file_id, result.content[0].text) for result in page])
+`;
+      const environment = { BASE_URL: `${setting.url}/v1`, API_KEY: setting.adminKey };
+      const child = startChild([findPython() ?? '', '-c', program], { environment });
+      expect([await child.exited, child.output().trim()]).toEqual([
+        0,
+        `[('${id}', 'The ${word} is changed every 500 hours.')]`,
+      ]);
+    },
+  );
 
   test('answers as many results as asked for, and says whether there are more', async () => {
     const word = freshWord();

@@ -95,13 +95,24 @@ async function record({ sql }: TestDatabase, id: string, objectKey: string): Pro
 function sweepOf(
   { sql }: TestDatabase,
   objects: ObjectStore,
-  options: { now?: () => Promise<Date>; log?: Logger; retentionSeconds?: number } = {},
+  options: {
+    now?: () => Promise<Date>;
+    isBackedUp?: () => Promise<boolean>;
+    log?: Logger;
+    retentionSeconds?: number;
+  } = {},
 ) {
-  const { now = later, log = silentLog, retentionSeconds = DAY_SECONDS } = options;
+  const {
+    now = later,
+    isBackedUp = async () => false,
+    log = silentLog,
+    retentionSeconds = DAY_SECONDS,
+  } = options;
   const sweep = createSweep({
     store: createDocumentStore(sql, createSearchEntries()),
     objects: { ...objects, now },
     custody: createBucketCustody({ store: createCustodyStore(sql), objects, log }),
+    isBackedUp,
     log,
     retentionSeconds,
   });

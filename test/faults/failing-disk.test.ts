@@ -12,7 +12,7 @@ import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { freshFolder } from '../support/folders.ts';
 import { once } from '../support/once.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
-import { createPlainCaller } from './support/caller.ts';
+import { asksAgain, createPlainCaller } from './support/caller.ts';
 
 const key = BOOTSTRAP_KEY;
 const REFUSED = [
@@ -82,7 +82,8 @@ describe.skipIf(missing !== undefined)(
           body.append('file', new Blob(['content']), 'upload.txt');
           return (await fetch(form.url, { method: 'POST', body })).status;
         };
-        const kept = await library.stored({ name: 'kept.txt' }, 'kept');
+        const patient = createLibrary(asksAgain(call), { workspace: WORKSPACE, key });
+        const kept = await patient.stored({ name: 'kept.txt' }, 'kept');
         for (let round = 0; round < 3; round++) await act();
         expect([...statuses]).toEqual([200]);
 

@@ -5,11 +5,10 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { refusalOf } from '../support/service.ts';
+import { MAIN, refusalOf } from '../support/service.ts';
 import { mountDisk } from '../support/small-disk.ts';
 
 const NOBODY = 65_534;
-const MAIN = join(import.meta.dir, '../../src/main.ts');
 
 const folders: string[] = [];
 afterEach(() => {

@@ -1,12 +1,38 @@
 // Passages are embedded by an upstream's model, also after the upstream has failed, and the calls are in the workspace's account.
 
 import { expect, test } from 'bun:test';
+import { createModelEmbeddings } from '../../src/gateway/endpoints/model-embeddings.ts';
 import { createCaller } from '../acceptance/support/caller.ts';
 import { createLibrary, freshName } from '../acceptance/support/library.ts';
 import { eventually } from '../support/child.ts';
 import { testDatabase } from '../support/database.ts';
 import { type ModelsFile, startGateway } from '../support/gateway.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
+
+test('components are understood in every form that JSON has for numbers', async () => {
+  const model = {
+    id: 'emb',
+    endpoints: ['embeddings'],
+    targets: [{ target: { model: 'emb' } }],
+    fallbacks: [],
+  };
+  const row = '[5.882193727302365e-05, -0.0, 1E2, 0.1234567890123456789012345, 1e-320, 3]';
+  const embeddings = createModelEmbeddings({
+    embeddings: async () => ({
+      kind: 'whole',
+      status: 200,
+      headers: {},
+      bytes: Buffer.from(`{"data": [{"object": "embedding", "index": 0, "embedding": ${row}}]}`),
+    }),
+    embed: async () => expect.unreachable(),
+    catalogue: () => ({ models: [model] }) as never,
+  });
+  const request = { model: 'emb', workspaceId: WORKSPACE, texts: ['a'] };
+  const [vector] = await embeddings.embed(request, new AbortController().signal);
+  expect([...(vector as Float32Array)]).toEqual([
+    ...Float32Array.from([5.882193727302365e-5, -0, 100, 0.12345678901234568, 1e-320, 3]),
+  ]);
+});
 
 const modelsFile = (url: string, model: string, target: string): ModelsFile => ({
   upstreams: {
@@ -44,7 +70,8 @@ test('an upstream that fails delays the vectors, no fallback makes them, and a c
   };
   const named = (name: string, target: string) => `${name} (${target})`;
 
-  for (const [index, fault] of ['status-500', 'die', 'hang', 'invalid-json'].entries()) {
+  const faults = ['status-500', 'die', 'hang', 'invalid-json', 'status-429+retry-after=1'];
+  for (const [index, fault] of faults.entries()) {
     await mock.strike('emb', fault);
     const before = (await mock.state('emb')).requests;
     await library.stored({ name: freshName('md') }, text.replaceAll('Part', `Part of ${index}`));
@@ -61,19 +88,29 @@ test('an upstream that fails delays the vectors, no fallback makes them, and a c
       120_000,
     );
   }
-  await eventually('the account of four documents', async () => {
+  // It answers too late, however often it is asked, where it is asked for many texts at a time.
+  await mock.strike('emb', 'hang+over=2');
+  await library.stored({ name: freshName('md') }, text.replaceAll('Part', 'Slow part'));
+  const all = 8 * (faults.length + 1);
+  await eventually(
+    'the vectors of an upstream that is slow',
+    async () => (await vectors())[named('emb', 'ok+key=emb')] === all,
+    120_000,
+  );
+  await mock.strike('emb', undefined);
+  await eventually('the account of these documents', async () => {
     const [row] = await sql<{ requests: number; tokens: number }[]>`
       SELECT sum(requests)::int AS requests, sum(prompt_tokens)::int AS tokens FROM model_usage
       WHERE workspace_id = ${WORKSPACE} AND model = 'emb' AND endpoint = 'embeddings' AND key_id = ''
         AND outcome = 'ok'`;
-    return (row?.requests ?? 0) >= 4 && (row?.tokens ?? 0) > 0;
+    return (row?.requests ?? 0) >= faults.length + 1 && (row?.tokens ?? 0) > 0;
   });
 
   gateway.writeModels(modelsFile(mock.url, 'emb', 'ok+key=changed'));
   service.child.kill('SIGHUP');
   await eventually(
     'the changed model to answer',
-    async () => JSON.stringify(await vectors()) === JSON.stringify({ [named('emb', 'ok+key=changed')]: 32 }),
+    async () => JSON.stringify(await vectors()) === JSON.stringify({ [named('emb', 'ok+key=changed')]: all }),
     120_000,
   );
 });

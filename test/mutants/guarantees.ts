@@ -35,6 +35,11 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    says: 'A backup of a running service has every row of one moment and each object that its documents have; it comes back whole, or is refused',
+    tests: ['test/backup/backup.test.ts', 'test/backup/command.test.ts'],
+    mistakes: ['objects of purged documents are deleted while a backup runs'],
+  },
+  {
     says: 'Metadata and names are returned exactly as they were sent, every character and every digit',
     tests: ['test/acceptance/properties.test.ts'],
     mistakes: ['names are stored in another form of Unicode than they came in'],
@@ -58,10 +63,12 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
-    says: 'A search by vectors finds exactly the nearest passages of all that are embedded, from that moment on, or says that it goes without vectors; each passage has one vector, of its own text, whatever ends or fails meanwhile',
+    says: 'A search by vectors finds exactly the nearest passages of all that are embedded, from that moment on, or says that it goes by the index of pgvector, or without vectors; each passage has one vector, of its own text, whatever ends or fails meanwhile',
     tests: [
       'test/documents/vectors/memory.test.ts',
+      'test/documents/vectors/engines.test.ts',
       'test/documents/vectors/search.test.ts',
+      'test/documents/vectors/engines.test.ts',
       'test/documents/vectors/embedding.test.ts',
       'test/gateway/model-embeddings.test.ts',
       'test/faults/embedding-crash.test.ts',
@@ -178,6 +185,11 @@ export const guarantees: readonly Guarantee[] = [
       'test/usage/retrieve.test.ts',
     ],
     mistakes: ['the last page is read before what is being stored is there'],
+  },
+  {
+    says: 'A failover of Postgres to its synchronous standby loses nothing that was acknowledged, and costs answers of 503 at worst',
+    tests: ['test/faults/failover.test.ts', 'test/postgres/primary.test.ts'],
+    mistakes: ['a standby is taken for the primary'],
   },
   {
     says: 'Both event buffers give the same guarantees: the journal, and JetStream on one server and on three, of which any one may fail',

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { isUnavailable } from '../../src/infra/postgres/client.ts';
+import { copyOut } from '../../src/infra/postgres/copy.ts';
 import { eventually } from '../support/child.ts';
 import { connectTo, testDatabase } from '../support/database.ts';
 import { shared } from '../support/shared.ts';
@@ -153,6 +154,23 @@ test('a reserved connection is its own session and refuses statements once it is
   expect(isUnavailable(await failureOf(reserved`select 1`))).toBe(true);
   expect(lost).toBe(1);
   reserved.release();
+});
+
+test('rows that are copied out come whole, however many, and the connection goes on', async () => {
+  const connection = sql.reserve();
+  try {
+    for (const count of [0, 1, 30, 1000]) {
+      const rows = `SELECT n, repeat('x', 1000) FROM generate_series(1, ${count}) AS n`;
+      let bytes = 0;
+      for await (const part of copyOut(connection, `COPY (${rows}) TO STDOUT`)) bytes += part.length;
+      const [expected] = await connection.unsafe<{ bytes: number }[]>(
+        `SELECT coalesce(sum(length(n::text) + 1002), 0)::int AS bytes FROM (${rows}) AS r`,
+      );
+      expect(bytes).toBe(expected?.bytes ?? 0);
+    }
+  } finally {
+    connection.release();
+  }
 });
 
 test('after its end the client refuses statements and opens no connections', async () => {

@@ -104,6 +104,18 @@ test('what fails is tried again later, each time later; the rest of its batch is
   expect(later?.wait).toBeLessThanOrEqual(300);
 });
 
+test('a job of which a part is done goes on when the others that are due have had their turn', async () => {
+  for (const n of [1, 2, 3]) await queue(n);
+  const begun: number[] = [];
+  const handle = async (jobs: Job[]): Promise<JobOutcome[]> => {
+    begun.push(...jobs.map(numberOf));
+    return jobs.map((job) => (numberOf(job) === 1 && job.attempts < 3 ? 'again' : 'done'));
+  };
+  await workerOf(handle, { batchMax: 1 }).drain();
+  expect(begun).toEqual([1, 2, 3, 1, 1]);
+  expect(await queued()).toBe(0);
+});
+
 test('what fails at each attempt is given up after the last, and stays with its reason', async () => {
   await queue(1);
   const begun: number[] = [];

@@ -6,9 +6,15 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Child, eventually, freePort, freeze, startChild } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
-import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import {
+  BOOTSTRAP_KEY,
+  isService,
+  MAIN,
+  type RunningService,
+  startService,
+  WORKSPACE,
+} from '../support/service.ts';
 
-const MAIN = join(import.meta.dir, '../../src/main.ts');
 const KEY = { APIKeyHeader: BOOTSTRAP_KEY };
 const JSON_BODY = { ...KEY, 'content-type': 'application/json' };
 
@@ -72,7 +78,7 @@ async function serving({ child }: RunningService): Promise<number[]> {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const lines = (await new Response(list.stdout).text()).split('\n');
-  return lines.filter((line) => line.includes('main.ts')).map((line) => Number.parseInt(line, 10));
+  return lines.filter(isService).map((line) => Number.parseInt(line, 10));
 }
 
 /** A process that has nothing to do with the service. */

@@ -9,9 +9,8 @@ import { createBootstrap } from '../../src/access/bootstrap.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { silentLog, testDatabase } from '../support/database.ts';
+import { MAIN } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
-
-const MAIN = join(import.meta.dir, '../../src/main.ts');
 
 const database = await shared(testDatabase());
 

@@ -7,8 +7,8 @@ import { startInVain } from '../acceptance/support/starts.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
-
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+import { missingPgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
+import { MAIN } from '../support/service.ts';
 
 /** Expects the end of a start with nothing but the one line, and returns the line. */
 async function refusal(
@@ -84,6 +84,22 @@ describe('a database', () => {
     expect(output).toMatch(/^atrium: DATABASE_URL: the database refuses the connection: .*password/);
     expect(output).not.toContain('the-wrong-one');
   });
+
+  const missing = missingPgBouncer();
+  test
+    .skipIf(missing !== undefined)
+    .each(['', 'atrium.session,statement_timeout,idle_in_transaction_session_timeout'])(
+    `that is reached through a pooler which does not keep sessions apart is one line${missing === undefined ? '' : ` (${missing})`}: "%s"`,
+    async (ignores) => {
+      await using pooler = await startPgBouncer(database.url, { ignores });
+      const output = await refuses((url) => {
+        url.port = new URL(pooler.url).port;
+      });
+      expect(output).toMatch(
+        /^atrium: DATABASE_URL: a connection pooler.*LISTEN.*name the Postgres server itself/,
+      );
+    },
+  );
 
   test('that does not exist is one line', async () => {
     const output = await refuses((url) => {

@@ -1,6 +1,7 @@
 // The settings in force, for operators: what is set, what is the default, and no secret.
 
 import { expect, test } from 'bun:test';
+import { loadConfig } from '../../src/config.ts';
 import { settingsInForce } from '../../src/core/settings-reader.ts';
 import { SETTINGS } from '../../src/settings.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
@@ -46,6 +47,21 @@ test('a table that is JSON is shown with a row on each line', () => {
 test('a comma in the password of a URL shows nothing of the password', () => {
   const settings = inForce({ DATABASE_URL: 'postgres://user:12345,hush@db.example/atrium' });
   expect(settings.get('DATABASE_URL')?.value).toBe('postgres://db.example/atrium');
+});
+
+test('a database of several hosts is shown with all of them, and refused with attributes that do not write', () => {
+  const several = 'postgres://user:hush@one.example:5433,[::1],two.example/atrium?target_session_attrs=';
+  const settings = inForce({ DATABASE_URL: `${several}read-write` });
+  expect(settings.get('DATABASE_URL')?.value).toBe('postgres://one.example:5433,[::1],two.example/atrium');
+  expect(loadConfig({ DATABASE_URL: `${several}primary` }).databaseUrl).toEndWith('primary');
+  for (const DATABASE_URL of [
+    `${several}standby`,
+    'postgres://one.example,/atrium',
+    'postgres://one.example:port,two/atrium',
+  ])
+    expect(() => loadConfig({ DATABASE_URL })).toThrow(
+      /^DATABASE_URL: a value of \d+ characters is not allowed; expected .*read-write/,
+    );
 });
 
 test('operators read them with the versions; administrators of a workspace do not', async () => {

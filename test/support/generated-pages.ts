@@ -1,7 +1,7 @@
 // Pages of the documentation that are made from the code: `bun run docs:generate` writes them, and a test
 // tells when they have become old.
 
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COMMANDS } from '../../src/admin/commands.ts';
 import { createAreas } from '../../src/areas.ts';
@@ -22,6 +22,7 @@ import { SETTINGS } from '../../src/settings.ts';
 import { INTERFACE_TYPES } from '../../src/usage/event-types.ts';
 import { renderFaults } from '../gateway/faults/expected.ts';
 import { guarantees } from '../mutants/guarantees.ts';
+import { DASHBOARDS, renderDashboard } from './dashboards.ts';
 import { HARD_FILES } from './hard-files.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -48,7 +49,14 @@ export async function allRoutes(): Promise<Route[]> {
   const requestMetrics = createRequestMetrics();
   const described = [
     ...routes,
-    ...healthRoutes({ version: '0', checks, metrics: [], requestMetrics, ending: () => false }),
+    ...healthRoutes({
+      version: '0',
+      checks,
+      metrics: [],
+      requestMetrics,
+      ending: () => false,
+      siblings: undefined,
+    }),
     settingsRoute({ settings: [], versions: async () => ({}) }),
   ];
   return [...described, ...docsRoutes(described, '0')];
@@ -121,12 +129,40 @@ function renderSettingsPage(): string {
   return `# Settings
 
 All come from the environment; a value that is not allowed stops the start with one line that says so, and a secret one is
-not shown there. \`bun run start --help\` lists them, too. Made from \`src/settings.ts\` by \`bun run docs:generate\`; a test compares.
+not shown there. Each secret one can come from a file instead: \`NAME_FILE\` is the path of the file that holds \`NAME\`, without the
+line break at its end. So can the variables of the models file. \`bun run start --help\` lists the settings, too. Made from \`src/settings.ts\` by \`bun run docs:generate\`; a test compares.
 
 | setting | default | allowed | meaning |
 |---|---|---|---|
 ${rows.join('\n')}
 `;
+}
+
+/** Settings that the chart gives the service itself. */
+const OF_CHART = [
+  'HOST',
+  'PORT',
+  'DATA_DIR',
+  'OBJECT_STORE_PORT',
+  'MODELS_CONFIG',
+  'SHUTDOWN_TIMEOUT_MS',
+  'SHUTDOWN_DELAY_MS',
+];
+const CHART_SCHEMA = join(ROOT, 'deploy/helm/atrium/values.schema.json');
+
+/** The schema of the chart's values, with the settings of the service that are not secret. */
+function renderChartSchema(): string {
+  const schema = JSON.parse(readFileSync(CHART_SCHEMA, 'utf8'));
+  const settings = Object.entries<Setting>(SETTINGS).filter(
+    ([name, { secret }]) => secret !== true && !OF_CHART.includes(name),
+  );
+  schema.properties.settings.properties = Object.fromEntries(
+    settings.map(([name, { meaning }]) => [
+      name,
+      { type: ['string', 'integer', 'boolean'], description: meaning },
+    ]),
+  );
+  return `${JSON.stringify(schema, undefined, 2)}\n`;
 }
 
 const READING_SHOWN_MAX = 200;
@@ -225,6 +261,11 @@ export async function generatedPages(): Promise<Map<string, string>> {
     [join(ROOT, 'docs/reference/settings.md'), renderSettingsPage()],
     [join(ROOT, 'docs/reference/errors.md'), renderErrors()],
     [join(ROOT, 'docs/reference/guarantees.md'), renderGuarantees()],
+    ...DASHBOARDS.map((dashboard): [string, string] => [
+      join(ROOT, `deploy/grafana/${dashboard.uid}.json`),
+      renderDashboard(dashboard),
+    ]),
+    [CHART_SCHEMA, renderChartSchema()],
   ]);
 }
 

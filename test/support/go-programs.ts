@@ -8,6 +8,8 @@ import { CACHE } from './cache.ts';
 const PROGRAMS = {
   /** Uses the official CloudEvents SDK of Go. */
   'cloudevents-sender': join(import.meta.dir, '../acceptance/metrics/sdks/go'),
+  /** Uses the loader of Docker Compose. */
+  'compose-check': join(import.meta.dir, 'compose-check'),
   'faulty-disk': join(import.meta.dir, 'faulty-disk'),
 };
 

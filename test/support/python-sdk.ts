@@ -5,10 +5,11 @@ import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE } from './cache.ts';
 
-/** `sdk`: the official SDKs; `frameworks`: LangChain and LlamaIndex. */
+/** `sdk`: the official SDKs; `frameworks`: LangChain and LlamaIndex; `pgvector`: the extension, built for the embedded server's version. */
 const REQUIREMENTS = {
   sdk: join(import.meta.dir, '../gateway/sdk-conformance/python/requirements.txt'),
   frameworks: join(import.meta.dir, '../acceptance/vector-stores/requirements.txt'),
+  pgvector: join(import.meta.dir, '../documents/vectors/requirements.txt'),
 } as const;
 type PythonName = keyof typeof REQUIREMENTS;
 

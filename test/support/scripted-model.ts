@@ -10,12 +10,15 @@ export type ScriptedModel = AsyncDisposable & {
   modelsFile: string;
   /** The messages of each request, in order. */
   asked: Message[][];
+  /** The headers of each request, in order. */
+  headers: Headers[];
   /** From now on it answers by this script. */
   play(script: Script): void;
 };
 
 export function startScriptedModel(): ScriptedModel {
   const asked: Message[][] = [];
+  const headers: Headers[] = [];
   let script: Script = () => ['Nothing was written for this.'];
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -24,6 +27,7 @@ export function startScriptedModel(): ScriptedModel {
     async fetch(request) {
       const { messages } = (await request.json()) as { messages: Message[] };
       asked.push(messages);
+      headers.push(request.headers);
       const deltas = await script(messages);
       const chunk = (choice: unknown) =>
         `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [choice] })}\n\n`;
@@ -41,6 +45,7 @@ export function startScriptedModel(): ScriptedModel {
       models: { scripted: { targets: [{ upstream: 'scripted', model: 'scripted' }] } },
     }),
     asked,
+    headers,
     play(next) {
       script = next;
     },

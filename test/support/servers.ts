@@ -1,4 +1,4 @@
-// The real servers that tests and benchmarks use beside the embedded ones: which they are, where `bun run servers`
+// The real servers and tools that tests and benchmarks use beside the embedded ones: which they are, where `bun run servers`
 // puts them (outside the tree), and how to find them again.
 
 import { existsSync, mkdirSync } from 'node:fs';
@@ -9,11 +9,14 @@ import { installPython } from './python-sdk.ts';
 
 type Server = { module: string; version: string };
 
-const SERVERS = {
+export const SERVERS = {
   minio: { module: 'github.com/minio/minio', version: 'v0.0.0-20260212201848-7aac2a2c5b7c' },
   versitygw: { module: 'github.com/versity/versitygw/cmd/versitygw', version: 'v1.7.0' },
   'nats-server': { module: 'github.com/nats-io/nats-server/v2', version: 'v2.15.2' },
   k6: { module: 'go.k6.io/k6', version: 'v1.8.1' },
+  helm: { module: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' },
+  /** Has the schemas of Kubernetes in it. */
+  'kubectl-validate': { module: 'sigs.k8s.io/kubectl-validate', version: 'v0.0.4' },
 } as const satisfies Record<string, Server>;
 
 export type ServerName = keyof typeof SERVERS;

@@ -2,7 +2,7 @@
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Child, eventually, startChild } from './child.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 
@@ -11,7 +11,11 @@ export const WORKSPACE = 'acme';
 
 export type RunningService = AsyncDisposable & { url: string; dataDir: string; child: Child };
 
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+/** The program: what the run has built (test/run.ts), or the sources where a file runs by itself. */
+export const MAIN = process.env['TEST_SERVICE'] ?? join(import.meta.dir, '../../src/main.ts');
+
+/** Whether a process with these arguments is one of the service. */
+export const isService = (args: string): boolean => args.includes(basename(MAIN));
 
 /** The databases of running services by their data folders, so that a service started again finds its own. */
 const databases = new Map<string, TestDatabase>();

@@ -15,7 +15,7 @@ function createFakeBuffer() {
     appends.push({ rows: readPack(pack).rows.toString(), resolve, reject });
     return promise;
   };
-  return { appends, append };
+  return { appends, append, description: { system: 'test', destination: 'test' } };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

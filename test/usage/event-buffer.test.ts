@@ -3,6 +3,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../src/core/errors.ts';
+import { renderTraceHeaders } from '../../src/core/trace-context.ts';
+import { awaitStored } from '../../src/usage/await-stored.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../../src/usage/buffer/event-buffer.ts';
 import { eventually } from '../support/child.ts';
 import { BUFFERS, endCluster } from './event-buffers.ts';
@@ -44,6 +46,38 @@ for (const { name, missing, appendsAtOnce, prepare } of BUFFERS) {
       await buffer.acknowledge(taken);
       // Servers that keep copies remove what is acknowledged once all have heard of it.
       await eventually('none to wait', async () => (await buffer.metrics()).packs === 0);
+    });
+
+    test('says when all that it had accepted is stored, whatever comes meanwhile', async () => {
+      await using setting = await prepare();
+      const buffer = await setting.open();
+      expect(await awaitStored(buffer, 60_000)).toBe(0);
+      for (const body of ['a', 'b', 'c']) await buffer.append(packOf(body));
+      const taken = await take(buffer, 3);
+      await buffer.acknowledge(taken.slice(0, 1));
+      await eventually('two to wait', async () => (await awaitStored(buffer, 0)) === 2);
+      const begun = Promise.withResolvers<void>();
+      const metrics = async () => {
+        const found = await buffer.metrics();
+        begun.resolve();
+        return found;
+      };
+      const stored = awaitStored({ metrics }, 60_000);
+      await begun.promise;
+      await buffer.acknowledge(taken.slice(1));
+      await buffer.append(packOf('later'));
+      expect(await stored).toBe(0);
+    });
+
+    test('delivers a pack with the trace in which it was appended, also after a restart', async () => {
+      await using setting = await prepare();
+      const first = await setting.open();
+      const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true, state: undefined };
+      await first.append(packOf('traced'), renderTraceHeaders(trace));
+      await first.append(packOf('untraced'));
+      await first.close();
+      const taken = await take(await setting.open(), 2);
+      expect(taken.map((delivery) => delivery.trace)).toEqual([trace, undefined]);
     });
 
     test('waits for the first pack, and gives up after the time', async () => {

@@ -10,6 +10,7 @@ const missing = missingNats();
 describe.skipIf(missing !== undefined)(`a pull${missing === undefined ? '' : ` (${missing})`}`, () => {
   let server: NatsServer;
   let connection: NatsConnection;
+  const { signal: lost } = new AbortController();
   beforeAll(async () => {
     server = await startNats({ jetstream: false });
     connection = await connect({ servers: server.url });
@@ -38,7 +39,8 @@ describe.skipIf(missing !== undefined)(`a pull${missing === undefined ? '' : ` (
     });
     await connection.flush();
     try {
-      const messages: Msg[] = await pull(connection, { stream: 'EVENTS', consumer, batch: 10, waitMs: 0 });
+      const request = { stream: 'EVENTS', consumer, batch: 10, waitMs: 0, graceMs: 1000, lost };
+      const messages: Msg[] = await pull(connection, request);
       return messages.map((message) => message.string());
     } finally {
       subscription.unsubscribe();

@@ -1,5 +1,14 @@
 import { isLoopback } from '../../core/origin.ts';
-import { type Kind, SettingsError } from '../../core/settings-reader.ts';
+import {
+  integer,
+  JSON_TEXT,
+  type Kind,
+  ORIGIN,
+  pattern,
+  type Setting,
+  SettingsError,
+  TEXT,
+} from '../../core/settings-reader.ts';
 import { parseRoles, type Role } from './roles.ts';
 
 /** Single sign-on by an OpenID Connect provider. */
@@ -20,7 +29,7 @@ export type SignOnSettings = {
 };
 
 /** HTTPS, as the provider's identity depends on it; plain HTTP for a provider on this machine. */
-export const ISSUER: Kind<string> = {
+const ISSUER: Kind<string> = {
   allowed: 'the https URL of a provider without a query, or an http URL of this machine',
   parse: (text) => {
     const url = URL.parse(text);
@@ -29,6 +38,44 @@ export const ISSUER: Kind<string> = {
     return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(host)) ? text : undefined;
   },
 };
+
+export const SIGN_ON_SETTINGS = {
+  PUBLIC_URL: {
+    kind: ORIGIN,
+    otherwise: 'the Host of each request',
+    meaning: 'origin by which browsers reach the service; single sign-on leads back to it',
+  },
+  OIDC_ISSUER: {
+    kind: ISSUER,
+    otherwise: 'none',
+    meaning: 'URL of the OpenID Connect provider at which people sign in to the portal',
+  },
+  OIDC_CLIENT_ID: { kind: TEXT, otherwise: 'none', meaning: 'what the provider calls this service' },
+  OIDC_CLIENT_SECRET: { kind: TEXT, otherwise: 'none', meaning: 'its secret there', secret: true },
+  OIDC_ROLES: {
+    kind: JSON_TEXT,
+    otherwise: 'none',
+    meaning: 'JSON table from claims or groups to workspaces and scopes',
+  },
+  OIDC_NAME: {
+    kind: TEXT,
+    otherwise: "OIDC_ISSUER's host",
+    meaning: 'what the sign-in page calls the provider',
+  },
+  OIDC_SCOPES: {
+    kind: pattern(
+      /^(?=(?:.* )?openid(?: |$))[\x21\x23-\x5b\x5d-\x7e ]+$/,
+      'scopes with openid among them, separated by blanks',
+    ),
+    default: 'openid email profile',
+    meaning: 'scopes that the sign-in asks for, openid among them',
+  },
+  OIDC_SESSION_SECONDS: {
+    kind: integer(60, 2_592_000),
+    default: '43200',
+    meaning: 'seconds after which a person has to sign in at the provider again',
+  },
+} satisfies Record<string, Setting>;
 
 type Given = {
   OIDC_ISSUER: string | undefined;

@@ -7,6 +7,12 @@ export type Workspace = { id: string; name: string; createdAt: Date };
 
 export type WorkspaceStore = ReturnType<typeof createWorkspaceStore>;
 
+/** Every service that has been used has one. */
+export async function hasWorkspaces(sql: Transaction): Promise<boolean> {
+  const [row] = await sql<{ found: boolean }[]>`SELECT EXISTS (SELECT FROM workspaces) AS found`;
+  return row?.found === true;
+}
+
 export function createWorkspaceStore(sql: Transaction) {
   const columns = sql`id, name, created_at AS "createdAt"`;
   const audit = (author: Author) =>

@@ -1,6 +1,8 @@
 import { valueError } from '../../core/errors.ts';
 import type { WakeEventMover } from '../../core/event.ts';
 import type { Principal } from '../../core/principal.ts';
+import type { TraceContext } from '../../core/trace-context.ts';
+import { inRequestTrace } from '../../core/tracing.ts';
 import { type Route, route } from '../../http/operation.ts';
 import type { AcceptQuestion } from '../accept.ts';
 import { SEND_EXAMPLE, SESSION_CREATE_EXAMPLE, SESSION_CREATED_EXAMPLE } from '../examples.ts';
@@ -64,15 +66,15 @@ const renderCreated = (session: Session, created: boolean): ChatSessionCreated =
   created_at: session.createdAt.toISOString(),
 });
 
-type Caller = { principal: Principal; request: Request };
+type Caller = { principal: Principal; request: Request; trace?: TraceContext | undefined };
 
 export function conversationRoutes({ sessions, accept, show, wakeMover }: ConversationRoutesDeps): Route[] {
   const answer = async (
-    { principal, request }: Caller,
+    { principal, request, trace }: Caller,
     asked: Omit<Question, 'agentId' | 'reach' | 'caller'>,
   ): Promise<Response> => {
     const by = { agentId: null, reach: toReach(principal), caller: toCaller(principal) };
-    const accepted = await accept({ ...asked, ...by });
+    const accepted = await inRequestTrace(trace, () => accept({ ...asked, ...by }));
     if (accepted === 'no session') throw sessionNotFound();
     return replyWithAnswer(request, accepted, async (answered) => {
       const [shown = answered] = await show(principal, [answered]);

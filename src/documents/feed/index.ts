@@ -33,8 +33,10 @@ const DESCRIPTION =
   'nothing is left of a document; what follows it, if anything, replaces it. The last line is `{next_cursor, more}`: the ' +
   'cursor of the next page, also where there is none yet, and whether there is. An answer without it was broken off: the page is ' +
   'asked for again. With `include=embeddings` passages have `embedding`, a list of numbers, and the last line `embedding_model`; what is ' +
-  'not embedded yet comes without, and again a little later. A copy that applies all lines for ever has exactly the passages of these documents. 410: the ' +
-  `cursor is older than ${TOMBSTONE_DAYS} days, or the rights of the caller or the embedding model have changed; the copy is emptied, and begun without a cursor.`;
+  'not embedded yet comes without, and again a little later. A copy that has applied the lines of all pages, up to one with `more: false`, has ' +
+  'exactly the passages of these documents. A cursor does not expire by itself. 410: a document was purged after the cursor was given, and ' +
+  `more than ${TOMBSTONE_DAYS} days ago, so that its line \`deleted\` is not kept any more; or the rights of the caller or the embedding model have changed, or a backup was ` +
+  'restored; the copy is emptied, and begun without a cursor.';
 
 /** `forget` deletes what no follower needs any more. */
 export function createFeed(sql: Sql): {

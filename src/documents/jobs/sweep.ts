@@ -11,6 +11,8 @@ export type SweepDeps = {
   store: Pick<DocumentStore, 'objectKeysOf' | 'bar'>;
   objects: Pick<ObjectStore, 'list' | 'remove' | 'now'>;
   custody: Pick<BucketCustody, 'advance'>;
+  /** Whether a backup is running. */
+  isBackedUp(): Promise<boolean>;
   log: Logger;
   /** Younger objects are left alone: an upload may still be confirmed, and a confirm write its record. */
   retentionSeconds: number;
@@ -20,7 +22,7 @@ export type SweepDeps = {
  * One pass over the bucket, a page at a time. Keys that are not of our making are never touched, and nothing is unless
  * the bucket is this database's as it is now: to a fresh, wrong or older one, documents there would be orphans.
  */
-export function createSweep({ store, objects, custody, log, retentionSeconds }: SweepDeps) {
+export function createSweep({ store, objects, custody, isBackedUp, log, retentionSeconds }: SweepDeps) {
   return async (signal: AbortSignal): Promise<void> => {
     if (!(await custody.advance())) return;
     // By the store's clock: by that of a machine which runs ahead, what is being uploaded now would be old.
@@ -29,6 +31,8 @@ export function createSweep({ store, objects, custody, log, retentionSeconds }: 
     for await (const page of objects.list('')) {
       const old = page.filter((object) => object.lastModified.getTime() < before);
       const stale = [...uploadsOf(old), ...(await orphansOf(old))];
+      // A document of its moment may have been purged since. The next sweep goes on.
+      if (await isBackedUp()) return;
       const failed = await objects.remove(stale);
       removed += stale.length - failed.size;
       if (failed.size > 0)

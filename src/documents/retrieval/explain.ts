@@ -41,7 +41,7 @@ export function createExplain(deps: {
       for (const { words } of spans) for (const word of words) known.add(word);
     }
     const { languages } = await readStatistics(workspaceId);
-    const stemmed = await Promise.all(languages.map((language) => stemmer.stem(sql, language, known)));
+    const stemmed = await stemmer.stem(sql, languages, known);
     const askedFor = findAsked(meaningful(asked, stemmed), stemmed);
     return divided.map(({ spans, headingWords }) => {
       const found = new Set(headingWords.flatMap(askedFor));

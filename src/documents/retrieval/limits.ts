@@ -20,9 +20,12 @@ export const OCCURRENCES_MAX = 16;
 /** Passages that one statement ranks, unless more are asked for. */
 export const RANKED_MAX = 5000;
 
-/** Passages that are ranked at first because of their common words, about, and where these do not suffice. */
-export const COMMON_RANKED = 200;
+/** Passages that are ranked at first because of their common words, at most about, and where these do not suffice. */
+export const COMMON_RANKED = 1000;
 export const COMMON_RANKED_MAX = 2500;
+
+/** The part of its words' weights that a passage hardly ever exceeds as its rank: that takes four occurrences of each word. */
+export const LIKELY_SHARE = 0.85;
 
 /** Common words whose combinations are looked for: the condition for the index grows with two to the power of them. */
 export const COMBINED_MAX = 8;

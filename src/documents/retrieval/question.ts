@@ -32,9 +32,7 @@ export function createUnderstand(deps: {
   return async (workspaceId: string, query: string): Promise<Question> => {
     const words = [...new Set(wordsOf(query))].slice(0, QUERY_WORDS_MAX);
     const statistics = await readStatistics(workspaceId);
-    const stemmed = await Promise.all(
-      statistics.languages.map((language) => stemmer.stem(sql, language, words)),
-    );
+    const stemmed = await stemmer.stem(sql, statistics.languages, words);
     const asked = meaningful(words, stemmed);
     const terms = asked.flatMap((word) => termsOf(workspaceId, word, stemmed, statistics));
     return { workspaceId, terms: distinct(terms), statistics };

@@ -131,7 +131,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
         engine: mode === 'words' ? WORDS : `${WORDS} (vectors are not available)`,
       };
     }
-    const engine = `${nearest.model} (exact scan)`;
+    const { engine } = nearest;
     const full = nearest.found.length >= limit;
     if (byWords === undefined)
       return {

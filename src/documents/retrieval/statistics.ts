@@ -4,13 +4,14 @@
 import { LRUCache } from 'lru-cache';
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { COMMON_IN_SAMPLE_MIN, COMMON_KEPT_MAX, COUNTED_MAX, SAMPLE_PASSAGES } from './limits.ts';
+import { STEMMED_LANGUAGES } from './stems.ts';
 
 export type Statistics = {
   /** Passages of the workspace; about so many, where they are many. */
   passages: number;
   /** Words of a passage on average; 0 where there is none. */
   averageLength: number;
-  /** ISO 639 codes of the languages of its documents. */
+  /** ISO 639 codes of the languages of its documents, of those whose words have stems. However many others there are, none is looked at. */
   languages: string[];
   /** Lexeme → share of the passages that have it; empty for a small workspace. */
   common: ReadonlyMap<string, number>;
@@ -45,20 +46,18 @@ export function createReadStatistics() {
 
   return async (sql: Transaction, workspaceId: string): Promise<Statistics> => {
     const [row] = await sql<Row[]>`
-      WITH RECURSIVE languages (language) AS (
-        (SELECT language FROM document_contents WHERE workspace_id = ${workspaceId} AND language IS NOT NULL
-          ORDER BY language LIMIT 1)
-        UNION ALL
-        SELECT (SELECT c.language FROM document_contents c
-          WHERE c.workspace_id = ${workspaceId} AND c.language > l.language ORDER BY c.language LIMIT 1)
-        FROM languages l WHERE l.language IS NOT NULL),
-      sampled AS (
+      WITH sampled AS (
         SELECT passages, average_length, taken_at FROM document_word_statistics WHERE workspace_id = ${workspaceId}),
       counted AS (
         SELECT count(*) AS passages, avg(length) AS average_length FROM (
           SELECT length FROM document_passage_words WHERE workspace_id = ${workspaceId}
             AND NOT EXISTS (SELECT FROM sampled) LIMIT ${COUNTED_MAX + 1}) rows)
-      SELECT ARRAY (SELECT language FROM languages WHERE language IS NOT NULL) AS languages,
+      SELECT ARRAY (
+          SELECT language FROM unnest(${STEMMED_LANGUAGES as string[]}::text[]) AS stemmed (language) WHERE language = (
+            -- In the order of the index: where all documents have one language, any other would be looked for in the whole table.
+            SELECT c.language FROM document_contents c
+            WHERE c.workspace_id = ${workspaceId} AND c.language >= stemmed.language ORDER BY c.language LIMIT 1)
+        ) AS languages,
         coalesce((SELECT passages FROM sampled), counted.passages)::float8 AS passages,
         coalesce((SELECT average_length FROM sampled), counted.average_length, 0)::float8 AS "averageLength",
         (SELECT taken_at FROM sampled) AS "takenAt"

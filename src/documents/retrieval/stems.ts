@@ -1,7 +1,8 @@
 // Stems of words by the Snowball dictionaries of the database server, kept at hand.
 
 import { LRUCache } from 'lru-cache';
-import type { Transaction } from '../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
+import { union } from '../search/postgres/fragments.ts';
 import { STEMS_KEPT_MAX } from './limits.ts';
 
 /** ISO 639-1 → dictionary. A server of an earlier version lacks some of them. */
@@ -39,11 +40,17 @@ const DICTIONARIES: Readonly<Record<string, string>> = {
   yi: 'yiddish',
 };
 
+/** Languages whose words have stems: no others are of interest to a question. */
+export const STEMMED_LANGUAGES: readonly string[] = Object.keys(DICTIONARIES);
+
 /** To be raised when words are divided or digested in another way: passages of an older form are done anew. */
 const FORM = 1;
 
 /** A word's stem; the word itself in a language without a dictionary; null for one that carries no meaning ("the"). */
 export type Stems = (word: string) => string | null;
+
+/** Of a language without a dictionary. */
+export const unstemmed: Stems = (word) => word;
 
 export type Stemmer = ReturnType<typeof createStemmer>;
 
@@ -63,32 +70,49 @@ export function createStemmer() {
   return {
     form: async (sql: Transaction): Promise<number> => (await askServer(sql)).form,
 
-    /** The stems of these words in a language. One statement, for those that are not at hand. */
-    async stem(sql: Transaction, language: string | null, words: Iterable<string>): Promise<Stems> {
+    /** The stems of these words in each of the languages. One statement, for those that are not at hand. */
+    async stem(
+      sql: Transaction,
+      languages: readonly (string | null)[],
+      words: readonly string[] | ReadonlySet<string>,
+    ): Promise<Stems[]> {
       const { dictionaries } = await askServer(sql);
-      const name = DICTIONARIES[language ?? ''];
-      if (name === undefined || !dictionaries.has(name)) return (word) => word;
-      const stems = new Map<string, string | null>();
-      const unknown: string[] = [];
-      for (const word of words) {
-        const known = kept.get(`${name} ${word}`);
-        if (known === undefined) unknown.push(word);
-        else stems.set(word, known.stem);
+      const named = languages.map((language) => DICTIONARIES[language ?? '']);
+      const used = new Set(
+        named.flatMap((name) => (name !== undefined && dictionaries.has(name) ? name : [])),
+      );
+      const found = new Map<string, Map<string, string | null>>();
+      const asked: Fragment[] = [];
+      for (const name of used) {
+        const stems = new Map<string, string | null>();
+        const unknown: string[] = [];
+        for (const word of words) {
+          const known = kept.get(`${name} ${word}`);
+          if (known === undefined) unknown.push(word);
+          else stems.set(word, known.stem);
+        }
+        found.set(name, stems);
+        if (unknown.length > 0) asked.push(askStems(sql, name, unknown));
       }
-      if (unknown.length > 0) {
-        const rows = await sql<{ word: string; stem: string | null }[]>`
-          SELECT word, coalesce(stems[1], CASE WHEN stems IS NULL THEN word END) AS stem
-          FROM (SELECT word, ts_lexize(${`pg_catalog.${name}_stem`}::regdictionary, word) AS stems
-            FROM unnest(${unknown}::text[]) AS asked (word)) stemmed`;
-        for (const { word, stem } of rows) {
-          stems.set(word, stem);
+      if (asked.length > 0) {
+        const rows = await sql<{ name: string; word: string; stem: string | null }[]>`${union(sql, asked)}`;
+        for (const { name, word, stem } of rows) {
+          found.get(name)?.set(word, stem);
           kept.set(`${name} ${word}`, { stem });
         }
       }
-      return (word) => stems.get(word) ?? null;
+      return named.map((name) => {
+        const stems = name === undefined ? undefined : found.get(name);
+        return stems === undefined ? unstemmed : (word) => stems.get(word) ?? null;
+      });
     },
   };
 }
+
+const askStems = (sql: Transaction, name: string, words: readonly string[]): Fragment => sql`
+  SELECT ${name}::text AS name, word, coalesce(stems[1], CASE WHEN stems IS NULL THEN word END) AS stem
+  FROM (SELECT word, ts_lexize(${`pg_catalog.${name}_stem`}::regdictionary, word) AS stems
+    FROM unnest(${words as string[]}::text[]) AS asked (word)) stemmed`;
 
 async function readServer(sql: Transaction) {
   const rows = await sql<{ name: string; version: number }[]>`

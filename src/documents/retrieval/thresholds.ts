@@ -23,12 +23,14 @@ export function createThresholds(words: readonly CommonWord[]) {
   return {
     /** A passage that does not match at a level has a sum below `level + rest`. */
     rest,
-    /** The greatest level that about so many of the passages reach; 0 where too few have any of the words. */
-    levelOf(passages: number, wanted: number): number {
+    /** The least level that about so many of the passages reach, and no more; 0 where so few have any of the words. */
+    levelOf(passages: number, most: number): number {
       let expected = 0;
+      let level = sumOf(combined);
       for (const [sum, share] of combinationsOf(combined)) {
         expected += share * passages;
-        if (expected >= wanted) return sum;
+        if (expected > most) return level;
+        level = sum;
       }
       return 0;
     },

@@ -2,7 +2,7 @@
 
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { createLexemes, toVector } from './lexemes.ts';
-import { createStemmer, type Stemmer } from './stems.ts';
+import { createStemmer, type Stemmer, unstemmed } from './stems.ts';
 
 /** Words of a passage as a reader divides it: separated by blanks, before stemming. */
 export type PassageWords = string;
@@ -21,7 +21,7 @@ export function createWordStore(sql: Sql, stemmer: Stemmer = createStemmer()) {
     texts: readonly PassageWords[],
   ) => {
     const divided = texts.map((text) => (text === '' ? [] : text.split(' ')));
-    const stems = await stemmer.stem(tx, language, new Set(divided.flat()));
+    const [stems = unstemmed] = await stemmer.stem(tx, [language], new Set(divided.flat()));
     const lexemes = createLexemes(workspaceId);
     return {
       lengths: divided.map(({ length }) => length),

@@ -4,7 +4,7 @@
 
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { all, list, union } from '../search/postgres/fragments.ts';
-import { COMMON_RANKED, COMMON_RANKED_MAX, RANKED_MAX, RARE_SHARE } from './limits.ts';
+import { COMMON_RANKED, COMMON_RANKED_MAX, LIKELY_SHARE, RANKED_MAX, RARE_SHARE } from './limits.ts';
 import { byRarity, keyOf, type Question, type Term } from './question.ts';
 import { anyOf, type CommonWord, createThresholds } from './thresholds.ts';
 
@@ -56,9 +56,9 @@ export function createWordRanking(sql: Transaction) {
     let level = thresholds.levelOf(passages, Math.max(COMMON_RANKED, 2 * limit));
     let ranked = await rankAt(level);
     const reached = (ranked.found[exact - 1]?.score ?? 0) * ranked.total - thresholds.rest;
-    const least = thresholds.levelOf(passages, Math.max(COMMON_RANKED_MAX, 20 * limit));
-    if (Math.max(reached, least) < level) {
-      level = Math.max(reached, least);
+    if (reached < LIKELY_SHARE * level) {
+      const least = thresholds.levelOf(passages, Math.max(COMMON_RANKED_MAX, 20 * limit));
+      level = Math.min(level, Math.max(reached / LIKELY_SHARE, least));
       ranked = await rankAt(level);
     }
     if (level > 0 && ranked.found.length < exact) {

@@ -6,8 +6,10 @@ import type { Embeddings } from '../../core/embed-texts.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
+import { abortable } from '../../core/wait.ts';
 import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
 import { DIMENSIONS_MAX, EMBEDDED_AT_ONCE, EMBEDDING_CALL_MS_MAX, REFUSED_LENGTH_MIN } from './limits.ts';
+import type { Pace } from './pace.ts';
 import { quantise } from './quantise.ts';
 import type { NewVector, PassageText, StoredModel, ToEmbed, VectorStore } from './store.ts';
 
@@ -19,6 +21,9 @@ export type EmbedDocumentDeps = {
   embeddings: Embeddings;
   /** One permit: a process embeds one document at a time. */
   turns: Semaphore;
+  /** How long a document has its turn with a model, in milliseconds. */
+  turnMs: number;
+  pace: Pace;
   log: Logger;
   /** Aborts at the end of the service. */
   ending: AbortSignal;
@@ -28,10 +33,16 @@ export type EmbedDocumentDeps = {
 const textToEmbed = ({ heading, text }: Pick<PassageText, 'heading' | 'text'>): string =>
   heading === null ? text : `${heading}\n${text}`;
 
+/** A text that every model takes. */
+const HARMLESS = 'text';
+
+/** A passage that has no vector of its present text. */
+type Missing = { passageId: PassageText['id']; text: string; hash: string };
+
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 export function createEmbedDocument(deps: EmbedDocumentDeps) {
-  const { store, embeddings } = deps;
+  const { store, embeddings, pace } = deps;
 
   return (id: string): Promise<JobOutcome> => deps.turns.run(() => embedOne(id));
 
@@ -42,27 +53,29 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
     const { answering } = document;
     // While another model comes to replace it, the one that answers gets new documents, too, as long as it can be called.
     const former = answering === null || answering === current ? undefined : await store.findModel(answering);
-    if (former !== undefined) await embedByFormer(document, former);
+    if (former !== undefined && (await embedByFormer(document, former)) === 'again') return 'again';
     // What the former one could not finish is of no use: nothing would delete it after the change.
     const outcome = await embedBy(document, current);
     // What catches up has left the document to this job.
     return (await embeddings.current()) === current ? outcome : { retry: 'the model has changed meanwhile' };
   }
 
-  async function embedByFormer(document: ToEmbed, former: StoredModel): Promise<void> {
+  async function embedByFormer(document: ToEmbed, former: StoredModel): Promise<JobOutcome> {
     const present = await store.findModel(await embeddings.current());
     try {
-      await embedBy(document, former.name, present?.id);
+      return await embedBy(document, former.name, present?.id);
     } catch (error) {
       deps.log.warn(
         { document: document.id, model: former.name, err: error },
         'a document is not embedded by the model that is being replaced',
       );
+      return 'done';
     }
   }
 
   /** Vectors by the model `unfinished`, which comes next, stay although they are incomplete. */
   async function embedBy(document: ToEmbed, name: string, unfinished?: number): Promise<JobOutcome> {
+    const until = performance.now() + deps.turnMs;
     let model = await store.findModel(name);
     for (let after = -1; ; ) {
       const passages = await store.passagesAfter(document.id, {
@@ -73,7 +86,13 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
       const last = passages.at(-1);
       if (last === undefined) break;
       after = last.passage;
-      model = await embedSome(document, { name, model }, passages);
+      let missing = missingOf(passages);
+      while (missing.length > 0) {
+        const some = missing.slice(0, pace.sizeOf(name));
+        model = await embedSome(document, { name, model }, some);
+        missing = missing.slice(some.length);
+        if (performance.now() >= until) return 'again';
+      }
     }
     // Its passages have been removed meanwhile.
     if (model === undefined) return 'done';
@@ -85,13 +104,8 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
   async function embedSome(
     document: ToEmbed,
     { name, model }: { name: string; model: StoredModel | undefined },
-    passages: readonly PassageText[],
+    missing: readonly Missing[],
   ): Promise<StoredModel | undefined> {
-    const missing = passages
-      .map((passage) => ({ passageId: passage.id, stored: passage.hash, text: textToEmbed(passage) }))
-      .map((each) => ({ ...each, hash: hashOf(each.text) }))
-      .filter(({ stored, hash }) => stored !== hash);
-    if (missing.length === 0) return model;
     const known =
       model === undefined
         ? new Map<string, Buffer>()
@@ -101,11 +115,10 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
             missing.map(({ hash }) => hash),
           );
     const unknown = missing.filter(({ hash }) => !known.has(hash));
-    const made = await embedTexts(
+    const { vectors: made, dimensions } = await embedTexts(
       { ...document, name },
       unknown.map(({ text }) => text),
     );
-    const dimensions = made.find((vector) => vector !== undefined)?.length;
     const kept = model ?? (dimensions === undefined ? undefined : await addModel(name, dimensions));
     if (kept === undefined) return undefined;
     for (const [index, { hash }] of unknown.entries()) known.set(hash, toStored(made[index], kept));
@@ -122,20 +135,30 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
     return store.addModel(name, dimensions);
   }
 
-  /** Undefined for a text that the model refuses, however little of it is given, though it takes another one. */
+  /**
+   * A vector is undefined for a text that the model refuses, however little of it is given, though it takes another one. Throws where
+   * it refuses every text.
+   */
   async function embedTexts(
     { workspaceId, name }: { workspaceId: string; name: string },
     texts: readonly string[],
-  ): Promise<(ArrayLike<number> | undefined)[]> {
+  ): Promise<{ vectors: (ArrayLike<number> | undefined)[]; dimensions: number | undefined }> {
     const refusals: unknown[] = [];
     const embed = async (some: readonly string[]): Promise<(ArrayLike<number> | undefined)[]> => {
       if (some.length === 0) return [];
+      const startedAt = performance.now();
       try {
         const signal = AbortSignal.any([deps.ending, AbortSignal.timeout(EMBEDDING_CALL_MS_MAX)]);
-        const vectors = await embeddings.embed({ model: name, workspaceId, texts: some }, signal);
-        if (vectors.length === some.length) return vectors;
-        throw new Error(`the model ${name} has answered ${some.length} texts with ${vectors.length} vectors`);
+        const asked = embeddings.embed({ model: name, workspaceId, texts: some }, signal);
+        const vectors = await abortable(asked, signal);
+        if (vectors.length !== some.length)
+          throw new Error(
+            `the model ${name} has answered ${some.length} texts with ${vectors.length} vectors`,
+          );
+        pace.took(name, some.length, performance.now() - startedAt);
+        return vectors;
       } catch (error) {
+        pace.failed(name, some.length);
         if (!(error instanceof ServiceError && error.kind === 'malformed')) throw error;
         refusals.push(error);
         const [only = ''] = some;
@@ -148,9 +171,20 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
       }
     };
     const vectors = await embed(texts);
-    if (refusals.length > 0 && vectors.every((vector) => vector === undefined)) throw refusals.at(-1);
-    return vectors;
+    let known = vectors.find((vector) => vector !== undefined);
+    if (known === undefined && refusals.length > 0) {
+      [known] = await embed([HARMLESS]);
+      if (known === undefined) throw refusals.at(-1);
+    }
+    return { vectors, dimensions: known?.length };
   }
+}
+
+function missingOf(passages: readonly PassageText[]): Missing[] {
+  const all = passages.map((passage) => ({ ...passage, text: textToEmbed(passage) }));
+  return all
+    .map(({ id, hash, text }) => ({ passageId: id, stored: hash, text, hash: hashOf(text) }))
+    .filter(({ stored, hash }) => stored !== hash);
 }
 
 /** A text without a vector is stored as zeros, which no query is near to. Throws where the model answers vectors of another length than before. */

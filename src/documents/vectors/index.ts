@@ -7,15 +7,27 @@ import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import type { ReadinessCheck } from '../../http/health.ts';
 import type { Metric } from '../../http/metrics.ts';
-import type { Sql } from '../../infra/postgres/client.ts';
+import { cancelledBy, type Sql } from '../../infra/postgres/client.ts';
 import type { JobQueue } from '../../infra/postgres/job-queue.ts';
 import type { JobKind } from '../../infra/postgres/job-worker.ts';
 import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { createEmbeddingCatchUp } from './catch-up.ts';
 import { createEmbedDocument } from './embed-document.ts';
+import type { VectorEngine } from './engine.ts';
+import { createGraphEngine } from './graphs/engine.ts';
+import { createGraphStore } from './graphs/store.ts';
+import { createGraphUpkeep } from './graphs/upkeep.ts';
 import { vectorsCheck, vectorsMetrics } from './health.ts';
-import { EMBEDDING_LEASE_MS, EMBEDDING_POLL_MS, QUERIES_KEPT_MAX, THREADS_MAX } from './limits.ts';
-import { createLoading } from './loading.ts';
+import {
+  EMBEDDING_LEASE_MS,
+  EMBEDDING_POLL_MS,
+  EMBEDDING_TURN_MS,
+  QUERIES_KEPT_MAX,
+  THREADS_MAX,
+} from './limits.ts';
+import { type Answering, createLoading } from './loading.ts';
+import { createMemoryEngine } from './memory-engine.ts';
+import { createPace } from './pace.ts';
 import type { Query } from './quantise.ts';
 import { createScanner } from './scanner.ts';
 import { createSearchVectors, type SearchOutcome, type SearchVectors } from './search.ts';
@@ -24,13 +36,20 @@ import { createVectorStore, EARLIER_EMBEDDING, EMBEDDING } from './store.ts';
 
 export type VectorsDeps = {
   sql: Sql;
+  /** As `connectForSearch` makes it. */
+  searchSql: Sql;
   queue: JobQueue;
   embeddings: Embeddings;
   settings: VectorsSettings & { catchUpIntervalSeconds: number };
   log: Logger;
 };
 
-export type VectorsSettings = { memoryBytesMax: number; threads: number };
+export type VectorsSettings = {
+  memoryBytesMax: number;
+  threads: number;
+  /** Passages of a workspace from which on pgvector searches its vectors, where the database has that; 0: never. */
+  graphPassagesMin: number;
+};
 
 export function createVectors(deps: VectorsDeps): {
   searchVectors: SearchVectors;
@@ -50,7 +69,12 @@ export function createVectors(deps: VectorsDeps): {
     waitingMax: Number.POSITIVE_INFINITY,
     refuse: 'Too many documents are to be embedded',
   });
-  const embedDocument = createEmbedDocument({ store, embeddings, turns, log, ending: ending.signal });
+  const embedDocument = createEmbedDocument({
+    ...{ store, embeddings, turns, log },
+    turnMs: EMBEDDING_TURN_MS,
+    pace: createPace(),
+    ending: ending.signal,
+  });
   const kind: Omit<JobKind, 'kind'> = {
     batchMax: 1,
     handle: (jobs) =>
@@ -69,11 +93,25 @@ export function createVectors(deps: VectorsDeps): {
     run: createEmbeddingCatchUp({ store, embeddings, queue, wake: wakeEarlier, log }),
     log,
   });
+  const graphs = createCatchUpJob({
+    sql,
+    name: 'documents.vector-graphs',
+    intervalMs: deps.settings.catchUpIntervalSeconds * 1000,
+    run: createGraphUpkeep({
+      sql,
+      store: createGraphStore(sql),
+      passagesMin: deps.settings.graphPassagesMin,
+      memoryBytesMax: deps.settings.memoryBytesMax,
+      log,
+    }),
+    log,
+  });
   const { scanner, ...search } = createSearching(deps);
   return {
     ...search,
     jobs: [
       catchUp,
+      graphs,
       {
         name: 'documents.vectors',
         start: () => undefined,
@@ -88,7 +126,7 @@ export function createVectors(deps: VectorsDeps): {
   };
 }
 
-function createSearching({ sql, embeddings, settings, log }: VectorsDeps) {
+function createSearching({ sql, searchSql, embeddings, settings, log }: VectorsDeps) {
   const searches = new Map<SearchOutcome, number>();
   const scanner = createScanner({
     threads: Math.min(THREADS_MAX, settings.threads),
@@ -98,10 +136,17 @@ function createSearching({ sql, embeddings, settings, log }: VectorsDeps) {
   });
   const loading = createLoading(sql);
   const spaces = createSpaces({ loading, scanner, bytesMax: settings.memoryBytesMax, log });
+  const memory = createMemoryEngine({ spaces, scanner, log });
+  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal, sql));
+  const engineFor = (answering: Answering): VectorEngine => {
+    if (answering.graph === null) return memory;
+    spaces.release(answering).catch((error: unknown) => log.warn({ err: error }, 'vectors stay in memory'));
+    return graphs;
+  };
   return {
     scanner,
     searchVectors: createSearchVectors({
-      ...{ loading, spaces, scanner, embeddings, log },
+      ...{ loading, engineFor, embeddings, log },
       queries: new LRUCache<string, Query>({ max: QUERIES_KEPT_MAX }),
       count: (outcome) => void searches.set(outcome, (searches.get(outcome) ?? 0) + 1),
     }),

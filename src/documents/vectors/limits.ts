@@ -16,11 +16,22 @@ export const SCRATCH_BYTES = 2_097_152;
 /** Vectors that one scan finds at most; where more are asked for, another scan goes on behind them. */
 export const FOUND_MAX = 10_000;
 
-/** Passages that are embedded at a time, and stored before the next ones: a process that ends loses at most so many. */
+/** Passages that are embedded at a time, and stored before the next ones: at most, and until it is known how fast a model is. */
 export const EMBEDDED_AT_ONCE = 64;
+export const EMBEDDED_AT_FIRST = 8;
 
-/** One call of a model for them, its retries included. */
+/** Calls that are answered before one has as many texts again as one that failed. */
+export const CALLS_BELOW_FAILED = 20;
+
+/**
+ * How long one call of a model for them should take, and may take, its retries included. A question waits for at most one of them at
+ * an upstream that does one after the other (QUERY_EMBEDDING_MS_MAX).
+ */
+export const EMBEDDING_CALL_MS = 2000;
 export const EMBEDDING_CALL_MS_MAX = 120_000;
+
+/** After this time a document lets others have their turn, and goes on later. */
+export const EMBEDDING_TURN_MS = 30_000;
 
 /** UTF-16 code units down to which a text is shortened that a model refuses. */
 export const REFUSED_LENGTH_MIN = 100;
@@ -68,3 +79,18 @@ export const QUERY_EMBEDDING_MS_MAX = 5000;
 /** Vectors of questions that are kept for repetition, and the UTF-16 code units of the longest one that is. */
 export const QUERIES_KEPT_MAX = 500;
 export const QUERY_KEPT_LENGTH_MAX = 2000;
+
+/** Passages that are looked for in a graph; more are found by comparing all. */
+export const GRAPH_FOUND_MAX = 1000;
+
+/** What pgvector's index takes of numbers with 16 bits. */
+export const GRAPH_DIMENSIONS_MAX = 4000;
+
+/** Documents whose vectors come into a new graph by one statement. */
+export const GRAPH_DOCUMENTS_AT_ONCE = 50;
+
+/** Memory of the database while it makes a graph: of a million passages of 384 dimensions it takes about a GiB, and is many times slower where it has less. */
+export const GRAPH_MEMORY_MIB = 1024;
+
+/** How often to look whether earlier transactions have ended. */
+export const GRAPH_LOOK_MS = 100;

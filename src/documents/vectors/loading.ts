@@ -12,6 +12,8 @@ export type Answering = {
   /** The number of the workspace's last change, and the one up to which the tombstones of purged documents were deleted. */
   lastSequence: number;
   forgottenTo: number;
+  /** The number of the graph that is ready to be searched in place of this process's memory. */
+  graph: number | null;
 };
 
 type Span = Pick<Answering, 'workspaceId' | 'modelId'> & { from: number; to: number };
@@ -26,9 +28,11 @@ export function createLoading(sql: Sql) {
     async answering(workspaceId: string): Promise<Answering | undefined> {
       const [row] = await sql<Answering[]>`
         SELECT w.workspace_id AS "workspaceId", m.id AS "modelId", m.name AS model, m.dimensions,
-          f.last_sequence AS "lastSequence", f.forgotten_to AS "forgottenTo"
+          f.last_sequence AS "lastSequence", f.forgotten_to AS "forgottenTo", g.id AS graph
         FROM document_vector_workspaces w JOIN document_vector_models m ON m.id = w.model_id
-        JOIN document_feeds f ON f.workspace_id = w.workspace_id WHERE w.workspace_id = ${workspaceId}`;
+        JOIN document_feeds f ON f.workspace_id = w.workspace_id
+        LEFT JOIN document_vector_graphs g ON g.workspace_id = w.workspace_id AND g.model_id = w.model_id AND g.ready
+        WHERE w.workspace_id = ${workspaceId}`;
       return row;
     },
 

@@ -3,24 +3,22 @@
 import type { LRUCache } from 'lru-cache';
 import type { Embeddings } from '../../core/embed-texts.ts';
 import type { Logger } from '../../core/logger.ts';
-import { within } from '../../core/wait.ts';
-import { FOUND_MAX, LOAD_WAIT_MS, QUERY_EMBEDDING_MS_MAX, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
+import type { VectorEngine } from './engine.ts';
+import { QUERY_EMBEDDING_MS_MAX, QUERY_KEPT_LENGTH_MAX } from './limits.ts';
 import type { Answering, Loading } from './loading.ts';
-import type { Place } from './place.ts';
 import { type Query, toQuery } from './quantise.ts';
-import type { Scanner } from './scanner.ts';
-import { NoRoom, type Spaces } from './spaces.ts';
+import { NoRoom } from './spaces.ts';
 
 export type FoundByVectors = {
-  /** The model, as an answer may name it. */
-  model: string;
+  /** The model and the kind of search, as an answer names them. */
+  engine: string;
   /** Best first; the score is the cosine of the vectors, -1 to 1. Fewer than asked for only where there are no more. */
   found: { passageId: string; score: number }[];
 };
 
 /**
- * The passages of a workspace whose vectors are nearest to the query's, exactly; among `documents` alone where they are
- * given. A passage may have been replaced or purged meanwhile, and whether the caller may see it is to be asked. Undefined
+ * The passages of a workspace whose vectors are nearest to the query's, as the engine finds them; among `documents` alone, and
+ * exactly, where they are given. A passage may have been replaced or purged meanwhile, and whether the caller may see it is to be asked. Undefined
  * where nothing is embedded yet, and where vectors are not available now: they are being loaded, have no room, or the model
  * does not answer. Rejects with the signal's reason when it aborts, and as the database does.
  */
@@ -33,8 +31,7 @@ export type SearchOutcome = 'found' | 'none' | 'loading' | 'no_room' | 'failed';
 
 export function createSearchVectors(deps: {
   loading: Pick<Loading, 'answering'>;
-  spaces: Pick<Spaces, 'current' | 'lost'>;
-  scanner: Pick<Scanner, 'scan'>;
+  engineFor(answering: Answering): VectorEngine;
   embeddings: Embeddings;
   queries: LRUCache<string, Query>;
   count(outcome: SearchOutcome): void;
@@ -57,31 +54,6 @@ export function createSearchVectors(deps: {
     return embedded;
   }
 
-  /** The name of the space; undefined where its vectors are still being loaded. */
-  function load(answering: Answering): Promise<string | undefined> {
-    const loading = deps.spaces.current(answering);
-    loading.catch((error: unknown) => {
-      if (!(error instanceof NoRoom))
-        log.warn({ workspace: answering.workspaceId, err: error }, 'vectors cannot be loaded');
-    });
-    return within(loading, LOAD_WAIT_MS, () => undefined);
-  }
-
-  async function scan(space: string, query: Query, limit: number, documents: string[] | undefined) {
-    const found: Place[] = [];
-    while (found.length < limit) {
-      const asked = Math.min(limit - found.length, FOUND_MAX);
-      const scan = { components: query.components, limit: asked, behind: found.at(-1), documents };
-      const more = await deps.scanner.scan(space, scan).catch((error: unknown) => {
-        deps.spaces.lost(space);
-        throw error;
-      });
-      found.push(...more);
-      if (more.length < asked) break;
-    }
-    return found.map(({ id, score }) => ({ passageId: String(id), score: score * query.scale }));
-  }
-
   return async ({ workspaceId, query, limit, documents }, signal = NEVER) => {
     const answering = await deps.loading.answering(workspaceId);
     signal.throwIfAborted();
@@ -90,17 +62,22 @@ export function createSearchVectors(deps: {
       return undefined;
     }
     try {
-      const [space, embedded] = await Promise.all([load(answering), embed(answering, query, signal)]);
+      const [find, embedded] = await Promise.all([
+        deps.engineFor(answering).open(answering),
+        embed(answering, query, signal),
+      ]);
       signal.throwIfAborted();
-      if (space === undefined) {
+      if (find === undefined) {
         count('loading');
         return undefined;
       }
       if (embedded.components.length !== answering.dimensions)
         throw new Error(`the model ${answering.model} answers another number of dimensions than before`);
-      const found = await scan(space, embedded, limit, documents && [...documents]);
+      const asked = { limit, documents: documents && [...documents] };
+      const { places, how } = await find(embedded, asked, signal);
       count('found');
-      return { model: answering.model, found };
+      const found = places.map(({ id, score }) => ({ passageId: String(id), score: score * embedded.scale }));
+      return { engine: `${answering.model} (${how})`, found };
     } catch (error) {
       signal.throwIfAborted();
       count(error instanceof NoRoom ? 'no_room' : 'failed');

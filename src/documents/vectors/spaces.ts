@@ -111,7 +111,7 @@ export function createSpaces(deps: {
      * later one. Rejects with NoRoom, and as the database and the threads do.
      */
     async current(answering: Answering): Promise<string> {
-      const space = use(`${answering.workspaceId} ${answering.modelId}`);
+      const space = use(nameOf(answering));
       while (space.sequence < answering.lastSequence) {
         if (space.noRoomUntilMs > performance.now()) throw new NoRoom(answering.workspaceId);
         space.updating ??= update(space, answering).finally(() => {
@@ -120,6 +120,11 @@ export function createSpaces(deps: {
         await space.updating;
       }
       return space.name;
+    },
+    /** Gives the memory back: another engine searches these vectors. */
+    async release({ workspaceId, modelId }: Pick<Answering, 'workspaceId' | 'modelId'>): Promise<void> {
+      const space = spaces.get(nameOf({ workspaceId, modelId }));
+      if (space !== undefined && space.sequence > 0 && space.updating === undefined) await forget(space);
     },
     /** The threads have lost what they held of a space, or of all. */
     lost(name?: string): void {
@@ -137,6 +142,9 @@ export function createSpaces(deps: {
     },
   };
 }
+
+const nameOf = ({ workspaceId, modelId }: Pick<Answering, 'workspaceId' | 'modelId'>): string =>
+  `${workspaceId} ${modelId}`;
 
 function noRoom(space: Space, workspaceId: string): NoRoom {
   space.noRoomUntilMs = performance.now() + NO_ROOM_MS;

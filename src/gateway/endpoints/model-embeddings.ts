@@ -2,6 +2,7 @@
 
 import { type Embeddings, type EmbedTexts, LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import { ServiceError, upstreamFailed } from '../../core/errors.ts';
+import { isRawNumber } from '../../core/json.ts';
 import type { Served } from '../model-call.ts';
 import { parseWhole, requestOf } from '../request.ts';
 import type { Serve } from '../serve.ts';
@@ -95,8 +96,11 @@ function toVector(embedding: unknown): Float32Array {
     const bytes = Uint8Array.from(Buffer.from(embedding, 'base64'));
     return checked(new Float32Array(bytes.buffer));
   }
-  return checked(Float32Array.from(embedding as readonly number[], Number));
+  return checked(Float32Array.from(embedding as readonly number[], toComponent));
 }
+
+/** Of a number with more digits than a double surely keeps, as those of Python in the form 5.882193727302365e-05, the text is kept. */
+const toComponent = (value: unknown): number => Number(isRawNumber(value) ? value.rawJSON : value);
 
 function checked(vector: Float32Array): Float32Array {
   if (!vector.every(Number.isFinite)) throw new Error('a component is no number');

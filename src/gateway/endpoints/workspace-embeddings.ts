@@ -38,7 +38,7 @@ export function createWorkspaceEmbeddings(deps: {
     };
   };
   return (input: GatewayInput): Promise<Response> =>
-    respond(input.request, deps.onInterrupt, async (bytes, signal) => {
+    respond(input, deps.onInterrupt, async (bytes, signal) => {
       const body = await readBody(input.request, bytes);
       try {
         const request = checked(requestOf(body));

@@ -1,6 +1,7 @@
 // Writing to a search server: indexes, their documents, and the tasks that a server makes of each request.
 
 import { Meilisearch, MeilisearchApiError, type Settings, type Task } from 'meilisearch';
+import { traced, traceHeaders } from '../../core/tracing.ts';
 
 /** The server did not do what was asked. Neither message nor fields hold any of the documents. */
 export class IndexingError extends Error {
@@ -43,7 +44,25 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
   type Method = 'get' | 'post' | 'patch' | 'delete';
   type Request = { path: string; params?: Record<string, string | number>; body?: unknown; ndjson?: string };
 
-  const request = async <Answer>(method: Method, options: Request, signal: AbortSignal): Promise<Answer> => {
+  const { hostname, port, protocol } = new URL(host);
+  const server = {
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+  };
+  const request = <Answer>(method: Method, options: Request, signal: AbortSignal): Promise<Answer> =>
+    traced(
+      `${method.toUpperCase()} meilisearch`,
+      () => ({
+        kind: 'client',
+        attributes: {
+          'db.system.name': 'meilisearch',
+          'http.request.method': method.toUpperCase(),
+          ...server,
+        },
+      }),
+      () => send<Answer>(method, options, signal),
+    );
+  const send = async <Answer>(method: Method, options: Request, signal: AbortSignal): Promise<Answer> => {
     const { path, params, body, ndjson } = options;
     const limit = AbortSignal.timeout(ndjson === undefined ? REQUEST_TIMEOUT_MS : SEND_TIMEOUT_MS);
     try {
@@ -54,7 +73,11 @@ export function createIndexes(connection: { url: string; apiKey: string | undefi
         ...(body === undefined ? {} : { body: body as object }),
         ...(ndjson === undefined ? {} : { body: ndjson, contentType: 'application/x-ndjson' }),
         // On a connection that is kept, each answer of the server waits 40 ms for a delayed acknowledgement.
-        extraRequestInit: { signal: AbortSignal.any([signal, limit]), keepalive: false },
+        extraRequestInit: {
+          signal: AbortSignal.any([signal, limit]),
+          keepalive: false,
+          headers: { ...traceHeaders() },
+        },
       });
     } catch (error) {
       throw toIndexingError(error);

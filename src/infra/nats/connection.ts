@@ -14,9 +14,10 @@ export type NatsLink = {
 };
 
 const RECONNECT_MS = 250;
-const CONNECT_TIMEOUT_MS = 2000;
+/** A server that has little of its processors needs seconds for a greeting, or for the answer to a ping. */
+const CONNECT_TIMEOUT_MS = 10_000;
 const PING_INTERVAL_MS = 2000;
-const PINGS_MAX = 2;
+const PINGS_MAX = 4;
 const CLOSE_TIMEOUT_MS = 2000;
 
 export type NatsOptions = {
@@ -27,10 +28,12 @@ export type NatsOptions = {
   log: Pick<Logger, 'info' | 'warn'>;
   /** Called at every connect, the first included. */
   onConnect(connection: NatsConnection): void;
+  /** Called at every loss of it. */
+  onLoss(): void;
 };
 
 /** Does not wait for the server. Throws where the credentials file cannot be read. */
-export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): NatsLink {
+export function linkNats({ url, creds, name, log, onConnect, onLoss }: NatsOptions): NatsLink {
   const authenticator = creds === undefined ? undefined : credsAuthenticator(readFileSync(creds));
   let connection: NatsConnection | undefined;
   let present = false;
@@ -58,6 +61,7 @@ export function linkNats({ url, creds, name, log, onConnect }: NatsOptions): Nat
       if (type === Events.Disconnect && present) {
         present = false;
         log.warn({}, 'the connection to NATS is lost; it is made again');
+        onLoss();
       } else if (type === Events.Reconnect) announce(made);
     }
   };

@@ -1,13 +1,16 @@
 /** The database client: postgres.js, with a time-out on every wait, and recovery from outages. */
 import postgres from 'postgres';
+import { codeOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { type Address, parseAddress } from './address.ts';
 import { arrayOids, columnTypes, type JsonCodec } from './column-types.ts';
 import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
 import { createPool, type Generation } from './pool.ts';
+import { createPrimary } from './primary.ts';
 import { openReserved, type Reserved, type ReserveOptions } from './reserved.ts';
 import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
 import { transact } from './transaction.ts';
-import { type DatabaseTimeout, isConnectionLost } from './unavailable.ts';
+import { type DatabaseTimeout, isConnectionLost, withDeadline } from './unavailable.ts';
 
 export { cancelledBy } from './cancelled-by.ts';
 export type { Reserved } from './reserved.ts';
@@ -29,6 +32,7 @@ export type Sql = Transaction & {
 };
 
 export type ClientOptions = {
+  /** As `parseAddress` reads it. */
   url: string;
   applicationName: string;
   log: Pick<Logger, 'info' | 'warn'>;
@@ -44,6 +48,9 @@ export type ClientOptions = {
   settings?: Record<string, string>;
 };
 
+/** A setting of every session, to see whether it keeps its settings; PostgreSQL takes any with a dot in its name. */
+export const SESSION_MARK = 'atrium.session';
+
 const CONNECTIONS_MAX = 10;
 const PENDING_MAX = 10_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -58,12 +65,16 @@ const PIPELINE_MAX = 8;
 const TRANSACTIONS_MAX = 5;
 const PIPELINE_OF_TRANSACTIONS = 100;
 const CONNECT_TIMEOUT_SECONDS = 4;
+/** Within which a host has to say whether it takes writes. */
+const LOOK_TIMEOUT_MS = 4_000;
 const IDLE_TIMEOUT_SECONDS = 300;
 const KEEP_ALIVE_SECONDS = 30;
 /** Bounds the locks of a process that hangs: a transaction waits only for the database. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 const RECONNECT_SECONDS = 0.05;
 const END_TIMEOUT_SECONDS = 5;
+/** PostgreSQL's code of a statement that a standby, or a server that is only for reading, refuses. */
+const READ_ONLY = '25006';
 
 /**
  * Connects lazily: the first statement opens the first connection.
@@ -75,8 +86,13 @@ const END_TIMEOUT_SECONDS = 5;
 export function connectPostgres(options: ClientOptions): Sql {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const timeoutMs = statementTimeoutMs > 0 ? statementTimeoutMs + ANSWER_GRACE_MS : 0;
+  const { url, candidates } = addressOf(options.url);
+  const ownSocket = candidates.length === 0 ? {} : { socket: findPrimary(options, url, candidates).connect };
   const connect = (differences: object) =>
-    openPostgres(options.url, { ...connectionOptions(options), ...differences });
+    openPostgres(url, { ...connectionOptions(options), ...ownSocket, ...differences });
+  /** A server that has become read-only is left for the one that takes writes. */
+  const isLost = (error: unknown): boolean =>
+    isConnectionLost(error) || (candidates.length > 0 && codeOf(error) === READ_ONLY);
   const session = { ...sessionSettings(options.applicationName, statementTimeoutMs), ...options.settings };
   const transactionsMax = Math.min(TRANSACTIONS_MAX, options.connectionsMax ?? CONNECTIONS_MAX);
   const disk = createDiskWatch((run) => begin(pool.current(), run, timeoutMs));
@@ -86,6 +102,7 @@ export function connectPostgres(options: ClientOptions): Sql {
       connect({ connection: session, max: transactionsMax, max_pipeline: PIPELINE_OF_TRANSACTIONS }),
     transactionsMax,
     log: options.log,
+    isLost,
     onServerError: disk.onFailure,
     timeoutMs,
     pendingMax: options.pendingMax ?? PENDING_MAX,
@@ -100,6 +117,7 @@ export function connectPostgres(options: ClientOptions): Sql {
       return openReserved({
         connect: (own) => connect({ connection, ...own }),
         options: reserveOptions,
+        isLost,
         timeoutMs,
       });
     },
@@ -107,6 +125,26 @@ export function connectPostgres(options: ClientOptions): Sql {
     end: ({ timeout = END_TIMEOUT_SECONDS } = {}) => pool.end(timeout),
   });
 }
+
+function addressOf(text: string): Address {
+  const address = parseAddress(text);
+  if (address === undefined) throw new Error('The address of the database is no postgres:// URL');
+  return address;
+}
+
+/** Each look is a connection of its own to each of the hosts, which is destroyed, because a host that hangs would keep it. */
+const findPrimary = (options: ClientOptions, url: string, candidates: Address['candidates']) =>
+  createPrimary(candidates, async (socket) => {
+    const own: object = { connection: sessionSettings(options.applicationName, 0), socket };
+    const sql = openPostgres(url, { ...connectionOptions(options), max: 1, ...own });
+    try {
+      const asked = sql<{ state: string }[]>`SELECT current_setting('transaction_read_only') AS state`;
+      const [row] = await withDeadline(asked, LOOK_TIMEOUT_MS);
+      return row?.state !== 'off';
+    } finally {
+      void sql.end({ timeout: 0 });
+    }
+  });
 
 function openPostgres(
   url: string,
@@ -137,6 +175,7 @@ function connectionOptions(options: ClientOptions) {
 function sessionSettings(applicationName: string, statementTimeoutMs: number) {
   return {
     application_name: applicationName,
+    [SESSION_MARK]: 'kept',
     TimeZone: 'UTC',
     statement_timeout: `${statementTimeoutMs}`,
     idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,

@@ -1,4 +1,4 @@
-import { type Reserved, type Sql, withDeadline } from './client.ts';
+import { type Reserved, type Sql, type Transaction, withDeadline } from './client.ts';
 
 /** A connection whose session locks are leases. */
 export type Lease = {
@@ -68,6 +68,15 @@ export async function exclusively<T>(
     // The lock ends with the connection.
     lease.release();
   }
+}
+
+/** Whether a process runs the work of `exclusively` at this moment. */
+export async function isRunning(sql: Transaction, name: string): Promise<boolean> {
+  const [row] = await sql<{ running: boolean }[]>`
+    SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND (classid::bigint << 32 | objid::bigint) = hashtextextended(${name}, 0)) AS running`;
+  return row?.running === true;
 }
 
 class LeaseLost extends Error {

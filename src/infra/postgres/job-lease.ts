@@ -4,8 +4,8 @@ import type { Transaction } from './sql-with-timeout.ts';
 /** `attempts`: how often it has been begun, this time included; `share`: with which others it takes turns. */
 export type Job = { id: number | bigint; payload: unknown; attempts: number; share: string };
 
-/** How a leased job went: done, or failed for a reason, to be tried again after the delay; without one it is given up. */
-export type Settlement = { job: Job; failure?: { reason: string; delayMs: number | undefined } };
+/** How a leased job went: done, or left to be begun again after the delay, without one never; with the reason where it failed. */
+export type Settlement = { job: Job; left?: { reason?: string; delayMs: number | undefined } };
 
 /** Jobs of a kind. Counted are COUNT_MAX at most, so that looking stays cheap. */
 export type Backlog = { kind: string; waiting: number; lagSeconds: number; givenUp: number };
@@ -46,25 +46,26 @@ export async function renewLease(sql: Transaction, jobs: Job[], leaseMs: number)
 }
 
 /**
- * Notes how jobs went. Those that failed share one turn from now on, so that they hold up no job that was not begun yet. One whose lease ran out, and which another worker has taken since, is left to that.
+ * Notes how jobs went. Those that failed share one turn from now on, so that they hold up no job that was not begun yet. One whose
+ * lease ran out, and which another worker has taken since, is left to that.
  */
 export async function settleJobs(sql: Transaction, settlements: Settlement[]): Promise<void> {
-  const done = settlements.filter(({ failure }) => failure === undefined).map(({ job }) => job);
-  const failed = settlements.filter(({ failure }) => failure !== undefined);
-  const failedJobs = failed.map(({ job }) => job);
-  const delays = failed.map(({ failure }) => failure?.delayMs ?? null);
-  const reasons = failed.map(
-    ({ failure }) => failure?.reason.replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX) ?? '',
+  const done = settlements.filter(({ left }) => left === undefined).map(({ job }) => job);
+  const left = settlements.filter((settlement) => settlement.left !== undefined);
+  const leftJobs = left.map(({ job }) => job);
+  const delays = left.map((each) => each.left?.delayMs ?? null);
+  const reasons = left.map(
+    (each) => each.left?.reason?.replaceAll('\0', '').slice(0, ERROR_LENGTH_MAX) ?? null,
   );
   await sql`
     with done as (
       delete from jobs using unnest(${ids(done)}::bigint[], ${attempts(done)}::int[]) as leased (id, attempts)
       where jobs.id = leased.id and jobs.attempts = leased.attempts
     )
-    update jobs set last_error = leased.reason, share = '',
+    update jobs set last_error = leased.reason, share = case when leased.reason is null then share else '' end,
       run_at = case when leased.delay is null then 'infinity' else now() + leased.delay * interval '1 ms' end
     from unnest(
-      ${ids(failedJobs)}::bigint[], ${attempts(failedJobs)}::int[], ${delays}::float8[], ${reasons}::text[]
+      ${ids(leftJobs)}::bigint[], ${attempts(leftJobs)}::int[], ${delays}::float8[], ${reasons}::text[]
     ) as leased (id, attempts, delay, reason)
     where jobs.id = leased.id and jobs.attempts = leased.attempts`;
 }

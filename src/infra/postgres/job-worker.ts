@@ -1,13 +1,17 @@
 /** The loop that does the jobs of one kind, in each process; processes share the work. */
 
 import type { Clock } from '../../core/clock.ts';
+import { beginTrace, errorTypeOf, inTrace, isSpan } from '../../core/tracing.ts';
 import { createPause, endsWithin } from '../../core/wait.ts';
 import { type Job, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
 import type { Transaction } from './sql-with-timeout.ts';
 import { withDeadline } from './unavailable.ts';
 
-/** `retry` is the reason why it has to be tried again, as long as its kind has attempts left. */
-export type JobOutcome = 'done' | { retry: string };
+/**
+ * `again`: a part of it is done, and the rest is begun when the others that are due have had their turn. `retry` is the reason why it
+ * has to be tried again, as long as its kind has attempts left.
+ */
+export type JobOutcome = 'done' | 'again' | { retry: string };
 
 export type JobKind = {
   kind: string;
@@ -138,26 +142,34 @@ async function handleJobs(options: JobWorkerOptions, jobs: Job[]): Promise<Settl
   return [
     ...begun.map((job, index) => {
       const outcome = outcomes[index] ?? { retry: 'the handler reported nothing' };
-      return outcome === 'done' ? { job } : fail(options, job, outcome.retry);
+      if (outcome === 'done') return { job };
+      return outcome === 'again' ? { job, left: { delayMs: 0 } } : fail(options, job, outcome.retry);
     }),
     ...spent.map((job) => fail(options, job, 'the last attempt ended with its process')),
   ];
 }
 
 async function outcomesOf(options: JobWorkerOptions, jobs: Job[]): Promise<readonly JobOutcome[]> {
+  const trace = beginTrace(`job ${options.kind}`, () => ({
+    attributes: { 'atrium.job.kind': options.kind, 'atrium.job.count': jobs.length },
+  }));
+  const span = isSpan(trace) ? trace : undefined;
   try {
     const tookTooLong = () => new Error(`not done within ${HANDLE_TIMEOUT_MS} ms`);
-    return await withDeadline(options.handle(jobs), HANDLE_TIMEOUT_MS, tookTooLong);
+    return await inTrace(trace, () => withDeadline(options.handle(jobs), HANDLE_TIMEOUT_MS, tookTooLong));
   } catch (error) {
+    span?.fail(errorTypeOf(error));
     options.log.warn({ err: error, kind: options.kind, jobs: jobs.length }, 'a batch of jobs failed');
     return jobs.map(() => ({ retry: String(error) }));
+  } finally {
+    span?.end();
   }
 }
 
 function fail({ kind, attemptsMax, log }: JobWorkerOptions, job: Job, reason: string): Settlement {
-  if (job.attempts < attemptsMax) return { job, failure: { reason, delayMs: retryDelayMs(job.attempts) } };
+  if (job.attempts < attemptsMax) return { job, left: { reason, delayMs: retryDelayMs(job.attempts) } };
   log.warn({ kind, job: String(job.id), reason }, 'a job is given up after its last attempt');
-  return { job, failure: { reason, delayMs: undefined } };
+  return { job, left: { reason, delayMs: undefined } };
 }
 
 /** Doubles with each attempt; a random part is taken off, so that what failed together does not return together. */

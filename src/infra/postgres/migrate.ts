@@ -25,14 +25,15 @@ const COMPATIBLE_FROM = /^-- compatible from:(.*)$/m;
  * A version starts on a database with newer migrations than it knows, if these only add to the schema. A migration that
  * removes something says `-- compatible from: NNNN`: the last migration of the oldest version that does not use it.
  *
+ * @param options.until the last migration to apply; default: all
  * @throws Error of one line, before any change, where a file is misnamed or missing, was changed after it was applied, or
  * where the database has a migration that needs a newer version.
  */
 export async function migrate(
   sql: Sql,
-  options: { directory: string; log: Pick<Logger, 'info'> },
+  options: { directory: string; log: Pick<Logger, 'info'>; until?: number },
 ): Promise<void> {
-  const migrations = readMigrations(options.directory);
+  const migrations = readMigrations(options.directory).slice(0, options.until);
   const applied = await readApplied(sql);
   if (toApply(migrations, applied).length === 0) {
     const newest = applied.slice(migrations.length).at(-1)?.name;
@@ -57,7 +58,8 @@ export async function migrate(
   }
 }
 
-function readMigrations(directory: string): Migration[] {
+/** The migrations of the directory, in their order. Throws where a file is misnamed or missing. */
+export function readMigrations(directory: string): Migration[] {
   const files = readdirSync(directory).filter((file) => file.endsWith('.sql'));
   return files.sort().map((file, index) => {
     const id = Number(/^(\d{4})-[a-z0-9-]+\.sql$/.exec(file)?.[1]);

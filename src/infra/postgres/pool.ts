@@ -11,7 +11,6 @@ import type { Logger } from '../../core/logger.ts';
 import { endsWithin } from '../../core/wait.ts';
 import type { PendingQuery, StatementTimeout } from './query-timeout.ts';
 import type { TransactionOptions } from './transaction.ts';
-import { isConnectionLost } from './unavailable.ts';
 
 type Options = {
   connect: () => postgres.Sql;
@@ -19,6 +18,8 @@ type Options = {
   connectForTransactions: () => postgres.Sql;
   transactionsMax: number;
   log: Pick<Logger, 'info' | 'warn'>;
+  /** Whether the error means that its server is not to be used any longer. */
+  isLost: (error: unknown) => boolean;
   /** Called with each error that the server answered. */
   onServerError: (error: unknown) => void;
   /** How long a statement may take, the wait for a connection included; 0: no limit. */
@@ -41,8 +42,8 @@ export type Generation = {
 };
 
 export function createPool(options: Options) {
-  const { connect, connectForTransactions, transactionsMax, log, onServerError, timeoutMs, pendingMax } =
-    options;
+  const { connect, connectForTransactions, transactionsMax, log, isLost, onServerError } = options;
+  const { timeoutMs, pendingMax } = options;
   let available = true;
   let closed = false;
   /** The replaced pools, while their statements may still run. */
@@ -73,7 +74,7 @@ export function createPool(options: Options) {
       available = true;
     };
     const onFailure = (error: unknown) => {
-      if (isConnectionLost(error)) replace(error, timeoutMs > 0 ? timeoutMs / 1000 : RETIREMENT_SECONDS_MAX);
+      if (isLost(error)) replace(error, timeoutMs > 0 ? timeoutMs / 1000 : RETIREMENT_SECONDS_MAX);
       else if (error instanceof Error && 'severity' in error) {
         answeredAt = performance.now();
         onServerError(error);

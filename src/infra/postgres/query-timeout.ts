@@ -4,6 +4,9 @@
  * The server's own limit (statement_timeout) has no effect when the server hangs or the network drops packets, and
  * postgres.js waits for an answer, or for a free connection, without limit.
  */
+import type { TraceContext } from '../../core/trace-context.ts';
+import { currentTrace } from '../../core/tracing.ts';
+import { endStatementSpan, startStatementSpan } from './statement-span.ts';
 import { DatabaseTimeout, markDatabaseError } from './unavailable.ts';
 
 /** The used part of postgres.js' query object, a promise that starts its work when it is first awaited. */
@@ -17,6 +20,8 @@ export type Query = Promise<unknown> & {
   state: { pid: number } | null;
   /** Whether it is the first on its connection that has not ended. */
   active: boolean;
+  /** The text with placeholders; null before the statement was built. */
+  statement: { string: string } | null;
   cursorFn?: unknown;
 };
 
@@ -46,12 +51,14 @@ export const isQuery = (value: unknown): value is Query =>
 /** Applies the time-out from the start of the statement; a fragment of another statement is never started. */
 export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout: StatementTimeout): Q {
   const start = query.handle;
+  // Here, because a promise that is awaited is begun outside its caller's context.
+  const trace = currentTrace();
   let state: 'new' | 'started' | 'refused' = 'new';
   query.handle = () => {
     if (state === 'new') {
       const refusal = statementTimeout.refusal();
       state = refusal === undefined ? 'started' : 'refused';
-      if (refusal === undefined) watch(query, statementTimeout);
+      if (refusal === undefined) watch(query, statementTimeout, trace);
       else query.reject(refusal);
     }
     return state === 'started' ? start.call(query) : undefined;
@@ -59,7 +66,8 @@ export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout
   return query;
 }
 
-function watch(query: Query, statementTimeout: StatementTimeout): void {
+function watch(query: Query, statementTimeout: StatementTimeout, trace: TraceContext | undefined): void {
+  const span = startStatementSpan(trace);
   const { timeoutMs, pending } = statementTimeout;
   const startedAt = performance.now();
   const entry: PendingQuery = {
@@ -90,12 +98,14 @@ function watch(query: Query, statementTimeout: StatementTimeout): void {
     query,
     () => {
       end(true);
+      if (span !== undefined) endStatementSpan(span, query.statement?.string);
       statementTimeout.onAnswer();
     },
     (error: unknown) => {
       // An error of the server is also an answer.
       end(error instanceof Error && 'severity' in error);
       markDatabaseError(error);
+      if (span !== undefined) endStatementSpan(span, query.statement?.string, error);
       statementTimeout.onFailure(error);
     },
   );

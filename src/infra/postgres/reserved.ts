@@ -1,7 +1,7 @@
 /** A dedicated connection, for state that belongs to a session: session locks, LISTEN. */
 import type postgres from 'postgres';
 import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
-import { ConnectionLost, isConnectionLost } from './unavailable.ts';
+import { ConnectionLost } from './unavailable.ts';
 
 export type ReserveOptions = {
   /** Statements have no time-out. */
@@ -23,9 +23,10 @@ export type Reserved = Transaction & {
 export function openReserved(parts: {
   connect: (options: object) => postgres.Sql;
   options: ReserveOptions;
+  isLost: (error: unknown) => boolean;
   timeoutMs: number;
 }): Reserved {
-  const { connect, options, timeoutMs } = parts;
+  const { connect, options, isLost, timeoutMs } = parts;
   let lost: Error | undefined;
   let released = false;
   const release = () => {
@@ -51,7 +52,7 @@ export function openReserved(parts: {
     refusal: () => lost,
     onAnswer: () => {},
     onFailure(error: unknown) {
-      if (isConnectionLost(error)) lose(new ConnectionLost({ cause: error }));
+      if (isLost(error)) lose(new ConnectionLost({ cause: error }));
     },
     onSilence: lose,
   };

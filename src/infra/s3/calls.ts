@@ -15,6 +15,7 @@ import {
 import { DISK_FAULT_HEADER } from '../../core/disk-fault.ts';
 import { unavailable } from '../../core/errors.ts';
 import { headersOfBucket } from './bucket-headers.ts';
+import { traceCalls } from './call-spans.ts';
 import type { FormProfile } from './form-profiles.ts';
 import type { SigningIdentity } from './presign.ts';
 import { encodeUriPath } from './signature-v4.ts';
@@ -50,6 +51,7 @@ export function createObjectCalls(options: ObjectStoreOptions) {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
+  traceCalls(client, bucket);
   const within = (timeoutMs: number) => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
 
   return {
@@ -185,6 +187,7 @@ export function createObjectCalls(options: ObjectStoreOptions) {
         const page = await client.send(command, within(CALL_TIMEOUT_MS)).catch(fail);
         yield (page.Contents ?? []).map((item) => ({
           key: item.Key ?? '',
+          size: item.Size ?? 0,
           etag: item.ETag,
           lastModified: item.LastModified ?? new Date(),
         }));

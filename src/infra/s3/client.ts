@@ -41,6 +41,10 @@ export function createObjectStore(options: ObjectStoreOptions) {
     readUrl: (key: string, expiresInSeconds: number): string =>
       inner.downloadUrl({ key, fileName: 'object', expiresInSeconds, now: new Date() }),
 
+    /** A URL by which this machine writes an object, as `readUrl`. */
+    writeUrl: (key: string, expiresInSeconds: number): string =>
+      inner.uploadUrl({ key, expiresInSeconds, now: new Date() }),
+
     ensureBucket: async () => (await open()).ensureBucket(),
     check: async () => (await open()).check(),
     now: async () => (await open()).now(),
@@ -53,5 +57,10 @@ export function createObjectStore(options: ObjectStoreOptions) {
       yield* (await open()).list(prefix);
     },
     close: () => void calls?.then((opened) => opened.close()).catch(() => undefined),
-  } satisfies Presigner & Calls & { bucket: string; readUrl(key: string, expiresInSeconds: number): string };
+  } satisfies Presigner &
+    Calls & {
+      bucket: string;
+      readUrl(key: string, expiresInSeconds: number): string;
+      writeUrl(key: string, expiresInSeconds: number): string;
+    };
 }

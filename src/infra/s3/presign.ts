@@ -27,6 +27,23 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
   const host = new URL(identity.publicEndpoint).host;
   const rules = FORM_RULES[profile];
 
+  /** `query`: parameters whose names come after `X-Amz-` in order, each with a leading `&`. */
+  const signUrl = (
+    method: 'GET' | 'PUT',
+    options: { key: string; query: string; expiresInSeconds: number; now: Date },
+  ): string => {
+    const stamp = amzDate(options.now);
+    const path = `/${bucket}/${encodeUriPath(options.key)}`;
+    const scope = signer.scope(stamp);
+    const query =
+      `X-Amz-Algorithm=${ALGORITHM}&X-Amz-Content-Sha256=UNSIGNED-PAYLOAD` +
+      `&X-Amz-Credential=${encodeUriPart(`${accessKeyId}/${scope}`)}&X-Amz-Date=${stamp}&X-Amz-Expires=${options.expiresInSeconds}&X-Amz-SignedHeaders=host${options.query}`;
+    const canonicalRequest = `${method}\n${path}\n${query}\nhost:${host}\n\nhost\nUNSIGNED-PAYLOAD`;
+    const digest = createHash('sha256').update(canonicalRequest).digest('hex');
+    const signature = signer.sign(stamp, `${ALGORITHM}\n${stamp}\n${scope}\n${digest}`);
+    return `${identity.publicEndpoint}${path}?${query}&X-Amz-Signature=${signature}`;
+  };
+
   return {
     /** A form that uploads one object of 0…`bytesMax` bytes to `key`, as `contentType`, until it expires. */
     form(options: {
@@ -81,19 +98,15 @@ export function createPresigner(identity: SigningIdentity, profile: FormProfile)
       now: Date;
     }): string {
       const { key, fileName, inline, expiresInSeconds, now } = options;
-      const stamp = amzDate(now);
-      const path = `/${bucket}/${encodeUriPath(key)}`;
-      const scope = signer.scope(stamp);
       const query =
-        `X-Amz-Algorithm=${ALGORITHM}&X-Amz-Content-Sha256=UNSIGNED-PAYLOAD` +
-        `&X-Amz-Credential=${encodeUriPart(`${accessKeyId}/${scope}`)}&X-Amz-Date=${stamp}&X-Amz-Expires=${expiresInSeconds}&X-Amz-SignedHeaders=host` +
         `&response-content-disposition=${encodeUriPart(contentDisposition(inline === undefined ? 'attachment' : 'inline', fileName))}` +
         (inline === undefined ? '' : `&response-content-type=${encodeUriPart(inline.contentType)}`);
-      const canonicalRequest = `GET\n${path}\n${query}\nhost:${host}\n\nhost\nUNSIGNED-PAYLOAD`;
-      const digest = createHash('sha256').update(canonicalRequest).digest('hex');
-      const signature = signer.sign(stamp, `${ALGORITHM}\n${stamp}\n${scope}\n${digest}`);
-      return `${identity.publicEndpoint}${path}?${query}&X-Amz-Signature=${signature}`;
+      return signUrl('GET', { key, query, expiresInSeconds, now });
     },
+
+    /** A URL to which the bytes of `key` can be sent by PUT until it expires. */
+    uploadUrl: (options: { key: string; expiresInSeconds: number; now: Date }): string =>
+      signUrl('PUT', { ...options, query: '' }),
   };
 }
 

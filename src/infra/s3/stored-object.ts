@@ -10,7 +10,7 @@ export type StoredObject = {
   version: string | undefined;
 };
 
-export type ListedObject = { key: string; etag: string | undefined; lastModified: Date };
+export type ListedObject = { key: string; size: number; etag: string | undefined; lastModified: Date };
 
 /**
  * An object to delete: with a version exactly that one; with an ETag only an object that has it, where the store heeds

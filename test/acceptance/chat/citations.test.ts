@@ -99,6 +99,24 @@ describe('the built-in model', () => {
       { page: null, heading: 'Service' },
     ],
     [
+      'prices.ods',
+      (sentence) =>
+        openDocument(
+          'spreadsheet',
+          `<table:table table:name="Service"><table:table-row><table:table-cell><text:p>${sentence}</text:p></table:table-cell></table:table-row></table:table>`,
+        ),
+      { page: 1, heading: expect.stringContaining('Service') },
+    ],
+    [
+      'talk.odp',
+      (sentence) =>
+        openDocument(
+          'presentation',
+          `<draw:page><text:p>Pumps.</text:p></draw:page><draw:page><draw:frame presentation:class="title"><text:p>Service</text:p></draw:frame><text:p>${sentence}</text:p></draw:page>`,
+        ),
+      { page: 2, heading: 'Service' },
+    ],
+    [
       'page.html',
       (sentence) => `<h1>Service</h1><p>${sentence}</p><script>${sentence}</script>`,
       { page: null, heading: 'Service' },
@@ -110,6 +128,8 @@ describe('the built-in model', () => {
       (sentence) => `What,How\nReset,${sentence}\n`,
       { page: null, heading: expect.stringContaining('What') },
     ],
+    ['service.json', (sentence) => JSON.stringify({ reset: sentence }), { page: null, heading: null }],
+    ['service.py', (sentence) => `# ${sentence}\nseconds = 11\n`, { page: null, heading: null }],
     [
       'letter.eml',
       (sentence) =>

@@ -1,10 +1,8 @@
 // Starts of the service as such: with nothing configured, or in vain.
 
-import { join } from 'node:path';
 import { startChild } from '../../support/child.ts';
-import { type RunningService, startService } from '../../support/service.ts';
+import { MAIN, type RunningService, startService } from '../../support/service.ts';
 
-export const MAIN = join(import.meta.dir, '../../../src/main.ts');
 const START_TIMEOUT_MS = 120_000;
 
 /** The service with nothing configured but where it lives, at a terminal; files are read where that is said. */

@@ -198,6 +198,8 @@ test('who was away for longer than tombstones are kept begins anew, and so does 
   await library.bin(owner, purged);
   await library.purge(owner, purged);
   await beginning.readPage({ limit: 1 });
+  const upToDate = createFollower(store, owner);
+  await upToDate.catchUp();
   const later = new Date(Date.now() + (TOMBSTONE_DAYS + 1) * 86_400_000);
   await createFeed(sql).forget(new Date(), new AbortController().signal);
   expect(await sql`SELECT FROM document_changes WHERE document_id = ${purged}`).toHaveLength(1);
@@ -208,6 +210,8 @@ test('who was away for longer than tombstones are kept begins anew, and so does 
   expect(await away.catchUp()).toEqual({ [kept]: ['a'] });
   // Who has begun after the purge has nothing of it.
   expect(await beginning.catchUp()).toEqual({ [kept]: ['a'] });
+  // A cursor does not expire by its age: nothing was purged after this one.
+  expect(await upToDate.catchUp()).toEqual({ [kept]: ['a'] });
   const other = createFollower(store, { ...owner, admin: true });
   await other.catchUp();
   Object.assign(owner, { admin: true });

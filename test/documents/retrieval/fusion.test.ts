@@ -45,7 +45,7 @@ test('a model whose cosines are all high decides by their differences', () => {
 /** Vectors as a test gives them; the real ones are those of the service's own tests. */
 const fakeVectors =
   (found: () => { passageId: string; score: number }[]): SearchVectors =>
-  async ({ limit }) => ({ model: LOCAL, found: found().slice(0, limit) });
+  async ({ limit }) => ({ engine: `${LOCAL} (exact scan)`, found: found().slice(0, limit) });
 
 const idsOf = async (workspaceId: string): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { createWordCatchUp } from '../../../src/documents/retrieval/catch-up.ts';
 import { wordsOf } from '../../../src/documents/retrieval/segmentation.ts';
-import { createTakeStatistics } from '../../../src/documents/retrieval/statistics.ts';
+import { createReadStatistics, createTakeStatistics } from '../../../src/documents/retrieval/statistics.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
 import { asked, inWorkspace, retrievalIn } from './setting.ts';
@@ -36,6 +36,39 @@ test('a question finds the inflected words of its language, in a workspace of ma
     await retrieval.store(viewer, language, text, `${text.slice(-3)} 42`);
   for (const [language, text, question] of LANGUAGES)
     expect({ language, found: (await textsOf(viewer, question))[0] }).toEqual({ language, found: text });
+});
+
+test('thousands of invented languages in a workspace cost a question nothing', async () => {
+  const viewer = freshWorkspace();
+  await retrieval.store(viewer, 'en', 'The pumps were serviced.');
+  const readStatistics = createReadStatistics();
+  const undone = new Error('undone');
+  const asking = sql.begin(async (tx) => {
+    /** The languages of a question, and how often the contents are looked at for them. */
+    const looks = async () => {
+      const count = async (): Promise<number> => {
+        const [row] = await tx<{ scans: number }[]>`
+          SELECT coalesce(sum(coalesce(seq_scan, 0) + coalesce(idx_scan, 0)), 0)::int AS scans
+          FROM pg_stat_xact_user_tables WHERE relname = 'document_contents'`;
+        return row?.scans ?? 0;
+      };
+      const before = await count();
+      const { languages } = await readStatistics(tx, viewer.workspaceId);
+      return { languages, scans: (await count()) - before };
+    };
+    const plain = await looks();
+    // Rows without documents: to upload so many takes minutes.
+    await tx`ALTER TABLE document_contents DROP CONSTRAINT document_contents_document_id_fkey`;
+    await tx`
+      INSERT INTO document_contents (document_id, workspace_id, state, language)
+      SELECT gen_random_uuid(), ${viewer.workspaceId}, 'ready', chr(97 + n / 676) || chr(97 + n / 26 % 26) || chr(97 + n % 26)
+      FROM generate_series(0, 2999) AS n`;
+    expect(plain.languages).toEqual(['en']);
+    expect(plain.scans).toBeGreaterThan(0);
+    expect(await looks()).toEqual(plain);
+    throw undone;
+  });
+  await expect(asking).rejects.toBe(undone);
 });
 
 test('names, codes and numbers are found as they are written, whatever the language', async () => {

@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
+import { connectForSearch } from '../../../src/database.ts';
 import type { Document } from '../../../src/documents/document.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
 import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
@@ -18,7 +19,7 @@ import { silentLog, testDatabase } from '../../support/database.ts';
 import { createRandom, type Random, randomDocument, readDocuments, storeDocuments } from './corpus.ts';
 import { mirrorSetting } from './mirror-setting.ts';
 import { expectedPage } from './oracle.ts';
-import { randomFacetQuery, randomQuery } from './query-texts.ts';
+import { randomFacetQuery, randomQuery, randomTextQuery } from './query-texts.ts';
 
 const { MEILI_URL: url, MEILI_API_KEY: apiKey, SEARCH_SEED: seed } = process.env;
 const DOCUMENTS = 1200;
@@ -53,7 +54,12 @@ type Engine = (query: SearchQuery) => Promise<SearchPage | undefined>;
 async function compareWithOracle(
   engine: Engine,
   documents: readonly Document[],
-  { random, make, queries }: { random: Random; make: typeof randomQuery; queries: number },
+  {
+    random,
+    make,
+    queries,
+    vocabulary,
+  }: { random: Random; make: typeof randomQuery; queries: number; vocabulary?: readonly string[] },
 ): Promise<{ answered: number; finding: number }> {
   const outcome = { answered: 0, finding: 0 };
   for (let round = 0; round < queries; round += 4) {
@@ -62,7 +68,7 @@ async function compareWithOracle(
     for (const [index, query] of batch.entries()) {
       const page = pages[index];
       if (page === undefined) continue;
-      const expected = expectedPage(documents, query);
+      const expected = expectedPage(documents, query, vocabulary);
       const found = { ids: page.documents.map(({ id }) => id), total: page.total };
       if (!Bun.deepEquals(found, expected)) throw new Error(explain(query, found, expected));
       outcome.answered += 1;
@@ -98,6 +104,7 @@ async function changeSome(sql: Sql, documents: readonly Document[], random: Rand
 
 test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
   const database = await testDatabase();
+  const searchSql = connectForSearch(database.url, silentLog);
   try {
     const { sql } = database;
     const documents = await fill(sql);
@@ -105,12 +112,15 @@ test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
     const random = createRandom(Number(seed ?? 7));
     const common = createCommonTerms(sql, 20);
     const fold = createCountFolding({ sql, common, log: silentLog });
-    const { prepare, search } = searchIn(sql, common);
+    const { prepare, search } = searchIn(searchSql, common);
     const engine: Engine = async (query) => search(await prepare(query));
     const compare = async (held: readonly Document[], make: typeof randomQuery) => {
       const { finding } = await compareWithOracle(engine, held, { random, make, queries: QUERIES / 6 });
       expect(finding).toBeGreaterThan(QUERIES / 6 / 4);
     };
+    const words = await sql<{ word: string }[]>`SELECT word FROM document_words`;
+    const vocabulary = words.map(({ word }) => word);
+    const texts = { random, make: randomTextQuery, queries: QUERIES / 12, vocabulary };
     // Nothing is folded into counts yet, and no term is known to be common.
     await compare(documents, randomQuery);
     for (let pass = 0; pass < 10; pass++) await fold(new AbortController().signal);
@@ -121,10 +131,13 @@ test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
     // Changes stand beside what is folded.
     const changed = await changeSome(sql, documents, random);
     await compare(changed, randomFacetQuery);
+    const { finding } = await compareWithOracle(engine, changed, texts);
+    expect(finding).toBeGreaterThan(texts.queries / 3);
     await fold(new AbortController().signal);
     await compare(changed, randomFacetQuery);
     await compare(changed, randomQuery);
   } finally {
+    await searchSql.end();
     await database.drop();
   }
 });

@@ -4,6 +4,7 @@
 import type { Document } from '../../../src/documents/document.ts';
 import type { Predicate, TextTest } from '../../../src/documents/filter/ast.ts';
 import type { SearchQuery } from '../../../src/documents/search/query.ts';
+import { createRanking, weighedWords } from './text-oracle.ts';
 
 const BUCKET = 'atrium';
 
@@ -22,14 +23,30 @@ function once<Value>(make: (text: string) => Value): (text: string) => Value {
 const fold = once((text) => text.trim().normalize('NFKD').toLowerCase());
 const bytesOf = once((text) => Buffer.from(text));
 
-/** Ids of one page in order, and the total. */
+/** Ids of one page in order, and the total. `vocabulary` are the words that a mistyped one of `q` may mean. */
 export function expectedPage(
   documents: readonly Document[],
   query: SearchQuery,
+  vocabulary: readonly string[] = [],
 ): { ids: string[]; total: number } {
-  const found = documents.filter((document) => isFound(document, query)).sort((a, b) => compare(a, b, query));
+  const rank = query.text === undefined ? () => 0 : rankOf(query.text, vocabulary);
+  const ranks = new Map(documents.map((document) => [document, rank(document)]));
+  const found = documents
+    .filter((document) => ranks.get(document) !== undefined && isFound(document, query))
+    .sort((a, b) => (ranks.get(b) ?? 0) - (ranks.get(a) ?? 0) || compare(a, b, query));
   const page = found.slice(query.offset, query.offset + query.limit);
   return { ids: page.map(({ id }) => id), total: found.length };
+}
+
+const words = new WeakMap<Document, ReturnType<typeof weighedWords>>();
+
+function rankOf(text: string, vocabulary: readonly string[]): (document: Document) => number | undefined {
+  const ranking = createRanking(text, vocabulary);
+  return (document) => {
+    const held = words.get(document) ?? weighedWords(document);
+    words.set(document, held);
+    return ranking(held);
+  };
 }
 
 function isFound(document: Document, { viewer, predicates, archived }: SearchQuery): boolean {

@@ -2,6 +2,7 @@
 // read from end to end. What no index can serve is named here too.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { connectForSearch } from '../../../src/database.ts';
 import type { Attribute } from '../../../src/documents/filter/attributes.ts';
 import { parseFilter } from '../../../src/documents/filter/grammar.ts';
@@ -9,12 +10,14 @@ import { toPredicate } from '../../../src/documents/filter/predicate.ts';
 import { type CommonTerms, createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
 import { createCountFolding } from '../../../src/documents/search/postgres/count-folding.ts';
 import { countSelections } from '../../../src/documents/search/postgres/counting.ts';
-import { pageStatement } from '../../../src/documents/search/postgres/paging.ts';
-import { createPrepare } from '../../../src/documents/search/postgres/prepared.ts';
+import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
+import { pageStatement, wholeStatement } from '../../../src/documents/search/postgres/paging.ts';
+import { createPrepare, type Prepared } from '../../../src/documents/search/postgres/prepared.ts';
 import { countRows } from '../../../src/documents/search/postgres/statements.ts';
 import type { SearchQuery } from '../../../src/documents/search/query.ts';
 import { createTerms } from '../../../src/documents/search/terms.ts';
 import { wordPrefix } from '../../../src/documents/search/words.ts';
+import type { Fragment } from '../../../src/infra/postgres/client.ts';
 import { connectTo, silentLog, type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const DOCUMENTS = 100_000;
@@ -64,36 +67,50 @@ type Node = { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: stri
 
 const flatten = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(flatten)];
 
+const queryOf = (
+  filters: readonly (readonly [Attribute, string])[],
+  more: Partial<SearchQuery>,
+): SearchQuery => ({
+  viewer: { workspaceId: 'acme', userId: OWNER, email: 'a@example.org', admin: true },
+  predicates: filters.map(([attribute, text]) => {
+    const parsed = parseFilter(attribute, text, []);
+    if ('mistake' in parsed) throw new Error(parsed.mistake.msg);
+    return toPredicate(parsed.value);
+  }),
+  archived: 'without',
+  order: [{ attribute: 'created_at', descending: true }],
+  offset: 0,
+  limit: 50,
+  ...more,
+});
+
 /** The nodes of the plans of count and page. */
 async function plan(
   filters: readonly (readonly [Attribute, string])[],
   more: Partial<SearchQuery> = {},
 ): Promise<Node[]> {
   const sql = searchSql;
-  const query: SearchQuery = {
-    viewer: { workspaceId: 'acme', userId: OWNER, email: 'a@example.org', admin: true },
-    predicates: filters.map(([attribute, text]) => {
-      const parsed = parseFilter(attribute, text, []);
-      if ('mistake' in parsed) throw new Error(parsed.mistake.msg);
-      return toPredicate(parsed.value);
-    }),
-    archived: 'without',
-    order: [{ attribute: 'created_at', descending: true }],
-    offset: 0,
-    limit: 50,
-    ...more,
-  };
-  const prepared = await createPrepare({ sql, bucket: 'atrium', common })(query);
-  const counts = await countSelections(sql, prepared, common);
-  const statements = prepared.selections.map((selection) => sql`SELECT ${countRows(sql, selection)}`);
-  if (counts.total > 0)
-    statements.push(pageStatement(sql, prepared, { counts, offset: query.offset, walking: true }).page);
+  const prepared = await createPrepare({ sql, bucket: 'atrium', common })(queryOf(filters, more));
+  const statements = await statementsOf(prepared);
   const nodes: Node[] = [];
   for (const statement of statements) {
     const [row] = await sql<{ 'QUERY PLAN': [{ Plan: Node }] }[]>`EXPLAIN (FORMAT JSON) ${statement}`;
     if (row !== undefined) nodes.push(...flatten(row['QUERY PLAN'][0].Plan));
   }
   return nodes;
+}
+
+/** What a search may run: the counts and the page, or where rows are asked, both in one. */
+async function statementsOf(prepared: Prepared): Promise<Fragment[]> {
+  const sql = searchSql;
+  const whole = wholeStatement(sql, prepared).page;
+  if (prepared.text !== undefined) return [whole];
+  const counts = await countSelections(sql, prepared, common);
+  const statements = prepared.selections.map((selection) => sql`SELECT ${countRows(sql, selection)}`);
+  if (prepared.rowTests.length > 0) statements.push(whole);
+  if (counts.total === 0) return statements;
+  const { offset } = prepared.query;
+  return [...statements, pageStatement(sql, prepared, { counts, offset, walking: true }).page];
 }
 
 const indexesIn = (nodes: readonly Node[]): string[] => [
@@ -137,6 +154,29 @@ test.each([
   expect(indexesIn(nodes).join()).toContain(index);
 });
 
+test.each(['summary', 'word4711', 'with summary'])(
+  'the words %s are looked up once for all classes and the total',
+  async (text) => {
+    const nodes = await plan([], { text });
+    const texts = nodes.filter(
+      (node) =>
+        node['Relation Name'] === 'document_texts' || node['Index Name']?.startsWith('document_texts'),
+    );
+    expect(texts.filter((node) => node['Node Type'] !== 'Bitmap Index Scan')).toHaveLength(1);
+  },
+);
+
+test('words that many documents have wait for a turn once that is known; others do not', async () => {
+  const slow = createSemaphore({ runningMax: 1, waitingMax: 0, refuse: 'taken' });
+  const { prepare, search } = createPostgresSearch({ sql: searchSql, bucket: 'atrium', slow, common });
+  const find = async (text: string) => (await search(await prepare(queryOf([], { text })))).total;
+  expect(await find('summary')).toBeGreaterThan(30_000);
+  await slow.acquire();
+  await expect(find('summary')).rejects.toThrow('taken');
+  // It begins ten words.
+  expect(await find('word4711')).toBe(10);
+});
+
 test.each([
   ['created_at', 'document_search_by_time'],
   ['name', 'document_search_by_name'],
@@ -158,18 +198,9 @@ test.each([
   '%s is not: it waits its turn among the slow ones',
   async (_name, filters) => {
     const sql = searchSql;
-    const prepared = await createPrepare({ sql, bucket: 'atrium', common })({
-      viewer: { workspaceId: 'acme', userId: OWNER, email: '', admin: true },
-      predicates: filters.map(([attribute, text]) => {
-        const parsed = parseFilter(attribute, text, []);
-        if ('mistake' in parsed) throw new Error(parsed.mistake.msg);
-        return toPredicate(parsed.value);
-      }),
-      archived: 'without',
-      order: [],
-      offset: 0,
-      limit: 1,
-    });
+    const prepared = await createPrepare({ sql, bucket: 'atrium', common })(
+      queryOf(filters, { order: [], limit: 1 }),
+    );
     expect(prepared.rowTests.some(({ slow }) => slow)).toBe(true);
   },
 );

@@ -140,6 +140,27 @@ export function randomFacetQuery(random: Random, documents: readonly Document[])
 
 const EXACT = ['eq', 'neq', 'in', 'not_in', 'is_empty', 'is_not_empty'] as const;
 
+/** Some words of a document, of which some are mistyped, swapped or unfinished. */
+export function randomTextQuery(random: Random, documents: readonly Document[]): SearchQuery {
+  const query = randomQuery(random, documents);
+  const { name, summary, tags } = random.pick(documents);
+  const words = [name, ...(tags ?? []), summary ?? ''].join(' ').split(/[\s-]+/);
+  const mistyped = (word: string): string => {
+    const at = random.whole(word.length);
+    const rest = word.slice(at + 1);
+    return random.pick([
+      word,
+      word,
+      word.slice(0, at) + rest,
+      `${word.slice(0, at)}q${rest}`,
+      `${word.slice(0, at)}${rest.slice(0, 1)}${word.slice(at, at + 1)}${rest.slice(1)}`,
+    ]);
+  };
+  const text = Array.from({ length: 1 + random.whole(3) }, () => mistyped(random.pick(words))).join(' ');
+  const predicates = random.chance(0.3) ? query.predicates : [];
+  return { ...query, predicates, text: random.chance(0.2) ? text.slice(0, -1) : text };
+}
+
 export function randomQuery(random: Random, documents: readonly Document[]): SearchQuery {
   const person = random.pick(OWNERS);
   const order = Array.from({ length: 1 + random.whole(2) }, () => ({

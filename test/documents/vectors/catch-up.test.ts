@@ -21,9 +21,10 @@ async function setting() {
   const queue = createJobQueue({ sql, log, clock: systemClock });
   const vectors = createVectors({
     sql,
+    searchSql: sql,
     queue,
     embeddings: model,
-    settings: { memoryBytesMax: 1_000_000, threads: 1, catchUpIntervalSeconds: 3600 },
+    settings: { memoryBytesMax: 1_000_000, graphPassagesMin: 0, threads: 1, catchUpIntervalSeconds: 3600 },
     log,
   });
   const [catchUp] = vectors.jobs;

@@ -6,7 +6,8 @@ import { ServiceError, upstreamFailed } from '../../../src/core/errors.ts';
 import { newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
-import { EMBEDDED_AT_ONCE } from '../../../src/documents/vectors/limits.ts';
+import { EMBEDDED_AT_FIRST, EMBEDDED_AT_ONCE } from '../../../src/documents/vectors/limits.ts';
+import { createPace } from '../../../src/documents/vectors/pace.ts';
 import { dequantise } from '../../../src/documents/vectors/quantise.ts';
 import { createVectorStore, EARLIER_EMBEDDING, EMBEDDING } from '../../../src/documents/vectors/store.ts';
 import { silentLog, testDatabase } from '../../support/database.ts';
@@ -16,7 +17,7 @@ import { createLibrary, fakeModel, vectorOf } from './library.ts';
 const { sql } = await shared(testDatabase());
 const store = createVectorStore(sql);
 
-async function setting() {
+async function setting({ turnMs = 60_000 } = {}) {
   const workspaceId = `w${newRandomId()}`.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   const library = createLibrary(sql, workspaceId);
   const model = fakeModel(`model-${newRandomId()}`);
@@ -26,6 +27,8 @@ async function setting() {
     store,
     embeddings: model,
     turns,
+    turnMs,
+    pace: createPace(),
     log: silentLog as never,
     ending: ending.signal,
   });
@@ -127,6 +130,43 @@ test('a text that the model refuses is shortened, or left without a vector, and 
   expect(await countVectors(id)).toBe(4);
 });
 
+test('of a document whose only text is refused, the others wait for nothing; where each text is refused, it is tried again', async () => {
+  const { library, model, embed } = await setting();
+  const { answer } = model;
+  const id = await library.add(['poison']);
+  model.answer = () => Promise.reject(new ServiceError('malformed', 'no'));
+  await expect(embed(id)).rejects.toThrow('no');
+  expect(await countVectors(id)).toBe(0);
+  model.answer = (asked, name) =>
+    asked.includes('poison') ? Promise.reject(new ServiceError('malformed', 'no')) : answer(asked, name);
+  expect(await embed(id)).toBe('done');
+  expect(await countVectors(id)).toBe(1);
+});
+
+test('a model that answers only few texts in time is given so few, however many a document has', async () => {
+  const { library, model, embed } = await setting();
+  const { answer } = model;
+  const id = await library.add(texts(0, 100));
+  model.answer = (asked, name) =>
+    asked.length > 3 ? Promise.reject(new ServiceError('upstream-timeout', 'late')) : answer(asked, name);
+  let attempts = 1;
+  while ((await embed(id).catch(() => undefined)) !== 'done') attempts++;
+  expect(await embedded(id, model.name)).toEqual(texts(0, 100));
+  // Each attempt goes on where the last one ended, and no text is embedded twice.
+  expect(model.calls.filter(({ length }) => length <= 3).flat()).toEqual(texts(0, 100));
+  expect(attempts).toBeLessThan(15);
+});
+
+test('a document lets others have their turn after its time, and goes on where it was', async () => {
+  const { library, model, embed } = await setting({ turnMs: 0 });
+  const id = await library.add(texts(0, 3 * EMBEDDED_AT_FIRST));
+  expect(await embed(id)).toBe('again');
+  expect(await countVectors(id)).toBe(EMBEDDED_AT_FIRST);
+  while ((await embed(id)) === 'again');
+  expect(await embedded(id, model.name)).toEqual(texts(0, 3 * EMBEDDED_AT_FIRST));
+  expect(model.calls.flat()).toEqual(texts(0, 3 * EMBEDDED_AT_FIRST));
+});
+
 test('vectors go with a purge, and where nothing of the text is to be kept', async () => {
   const { library, embed } = await setting();
   const [purged, off, empty] = [await library.add(['a']), await library.add(['b']), await library.add(['c'])];
@@ -197,7 +237,7 @@ test('of a text that the former model could not finish, nothing is left once ano
   model.answer = (asked, name) =>
     calls++ === 0 ? answer(asked, name) : Promise.reject(upstreamFailed('down'));
   await embed(cutOff).catch(() => undefined);
-  expect(await countVectors(cutOff)).toBe(EMBEDDED_AT_ONCE);
+  expect(await countVectors(cutOff)).toBe(2 * EMBEDDED_AT_FIRST);
   // The former one can be called no more.
   model.name = `${former}-next`;
   model.answer = (asked, name) =>

@@ -13,6 +13,7 @@ const ANSWERING = {
   dimensions: 4,
   lastSequence: 2,
   forgottenTo: 0,
+  graph: null,
 };
 const DOCUMENTS = [
   { id: 'first', sequence: 1, passages: 1 },

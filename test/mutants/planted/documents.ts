@@ -2,6 +2,14 @@ import type { Planted } from '../mistake.ts';
 
 export const documents: readonly Planted[] = [
   {
+    mistake: 'objects of purged documents are deleted while a backup runs',
+    file: 'src/documents/index.ts',
+    text: 'if (await isRunning(sql, BACKUP_LOCK)) return',
+    replacement: 'if (false) return',
+    test: 'test/backup/command.test.ts',
+    name: 'is backed up while it runs',
+  },
+  {
     mistake: 'of vectors with one score the wrong ones are kept',
     file: 'assembly/vectors.ts',
     text: '(score === otherScore && id > otherId)',
@@ -14,7 +22,7 @@ export const documents: readonly Planted[] = [
     file: 'src/documents/vectors/spaces.ts',
     text: 'if (from > 0) {',
     replacement: 'if (from < 0) {',
-    test: 'test/documents/vectors/search.test.ts',
+    test: 'test/documents/vectors/engines.test.ts',
     name: 'finds exactly',
   },
   {

@@ -54,6 +54,14 @@ export const infra: readonly Planted[] = [
     name: 'to the embedded database',
   },
   {
+    mistake: 'a standby is taken for the primary',
+    file: 'src/infra/postgres/client.ts',
+    text: "return row?.state !== 'off';",
+    replacement: 'return row === undefined;',
+    test: 'test/faults/failover.test.ts',
+    name: 'dies, and comes back as a standby',
+  },
+  {
     mistake: 'statements wait for the database without end',
     file: 'src/infra/postgres/pool.ts',
     text: 'pending.size < pendingMax ?',
@@ -200,8 +208,8 @@ export const infra: readonly Planted[] = [
   {
     mistake: 'a server that is too old is not found out',
     file: 'src/database.ts',
-    text: 'row.major >= POSTGRES_MAJOR_MIN',
-    replacement: 'row.major >= 0',
+    text: 'row.major < POSTGRES_MAJOR_MIN',
+    replacement: 'row.major < 0',
     test: 'test/service/start.test.ts',
     name: 'a server that is older than what is needed',
   },

@@ -239,6 +239,14 @@ export const usage: readonly Planted[] = [
     name: 'the leader is parted from the other servers, not from the service',
   },
   {
+    mistake: 'an acknowledgement that comes late teaches nothing about the time to wait',
+    file: 'src/usage/buffer/jetstream/index.ts',
+    text: '      acknowledged.then(hear, () => undefined);\n',
+    replacement: '      acknowledged.then(undefined, () => undefined);\n      void hear;\n',
+    test: 'test/usage/jetstream.test.ts',
+    name: 'makes progress with a server that answers slowly',
+  },
+  {
     mistake: 'a service ends where a server of the cluster is not counted as there yet',
     file: 'src/usage/buffer/jetstream/stream.ts',
     text: 'PASSING = [10_005, ',
@@ -300,8 +308,8 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'usage events are acknowledged before the journal is flushed',
     file: 'src/usage/buffer/journal/journal-file.ts',
-    text: 'write(() => insertAll.immediate(packs));',
-    replacement: "database.run('PRAGMA synchronous = OFF');\n      write(() => insertAll.immediate(packs));",
+    text: 'write(() => insertAll.immediate(packed));',
+    replacement: "database.run('PRAGMA synchronous = OFF');\n      write(() => insertAll.immediate(packed));",
     test: 'test/faults/power-cut.test.ts',
     name: 'loses no usage event that was acknowledged',
   },

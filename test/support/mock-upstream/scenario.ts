@@ -10,7 +10,7 @@ export const FAULTS = [
   'status',
   /** 307 to `/mock/stolen`. */
   'redirect',
-  /** No byte ever comes. */
+  /** No byte ever comes; of embeddings with `over` inputs at most, an honest answer. */
   'hang',
   /** Nothing comes after the first chunks, or the first half of a body. */
   'hang-mid',
@@ -72,6 +72,7 @@ export type Scenario = {
   mb: number;
   /** More inputs than this are refused. */
   batch: number;
+  over: number;
   raw: Uint8Array;
   size: number;
   dies: boolean;
@@ -104,6 +105,7 @@ const OPTIONS = [
   'words',
   'mb',
   'batch',
+  'over',
   'raw',
   'size',
   'dies',
@@ -132,6 +134,7 @@ function toScenario(options: Record<string, string>): Scenario {
     words: options['words'] === undefined ? undefined : number('words', 0),
     mb: number('mb', 5),
     batch: number('batch', Number.POSITIVE_INFINITY),
+    over: number('over', 0),
     raw: new Uint8Array(Buffer.from(options['raw'] ?? '', 'base64')),
     size: number('size', 11),
     dies: options['dies'] === 'true',

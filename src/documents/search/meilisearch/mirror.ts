@@ -5,7 +5,7 @@ import type { Job } from '../../../core/lifecycle.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { createPeriodic } from '../../../core/periodic.ts';
 import type { ServiceState } from '../../../http/health.ts';
-import type { Metric } from '../../../http/metrics.ts';
+import { gauge as gaugeOf, type Metric } from '../../../http/metrics.ts';
 import { createIndexes } from '../../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import { exclusively } from '../../../infra/postgres/exclusive.ts';
@@ -69,9 +69,21 @@ export function createMirror(deps: { sql: Sql; settings: MirrorSettings; log: Lo
       }),
     ],
     metrics: [
-      gauge('outbox_documents', 'Changed documents that the search server lacks.', () => known.waiting),
-      gauge('outbox_lag_seconds', 'How long the first of them has waited.', () => known.lagSeconds),
-      gauge('refused_documents', 'Documents that the search server refuses.', () => known.refused),
+      gauge(
+        'atrium_search_outbox_documents',
+        'Changed documents that the search server lacks.',
+        () => known.waiting,
+      ),
+      gauge(
+        'atrium_search_outbox_lag_seconds',
+        'How long the first of them has waited.',
+        () => known.lagSeconds,
+      ),
+      gauge(
+        'atrium_search_refused_documents',
+        'Documents that the search server refuses.',
+        () => known.refused,
+      ),
     ],
     /** For the probe of readiness: the search server and what it lacks. */
     async state(): Promise<ServiceState> {
@@ -134,9 +146,6 @@ export const createMirrorRetirement = ({ sql, log }: { sql: Sql; log: Logger }):
     log,
   });
 
-const gauge = (name: string, help: string, value: () => number): Metric => ({
-  name: `atrium_search_${name}`,
-  help,
-  type: 'gauge',
-  values: () => [{ value: value() }],
-});
+/** All processes have the same index. */
+const gauge = (name: string, help: string, value: () => number): Metric =>
+  gaugeOf(`atrium_search_${name}`, help, value, 'largest');

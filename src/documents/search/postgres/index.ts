@@ -3,13 +3,24 @@
 import type { Semaphore } from '../../../core/semaphore.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import type { Document } from '../../document.ts';
+import type { Predicate } from '../../filter/ast.ts';
 import { documentColumns } from '../../rows.ts';
 import type { SearchPage, SearchQuery } from '../query.ts';
 import type { CommonTerms } from './common-terms.ts';
 import { type Counts, countSelections } from './counting.ts';
 import { createMirrored } from './mirrored.ts';
-import { isDeep, pageStatement, skipDays } from './paging.ts';
+import {
+  isDeep,
+  matchesStatement,
+  pageStatement,
+  ROWS_READ_MAX,
+  skipDays,
+  wholeStatement,
+} from './paging.ts';
 import { createPrepare, type Prepared } from './prepared.ts';
+
+/** Texts that are remembered as broad. */
+const BROAD_MAX = 1000;
 
 export type PostgresSearch = ReturnType<typeof createPostgresSearch>;
 
@@ -25,12 +36,45 @@ export function createPostgresSearch(deps: {
 
   const search = async (prepared: Prepared): Promise<SearchPage> => {
     if (prepared.selections.length === 0) return { documents: [], total: 0 };
-    if (prepared.rowTests.some((row) => row.slow)) return slow.run(() => answer(prepared, true));
-    return answer(prepared, false);
+    const isSlow = prepared.rowTests.some((row) => row.slow);
+    if (prepared.text !== undefined) return rank(prepared, isSlow);
+    return isSlow ? slow.run(() => answer(prepared, true)) : answer(prepared, false);
+  };
+
+  /** Digests of texts that found so much when they were last asked for that they wait for their turn. */
+  const broad = new Set<number | bigint>();
+
+  const rank = async (prepared: Prepared, isSlow: boolean): Promise<SearchPage> => {
+    const { viewer, text } = prepared.query;
+    const name = Bun.hash(`${viewer.workspaceId} ${text}`);
+    const read = () => readWhole(prepared);
+    const page = isSlow || broad.has(name) ? await slow.run(read) : await read();
+    if (broad.size >= BROAD_MAX) broad.clear();
+    broad[page.total > ROWS_READ_MAX ? 'add' : 'delete'](name);
+    return page;
+  };
+
+  /** How many documents the planner expects to match. */
+  const estimate = async (prepared: Prepared): Promise<number> => {
+    const [row] = await sql<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }[]>`
+      EXPLAIN (FORMAT JSON) ${matchesStatement(sql, prepared)}`;
+    return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
+  };
+
+  const readWhole = async (prepared: Prepared): Promise<SearchPage> => {
+    const { page, order } = wholeStatement(sql, prepared);
+    const rows = await sql<(Document & { total: number })[]>`
+      SELECT page.total, ${documentColumns(sql)} FROM (${page}) page LEFT JOIN documents d ON d.id = page.found
+      ORDER BY ${order}`;
+    const documents = rows.flatMap(({ total: _, ...document }) => (document.id === null ? [] : [document]));
+    return { documents, total: rows[0]?.total ?? 0 };
   };
 
   const answer = async (prepared: Prepared, inSlowLane: boolean): Promise<SearchPage> => {
     const { offset, limit } = prepared.query;
+    // 0. Matches of a text that are probably few are read once, for the total and the page.
+    if (prepared.conditions.rest.some(isText) && (await estimate(prepared)) <= ROWS_READ_MAX)
+      return readWhole(prepared);
     // 1. How many there are, branch by branch: cheap where terms and counts can tell.
     const counts = await countSelections(sql, prepared, common);
     if (counts.total <= offset || limit === 0) return { documents: [], total: counts.total };
@@ -59,6 +103,10 @@ export function createPostgresSearch(deps: {
 
   return { prepare: createPrepare({ sql, bucket, common }), search, ...createMirrored(sql) };
 }
+
+/** Whether rows have to be read for a predicate; moments and sizes are counted in an index. */
+const isText = ({ attribute, negated }: Predicate): boolean =>
+  !negated && attribute !== 'created_at' && attribute !== 'file_size';
 
 /** Count and page are two statements; where others wrote in between, what the page shows decides. */
 function settleTotal(counted: number, { offset, limit }: SearchQuery, found: number): number {

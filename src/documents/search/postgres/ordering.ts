@@ -38,7 +38,7 @@ export type Ordering = {
 /** `rank` comes before everything else, the highest first. The id, ascending, breaks ties. */
 export function toOrdering(sql: Transaction, order: readonly Order[], rank: Fragment | undefined): Ordering {
   const keys = [
-    ...(rank === undefined ? [] : [{ expression: rank, texts: true, descending: true }]),
+    ...(rank === undefined ? [] : [{ expression: rank, descending: true }]),
     ...order.map(({ attribute, descending }) => ({
       ...KEYS[attribute],
       expression: KEYS[attribute].expression(sql),

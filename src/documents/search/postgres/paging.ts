@@ -5,14 +5,14 @@ import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Counts } from './counting.ts';
 import { union } from './fragments.ts';
 import type { Prepared } from './prepared.ts';
-import { DAY_MS, dailyCounts, rows, type Selection } from './statements.ts';
+import { allTexts, DAY_MS, dailyCounts, rows, type Selection } from './statements.ts';
 
 /** Attributes with an index of (workspace, class, attribute, id). */
 const WALKED: ReadonlySet<string> = new Set(['created_at', 'name', 'file_size']);
 /** From this offset on it pays to ask by day where the page begins. */
 const SKIP_OFFSET_MIN = 500;
 /** Rows that a search may read without waiting for the other slow ones. */
-const ROWS_READ_MAX = 30_000;
+export const ROWS_READ_MAX = 30_000;
 
 type Form = 'walked' | 'gathered';
 
@@ -23,11 +23,11 @@ function formOf(
   index: number,
   offset: number,
 ): { form: Form; reads: number } {
-  const { query, text } = prepared;
+  const { query } = prepared;
   const { documents, inClass, inSpan } = counts.branches[index] ?? { documents: 0, inClass: 0, inSpan: 0 };
   const gathered = { form: 'gathered' as const, reads: documents };
   const first = query.order[0]?.attribute ?? '';
-  if (text !== undefined || !WALKED.has(first)) return gathered;
+  if (!WALKED.has(first)) return gathered;
   const passed = first === 'created_at' ? inSpan : inClass;
   const walked = ((offset + query.limit) * passed) / Math.max(1, documents);
   return walked <= WALKED_ROW_COST * gathered.reads ? { form: 'walked', reads: walked } : gathered;
@@ -70,14 +70,45 @@ export function pageStatement(
   };
 }
 
+/** Everything that matches, with the keys that `order` compares. */
+export function matchesStatement(sql: Transaction, prepared: Prepared): Fragment {
+  const { ordering, selections } = prepared;
+  const branches = Map.groupBy(selections, ({ branch }) => [branch.required, branch.excluded].join());
+  const parts = [...branches.values()].flatMap((alike) => {
+    const classes = alike.map(({ branch }) => branch.class);
+    const [selection] = alike;
+    if (selection === undefined) return [];
+    const { from, where } = keyedRows(sql, prepared, selection, classes);
+    return [sql`SELECT ${ordering.columns} FROM ${from} WHERE ${where}`];
+  });
+  return union(sql, parts);
+}
+
+/**
+ * A page and the total, where every match has to be read for either: each is read once. Where the page is empty, one row holds
+ * the total alone.
+ */
+export function wholeStatement(sql: Transaction, prepared: Prepared): { page: Fragment; order: Fragment } {
+  const { query, ordering } = prepared;
+  const order = ordering.collected;
+  return {
+    page: sql`
+      WITH matching AS MATERIALIZED (${matchesStatement(sql, prepared)})
+      SELECT * FROM (SELECT count(*)::float8 AS total FROM matching) counted LEFT JOIN (
+        SELECT * FROM matching ORDER BY ${order} LIMIT ${query.limit} OFFSET ${query.offset}) cut ON true`,
+    order,
+  };
+}
+
 /** `order` is given where the part comes in the order of an index; otherwise it is a whole to be sorted. */
 function partStatement(
   sql: Transaction,
-  { query, ordering }: Prepared,
+  prepared: Prepared,
   selection: Selection,
   form: Form,
 ): { select: Fragment; order?: Fragment } {
-  const { from, where } = rows(sql, { ...selection, texts: selection.texts || ordering.texts });
+  const { query, ordering } = prepared;
+  const { from, where } = keyedRows(sql, prepared, selection);
   if (form === 'walked') {
     const sized =
       query.order[0]?.attribute === 'file_size' ? sql`${where} AND s.file_size IS NOT NULL` : where;
@@ -87,6 +118,17 @@ function partStatement(
   return {
     select: sql`SELECT * FROM (SELECT ${ordering.columns} FROM ${from} WHERE ${where} OFFSET 0) gathered`,
   };
+}
+
+/** Rows with everything that the order compares. */
+function keyedRows(
+  sql: Transaction,
+  { ordering }: Prepared,
+  selection: Selection,
+  classes?: readonly number[],
+) {
+  const texts = selection.texts ?? (ordering.texts ? allTexts(sql) : undefined);
+  return rows(sql, { ...selection, texts }, classes);
 }
 
 /** A deep page of everything visible, by time: starts at the day in which it begins. */

@@ -1,6 +1,6 @@
 // A query, prepared: everything that can be known before the documents are read.
 
-import type { Transaction } from '../../../infra/postgres/client.ts';
+import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import { branchesOf } from '../branches.ts';
 import { type Conditions, toConditions } from '../conditions.ts';
 import type { SearchQuery } from '../query.ts';
@@ -8,7 +8,7 @@ import type { CommonTerms } from './common-terms.ts';
 import { all } from './fragments.ts';
 import { type Ordering, toOrdering } from './ordering.ts';
 import { findHoldingWords, type RowTest, toRowTest } from './row-tests.ts';
-import type { Selection } from './statements.ts';
+import { allTexts, type Selection } from './statements.ts';
 import { createSpelling, type TextSearch } from './text.ts';
 
 export type Prepared = {
@@ -33,30 +33,30 @@ export function createPrepare(deps: { sql: Transaction; bucket: string; common: 
     const { required, excluded, from, until } = conditions;
     const context = { sql, workspaceId, bucket, vocabulary };
     const rowTests = conditions.rest.map((predicate) => toRowTest(context, predicate));
-    if (text !== undefined) rowTests.push({ sql: text.matches, texts: true, slow: false });
-    const whole = {
-      workspaceId,
-      from,
-      until,
-      texts: rowTests.some((row) => row.texts),
-      test: rowTests.length === 0 ? undefined : all(sql, rowTests.map(toSql)),
-    };
+    const test = rowTests.length === 0 ? undefined : all(sql, rowTests.map(toSql));
+    const texts = rowTests.some((row) => row.texts) ? allTexts(sql) : undefined;
+    const isText =
+      test === undefined &&
+      conditions.required.length + excluded.length === 0 &&
+      (from ?? until) === undefined;
     const selections = branchesOf(query).map((branch) => ({
-      ...whole,
-      branch,
+      ...{ workspaceId, from, until, test, branch },
+      texts: text === undefined ? texts : ranked(sql, text, isText && branch.required === undefined),
       required: branch.required === undefined ? required : [[branch.required], ...required],
       excluded: branch.excluded === undefined ? excluded : [...new Set([branch.excluded, ...excluded])],
       narrow: branch.required !== undefined && !common.areAll([[branch.required]]),
     }));
-    return {
-      query,
-      conditions,
-      rowTests,
-      selections,
-      ordering: toOrdering(sql, query.order, text?.rank),
-      text,
-    };
+    if (text !== undefined) rowTests.push({ sql: text.matches, texts: true, slow: false });
+    const ordering = toOrdering(sql, query.order, text && sql`t.rank`);
+    return { query, conditions, rowTests, selections, ordering, text };
   };
 }
+
+/**
+ * The rows that match a text, with their `rank`. Where it is all that is asked, they are ranked before they are joined:
+ * otherwise Postgres would carry their words through the join.
+ */
+const ranked = (sql: Transaction, { matches, rank }: TextSearch, first: boolean): Fragment =>
+  sql`(SELECT t.*, ${rank} AS rank FROM document_texts t WHERE ${matches} ${first ? sql`OFFSET 0` : sql``})`;
 
 const toSql = (row: RowTest) => row.sql;

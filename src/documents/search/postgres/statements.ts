@@ -23,8 +23,11 @@ export type Selection = {
   narrow: boolean;
   /** Tests of `s` and `t` together. */
   test: Fragment | undefined;
-  texts: boolean;
+  /** What the rows `t` are taken from, where they are needed. */
+  texts: Fragment | undefined;
 };
+
+export const allTexts = (sql: Transaction): Fragment => sql`document_texts`;
 
 type Span = Pick<Selection, 'from' | 'until'>;
 
@@ -48,10 +51,17 @@ export const termTests = (
   ...(excluded.length === 0 ? [] : [sql`NOT ${column} && ${excluded as string[]}::uuid[]`]),
 ];
 
-/** Rows `s` (and `t`) of a branch under all conditions, for FROM and WHERE. */
-export function rows(sql: Transaction, selection: Selection): { from: Fragment; where: Fragment } {
+/** Rows `s` (and `t`) of a branch, or of the same branch in several classes, under all conditions, for FROM and WHERE. */
+export function rows(
+  sql: Transaction,
+  selection: Selection,
+  classes: readonly number[] = [selection.branch.class],
+): { from: Fragment; where: Fragment } {
   const { workspaceId, branch, test, texts, narrow } = selection;
-  const inBranch = sql`s.workspace_id = ${workspaceId} AND s.class = ${branch.class}::smallint`;
+  const [first, ...others] = classes;
+  const ofClass =
+    others.length === 0 ? sql`= ${first ?? null}::smallint` : sql`= ANY (${classes as number[]}::smallint[])`;
+  const inBranch = sql`s.workspace_id = ${workspaceId} AND s.class ${ofClass}`;
   const tests = [
     within(sql, selection, sql`s.created_at`),
     ...termTests(sql, selection, sql`s.terms`),
@@ -63,7 +73,7 @@ export function rows(sql: Transaction, selection: Selection): { from: Fragment; 
       ? sql`(SELECT * FROM document_search s WHERE ${inBranch} AND s.terms @> ARRAY[${branch.required}::uuid] OFFSET 0) s`
       : sql`document_search s`;
   return {
-    from: texts ? sql`${source} JOIN document_texts t ON t.id = s.id` : source,
+    from: texts === undefined ? source : sql`${source} JOIN ${texts} t ON t.id = s.id`,
     where: all(sql, [inBranch, ...tests]),
   };
 }

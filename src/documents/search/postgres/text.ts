@@ -5,6 +5,7 @@ import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import { normalise } from '../../filter/normalise.ts';
 import { ONE_ERROR_LENGTH_MIN, TWO_ERRORS_LENGTH_MIN, wordPrefix, wordsIn } from '../words.ts';
 
+/** Of rows `t`: whether they match, and how well. */
 export type TextSearch = { matches: Fragment; rank: Fragment };
 
 /** Words that are asked for; more would only narrow what is narrow already. */
@@ -32,10 +33,11 @@ export function createSpelling(sql: Transaction) {
       return `(${[given, ...meant].join(' | ')})`;
     });
     const asked = groups.join(' & ');
-    const spelt = words.map((word) => `'${prefix}${word}'`).join(' | ');
+    const spelt = sql`ts_rank(t.words, ${words.map((word) => `'${prefix}${word}'`).join(' | ')}::tsquery)`;
     return {
       matches: sql`t.words @@ ${asked}::tsquery`,
-      rank: sql`(ts_rank(t.words, ${spelt}::tsquery) * ${SPELT_SO} + ts_rank(t.words, ${asked}::tsquery))`,
+      // All words stand at place 1 (words.ts), so that the rank of several that must all be there is the same everywhere.
+      rank: words.length > 1 ? spelt : sql`(${spelt} * ${SPELT_SO} + ts_rank(t.words, ${asked}::tsquery))`,
     };
   };
 }

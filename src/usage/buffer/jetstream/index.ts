@@ -1,16 +1,21 @@
 // The buffer of a service that is more than one machine: a JetStream work queue, shared by every process.
 
-import { ErrorCode, type Msg, type NatsConnection, NatsError } from 'nats';
+import { ErrorCode, headers, type Msg, type MsgHdrs, type NatsConnection, NatsError } from 'nats';
 import { tooLarge, unavailable } from '../../../core/errors.ts';
-import { endsWithin } from '../../../core/wait.ts';
+import { parseTraceContext, type TraceHeaders } from '../../../core/trace-context.ts';
+import { abortable, endsWithin, within } from '../../../core/wait.ts';
 import { APPEND_TIMEOUT_MS, type Delivery, type EventBuffer } from '../event-buffer.ts';
+import { createPatience } from './patience.ts';
 import { type Pull, pull } from './pull.ts';
 import { createSession, type JetStreamSettings, type Prepared, type SessionDeps } from './session.ts';
 import { CONSUMER, databaseOf, streamOf, subjectOf } from './stream.ts';
 
 export type { JetStreamSettings };
 
-const ACK_TIMEOUT_MS = 5000;
+/** How long an append, a pull and an acknowledgement may take at most, where the server answers slowly. */
+const SLOW_MS_MAX = 10_000;
+/** How long a pull may be silent beyond the time that the server was asked to wait. */
+const PULL_GRACE_MS = 1000;
 const RELEASE_DELAY_MS = 500;
 const FIGURES_TIMEOUT_MS = 1000;
 
@@ -19,6 +24,8 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
   const stream = streamOf(settings.streamPrefix);
   const subject = subjectOf(settings.streamPrefix);
   const session = createSession(deps);
+  const appending = createPatience({ minMs: APPEND_TIMEOUT_MS, maxMs: SLOW_MS_MAX });
+  const pulling = createPatience({ minMs: PULL_GRACE_MS, maxMs: SLOW_MS_MAX });
   /** Receipts of the packs that the caller is processing. */
   const held = new Set<string>();
 
@@ -33,30 +40,47 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
     if (connection === undefined) throw away();
     return connection;
   };
-  const pullSome = async (request: Omit<Pull, 'stream' | 'consumer'>): Promise<Msg[]> => {
+  const pullSome = async (request: Pick<Pull, 'batch' | 'bytesMax' | 'waitMs'>): Promise<Msg[]> => {
+    const { connection, lost } = require();
+    const sentAt = performance.now();
     try {
-      const messages = await pull(require().connection, { stream, consumer: CONSUMER, ...request });
+      const own = { stream, consumer: CONSUMER, graceMs: Math.max(pulling.ms(), appending.ms()), lost };
+      const messages = await pull(connection, { ...own, ...request });
       session.answered();
+      if (request.waitMs === 0) pulling.answered(performance.now() - sentAt);
       return messages;
     } catch (error) {
-      session.failed(error);
+      // Messages that come later are delivered again only after a while.
+      if (isTimeout(error)) pulling.extend();
+      session.failed(error, sentAt);
       throw error;
     }
   };
-  const toDelivery = ({ data, reply = '' }: Msg): Delivery => {
+  const toDelivery = ({ data, reply = '', headers }: Msg): Delivery => {
     held.add(reply);
-    return { pack: data, receipt: reply };
+    const trace = parseTraceContext(headers?.get('traceparent'), headers?.get('tracestate'));
+    return { pack: data, receipt: reply, trace };
   };
 
   return {
+    description: { system: 'nats', destination: subject },
     start: session.start,
-    async append(pack) {
-      const { client } = require();
-      try {
-        await client.publish(subject, pack, { timeout: APPEND_TIMEOUT_MS });
+    async append(pack, trace) {
+      const { client, lost } = require();
+      const sentAt = performance.now();
+      const acknowledged = client.publish(subject, pack, { timeout: SLOW_MS_MAX, ...headersOf(trace) });
+      // One that comes too late for its caller shows that the server is slow, and not gone.
+      const hear = (): void => {
         session.answered();
+        appending.answered(performance.now() - sentAt);
+      };
+      acknowledged.then(hear, () => undefined);
+      try {
+        await within(abortable(acknowledged, lost), appending.ms(), () => {
+          throw NatsError.errorForCode(ErrorCode.Timeout);
+        });
       } catch (error) {
-        session.failed(error);
+        session.failed(error, sentAt);
         throw toServiceError(error);
       }
     },
@@ -75,7 +99,7 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
       const confirmed = deliveries.map((delivery) => {
         const receipt = receiptOf(delivery);
         held.delete(receipt);
-        return connection.request(receipt, '+ACK', { timeout: ACK_TIMEOUT_MS });
+        return connection.request(receipt, '+ACK', { timeout: SLOW_MS_MAX });
       });
       await Promise.all(confirmed);
     },
@@ -94,7 +118,8 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
         session.taken();
         throw away();
       }
-      return { packs: state.messages, bytes: state.bytes, bytesMax: config.max_bytes };
+      const { messages: packs, bytes, first_seq: first, last_seq: last } = state;
+      return { packs, bytes, bytesMax: config.max_bytes, waiting: packs === 0 ? undefined : { first, last } };
     },
     durability: () => session.durability() ?? { synced: false, warning: 'NATS has not been reached yet' },
     sinkLock: () => undefined,
@@ -105,6 +130,15 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
       await session.close();
     },
   };
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof NatsError && error.code === ErrorCode.Timeout;
+
+function headersOf(trace: TraceHeaders | undefined): { headers?: MsgHdrs } {
+  if (trace === undefined) return {};
+  const made = headers();
+  for (const [name, value] of Object.entries(trace)) made.set(name, value);
+  return { headers: made };
 }
 
 const receiptOf = (delivery: Delivery): string => delivery.receipt as string;

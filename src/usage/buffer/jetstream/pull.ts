@@ -11,10 +11,11 @@ export type Pull = {
   bytesMax?: number;
   /** How long to wait for a full batch; 0 returns the available messages. */
   waitMs: number;
+  /** How long the server may be silent beyond that. */
+  graceMs: number;
+  /** Aborts when the connection is lost, and the request with it. */
+  lost: AbortSignal;
 };
-
-/** Silence beyond the time that the server was requested to wait. */
-const GRACE_MS = 1000;
 
 const NO_MESSAGES = 404;
 const TIMED_OUT = 408;
@@ -24,14 +25,16 @@ const TIMED_OUT = 408;
  * redelivered after the consumer's time-out.
  */
 export async function pull(connection: NatsConnection, request: Pull): Promise<Msg[]> {
-  const { stream, consumer, batch, bytesMax, waitMs } = request;
+  const { stream, consumer, batch, bytesMax, waitMs, graceMs, lost } = request;
   const inbox = createInbox();
   const subscription = connection.subscribe(inbox);
   let silent = false;
-  const timer = setTimeout(() => {
+  const giveUp = (): void => {
     silent = true;
     subscription.unsubscribe();
-  }, waitMs + GRACE_MS);
+  };
+  const timer = setTimeout(giveUp, waitMs + graceMs);
+  lost.addEventListener('abort', giveUp);
   const messages: Msg[] = [];
   /** How many the server sends before it forgets the pull; known from its closing status. */
   let expected = batch;
@@ -55,6 +58,7 @@ export async function pull(connection: NatsConnection, request: Pull): Promise<M
     }
   } finally {
     clearTimeout(timer);
+    lost.removeEventListener('abort', giveUp);
     subscription.unsubscribe();
   }
   if (messages.length > 0) return messages;

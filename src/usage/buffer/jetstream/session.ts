@@ -16,6 +16,8 @@ export type JetStreamSettings = StreamSettings & {
 
 export type Prepared = {
   connection: NatsConnection;
+  /** Aborts when the connection is lost. */
+  lost: AbortSignal;
   client: JetStreamClient;
   manager: JetStreamManager;
   /** Whose events the stream holds. */
@@ -34,8 +36,16 @@ export type SessionDeps = {
 
 const START_WAIT_MS = 2500;
 const PREPARE_RETRY_MS = 500;
+/**
+ * How long the server may take for each answer of a preparation: short, as a request is lost where its leader has just gone;
+ * doubled by each that was not answered in time, as the server may be slow.
+ */
+const API_TIMEOUT_MS = 2000;
+const API_TIMEOUT_MS_MAX = 10_000;
 /** Without an answer for so long, another server is tried: one that is parted from the others can't serve, and may not know. */
 const MOVE_AFTER_MS = 5000;
+/** Each move that brought no answer doubles the time: where all of them are slow, it is too short for any of them. */
+const MOVE_AFTER_MS_MAX = 60_000;
 
 export function createSession({ settings, identity, log }: SessionDeps) {
   let link: NatsLink | undefined;
@@ -47,16 +57,30 @@ export function createSession({ settings, identity, log }: SessionDeps) {
   let durability: Durability | undefined;
   let told = '';
   let database: string | undefined;
-  /** Monotonic milliseconds of the first failure since the last answer. */
+  let loss = new AbortController();
+  /** Monotonic milliseconds of the last answer, and of the first request since that failed for silence. */
+  let heardAt = 0;
   let silentSince: number | undefined;
+  let moveAfterMs = MOVE_AFTER_MS;
 
-  const noteSilence = (error: unknown): void => {
-    if (!isSilence(error)) return;
-    silentSince ??= performance.now();
-    if (performance.now() - silentSince < MOVE_AFTER_MS) return;
+  const hear = (): void => {
+    heardAt = performance.now();
     silentSince = undefined;
+    moveAfterMs = MOVE_AFTER_MS;
+  };
+  const noteSilence = (error: unknown, sentAt: number): void => {
+    if (!isSilence(error)) return;
+    silentSince ??= Math.max(sentAt, heardAt);
+    if (performance.now() - silentSince < moveAfterMs) return;
+    silentSince = undefined;
+    moveAfterMs = Math.min(MOVE_AFTER_MS_MAX, 2 * moveAfterMs);
     log.warn({ err: error }, 'NATS gives no answers; another of its servers is tried');
     link?.move();
+  };
+  const onLoss = (): void => {
+    silentSince = undefined;
+    loss.abort();
+    loss = new AbortController();
   };
 
   const askDurability = async (connection: NatsConnection): Promise<void> => {
@@ -77,24 +101,28 @@ export function createSession({ settings, identity, log }: SessionDeps) {
     prepared = undefined;
     if (preparing) return;
     preparing = true;
+    let timeoutMs = API_TIMEOUT_MS;
     for (
       let there = link?.connected();
       prepared === undefined && there !== undefined;
       there = link?.connected()
     ) {
       const current = generation;
+      const { signal: lost } = loss;
+      const sentAt = performance.now();
       try {
         database ??= await identity();
-        const manager = await prepareStream(there, settings, database);
+        const manager = await prepareStream(there, settings, { database, timeoutMs });
         if (current !== generation) continue;
-        prepared = { connection: there, client: there.jetstream(), manager, database };
+        prepared = { connection: there, lost, client: there.jetstream(), manager, database };
         refusal = undefined;
         told = '';
-        silentSince = undefined;
+        hear();
         void askDurability(there);
       } catch (error) {
         tell(error);
-        noteSilence(error);
+        noteSilence(error, sentAt);
+        if (isSilence(error)) timeoutMs = Math.min(API_TIMEOUT_MS_MAX, 2 * timeoutMs);
         await Bun.sleep(PREPARE_RETRY_MS);
       }
     }
@@ -106,7 +134,7 @@ export function createSession({ settings, identity, log }: SessionDeps) {
     /** Waits a moment for the server. Throws `ServerRefused` for one that can't serve; one that is away comes later. */
     async start(): Promise<void> {
       const { url, creds } = settings;
-      link = linkNats({ url, creds, name: 'atrium', log, onConnect: begin });
+      link = linkNats({ url, creds, name: 'atrium', log, onConnect: begin, onLoss });
       const until = performance.now() + START_WAIT_MS;
       while (performance.now() < until && durability === undefined && refusal === undefined)
         await Bun.sleep(10);
@@ -122,17 +150,17 @@ export function createSession({ settings, identity, log }: SessionDeps) {
     refusal: () => refusal,
     /** Undefined until a server has been asked. */
     durability: () => durability,
-    /** Must be called at every failure: a deleted stream is created again, a server that gives no answers is left. */
-    failed(error: unknown): void {
-      const connection = link?.connected();
-      if (connection === undefined) return;
-      noteSilence(error);
+    /**
+     * Must be called at every failure, with the monotonic time of its request: a deleted stream is created again, a server that
+     * gives no answers is left.
+     */
+    failed(error: unknown, sentAt: number): void {
+      if (link?.connected() === undefined) return;
+      noteSilence(error, sentAt);
       if (isMissing(error)) begin();
     },
     /** Must be called at every answer about the stream. */
-    answered(): void {
-      silentSince = undefined;
-    },
+    answered: hear,
     /** Must be called when the stream belongs to another database now: it is prepared again. */
     taken: begin,
     async close(): Promise<void> {

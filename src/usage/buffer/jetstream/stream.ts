@@ -26,7 +26,6 @@ export const subjectOf = (prefix: string): string => `${prefix}.events`;
 /** The packs of a killed sink are delivered again after it; a slower batch is delivered twice and stored once. */
 const ACK_WAIT_MS = 15_000;
 const DELIVERED_MAX = 20_000;
-const API_TIMEOUT_MS = 2000;
 
 /** The first that can sync before it acknowledges. */
 const OLDEST = { major: 2, minor: 10 };
@@ -34,14 +33,17 @@ const OLDEST = { major: 2, minor: 10 };
 /**
  * Throws `ServerRefused` for a server that is too old, has no JetStream, or refuses the stream or its options, and
  * for a stream of another database. A failure that may be temporary throws the client's error.
+ *
+ * Where all is as it should be, only the leaders of the stream and of its consumer are asked, one request each: the rest of
+ * the cluster may be without a leader. `timeoutMs`: how long each request may take.
  */
 export async function prepareStream(
   connection: NatsConnection,
   settings: StreamSettings,
-  database: string,
+  { database, timeoutMs }: { database: string; timeoutMs: number },
 ): Promise<JetStreamManager> {
   refuseOld(connection.info?.version ?? '0');
-  const manager = await openManager(connection);
+  const manager = await connection.jetstreamManager({ timeout: timeoutMs, checkAPI: false });
   const name = streamOf(settings.streamPrefix);
   try {
     await makeStream(manager, name, { wanted: wantedStream(settings), database });
@@ -63,8 +65,8 @@ async function makeStream(
   else {
     refuseForeign(name, found.config, database);
     // A stream of an earlier version says nothing of its database: the first that asks for it has it.
-    if (databaseOf(found.config) === undefined || differences(wanted, found.config).length > 0)
-      await manager.streams.update(name, { ...wanted, metadata });
+    if (databaseOf(found.config) !== undefined && differences(wanted, found.config).length === 0) return;
+    await manager.streams.update(name, { ...wanted, metadata });
   }
   // Servers leave out options that they do not know, in silence; and another service may have been at work.
   const { config: kept } = await manager.streams.info(name);
@@ -90,7 +92,9 @@ const BAD_REQUEST = 400;
 
 /** A permanent error is a refusal; all others stay as they are. */
 function toRefusal(name: string, error: unknown): unknown {
-  if (!(error instanceof NatsError) || error.api_error === undefined) return error;
+  if (!(error instanceof NatsError)) return error;
+  if (hasNoJetStream(error)) return new ServerRefused(NO_JETSTREAM_HERE, { cause: error });
+  if (error.api_error === undefined) return error;
   const { code, err_code: number = 0, description } = error.api_error;
   const setting = SETTINGS[number];
   if (setting === undefined && (code !== BAD_REQUEST || PASSING.includes(number))) return error;
@@ -107,21 +111,9 @@ function refuseOld(version: string): void {
   );
 }
 
-async function openManager(connection: NatsConnection): Promise<JetStreamManager> {
-  try {
-    return await connection.jetstreamManager({ timeout: API_TIMEOUT_MS });
-  } catch (error) {
-    if (error instanceof NatsError && hasNoJetStream(error))
-      throw new ServerRefused(
-        'NATS_URL: the server has no JetStream for this account: enable jetstream there',
-        { cause: error },
-      );
-    throw error;
-  }
-}
-
 /** Not for this account (10039), or unavailable (10076, or no answer); a cluster without a leader is temporary. */
 const NO_JETSTREAM = [10_039, 10_076];
+const NO_JETSTREAM_HERE = 'NATS_URL: the server has no JetStream for this account: enable jetstream there';
 const hasNoJetStream = ({ code, api_error: told }: NatsError): boolean =>
   told === undefined ? code === ErrorCode.NoResponders : NO_JETSTREAM.includes(told.err_code ?? 0);
 
@@ -182,6 +174,7 @@ type WantedConsumer = typeof WANTED_CONSUMER;
 
 async function prepareConsumer(manager: JetStreamManager, stream: string): Promise<void> {
   const found = await manager.consumers.info(stream, CONSUMER).catch(absent);
+  if (found !== undefined && differences(WANTED_CONSUMER, found.config).length === 0) return;
   const { config } =
     found === undefined
       ? await manager.consumers.add(stream, { durable_name: CONSUMER, ...WANTED_CONSUMER })

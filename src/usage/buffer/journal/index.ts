@@ -3,6 +3,7 @@
 import { messageOf, unavailable } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { createThread, ThreadOverdue } from '../../../core/thread.ts';
+import { parseTraceContext } from '../../../core/trace-context.ts';
 import { APPEND_TIMEOUT_MS, type BufferMetrics, type Delivery, type EventBuffer } from '../event-buffer.ts';
 import { JOURNAL_FULL } from './journal-file.ts';
 import type { JournalCalls, JournalSettings } from './messages.ts';
@@ -39,19 +40,24 @@ export function createJournal(settings: JournalSettings & { log: Logger }): Even
   };
 
   return {
+    description: { system: 'atrium', destination: 'journal' },
     async start() {
       id = await thread.open().catch((error: unknown) => {
         const reason = messageOf(error);
         throw new Error(`The event journal in ${directory} cannot be opened: ${reason}`, { cause: error });
       });
     },
-    async append(pack) {
-      await ask('append', pack, APPEND_TIMEOUT_MS);
+    async append(pack, trace) {
+      await ask('append', { pack, traceparent: trace?.traceparent }, APPEND_TIMEOUT_MS);
     },
     async fetch(limits) {
       const entries = await ask('read', { after: position, ...limits }, limits.waitMs + TIMEOUT_MS);
       position = entries.at(-1)?.seq ?? position;
-      return entries.map(({ seq, pack }) => ({ pack, receipt: seq }));
+      return entries.map(({ seq, pack, traceparent }) => ({
+        pack,
+        receipt: seq,
+        trace: parseTraceContext(traceparent, undefined),
+      }));
     },
     endFetch() {
       if (id !== undefined) void thread.ask('endRead', TIMEOUT_MS).catch(() => undefined);

@@ -4,14 +4,18 @@ import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type DiskFault, diskFaultOf } from '../../../core/disk-fault.ts';
 import { makeFolder } from '../../../core/durable.ts';
+import type { BufferMetrics } from '../event-buffer.ts';
 
-export type Entry = { seq: number; pack: Uint8Array };
+/** `traceparent`: the span that appended it, where its trace is sampled. */
+export type Packed = { pack: Uint8Array; traceparent?: string | null | undefined };
 
-export type JournalMetrics = { packs: number; bytes: number; fault?: DiskFault | undefined };
+export type Entry = Packed & { seq: number };
+
+export type JournalMetrics = Pick<BufferMetrics, 'packs' | 'bytes' | 'waiting' | 'fault'>;
 
 export type JournalFile = {
   /** Durable when it returns. Throws `JournalFull` beyond the limit, else the error of SQLite. */
-  append(packs: readonly Uint8Array[]): void;
+  append(packed: readonly Packed[]): void;
   /** Entries after `after`, in order, at least one where there is any, until they hold `bytesMax` or are `packsMax`. */
   read(after: number, limits: { bytesMax: number; packsMax: number }): Entry[];
   /** May be undone by a power failure: then they are delivered again. */
@@ -59,20 +63,23 @@ export function openJournalFile(
     throw new Error('it is of a newer version of Atrium, which is to be started again; nothing was changed');
   }
   database.run(
-    'CREATE TABLE IF NOT EXISTS packs (seq INTEGER PRIMARY KEY AUTOINCREMENT, pack BLOB NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS packs (seq INTEGER PRIMARY KEY AUTOINCREMENT, pack BLOB NOT NULL, traceparent TEXT)',
   );
+  addTraceparent(database);
   database.run('CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)');
   database.run('INSERT INTO journal SELECT ? WHERE NOT EXISTS (SELECT 1 FROM journal)', [Bun.randomUUIDv7()]);
 
   const bytes = (): number => (number('page_count') - number('freelist_count')) * PAGE_BYTES;
-  const insert = database.query('INSERT INTO packs (pack) VALUES (?)');
+  const insert = database.query('INSERT INTO packs (pack, traceparent) VALUES (?, ?)');
   const remove = database.query('DELETE FROM packs WHERE seq = ?');
-  const after = database.query<Entry, [number]>('SELECT seq, pack FROM packs WHERE seq > ? ORDER BY seq');
+  const after = database.query<Entry, [number]>(
+    'SELECT seq, pack, traceparent FROM packs WHERE seq > ? ORDER BY seq',
+  );
   const ends = database.query<{ first: number | null; last: number | null }, []>(
     'SELECT min(seq) AS first, max(seq) AS last FROM packs',
   );
-  const insertAll = database.transaction((packs: readonly Uint8Array[]) => {
-    for (const pack of packs) insert.run(pack);
+  const insertAll = database.transaction((packed: readonly Packed[]) => {
+    for (const { pack, traceparent } of packed) insert.run(pack, traceparent ?? null);
   });
   const removeAll = database.transaction((seqs: readonly number[]) => {
     for (const seq of seqs) remove.run(seq);
@@ -109,10 +116,10 @@ export function openJournalFile(
 
   return {
     id: (database.query('SELECT id FROM journal').get() as { id: string }).id,
-    append(packs) {
-      const added = packs.reduce((sum, pack) => sum + pack.length, 0);
+    append(packed) {
+      const added = packed.reduce((sum, { pack }) => sum + pack.length, 0);
       if (bytes() + added > bytesMax) throw new JournalFull();
-      write(() => insertAll.immediate(packs));
+      write(() => insertAll.immediate(packed));
     },
     read(position, limits) {
       const entries: Entry[] = [];
@@ -141,9 +148,22 @@ export function openJournalFile(
       const isFaulty = fault !== undefined && !isOver();
       const { first, last } = ends.get() ?? { first: null, last: null };
       // Packs leave in order, but for a few that were released.
-      const packs = first === null || last === null ? 0 : last - first + 1;
-      return { packs, bytes: bytes(), fault: isFaulty ? fault : undefined };
+      const waiting = first === null || last === null ? undefined : { first, last };
+      const packs = waiting === undefined ? 0 : waiting.last - waiting.first + 1;
+      return { packs, bytes: bytes(), waiting, fault: isFaulty ? fault : undefined };
     },
     close: () => database.close(),
   };
+}
+
+/** Journals of earlier versions have no such column; those versions go on beside this one. Another process may add it meanwhile. */
+function addTraceparent(database: Database): void {
+  const columns = database.query<{ name: string }, []>('PRAGMA table_info(packs)');
+  const isThere = (): boolean => columns.all().some(({ name }) => name === 'traceparent');
+  if (isThere()) return;
+  try {
+    database.run('ALTER TABLE packs ADD COLUMN traceparent TEXT');
+  } catch (error) {
+    if (!isThere()) throw error;
+  }
 }

@@ -1,9 +1,9 @@
 // The calls of the journal's thread.
 
-import type { Entry, JournalMetrics } from './journal-file.ts';
+import type { Entry, JournalMetrics, Packed } from './journal-file.ts';
 
 export type JournalCalls = {
-  append(pack: Uint8Array): void;
+  append(packed: Packed): void;
   /** Waits for entries for at most `waitMs`. One reader at a time. */
   read(wanted: { after: number; bytesMax: number; packsMax: number; waitMs: number }): Entry[];
   /** Ends a read that waits, with no entries. */

@@ -1,7 +1,7 @@
 // The journal's thread: an fsync holds up the appends that come after it, and nothing else of the service.
 
 import { serveThread } from '../../../core/thread.ts';
-import { type Entry, openJournalFile } from './journal-file.ts';
+import { type Entry, openJournalFile, type Packed } from './journal-file.ts';
 import type { JournalCalls, JournalSettings } from './messages.ts';
 
 /** The interval of checking for appends of other processes. */
@@ -11,17 +11,17 @@ type Reader = Parameters<JournalCalls['read']>[0] & { until: number; entries: Pr
 
 serveThread<JournalSettings, JournalCalls, string>(({ directory, bytesMax }) => {
   const file = openJournalFile(directory, bytesMax);
-  let group: { packs: Uint8Array[]; done: PromiseWithResolvers<void> } | undefined;
+  let group: { packed: Packed[]; done: PromiseWithResolvers<void> } | undefined;
   let reader: Reader | undefined;
   let poll: ReturnType<typeof setTimeout> | undefined;
 
   /** Everything that has arrived shares one transaction, and one fsync. */
   const flush = (): void => {
     if (group === undefined) return;
-    const { packs, done } = group;
+    const { packed, done } = group;
     group = undefined;
     try {
-      file.append(packs);
+      file.append(packed);
       done.resolve();
     } catch (error) {
       done.reject(error);
@@ -47,12 +47,12 @@ serveThread<JournalSettings, JournalCalls, string>(({ directory, bytesMax }) => 
   return {
     opened: file.id,
     calls: {
-      append(pack) {
+      append(packed) {
         if (group === undefined) {
-          group = { packs: [], done: Promise.withResolvers() };
+          group = { packed: [], done: Promise.withResolvers() };
           setImmediate(flush);
         }
-        group.packs.push(pack);
+        group.packed.push(packed);
         return group.done.promise;
       },
       read(wanted) {

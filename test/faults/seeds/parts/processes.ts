@@ -1,13 +1,14 @@
 // The processes of one site: found by their owner or their data folder, and signalled.
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { isService } from '../../../support/service.ts';
 
 /** The serving processes of an owner. */
 export function childrenOf(owner: number): number[] {
   const listed = Bun.spawnSync(['ps', '-o', 'pid=,args=', '--ppid', `${owner}`]).stdout.toString();
   return listed
     .split('\n')
-    .filter((line) => line.includes('main.ts'))
+    .filter(isService)
     .map((line) => Number.parseInt(line, 10));
 }
 

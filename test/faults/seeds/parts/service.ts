@@ -1,7 +1,7 @@
 // The service as a part: its owner, its processes and its whole group, which are killed, paused, ended and started again.
 
-import { join } from 'node:path';
 import { type Child, eventually, startChild } from '../../../support/child.ts';
+import { MAIN } from '../../../support/service.ts';
 import type { Part } from './part.ts';
 import { childrenOf, runningOn, signalProcess } from './processes.ts';
 
@@ -9,7 +9,6 @@ import { childrenOf, runningOn, signalProcess } from './processes.ts';
 export const SHUTDOWN_MS = 8000;
 const READY_MS = 120_000;
 const STANDSTILL_MS = 50;
-const MAIN = join(import.meta.dir, '../../../../src/main.ts');
 
 export type ServicePart = Part & {
   /** SIGTERM; resolves with the exit code. */

@@ -1,0 +1,231 @@
+// Moves a service to another database and, where it differs, to another store. The objects go first, while the service runs;
+// then the source is closed for changes, and the rows and the last objects follow. Cut off anywhere it can be run again.
+
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { newRandomId } from '../core/ids.ts';
+import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
+import { copyOut } from '../infra/postgres/copy.ts';
+import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
+import { copyOutStatement, quoteName, readSequences, readTables } from '../infra/postgres/tables.ts';
+import type { ListedObject } from '../infra/s3/client.ts';
+import type { IncomingObject, Transfer } from '../infra/s3/transfer.ts';
+import { linesOf } from './files.ts';
+import { closeGate, openGate } from './gate.ts';
+import { OBJECTS_AT_ONCE, SMALL_OBJECT_BYTES } from './limits.ts';
+import { loadRows } from './load.ts';
+import { BackupRefused } from './manifest.ts';
+import type { Progress } from './progress.ts';
+import { openWorkingSet, type WorkingSet } from './working-set.ts';
+
+export type MoveDeps = {
+  source: { sql: Sql; transfer: Pick<Transfer, 'get'> };
+  /** The database is connected to with the schema of this version. `objects`: undefined where the store stays the same. */
+  target: {
+    sql: Sql;
+    objects: { put: Transfer['put']; list(): AsyncIterable<ListedObject[]> } | undefined;
+  };
+  /** As for a backup. */
+  lock: string;
+  objectKeys: string;
+  rebuilt: readonly string[];
+  /** Whether a service has used the database; and which one. */
+  isUsed(sql: Transaction): Promise<boolean>;
+  identity(sql: Sql): Promise<string>;
+  /** Waits until the events that were accepted are stored; returns how many packs are not, null where that is not known. */
+  awaitEvents(): Promise<number | null>;
+  progress: Progress;
+};
+
+export type MoveReport = {
+  tables: number;
+  rows: number;
+  objects: number;
+  objects_copied: number;
+  /** Those of them that were copied while the source was closed for changes. */
+  objects_copied_last: number;
+  missing_objects: number;
+  /** For how long the source had been closed for changes when the target was complete. It stays closed. */
+  read_only_seconds: number;
+};
+
+/**
+ * Resolves when the target has everything, compared by counts and checksums of the rows. The source refuses changes from then on,
+ * so that none is lost until the service is started with the settings of the target. Where it throws, the source takes
+ * changes again; where its process is killed, `openGate` makes it so.
+ */
+export async function moveService(deps: MoveDeps): Promise<MoveReport> {
+  const { source, target } = deps;
+  const assertEmpty = async (sql: Transaction): Promise<void> => {
+    if (await deps.isUsed(sql))
+      throw new BackupRefused('the target is not empty: its database has a workspace; name a new one');
+  };
+  if (
+    (await deps.isUsed(target.sql)) &&
+    (await deps.identity(source.sql)) === (await deps.identity(target.sql))
+  )
+    throw new BackupRefused('the target is complete: start the service with its settings');
+  await assertEmpty(target.sql);
+  await refuseOtherSchema(source.sql, target.sql);
+  const folder = await mkdtemp(join(tmpdir(), 'atrium-move-'));
+  const copied = { count: 0, missing: 0 };
+  try {
+    const moved = await exclusively(source.sql, deps.lock, async (lease) => {
+      // 1. Most objects, while changes go on.
+      await copyObjects(deps, { lease, folder, copied, keys: () => keysOf(source.sql, deps.objectKeys) });
+      const ahead = copied.count;
+      // 2. What was accepted goes into the source while it takes changes.
+      await deps.awaitEvents();
+      // 3. The last step.
+      const closedAt = performance.now();
+      const last = await moveRows(deps, { lease, folder, copied, assertEmpty });
+      return {
+        ...last,
+        objects_copied: copied.count,
+        objects_copied_last: copied.count - ahead,
+        missing_objects: copied.missing,
+        read_only_seconds: Math.round((performance.now() - closedAt) / 100) / 10,
+      };
+    });
+    if (moved === 'held') throw new BackupRefused('a backup or another move of this database is running');
+    return moved;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+type Copying = { lease: Lease; folder: string; copied: { count: number; missing: number } };
+
+async function moveRows(
+  deps: MoveDeps,
+  parts: Copying & { assertEmpty(sql: Transaction): Promise<void> },
+): Promise<Pick<MoveReport, 'tables' | 'rows' | 'objects'>> {
+  const { source, target, progress } = deps;
+  const connection = source.sql.reserve({ unlimited: true });
+  try {
+    progress.note('the service is read-only from now on');
+    await closeGate(connection, parts.lease.connection);
+    await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;
+    await connection`SET LOCAL idle_in_transaction_session_timeout = 0`;
+    const tables = await readTables(connection, deps.rebuilt);
+    const sum = { rows: 0, objects: 0 };
+    await loadRows(target.sql, {
+      tables,
+      sequences: await readSequences(connection),
+      rebuilt: deps.rebuilt,
+      rows: (table) => copyOut(connection, copyOutStatement(table)),
+      check: async ({ name }, loaded) => {
+        const [sent, arrived] = [await describe(connection, name), await describe(loaded, name)];
+        if (sent.rows !== arrived.rows || sent.digest !== arrived.digest)
+          throw new Error(`the rows of ${name} did not arrive as they were sent`);
+        sum.rows += sent.rows;
+      },
+      assertEmpty: parts.assertEmpty,
+      async beforeCommit() {
+        parts.copied.missing = 0;
+        sum.objects = await copyObjects(deps, { ...parts, keys: () => keysOf(connection, deps.objectKeys) });
+        parts.lease.assert();
+      },
+      progress,
+    });
+    return { tables: tables.length, ...sum };
+  } catch (error) {
+    await openGate(source.sql).catch(() =>
+      progress.note('the service is still read-only: move cancel ends that'),
+    );
+    throw error;
+  } finally {
+    connection.release();
+  }
+}
+
+/** The text of a value is the same in all versions of the server. */
+async function describe(sql: Transaction, table: string): Promise<{ rows: number; digest: string }> {
+  const [row] = await sql.unsafe<{ rows: number; digest: string }[]>(
+    `SELECT count(*) AS rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text AS digest
+     FROM ${quoteName(table)} t`,
+  );
+  return row ?? { rows: 0, digest: '' };
+}
+
+/** Rows are loaded into the schema that they were in. */
+async function refuseOtherSchema(source: Sql, target: Sql): Promise<void> {
+  const read = async (sql: Sql): Promise<string> => {
+    const [row] = await sql<
+      { all: string }[]
+    >`SELECT string_agg(checksum, ' ' ORDER BY id) AS all FROM schema_migrations`;
+    return row?.all ?? '';
+  };
+  if ((await read(source)) === (await read(target))) return;
+  throw new BackupRefused(
+    'the schema of the target differs: use the same version for both, and upgrade the source first',
+  );
+}
+
+async function* keysOf(connection: Sql | Reserved, objectKeys: string): AsyncGenerator<string> {
+  const own = 'reserve' in connection ? connection.reserve({ unlimited: true }) : undefined;
+  try {
+    yield* linesOf(copyOut(own ?? (connection as Reserved), `COPY (${objectKeys}) TO STDOUT`));
+  } finally {
+    own?.release();
+  }
+}
+
+/** Copies the objects that the target lacks; returns how many documents need. */
+async function copyObjects(
+  deps: MoveDeps,
+  { lease, folder, copied, keys }: Copying & { keys(): AsyncIterable<string> },
+): Promise<number> {
+  const set = openWorkingSet(join(folder, 'objects.sqlite'));
+  try {
+    await set.addNeeded(keys());
+    const total = set.needed();
+    const { objects } = deps.target;
+    if (objects === undefined) return total;
+    for await (const page of objects.list()) set.forget(page.map(({ key }) => key));
+    const left = set.needed();
+    let done = 0;
+    const copyOne = async (key: string): Promise<void> => {
+      lease.assert();
+      const found = await deps.source.transfer.get(key, async ({ body, ...about }) => {
+        await using content = await readContent(folder, { ...about, body });
+        await objects.put(key, { ...about, body: content.blob });
+        return true;
+      });
+      if (found === undefined) copied.missing += 1;
+      else copied.count += 1;
+      done += 1;
+      deps.progress.step(() => `objects: ${done} of ${left} copied, ${total} in all`);
+    };
+    await eachObject(set, copyOne);
+    return total;
+  } finally {
+    set.close();
+  }
+}
+
+/** In memory, or for a large one in a file, which is removed with it. */
+async function readContent(
+  folder: string,
+  { size, body }: IncomingObject,
+): Promise<AsyncDisposable & { blob: Blob }> {
+  if (size <= SMALL_OBJECT_BYTES)
+    return { blob: await new Response(body).blob(), [Symbol.asyncDispose]: async () => undefined };
+  const path = join(folder, newRandomId());
+  await pipeline(body, createWriteStream(path, { mode: 0o600 }));
+  return { blob: Bun.file(path), [Symbol.asyncDispose]: () => rm(path) };
+}
+
+/** Several at a time. */
+async function eachObject(set: WorkingSet, run: (key: string) => Promise<void>): Promise<void> {
+  for (const page of set.missing()) {
+    const rest = page.values();
+    const work = async (): Promise<void> => {
+      for (const key of rest) await run(key);
+    };
+    await Promise.all(Array.from({ length: OBJECTS_AT_ONCE }, work));
+  }
+}

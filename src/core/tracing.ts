@@ -1,0 +1,134 @@
+// Spans, as areas and clients make them. Without a tracer, which only a configured collector installs, each function returns after
+// one comparison.
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  parseTraceContext,
+  renderTraceHeaders,
+  type TraceContext,
+  type TraceHeaders,
+} from './trace-context.ts';
+
+/** Undefined values are left out. Never a secret, and never a text of people. */
+export type SpanAttributes = Record<string, string | number | boolean | readonly string[] | undefined>;
+
+export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
+
+export type SpanOptions = {
+  kind?: SpanKind;
+  attributes?: SpanAttributes;
+  /** Spans of other traces that this one continues as well; those that are not sampled are left out. */
+  links?: readonly TraceContext[];
+};
+
+/** A span that is exported when it ends. */
+export type Span = TraceContext & {
+  rename(name: string): void;
+  set(attributes: SpanAttributes): void;
+  /** `type` is a word of low cardinality: the kind of a refusal, a status, the code of an error. */
+  fail(type: string): void;
+  /** The second and further calls have no effect. */
+  end(): void;
+};
+
+/** What the SDK does for this module; `infra/telemetry` implements it. */
+export type Tracer = {
+  /** Begins a trace, or continues that of a caller; the sampler decides whether its spans are exported. */
+  begin(name: string, options: () => SpanOptions, caller: TraceContext | undefined): Span | TraceContext;
+  child(name: string, options: SpanOptions, parent: TraceContext): Span;
+  /** Whether prompts and answers of the workspace are attributes of its spans. */
+  showsContent(workspaceId: string): boolean;
+  figures(): TracingFigures;
+};
+
+/** Spans since the start, by what became of them, and those that wait. */
+export type TracingFigures = { exported: number; failed: number; dropped: number; waiting: number };
+
+let tracer: Tracer | undefined;
+const storage = new AsyncLocalStorage<TraceContext | undefined>();
+
+/** Spans are made from now on, by this tracer; by none without one. */
+export function installTracer(made: Tracer | undefined): void {
+  tracer = made;
+}
+
+/** The place in its trace of the work that calls; undefined outside any, and without tracing. */
+export const currentTrace = (): TraceContext | undefined =>
+  tracer === undefined ? undefined : storage.getStore();
+
+/** Runs work, and all that it begins, at a place in a trace; `undefined` is outside any. */
+export const inTrace = <T>(context: TraceContext | undefined, work: () => T): T =>
+  tracer === undefined ? work() : storage.run(context, work);
+
+/** The same for a request whose trace is not sampled: its place becomes the current one where upstreams are told of it. */
+export const inRequestTrace = <T>(context: TraceContext | undefined, work: () => T): T =>
+  context === undefined || context.isSampled ? work() : inTrace(context, work);
+
+/**
+ * Begins the trace of a request or a job: a new one, or that of the caller where its headers are valid. Returns a span where the trace
+ * is sampled, else only its place in the trace, which logs and further requests have; undefined without tracing. Options are made only
+ * for a span.
+ */
+export function beginTrace(
+  name: string,
+  options: () => SpanOptions,
+  request?: { readonly headers: Pick<Headers, 'get'> },
+): Span | TraceContext | undefined {
+  if (tracer === undefined) return undefined;
+  const traceparent = request?.headers.get('traceparent');
+  const caller =
+    traceparent == null ? undefined : parseTraceContext(traceparent, request?.headers.get('tracestate'));
+  return tracer.begin(name, options, caller);
+}
+
+export const isSpan = (context: TraceContext | undefined): context is Span =>
+  context !== undefined && 'end' in context;
+
+/**
+ * Begins a span below the current one, or below `parent`; undefined where that is not sampled. The caller ends it. Its options are
+ * made only for a sampled trace.
+ */
+export function startSpan(
+  name: string,
+  options: () => SpanOptions,
+  parent: TraceContext | undefined = currentTrace(),
+): Span | undefined {
+  if (tracer === undefined || parent === undefined || !parent.isSampled) return undefined;
+  return tracer.child(name, options(), parent);
+}
+
+/** Does work in a span of its own, which ends with it. */
+export async function traced<T>(
+  name: string,
+  options: () => SpanOptions,
+  work: (span: Span | undefined) => Promise<T>,
+): Promise<T> {
+  const span = startSpan(name, options);
+  if (span === undefined) return work(undefined);
+  try {
+    return await storage.run(span, () => work(span));
+  } catch (error) {
+    span.fail(errorTypeOf(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** The headers that pass a place in a trace on; undefined outside any. */
+export function traceHeaders(context: TraceContext | undefined = currentTrace()): TraceHeaders | undefined {
+  return context === undefined ? undefined : renderTraceHeaders(context);
+}
+
+/** The `error.type` of an error: its code, its kind, or its class. Messages may contain what people wrote. */
+export function errorTypeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'error';
+  const { code, kind } = error as { code?: unknown; kind?: unknown };
+  if (typeof kind === 'string') return kind;
+  return typeof code === 'string' && code !== '' ? code : error.name;
+}
+
+export const showsContent = (workspaceId: string): boolean => tracer?.showsContent(workspaceId) ?? false;
+
+export const tracingFigures = (): TracingFigures =>
+  tracer?.figures() ?? { exported: 0, failed: 0, dropped: 0, waiting: 0 };

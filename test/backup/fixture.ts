@@ -1,0 +1,124 @@
+// A database and a bucket to be backed up, and empty ones to restore into.
+
+import { randomBytes } from 'node:crypto';
+import { hasWorkspaces } from '../../src/access/index.ts';
+import { createProgress, restoreBackup, takeBackup } from '../../src/backup/index.ts';
+import { newId } from '../../src/core/ids.ts';
+import {
+  BACKUP_LOCK,
+  MARKS,
+  OBJECT_KEYS,
+  ownerMark,
+  REBUILT_TABLES,
+  readIdentity,
+} from '../../src/documents/index.ts';
+import { startObjectStore } from '../../src/embedded/object-store/index.ts';
+import { readMigrations } from '../../src/infra/postgres/migrate.ts';
+import { createObjectStore, type ObjectStore } from '../../src/infra/s3/client.ts';
+import { createTransfer, type Transfer } from '../../src/infra/s3/transfer.ts';
+import { connectTo, MIGRATIONS, type TestDatabase, testDatabase } from '../support/database.ts';
+import { freshFolder } from '../support/folders.ts';
+
+export const quiet = createProgress(() => undefined);
+
+type Parts = { endpoint: string; database: TestDatabase; objects: ObjectStore; transfer: Transfer };
+export type Service = Parts & AsyncDisposable;
+
+/** All buckets are in one store. */
+export async function startStoreOfBackups() {
+  const keys = { accessKeyId: 'backup', secretAccessKey: 'backup-secret' };
+  const store = await startObjectStore(
+    {
+      ...{ directory: freshFolder(), host: '127.0.0.1', port: 0, region: 'us-east-1', bucket: 'first' },
+      ...{ corsOrigins: [], retentionSeconds: 86_400, ...keys },
+    },
+    console,
+  );
+  const openBucket = async (): Promise<ObjectStore> => {
+    const { endpoint } = store;
+    const bucket = `b-${crypto.randomUUID()}`;
+    const objects = createObjectStore({
+      ...{
+        endpoint,
+        publicEndpoint: endpoint,
+        region: 'us-east-1',
+        bucket,
+        formProfile: 'standard',
+        ...keys,
+      },
+    });
+    await objects.ensureBucket();
+    return objects;
+  };
+  const start = async (): Promise<Service> => {
+    const [database, objects] = await Promise.all([testDatabase(), openBucket()]);
+    return {
+      ...{ endpoint: store.endpoint, database, objects, transfer: createTransfer(objects) },
+      async [Symbol.asyncDispose]() {
+        objects.close();
+        await database.drop();
+      },
+    };
+  };
+  return { start, [Symbol.asyncDispose]: () => store.close() };
+}
+
+/** The object first and then the row, as a confirm does. */
+export async function addDocument(
+  { database, transfer }: Parts,
+  content: Uint8Array = randomBytes(1000),
+  folder = '',
+): Promise<string> {
+  const key = `acme/${folder}${newId()}.txt`;
+  const type = 'text/plain; charset=utf-8';
+  await transfer.put(key, { size: content.length, type, body: new Blob([content.slice()]) });
+  await database.sql`
+    INSERT INTO documents (id, workspace_id, upload_id, owner_id, name, object_key, status)
+    VALUES (gen_random_uuid(), 'acme', gen_random_uuid(), gen_random_uuid(), 'a.txt', ${key}, 'private')`;
+  return key;
+}
+
+export const contentOf = async ({ transfer }: Parts, key: string) =>
+  await transfer.get(key, async ({ body, type }) => ({
+    type,
+    hash: Bun.hash(await new Response(body).bytes()),
+  }));
+
+export const backUp = (
+  { database: { sql }, transfer }: Parts,
+  folder: string,
+  differing: Partial<Parameters<typeof takeBackup>[1]> = {},
+) =>
+  takeBackup(folder, {
+    ...{
+      sql,
+      transfer,
+      lock: BACKUP_LOCK,
+      objectKeys: OBJECT_KEYS,
+      rebuilt: REBUILT_TABLES,
+      version: '1.2.3',
+      progress: quiet,
+    },
+    identity: () => readIdentity(sql),
+    awaitEvents: async () => 0,
+    ...differing,
+  });
+
+export const restoreInto = (
+  { database, objects, transfer }: Parts,
+  folder: string,
+  differing: Partial<Parameters<typeof restoreBackup>[1]> = {},
+) =>
+  restoreBackup(folder, {
+    migrations: readMigrations(MIGRATIONS),
+    connect: async () => connectTo(database.url),
+    upgrade: async () => undefined,
+    isUsed: hasWorkspaces,
+    rebuilt: REBUILT_TABLES,
+    transfer,
+    list: () => objects.list(''),
+    isMark: (key) => key.startsWith(MARKS),
+    ownerMark,
+    progress: quiet,
+    ...differing,
+  });

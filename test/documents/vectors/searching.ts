@@ -1,0 +1,83 @@
+// Searches by vectors over a database, and what they are to find.
+
+import { LRUCache } from 'lru-cache';
+import { newRandomId } from '../../../src/core/ids.ts';
+import { createSemaphore } from '../../../src/core/semaphore.ts';
+import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
+import { createGraphEngine } from '../../../src/documents/vectors/graphs/engine.ts';
+import { createLoading } from '../../../src/documents/vectors/loading.ts';
+import { createMemoryEngine } from '../../../src/documents/vectors/memory-engine.ts';
+import { createPace } from '../../../src/documents/vectors/pace.ts';
+import { type Query, toQuery } from '../../../src/documents/vectors/quantise.ts';
+import { createScanner } from '../../../src/documents/vectors/scanner.ts';
+import {
+  createSearchVectors,
+  type SearchOutcome,
+  type SearchVectors,
+} from '../../../src/documents/vectors/search.ts';
+import { createSpaces } from '../../../src/documents/vectors/spaces.ts';
+import { createVectorStore } from '../../../src/documents/vectors/store.ts';
+import type { Sql } from '../../../src/infra/postgres/client.ts';
+import { silentLog } from '../../support/database.ts';
+import { createLibrary, type FakeModel, vectorOf } from './library.ts';
+import { findPlainly } from './plain.ts';
+
+const log = silentLog as never;
+
+export function searching(sql: Sql, model: FakeModel, { bytesMax = 2 ** 26, threads = 2 } = {}) {
+  const outcomes: SearchOutcome[] = [];
+  const scanner = createScanner({ threads, bytesMax, onLost: () => spaces.lost(), log });
+  const loading = createLoading(sql);
+  const spaces = createSpaces({ loading, scanner, bytesMax, log });
+  const memory = createMemoryEngine({ spaces, scanner, log });
+  const graphs = createGraphEngine(() => sql);
+  const queries = new LRUCache<string, Query>({ max: 100 });
+  const search: SearchVectors = async (...request) => {
+    for (;;) {
+      let outcome: SearchOutcome | undefined;
+      const found = await createSearchVectors({
+        ...{ loading, embeddings: model, queries, log },
+        engineFor: ({ graph }) => (graph === null ? memory : graphs),
+        count: (counted) => {
+          outcome = counted;
+        },
+      })(...request);
+      // A busy machine loads for longer than a search waits, and a later one finds the vectors.
+      if (outcome === 'loading') continue;
+      if (outcome !== undefined) outcomes.push(outcome);
+      return found;
+    }
+  };
+  return { search, scanner, spaces, outcomes, [Symbol.dispose]: scanner.end };
+}
+
+export function setting(sql: Sql, model: FakeModel) {
+  const workspaceId = `w${newRandomId().replaceAll(/[^a-z0-9]/g, '')}`;
+  const turns = createSemaphore({ runningMax: 1, waitingMax: 100, refuse: '' });
+  const ending = new AbortController().signal;
+  return {
+    workspaceId,
+    library: createLibrary(sql, workspaceId),
+    embed: createEmbedDocument({
+      ...{ store: createVectorStore(sql), embeddings: model, turns, log, ending },
+      turnMs: 60_000,
+      pace: createPace(),
+    }),
+  };
+}
+
+/** What a search is to find, read from the database. */
+export async function expected(
+  sql: Sql,
+  workspaceId: string,
+  { query, limit, documents }: { query: string; limit: number; documents?: ReadonlySet<string> },
+) {
+  const rows = await sql<{ document: string; id: number; stored: Buffer }[]>`
+    SELECT v.document_id AS document, v.passage_id AS id, v.vector AS stored
+    FROM document_vectors v JOIN document_embeddings e ON e.document_id = v.document_id AND e.model_id = v.model_id
+    JOIN document_passages p ON p.id = v.passage_id WHERE e.workspace_id = ${workspaceId}`;
+  const { components, scale } = toQuery(vectorOf(query));
+  const scan = { components, limit, behind: undefined, documents: documents && [...documents] };
+  const plain = rows.map((row) => ({ ...row, id: BigInt(row.id) }));
+  return findPlainly(plain, scan).map(({ id, score }) => ({ passageId: String(id), score: score * scale }));
+}
