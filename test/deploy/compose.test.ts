@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { connect } from 'nats';
 import type { Setting } from '../../src/core/settings-reader.ts';
 import { SETTINGS } from '../../src/settings.ts';
+import { haproxy, startBalancer } from '../support/balancer.ts';
 import { eventually, freePort, startChild } from '../support/child.ts';
 import { parseDockerfile, textsOf } from '../support/dockerfile.ts';
 import { freshFolder } from '../support/folders.ts';
@@ -334,45 +335,32 @@ function servesOnly(path: string, status: number) {
   return Object.assign(state, { [Symbol.asyncDispose]: () => server.stop(true) });
 }
 
-const haproxy = Bun.which('haproxy', { PATH: `${process.env['PATH']}:/usr/sbin` });
-test.skipIf(haproxy === null || Bun.which('wget') === null)(
+test.skipIf(haproxy === undefined || Bun.which('wget') === null)(
   'the balancer sends requests to replicas that are ready, and to no others',
   async () => {
     expect(await startChild([haproxy ?? '', '-c', '-f', join(DEPLOY, 'haproxy.cfg')]).exited).toBe(0);
     // Fakes of replicas: all that counts here is what they say at /readyz.
     await using ready = servesOnly('/readyz', 200);
     await using ending = servesOnly('/readyz', 200);
-    const port = freePort();
-    const text = read('haproxy.cfg')
-      .replace('bind :3000', `bind 127.0.0.1:${port}`)
-      .replace(/resolvers docker\n( .*\n)+/, '')
-      .replace(/ resolvers docker init-addr none/, '')
-      .replace(/server-template .*/, `server a 127.0.0.1:${ready.port}\n  server b 127.0.0.1:${ending.port}`);
-    const file = join(freshFolder(), 'haproxy.cfg');
-    writeFileSync(file, text);
-    const balancer = startChild([haproxy ?? '', '-db', '-f', file]);
+    await using balancer = await startBalancer({ a: ready.port, b: ending.port });
     const answeredBy = () =>
-      fetch(`http://127.0.0.1:${port}/`).then(
+      fetch(`${balancer.url}/`).then(
         (answer) => (answer.ok ? answer.text() : String(answer.status)),
         () => 'refused',
       );
     const both = async () =>
       new Set([await answeredBy(), await answeredBy(), await answeredBy(), await answeredBy()]);
-    try {
-      await eventually('both to get requests', async () => {
-        const by = await both();
-        return by.has(`${ready.port}`) && by.has(`${ending.port}`);
-      });
-      ending.status = 503;
-      await eventually('one to get none', async () => [...(await both())].join() === `${ready.port}`);
-      const before = ending.asked;
-      for (let count = 0; count < 20; count++) expect(await answeredBy()).toBe(`${ready.port}`);
-      expect(ending.asked).toBe(before);
-      ready.status = 503;
-      await eventually('nobody to get any', async () => (await answeredBy()) === '503');
-    } finally {
-      await balancer.stop();
-    }
+    await eventually('both to get requests', async () => {
+      const by = await both();
+      return by.has(`${ready.port}`) && by.has(`${ending.port}`);
+    });
+    ending.status = 503;
+    await eventually('one to get none', async () => [...(await both())].join() === `${ready.port}`);
+    const before = ending.asked;
+    for (let count = 0; count < 20; count++) expect(await answeredBy()).toBe(`${ready.port}`);
+    expect(ending.asked).toBe(before);
+    ready.status = 503;
+    await eventually('nobody to get any', async () => (await answeredBy()) === '503');
   },
   60_000,
 );

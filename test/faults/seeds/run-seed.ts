@@ -50,7 +50,7 @@ export type Outcome = {
 
 export type Surroundings = { template: string; upstream: ModelUpstream; available: Available };
 
-const CLIENTS: Record<ClientKind, (desk: Desk) => Promise<Client>> = {
+export const CLIENTS: Record<ClientKind, (desk: Desk) => Promise<Client>> = {
   documents: createDocumentsClient,
   events: createEventsClient,
   reader: createReaderClient,
@@ -183,7 +183,7 @@ const askModels = (call: Caller): Promise<unknown> =>
   );
 
 /** Every process says several times that all is well. */
-async function becomesQuiet({ url }: Site): Promise<void> {
+export async function becomesQuiet({ url }: Pick<Site, 'url'>): Promise<void> {
   const call = createPlainCaller(url, 3000);
   let [inARow, last] = [0, ''];
   await eventually(
@@ -205,8 +205,14 @@ async function becomesQuiet({ url }: Site): Promise<void> {
   });
 }
 
+type Reached = Pick<Site, 'url' | 'bucket'>;
+
 /** What is still not right when the time is over; deletions and deliveries that are under way may take theirs. */
-async function checkUntilRight(site: Site, plan: Plan, clients: readonly Client[]): Promise<string[]> {
+export async function checkUntilRight(
+  site: Reached,
+  plan: Pick<Plan, 'parts'>,
+  clients: readonly Client[],
+): Promise<string[]> {
   const until = performance.now() + CHECKS_MS;
   for (;;) {
     const problems = await check(site, plan, clients).catch((error: Error) => [
@@ -217,7 +223,11 @@ async function checkUntilRight(site: Site, plan: Plan, clients: readonly Client[
   }
 }
 
-async function check(site: Site, plan: Plan, clients: readonly Client[]): Promise<string[]> {
+async function check(
+  site: Reached,
+  plan: Pick<Plan, 'parts'>,
+  clients: readonly Client[],
+): Promise<string[]> {
   const world = await lookAt(site);
   const problems = (await Promise.all(clients.map((client) => client.check(world)))).flat();
   const expected = clients.flatMap((client) => client.objects?.() ?? []).toSorted();
@@ -231,7 +241,7 @@ async function check(site: Site, plan: Plan, clients: readonly Client[]): Promis
   return problems;
 }
 
-async function lookAt({ url }: Site): Promise<World> {
+async function lookAt({ url }: Reached): Promise<World> {
   const call = createPlainCaller(url);
   const metrics = createMetrics(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   const path = `/admin/api/workspaces/${WORKSPACE}/model-usage`;

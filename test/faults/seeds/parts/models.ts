@@ -16,15 +16,31 @@ export const MODEL_FAULTS = [
   ...['invalid-json', 'html', 'empty', 'not-an-object', 'slow+ms=400', 'trickle+ms=40'],
 ];
 
+type ModelsFile = {
+  url: string;
+  key: string;
+  timeoutsMs?: Record<keyof typeof TIMEOUTS_MS, number>;
+  /** Further models, by what the upstream is asked for. */
+  more?: Record<string, string>;
+};
+
 /** Writes the models file: `whole` and `streamed` are two targets, so that each has a circuit of its own. */
-export function writeModelsFile(path: string, { url, key }: { url: string; key: string }): void {
+export function writeModelsFile(
+  path: string,
+  { url, key, timeoutsMs = TIMEOUTS_MS, more = {} }: ModelsFile,
+): void {
   const target = (name: string) => ({
     targets: [{ upstream: 'struck', model: `ok+key=${key}+words=${name === 'whole' ? 8 : 20}` }],
     price: PRICE,
   });
   const file = {
-    upstreams: { struck: { base_url: `${url}/v1`, retries: 1, timeout_ms: TIMEOUTS_MS } },
-    models: { whole: target('whole'), streamed: target('streamed') },
+    upstreams: { struck: { base_url: `${url}/v1`, retries: 1, timeout_ms: timeoutsMs } },
+    models: {
+      ...{ whole: target('whole'), streamed: target('streamed') },
+      ...Object.fromEntries(
+        Object.entries(more).map(([name, model]) => [name, { targets: [{ upstream: 'struck', model }] }]),
+      ),
+    },
     defaults: { chat: 'whole' },
   };
   writeFileSync(path, JSON.stringify(file));
