@@ -1,12 +1,24 @@
 // How the models do: for /readyz and /metrics.
 
 import type { ReadinessCheck } from '../http/health.ts';
-import { counter, gauge, type Metric } from '../http/metrics.ts';
+import { counter, gauge, type Histogram, histogram, type Metric } from '../http/metrics.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { AnswerCache } from './cache.ts';
 import type { CatalogueKeeper } from './catalogue/reload.ts';
 import type { AttemptCounts } from './execute.ts';
 import type { Target } from './targets.ts';
+
+/** The bounds that the semantic conventions advise for `gen_ai.server.time_to_first_token`, and two for models that think. */
+const FIRST_TOKEN_BOUNDS = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60,
+];
+
+export const createFirstTokenMetric = (): Histogram =>
+  histogram(
+    'atrium_model_time_to_first_token_seconds',
+    'Time from the request to the first event of a stream, by the target that answered.',
+    FIRST_TOKEN_BOUNDS,
+  );
 
 export function createGatewayHealth(parts: {
   catalogue: Pick<CatalogueKeeper, 'state'>;
@@ -14,8 +26,9 @@ export function createGatewayHealth(parts: {
   cache: Pick<AnswerCache, 'metrics'>;
   ledger: Pick<Ledger, 'fault'>;
   attempts: AttemptCounts;
+  firstToken: Metric;
 }): { check: ReadinessCheck; metrics: Metric[] } {
-  const { catalogue, targets, cache, ledger, attempts } = parts;
+  const { catalogue, targets, cache, ledger, attempts, firstToken } = parts;
   const upstreams = () =>
     new Set([...targets()].map(({ upstream }) => upstream).filter((each) => each !== undefined));
 
@@ -43,6 +56,7 @@ export function createGatewayHealth(parts: {
           Object.entries(outcomes).map(([outcome, value]) => ({ labels: { target, outcome }, value })),
         ),
       ),
+      firstToken,
       gauge(
         'atrium_model_circuit_open',
         'Whether a target is left alone because it fails.',

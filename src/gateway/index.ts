@@ -24,7 +24,7 @@ import { createModels } from './endpoints/models.ts';
 import { createWorkspaceEmbeddings } from './endpoints/workspace-embeddings.ts';
 import { createReserve } from './estimate.ts';
 import { type AttemptCounts, createExecute } from './execute.ts';
-import { createGatewayHealth } from './health.ts';
+import { createFirstTokenMetric, createGatewayHealth } from './health.ts';
 import { createLocalModels } from './local/answer.ts';
 import { createModelUsage, type DescribeKeys } from './operations/model-usage.ts';
 import { createModelsState } from './operations/models-state.ts';
@@ -75,7 +75,15 @@ export function createGateway(deps: GatewayDeps): Area & {
   const cache = createAnswerCache();
   const ledger = createLedger({ directory, record, clock, log });
   const attempts: AttemptCounts = new Map();
-  const health = createGatewayHealth({ catalogue, targets: targets.all, cache, ledger, attempts });
+  const firstToken = createFirstTokenMetric();
+  const health = createGatewayHealth({
+    catalogue,
+    targets: targets.all,
+    cache,
+    ledger,
+    attempts,
+    firstToken,
+  });
   const deadlines = createDeadlines();
   const execute = createExecute({
     deadlines,
@@ -87,7 +95,10 @@ export function createGateway(deps: GatewayDeps): Area & {
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
   const { current } = catalogue;
   const reserve = createReserve(allowances);
-  const serve = createServe({ catalogue: current, reserve, cache, execute, ledger, deadlines, onInterrupt });
+  const serve = createServe({
+    ...{ catalogue: current, reserve, cache, execute, ledger, deadlines, onInterrupt },
+    onFirstEvent: (target, ms) => firstToken.observe({ target }, ms / 1000),
+  });
   const embeddings = createServeEmbeddings({ serve, reserve, catalogue: current });
 
   return {

@@ -32,6 +32,8 @@ export type ServeDeps = {
   cache: AnswerCache;
   execute: Execute;
   ledger: Pick<Ledger, 'add' | 'requireRoom'>;
+  /** Called for each stream whose first event has come. */
+  onFirstEvent(target: string, ms: number): void;
   deadlines: Deadlines;
   onInterrupt: OnInterrupt;
 };
@@ -193,6 +195,7 @@ class Serving {
       },
     );
     const target = answering?.target;
+    if (firstEventMs !== undefined && target !== undefined) this.deps.onFirstEvent(target.name, firstEventMs);
     this.asked.callSpan?.end({ outcome, usage, cost, firstEventMs, target });
     const { promptTokens, completionTokens } = usage;
     return { tokens: promptTokens + completionTokens, completionTokens, cost };

@@ -4,21 +4,56 @@ import type { Across, MetricFamily, Series as Row } from '../core/metric-familie
 import type { Operation } from './operation.ts';
 
 /**
- * Upper bounds of the latency histogram, in milliseconds. Among them are the bounds that the service promises (docs/operating/observe.md), so
+ * Upper bounds of the latency histogram, in seconds. Among them are the bounds that the service promises (docs/operating/observe.md), so
  * that the share of requests within a promise is read, not interpolated.
  */
-const BUCKETS_MS = [
-  0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 1500, 2000, 2500, 5000, 10_000, 11_000, 22_000, 30_000,
-  60_000, 600_000,
+const REQUEST_BOUNDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 2.5, 5, 10, 11, 22, 30, 60, 600,
 ];
 
-type Series = { counts: number[]; sumMs: number; count: number };
-type RouteSeries = { operation: Operation; byStatus: Map<number, Series> };
+/** What was observed under one set of labels: how many values are within each bound, how many there are, and their sum. */
+class Observations {
+  private readonly counts: number[];
+  private readonly bounds: readonly number[];
+  private sum = 0;
+  private count = 0;
 
-type Sample = { labels?: Record<string, string>; value: number };
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Array<number>(bounds.length).fill(0);
+  }
+
+  add(value: number): void {
+    let bucket = 0;
+    while (bucket < this.bounds.length && value > (this.bounds[bucket] ?? 0)) bucket++;
+    if (bucket < this.bounds.length) this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
+    this.sum += value;
+    this.count++;
+  }
+
+  /** `labels` as the text format has them, without braces. */
+  rows(name: string, labels: string): Row[] {
+    let cumulative = 0;
+    const buckets = this.bounds.map((bound, index): Row => {
+      cumulative += this.counts[index] ?? 0;
+      return [`${name}_bucket{${labels},le="${bound}"}`, cumulative];
+    });
+    return [
+      ...buckets,
+      [`${name}_bucket{${labels},le="+Inf"}`, this.count],
+      [`${name}_sum{${labels}}`, this.sum],
+      [`${name}_count{${labels}}`, this.count],
+    ];
+  }
+}
+
+type RouteSeries = { operation: Operation; byStatus: Map<number, Observations> };
+
+type Labels = Record<string, string>;
+type Sample = { labels?: Labels; value: number };
 
 /** A metric that is read for each answer of /metrics: a counter only grows, a gauge is a current value. */
-export type Metric = {
+type Value = {
   name: string;
   help: string;
   type: 'counter' | 'gauge';
@@ -26,9 +61,20 @@ export type Metric = {
   values(): Sample[];
 };
 
+/** A metric of the distribution of what was observed, by labels. */
+export type Histogram = {
+  name: string;
+  help: string;
+  type: 'histogram';
+  observe(labels: Labels, value: number): void;
+  rows(): Row[];
+};
+
+export type Metric = Value | Histogram;
+
 const metric =
-  (type: Metric['type']) =>
-  (name: string, help: string, read: () => number | Sample[], across: Across = 'sum'): Metric => ({
+  <Type extends Value['type']>(type: Type) =>
+  (name: string, help: string, read: () => number | Sample[], across: Across = 'sum'): Value => ({
     name,
     help,
     type,
@@ -42,6 +88,22 @@ const metric =
 export const counter = metric('counter');
 export const gauge = metric('gauge');
 
+export function histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+  const byLabels = new Map<string, Observations>();
+  return {
+    name,
+    help,
+    type: 'histogram',
+    observe(labels, value) {
+      const text = renderLabels(labels);
+      const observations = byLabels.get(text) ?? new Observations(bounds);
+      byLabels.set(text, observations);
+      observations.add(value);
+    },
+    rows: () => [...byLabels].flatMap(([labels, observations]) => observations.rows(name, labels)),
+  };
+}
+
 export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 export function createRequestMetrics() {
@@ -49,19 +111,15 @@ export function createRequestMetrics() {
   return {
     /** Returns the observer of one operation's requests. */
     route(operation: Operation): (status: number, durationMs: number) => void {
-      const byStatus = new Map<number, Series>();
+      const byStatus = new Map<number, Observations>();
       routes.push({ operation, byStatus });
       return (status, durationMs) => {
-        let series = byStatus.get(status);
-        if (series === undefined) {
-          series = { counts: new Array<number>(BUCKETS_MS.length + 1).fill(0), sumMs: 0, count: 0 };
-          byStatus.set(status, series);
+        let observations = byStatus.get(status);
+        if (observations === undefined) {
+          observations = new Observations(REQUEST_BOUNDS);
+          byStatus.set(status, observations);
         }
-        let bucket = 0;
-        while (bucket < BUCKETS_MS.length && durationMs > (BUCKETS_MS[bucket] ?? 0)) bucket++;
-        series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
-        series.sumMs += durationMs;
-        series.count++;
+        observations.add(durationMs / 1000);
       };
     },
     families: (metrics: readonly Metric[]): MetricFamily[] => [
@@ -73,30 +131,28 @@ export function createRequestMetrics() {
 
 function requestFamily(routes: readonly RouteSeries[]): MetricFamily {
   const name = 'atrium_http_request_duration_seconds';
-  const rows: Row[] = [];
-  for (const { operation, byStatus } of routes) {
-    for (const [status, series] of byStatus) {
-      const labels = `method="${operation.method}",route="${operation.path}",status="${status}"`;
-      let cumulative = 0;
-      for (const [index, boundMs] of BUCKETS_MS.entries()) {
-        cumulative += series.counts[index] ?? 0;
-        rows.push([`${name}_bucket{${labels},le="${boundMs / 1000}"}`, cumulative]);
-      }
-      rows.push([`${name}_bucket{${labels},le="+Inf"}`, series.count]);
-      rows.push([`${name}_sum{${labels}}`, series.sumMs / 1000], [`${name}_count{${labels}}`, series.count]);
-    }
-  }
-  const help = 'Time to answer, by route and status.';
-  return { name, help, type: 'histogram', across: 'sum', series: rows };
+  const series = routes.flatMap(({ operation: { method, path }, byStatus }) =>
+    [...byStatus].flatMap(([status, observations]) =>
+      observations.rows(name, `method="${method}",route="${path}",status="${status}"`),
+    ),
+  );
+  return { name, help: 'Time to answer, by route and status.', type: 'histogram', across: 'sum', series };
 }
 
-function familyOf({ name, help, type, across, values }: Metric): MetricFamily {
-  const rows = values().map(({ labels, value }): Row => {
-    const pairs = Object.entries(labels ?? {}).map(([key, text]) => `${key}="${escapeLabel(text)}"`);
-    return [`${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''}`, value];
+function familyOf(of: Metric): MetricFamily {
+  const { name, help, type } = of;
+  if (of.type === 'histogram') return { name, help, type, across: 'sum', series: of.rows() };
+  const series = of.values().map(({ labels, value }): Row => {
+    const text = renderLabels(labels ?? {});
+    return [text === '' ? name : `${name}{${text}}`, value];
   });
-  return { name, help, type, across, series: rows };
+  return { name, help, type, across: of.across, series };
 }
+
+const renderLabels = (labels: Labels): string =>
+  Object.entries(labels)
+    .map(([key, text]) => `${key}="${escapeLabel(text)}"`)
+    .join(',');
 
 const escapeLabel = (text: string): string =>
   text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');

@@ -108,6 +108,34 @@ describe('/metrics', () => {
     expect(Number(bucket?.split(' ').at(-1))).toBe(before + 3);
   });
 
+  test('has the time to the first token of streams, by target; whole answers have none', async () => {
+    const samples = async (part: string): Promise<number[]> => {
+      const { text } = await setting.call('GET', '/metrics');
+      return text
+        .split('\n')
+        .filter((line) => line.startsWith(`atrium_model_time_to_first_token_seconds_${part}`))
+        .filter((line) => line.includes('{target="local/local-echo"'))
+        .map((line) => Number(line.split(' ').at(-1)));
+    };
+    const chat = async (stream: boolean): Promise<void> => {
+      const json = { model: 'local-echo', stream, messages: [{ role: 'user', content: 'Good morning' }] };
+      const answer = await setting.call('POST', '/v1/chat/completions', {
+        ...{ json, headers: { authorization: `Bearer ${setting.adminKey}` } },
+      });
+      expectStatus(answer, 200);
+    };
+    const [before = 0] = await samples('count');
+    await chat(false);
+    for (let request = 0; request < 3; request++) await chat(true);
+    expect(await samples('count')).toEqual([before + 3]);
+    const buckets = await samples('bucket');
+    expect(buckets).toEqual(buckets.toSorted((one, other) => one - other));
+    expect(buckets.at(-1)).toBe(before + 3);
+    const [sum = 0] = await samples('sum');
+    expect(sum).toBeGreaterThan(0);
+    expect(sum).toBeLessThan((before + 3) * 60);
+  });
+
   test('has every metric that a dashboard or an alert names', async () => {
     const deploy = join(import.meta.dir, '../../deploy');
     const dashboards = readdirSync(join(deploy, 'grafana')).map((name) => `grafana/${name}`);

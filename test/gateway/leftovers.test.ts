@@ -92,6 +92,7 @@ function setting({
       cache: createAnswerCache(),
       deadlines,
       onInterrupt: () => () => undefined,
+      onFirstEvent: () => undefined,
     },
     reserve: () => {
       const reservation = { headers: () => ({}), settle: () => void reserved.delete(reservation) };

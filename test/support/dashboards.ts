@@ -190,6 +190,24 @@ export const DASHBOARDS: readonly Dashboard[] = [
           },
         ],
       },
+      {
+        title: 'Time to the first token of a stream',
+        unit: 's',
+        queries: [0.5, 0.95, 0.99].map((value) => ({
+          expr: `histogram_quantile(${value}, sum by (le) (${rate('atrium_model_time_to_first_token_seconds_bucket')}))`,
+          legend: `p${value * 100}`,
+        })),
+      },
+      {
+        title: 'p95 of the time to the first token by target',
+        unit: 's',
+        queries: [
+          {
+            expr: `histogram_quantile(0.95, sum by (le, target) (${rate('atrium_model_time_to_first_token_seconds_bucket')}))`,
+            legend: '{{target}}',
+          },
+        ],
+      },
       gauges('Open circuits', 'atrium_model_circuit_open', { by: 'target' }),
       gauges('Calls at upstreams', 'atrium_model_requests_running', { by: 'upstream, state' }),
       rates('Answers from the cache', 'atrium_model_cache_requests_total', 'outcome'),
