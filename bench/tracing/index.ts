@@ -1,6 +1,6 @@
 // What tracing costs: processor time of the service for each request, without tracing, and with a tenth of the traces sampled and exported to a
-// collector that takes them. `--before PATH` adds the service of another tree, such as that of an earlier commit. The services take
-// turns in each round, so that whatever else the machine does falls on all of them.
+// collector that takes them. `--before PATH` adds both of another tree, such as that of an earlier commit. The services take turns in many
+// short rounds, so that whatever else the machine does falls on all of them, and begin after the runtime has compiled what they run.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,20 +13,20 @@ import { BOOTSTRAP_KEY, WORKSPACE } from '../../test/support/service.ts';
 import { processorMicros } from '../lib/process.ts';
 import { printTable, verdict } from '../lib/report.ts';
 
-const ROUNDS = 10;
-const WARM_UP = 3000;
+const ROUNDS = 24;
+const WARM_UP = 20_000;
 const IN_FLIGHT = 16;
 const SAMPLED = '0.1';
 /** The upstream answers it at once. */
 const MODEL = 'fast';
 
-type Route = { name: string; requests: number; path: string; body?: object };
+type Route = { name: string; path: string; body?: object };
+const REQUESTS = 1200;
 const ROUTES: readonly Route[] = [
-  { name: 'list of models', requests: 6000, path: '/v1/models' },
-  { name: 'descriptor', requests: 6000, path: `/v1/${WORKSPACE}/presigned/url` },
+  { name: 'list of models', path: '/v1/models' },
+  { name: 'descriptor', path: `/v1/${WORKSPACE}/presigned/url` },
   {
     name: 'gateway, pass-through',
-    requests: 4000,
     path: '/v1/chat/completions',
     body: { model: MODEL, messages: [{ role: 'user', content: 'Good morning' }] },
   },
@@ -97,8 +97,8 @@ async function send({ url }: Side, { path, body }: Route, requests: number): Pro
 /** Microseconds of processor time for each request, all threads. */
 async function measure(side: Side, route: Route): Promise<number> {
   const before = processorMicros(side.pid);
-  await send(side, route, route.requests);
-  return (processorMicros(side.pid) - before) / route.requests;
+  await send(side, route, REQUESTS);
+  return (processorMicros(side.pid) - before) / REQUESTS;
 }
 
 const median = (values: readonly number[]): number =>
@@ -116,13 +116,18 @@ async function compare(route: Route, sides: readonly Side[]): Promise<string[]> 
       rounds[at]?.push(await measure(sides[at] as Side, route));
     }
   }
-  const [first = []] = rounds;
-  const ratios = rounds.map((values) => median(values.map((value, at) => value / (first[at] ?? 1))));
+  // Of each tree, off and sampled are beside one another.
+  const ratios = rounds.flatMap((values, at) => {
+    const off = rounds[at - 1];
+    return at % 2 === 0 || off === undefined
+      ? []
+      : median(values.map((value, round) => value / (off[round] ?? 1)));
+  });
   return [
     route.name,
     ...rounds.map((values) => `${median(values).toFixed(1)} µs`),
-    ...ratios.slice(1).map(percent),
-    verdict([((ratios.at(-1) ?? 1) / (ratios.at(-2) ?? 1) - 1) * 100], 5, '%'),
+    ...ratios.map(percent),
+    verdict([((ratios.at(-1) ?? 1) - 1) * 100], 5, '%'),
   ];
 }
 
@@ -149,10 +154,13 @@ export async function run(): Promise<void> {
   };
   const sides: Side[] = [];
   try {
-    if (values.before !== undefined)
-      sides.push(await startSide('before', { ...common, root: values.before }));
+    if (values.before !== undefined) {
+      const before = { ...common, root: values.before };
+      sides.push(await startSide('before, off', before));
+      sides.push(await startSide('before, 10 %', { ...before, environment: tracing }));
+    }
     sides.push(await startSide('off', common));
-    sides.push(await startSide('10 % sampled', { ...common, environment: tracing }));
+    sides.push(await startSide('10 %', { ...common, environment: tracing }));
     const rows: string[][] = [];
     for (const route of ROUTES) rows.push(await compare(route, sides));
     const names = sides.map(({ name }) => name);
@@ -161,8 +169,8 @@ export async function run(): Promise<void> {
       [
         'request',
         ...names,
-        ...names.slice(1).map((name) => `${name} against ${names[0]}`),
-        '10 % against off',
+        ...names.filter((_, at) => at % 2 === 1).map((name) => `${name} against off`),
+        'target',
       ],
       rows,
     );

@@ -60,7 +60,10 @@ export const currentTrace = (): TraceContext | undefined =>
 export const inTrace = <T>(context: TraceContext | undefined, work: () => T): T =>
   tracer === undefined ? work() : storage.run(context, work);
 
-/** The same for a request whose trace is not sampled: its place becomes the current one where upstreams are told of it. */
+/**
+ * The same for a request whose trace is not sampled: its place becomes the current one where upstreams are told of it. Work that
+ * costs microseconds is given the place instead, because a context is followed by each of its promises.
+ */
 export const inRequestTrace = <T>(context: TraceContext | undefined, work: () => T): T =>
   context === undefined || context.isSampled ? work() : inTrace(context, work);
 
@@ -119,6 +122,10 @@ export async function traced<T>(
 export function traceHeaders(context: TraceContext | undefined = currentTrace()): TraceHeaders | undefined {
   return context === undefined ? undefined : renderTraceHeaders(context);
 }
+
+/** The fields of a log line at a place that is not the current one, because its trace is not sampled. */
+export const unsampledFields = (context: TraceContext | undefined): object =>
+  context?.isSampled === false ? { trace_id: context.traceId, span_id: context.spanId } : {};
 
 /** The `error.type` of an error: its code, its kind, or its class. Messages may contain what people wrote. */
 export function errorTypeOf(error: unknown): string {

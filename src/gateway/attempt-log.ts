@@ -1,6 +1,7 @@
 // A line in the log for each attempt that failed, as many as an operator can read: under an outage the others are counted.
 
 import type { Logger } from '../core/logger.ts';
+import { unsampledFields } from '../core/tracing.ts';
 import type { OpenAiRefusal } from '../http/openai-error.ts';
 import { AttemptFailure } from './answer.ts';
 import { ATTEMPT_LOG_BURST, ATTEMPT_LOG_INTERVAL_MS } from './limits.ts';
@@ -9,7 +10,7 @@ import type { Target } from './targets.ts';
 
 export type FailedAttempt = {
   target: Target;
-  call: Pick<Call, 'modelId' | 'requestId'>;
+  call: Pick<Call, 'modelId' | 'requestId' | 'trace'>;
   /** Which attempt of its request it was, from 1. */
   number: number;
   /** Our own text: no text of an upstream is logged. */
@@ -42,6 +43,7 @@ export function createAttemptLog(
       status: failure instanceof AttemptFailure ? failure.status : undefined,
       ms: Math.round(nowMs - startedAtMs),
       request_id: call.requestId,
+      ...unsampledFields(call.trace),
       omitted: state.omitted === 0 ? undefined : state.omitted,
     };
     state.linesAtMs = nextAtMs;

@@ -2,6 +2,7 @@
 
 import type { CancelSignal } from '../core/cancellation.ts';
 import type { Principal } from '../core/principal.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Reservation } from './allowances.ts';
 import type { EventStream } from './events.ts';
@@ -23,6 +24,8 @@ export type ModelCall = {
   reservation?: Reservation;
   /** As the access log has it; absent for requests of other areas. */
   requestId?: string;
+  /** The place of an HTTP request in its trace; absent: the current one. */
+  trace?: TraceContext | undefined;
   /** Aborts when the caller has disconnected. */
   signal: CancelSignal;
 };

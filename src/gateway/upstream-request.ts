@@ -2,6 +2,7 @@
 // operator decides whose account at an upstream is used: the organisation and the project pass, in either direction,
 // only where the models file has `pass_organization`.
 
+import type { TraceHeaders } from '../core/trace-context.ts';
 import { type Span, traceHeaders } from '../core/tracing.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint, Translation } from './adapters/adapter.ts';
@@ -49,12 +50,8 @@ async function translate(
   }
 }
 
-type Address = {
-  url: string;
-  headers: Record<string, string>;
-  /** The same, so that they need not be made for each request. */
-  made: Headers;
-};
+/** The headers are made once, because most requests have no others. */
+type Address = { url: string; headers: Headers };
 
 /** By the specification, so that a reload begins anew. */
 const addresses = new WeakMap<UpstreamSpec, Map<string, Address>>();
@@ -67,13 +64,13 @@ export function addressOf({ spec, adapter }: Upstream, endpoint: Endpoint, model
   const found = known.get(key);
   if (found !== undefined) return found;
   const { url, headers: own } = adapter.target({ ...spec, endpoint, model });
-  const headers = {
+  const headers = new Headers({
     ...own,
     ...spec.headers,
     'content-type': 'application/json',
     'accept-encoding': 'identity',
-  };
-  const address = { url, headers, made: new Headers(headers) };
+  });
+  const address = { url, headers };
   known.set(key, address);
   return address;
 }
@@ -81,25 +78,39 @@ export function addressOf({ spec, adapter }: Upstream, endpoint: Endpoint, model
 type UpstreamRequest = {
   address: Address;
   upstream: Upstream;
-  call: Pick<Call, 'headers'>;
+  call: Pick<Call, 'headers' | 'trace'>;
   body: Uint8Array;
   /** Of the attempt; the upstream is told of its trace. */
   span: Span | undefined;
 };
 
 export function sendRequest(
-  { address: { url, headers, made }, upstream, call, body, span }: UpstreamRequest,
+  { address: { url, headers }, upstream, call, body, span }: UpstreamRequest,
   signal: AbortSignal,
 ): Promise<Response> {
   const passed = headersFor(upstream.spec, call.headers);
-  const trace = traceHeaders(span);
+  const trace = traceHeaders(span ?? call.trace);
   return fetch(url, {
     method: 'POST',
     body: body as Uint8Array<ArrayBuffer>,
-    headers: passed === undefined && trace === undefined ? made : { ...passed, ...headers, ...trace },
+    headers: passed === undefined && trace === undefined ? headers : withFurther(headers, passed, trace),
     redirect: 'manual',
     signal,
   });
+}
+
+/** Those of the caller replace none of the upstream's own. */
+function withFurther(
+  own: Headers,
+  passed: Record<string, string> | undefined,
+  trace: TraceHeaders | undefined,
+): Headers {
+  const headers = new Headers(own);
+  if (passed !== undefined)
+    for (const [name, value] of Object.entries(passed)) if (!own.has(name)) headers.set(name, value);
+  if (trace !== undefined) headers.set('traceparent', trace.traceparent);
+  if (trace?.tracestate !== undefined) headers.set('tracestate', trace.tracestate);
+  return headers;
 }
 
 /** Bun's words for connections that never came about. */

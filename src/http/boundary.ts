@@ -8,7 +8,7 @@ import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
-import { inTrace } from '../core/tracing.ts';
+import { inTrace, unsampledFields } from '../core/tracing.ts';
 import { bodyMemory } from './body-memory.ts';
 import type { Cors } from './cors.ts';
 import { type Authenticators, authorize, challengeOf, identify } from './credentials.ts';
@@ -195,8 +195,7 @@ function renderFailure(
       : reply(422, { detail: error.entries });
   const refusal = error instanceof ServiceError ? error : deps.explainFailure(error);
   const { requestId, trace } = exchange;
-  const ids = trace?.isSampled === false ? { trace_id: trace.traceId, span_id: trace.spanId } : {};
-  const context = { request_id: requestId, ...ids, route: operation.path };
+  const context = { request_id: requestId, ...unsampledFields(trace), route: operation.path };
   if (refusal === undefined) {
     deps.log.error({ ...context, err: error }, 'unexpected failure');
     return internalError(operation);

@@ -1,6 +1,7 @@
 // Attempts that failed are told in the log: one line each, no more than can be read, and no secret.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { TraceContext } from '../../src/core/trace-context.ts';
 import { AttemptFailure } from '../../src/gateway/answer.ts';
 import { createAttemptLog } from '../../src/gateway/attempt-log.ts';
 import type { CatalogueSpec } from '../../src/gateway/catalogue/model.ts';
@@ -47,16 +48,26 @@ describe('under an outage', () => {
       advance: (ms: number) => {
         nowMs += ms;
       },
-      fail: (target: Target) =>
+      fail: (target: Target, trace?: TraceContext) =>
         logFailed({
           target,
-          call: { modelId: 'm', requestId: 'r' },
+          call: { modelId: 'm', requestId: 'r', trace },
           number: 2,
           failure,
           startedAtMs: nowMs - 7,
         }),
     };
   }
+
+  test('a line names the trace of its request, which is not the current one where it is not sampled', () => {
+    const { lines, fail } = setting();
+    const [traceId, spanId] = ['a'.repeat(32), 'b'.repeat(16)];
+    fail(targetOf(), { traceId, spanId, isSampled: false });
+    fail(targetOf(), { traceId, spanId, isSampled: true });
+    expect(lines[0]).toMatchObject({ trace_id: traceId, span_id: spanId });
+    // The log adds those of the current one itself.
+    expect(lines[1]).not.toHaveProperty('trace_id');
+  });
 
   test('a few lines at once and then few, which say how many were left out', () => {
     const { lines, advance, fail } = setting();

@@ -3,7 +3,6 @@
 import { Cancellation, type CancelSignal } from '../../core/cancellation.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
-import { inRequestTrace } from '../../core/tracing.ts';
 import { readDecodedBody } from '../../http/body.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import { toReadable } from '../events.ts';
@@ -35,13 +34,14 @@ export const createForward =
     });
 
 export const toModelCall = (
-  { request: { headers }, requestId, principal }: GatewayInput,
+  { request: { headers }, requestId, principal, trace }: GatewayInput,
   { endpoint, request, signal }: Pick<ModelCall, 'endpoint' | 'request' | 'signal'>,
 ): ModelCall => ({
   endpoint,
   request,
   caller: principal,
   requestId,
+  trace,
   signal,
   headers: readCallersHeaders(headers),
   atMostOnce: headers.get(AT_MOST_ONCE_HEADER) === 'true',
@@ -54,7 +54,7 @@ export const toModelCall = (
  * that end itself.
  */
 export async function respond(
-  { request, trace }: Pick<GatewayInput, 'request' | 'trace'>,
+  { request }: Pick<GatewayInput, 'request'>,
   onInterrupt: OnInterrupt,
   run: (body: Uint8Array, signal: CancelSignal) => Promise<Served>,
 ): Promise<Response> {
@@ -63,7 +63,7 @@ export async function respond(
   const forget = onInterrupt((reason) => cancellation.abort(reason));
   try {
     const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
-    return toResponse(await inRequestTrace(trace, () => run(body, cancellation)));
+    return toResponse(await run(body, cancellation));
   } catch (error) {
     if (request.signal.aborted) return new Response(null, { status: 499 });
     throw error;

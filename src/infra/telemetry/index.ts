@@ -1,16 +1,16 @@
-// Tracing by the SDK of OpenTelemetry: its ids, its samplers, its queue and its exporters. This folder is loaded only where a collector is
+// Tracing by the SDK of OpenTelemetry: its samplers, its queue and its encodings. This folder is loaded only where a collector is
 // configured.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api';
-import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
-import { RandomIdGenerator, SamplingDecision, type SpanExporter } from '@opentelemetry/sdk-trace';
+import { SamplingDecision } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../../core/logger.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { installTracer, type Tracer } from '../../core/tracing.ts';
+import { createExporter } from './exporter.ts';
+import { createIds } from './ids.ts';
 import { createSpanQueue } from './queue.ts';
 import { createSampler } from './sampler.ts';
 import type { TracingSettings } from './settings.ts';
@@ -52,7 +52,7 @@ export function startTelemetry(
 }
 
 function createTracer(settings: TracingSettings, setting: SpanSetting, figures: Tracer['figures']): Tracer {
-  const ids = new RandomIdGenerator();
+  const ids = createIds();
   const sampler = createSampler(settings);
   const content = new Set(settings.contentWorkspaces);
   const isSampled = (traceId: string, name: string, caller: TraceContext | undefined): boolean => {
@@ -86,10 +86,3 @@ const toRemote = ({ traceId, spanId, isSampled }: TraceContext) => ({
   traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
   isRemote: true,
 });
-
-function createExporter({ url, headers, protocol, compression, timeoutMs }: TracingSettings): SpanExporter {
-  const options = { url, headers, timeoutMillis: timeoutMs, concurrencyLimit: 2 };
-  // The type of `compression` is an enumeration of a package that is not ours to name.
-  const all = { ...options, compression } as ConstructorParameters<typeof ProtobufExporter>[0];
-  return protocol === 'http/json' ? new JsonExporter(all) : new ProtobufExporter(all);
-}

@@ -4,10 +4,8 @@ import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opent
 import type { Logger } from '../../core/logger.ts';
 import type { TracingFigures } from '../../core/tracing.ts';
 import { endsWithin } from '../../core/wait.ts';
+import { SUCCESS } from './exporter.ts';
 import type { TracingSettings } from './settings.ts';
-
-/** `ExportResultCode.SUCCESS` of a package that is not ours to name. */
-const SUCCESS = 0;
 
 export type SpanQueue = {
   /** Never waits: with a full queue the span is dropped. */
