@@ -8,10 +8,12 @@ import { run as documents } from './documents/index.ts';
 import { run as gateway } from './gateway/index.ts';
 import { run as hostile } from './hostile/index.ts';
 import { run as knowledge } from './knowledge/index.ts';
+import { run as load } from './load/index.ts';
 import { run as portal } from './portal/index.ts';
 import { run as reading } from './reading/index.ts';
 import { run as retrieval } from './retrieval/index.ts';
 import { run as search } from './search/index.ts';
+import { run as start } from './start/index.ts';
 import { run as tracing } from './tracing/index.ts';
 import { run as usage } from './usage/index.ts';
 import { run as vectors } from './vectors/index.ts';
@@ -25,10 +27,12 @@ const AREAS: Record<string, () => Promise<void>> = {
   gateway,
   hostile,
   knowledge,
+  load,
   portal,
   reading,
   retrieval,
   search,
+  start,
   tracing,
   usage,
   vectors,

@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findServer } from '../../test/support/servers.ts';
+import { readRecord, type Second } from './k6-record.ts';
 
 export type Load = {
   requestsPerSecond: number;
@@ -14,32 +15,78 @@ export type Load = {
   counters: Record<string, number>;
 };
 
-type Summary = { metrics: Record<string, { values?: Record<string, number> } & Record<string, unknown>> };
+export type Metric = {
+  values?: Record<string, number>;
+  thresholds?: Record<string, { ok: boolean }>;
+};
+type Check = { name: string; passes: number; fails: number };
+type Summary = { metrics: Record<string, Metric>; root_group: { checks: Check[] } };
 
-/** Runs a k6 script to its end. Throws when k6 is not installed or a threshold breaks. */
-export async function runK6(script: string, environment: Record<string, string>): Promise<Load> {
-  const k6 = findServer('k6');
-  if (k6 === undefined) throw new Error('k6 is not installed: bun run servers');
+export type K6Result = Summary & {
+  /** Thresholds that were broken, such as `checks: rate==1`. */
+  broken: string[];
+  seconds: Second[];
+};
+
+/** The code of k6 for a run whose thresholds broke. */
+const THRESHOLDS_BROKEN = 99;
+
+/** Runs a script that writes its summary to SUMMARY. Throws where k6 is not installed, or could not run the script. */
+export async function k6(
+  script: string,
+  environment: Record<string, string>,
+  { recorded = false } = {},
+): Promise<K6Result> {
+  const binary = findServer('k6');
+  if (binary === undefined) throw new Error('k6 is not installed: bun run servers');
   const folder = mkdtempSync(join(tmpdir(), 'atrium-k6-'));
+  const out = join(folder, 'summary.json');
+  const record = join(folder, 'record.ndjson');
+  // The dashboard sums up within k6; it is not served.
+  const dashboard = {
+    ...{ K6_WEB_DASHBOARD: 'true', K6_WEB_DASHBOARD_PORT: '-1', K6_WEB_DASHBOARD_PERIOD: '1s' },
+    ...{ K6_WEB_DASHBOARD_TAGS: 'area', K6_WEB_DASHBOARD_RECORD: record },
+  };
   try {
-    const out = join(folder, 'summary.json');
-    const child = Bun.spawn([k6, 'run', '--quiet', '--no-usage-report', '--address', '', script], {
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], SUMMARY: out, ...environment },
+    const child = Bun.spawn([binary, 'run', '--quiet', '--no-usage-report', '--address', '', script], {
+      env: {
+        ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], SUMMARY: out },
+        ...(recorded ? dashboard : {}),
+        ...environment,
+      },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    if ((await child.exited) !== 0) throw new Error(`k6 failed on ${script}`);
-    const { metrics } = JSON.parse(readFileSync(out, 'utf8')) as Summary;
-    const value = (metric: string, name: string): number => metrics[metric]?.values?.[name] ?? 0;
-    return {
-      requestsPerSecond: value('http_reqs', 'rate'),
-      count: value('http_reqs', 'count'),
-      p50Ms: value('http_req_duration', 'p(50)'),
-      p95Ms: value('http_req_duration', 'p(95)'),
-      p99Ms: value('http_req_duration', 'p(99)'),
-      failed: value('checks', 'fails'),
-      counters: Object.fromEntries(Object.keys(metrics).map((name) => [name, value(name, 'count')])),
-    };
+    const end = (): void => child.kill('SIGKILL');
+    process.on('exit', end);
+    const code = await child.exited;
+    process.off('exit', end);
+    if (code !== 0 && code !== THRESHOLDS_BROKEN) throw new Error(`k6 failed on ${script}`);
+    const summary = JSON.parse(readFileSync(out, 'utf8')) as Summary;
+    const broken = Object.entries(summary.metrics).flatMap(([name, { thresholds = {} }]) =>
+      Object.entries(thresholds).flatMap(([rule, { ok }]) => (ok ? [] : [`${name}: ${rule}`])),
+    );
+    return { ...summary, broken, seconds: existsSync(record) ? readRecord(record) : [] };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Runs a k6 script to its end. Throws when k6 is not installed or a threshold breaks. */
+export async function runK6(script: string, environment: Record<string, string>): Promise<Load> {
+  const { metrics, broken } = await k6(script, environment);
+  if (broken.length > 0) throw new Error(`${script}: ${broken.join(', ')}`);
+  return loadOf(metrics);
+}
+
+export function loadOf(metrics: Record<string, Metric>): Load {
+  const value = (metric: string, name: string): number => metrics[metric]?.values?.[name] ?? 0;
+  return {
+    requestsPerSecond: value('http_reqs', 'rate'),
+    count: value('http_reqs', 'count'),
+    p50Ms: value('http_req_duration', 'p(50)'),
+    p95Ms: value('http_req_duration', 'p(95)'),
+    p99Ms: value('http_req_duration', 'p(99)'),
+    failed: value('checks', 'fails'),
+    counters: Object.fromEntries(Object.keys(metrics).map((name) => [name, value(name, 'count')])),
+  };
 }

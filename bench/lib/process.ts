@@ -27,3 +27,49 @@ export function memoryMiB(pid: number): { now: number; peak: number } {
 export const resetPeak = async (pid: number): Promise<void> => {
   await Bun.write(`/proc/${pid}/clear_refs`, '5');
 };
+
+/** A process, its children, and theirs. */
+function familyOf(pid: number): number[] {
+  try {
+    const tasks = readdirSync(`/proc/${pid}/task`);
+    const children = tasks.flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    );
+    return [pid, ...children.flatMap(familyOf)];
+  } catch {
+    // It has ended.
+    return [];
+  }
+}
+
+/** In MiB, of one process. Pages that processes share are divided among them, so that sums count each page once. */
+type ProportionalMemory = { name: string; own: number; shared: number };
+
+/**
+ * What the kernel counts in /proc/PID/smaps_rollup: `own` without, and `shared` only the memory that processes share by agreement, such
+ * as the buffers of a Postgres. Undefined for a process that has ended.
+ */
+function proportionalMemory(pid: number): ProportionalMemory | undefined {
+  try {
+    const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+    const read = (field: string): number =>
+      Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(rollup)?.[1] ?? 0) / 1024;
+    const shared = read('Pss_Shmem');
+    const name = readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    return { name, own: read('Pss') - shared, shared };
+  } catch {
+    return undefined;
+  }
+}
+
+/** In MiB: the service's own process, all others that it has started, and what their servers share as buffers. */
+export type FamilyMemory = { service: number; children: number; buffers: number; total: number };
+
+export function familyMemory(pid: number): FamilyMemory {
+  const all = familyOf(pid).map((each) => ({ pid: each, ...proportionalMemory(each) }));
+  const sum = (values: (number | undefined)[]): number => values.reduce<number>((a, b) => a + (b ?? 0), 0);
+  const service = sum(all.filter((each) => each.pid === pid).map(({ own }) => own));
+  const children = sum(all.filter((each) => each.pid !== pid).map(({ own }) => own));
+  const buffers = sum(all.map(({ shared }) => shared));
+  return { service, children, buffers, total: service + children + buffers };
+}
