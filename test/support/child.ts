@@ -129,7 +129,9 @@ function awaitStandstill(pid: number): void {
   while (existsSync(tasks) && !readdirSync(tasks).every(standsStill)) Bun.sleepSync(1);
 }
 
-const POLL_MS = 20;
+const POLL_MS = { min: 20, max: 100 };
+/** Of the time waited so far: a long wait is a twentieth longer, and asks a fifth as often. */
+const POLL_SHARE = 0.05;
 
 /**
  * Waits until `condition` gives something other than undefined or false; fails with `what` after the time, which passes
@@ -141,13 +143,16 @@ export async function eventually<Value>(
   timeoutMs = 60_000,
 ): Promise<Value> {
   const deadline = machineNow() + timeoutMs;
+  const since = performance.now();
   for (;;) {
     const askedAt = performance.now();
     const value = await condition();
     if (value !== undefined && value !== false) return value;
     if (machineNow() > deadline) throw new Error(`in vain waited for: ${what}`);
     // A condition that is costly to ask for is asked for less often, and leaves the processor to what it waits for.
-    await Bun.sleep(Math.max(POLL_MS, performance.now() - askedAt));
+    const now = performance.now();
+    const patience = Math.min(POLL_MS.max, POLL_SHARE * (now - since));
+    await Bun.sleep(Math.max(POLL_MS.min, patience, now - askedAt));
   }
 }
 

@@ -12,6 +12,8 @@ import { collectingLog } from './event-buffers.ts';
 const WRITERS = 8;
 /** Appends that must have been acknowledged between two faults. */
 const STEP = 150;
+/** Between two appends of a writer: while a server comes back, those of all writers cost more processor time than the rest of the test. */
+const PAUSE_MS = 10;
 /** Within which the others go on, whatever one server does: an election, and its loss noticed. */
 const GOES_ON_WITHIN_MS = 180_000;
 /** Longer than an acknowledgement may take, so that what a fault has swallowed is delivered again. */
@@ -47,6 +49,7 @@ function work(buffer: EventBuffer) {
         () => acknowledged.add(text),
         () => Bun.sleep(20),
       );
+      await Bun.sleep(PAUSE_MS);
     }
   };
   const take = (delivery: Delivery): void => {
