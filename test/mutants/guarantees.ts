@@ -346,7 +346,11 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'The sweeper deletes no object that belongs to another database, and none while the database is older than the bucket',
-    tests: ['test/documents/sweep.test.ts', 'test/faults/older-database.test.ts'],
+    tests: [
+      'test/documents/sweep.test.ts',
+      'test/documents/custody.test.ts',
+      'test/faults/older-database.test.ts',
+    ],
     mistakes: ['an older database sweeps the bucket', 'a bucket with the marks of two databases is swept'],
   },
   {

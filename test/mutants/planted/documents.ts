@@ -124,7 +124,7 @@ export const documents: readonly Planted[] = [
     file: 'src/documents/jobs/custody.ts',
     text: 'if (marks.reachedBy(identity) > reached) return BEHIND;',
     replacement: '',
-    test: 'test/documents/sweep.test.ts',
+    test: 'test/documents/custody.test.ts',
     name: 'says so once',
   },
   {
@@ -132,7 +132,7 @@ export const documents: readonly Planted[] = [
     file: 'src/documents/jobs/custody.ts',
     text: 'return marks.behind.length > 0 ? DIVERGED : null;',
     replacement: 'return null;',
-    test: 'test/documents/sweep.test.ts',
+    test: 'test/documents/custody.test.ts',
     name: 'the newer one beside it',
   },
   {
@@ -140,7 +140,7 @@ export const documents: readonly Planted[] = [
     file: 'src/documents/jobs/custody.ts',
     text: 'await objects.putEmpty(reachedMark(identity, reached));',
     replacement: '',
-    test: 'test/documents/sweep.test.ts',
+    test: 'test/documents/custody.test.ts',
     name: 'before anything was deleted',
   },
   {
@@ -148,7 +148,7 @@ export const documents: readonly Planted[] = [
     file: 'src/documents/jobs/custody.ts',
     text: '    recorded() {\n      moved = true;',
     replacement: '    recorded() {\n      moved ||= false;',
-    test: 'test/documents/sweep.test.ts',
+    test: 'test/documents/custody.test.ts',
     name: 'before anything was deleted',
   },
   {
