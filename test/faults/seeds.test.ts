@@ -4,10 +4,9 @@ import { expect, test } from 'bun:test';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runSeeds } from './seeds/main.ts';
-import { planOf } from './seeds/plan.ts';
+import { CLIENT_KINDS, planOf } from './seeds/plan.ts';
 import { renderReport } from './seeds/report.ts';
 
-const KINDS = ['documents', 'events', 'reader', 'models', 'chat', 'bots', 'keys'];
 const SEEDS = { from: 1, to: 8, jobs: 3, quiet: true };
 
 test('a seed is one plan', () => {
@@ -32,7 +31,7 @@ test(`nothing that was acknowledged is lost or doubled under the faults of ${SEE
   expect(report.violated).toEqual([]);
   expect(report.seeds).toBe(SEEDS.to);
   // Under faults the service is not away all the time. How often those who work for longer have their turn, the machine decides.
-  const counts = KINDS.map((kind) => report.acknowledged.get(kind) ?? 0);
+  const counts = CLIENT_KINDS.map((kind) => report.acknowledged.get(kind) ?? 0);
   for (const count of counts) expect(count).toBeGreaterThan(SEEDS.to * 2);
-  expect(counts.reduce((sum, count) => sum + count)).toBeGreaterThan(SEEDS.to * 5 * KINDS.length);
+  expect(counts.reduce((sum, count) => sum + count)).toBeGreaterThan(SEEDS.to * 5 * CLIENT_KINDS.length);
 });

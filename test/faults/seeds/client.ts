@@ -14,12 +14,22 @@ export type Tally = { acknowledged: Map<string, number>; refused: Map<string, nu
 /** Invariant by invariant, the first few examples. */
 export type Violations = Map<string, string[]>;
 
+/** A row of the audit log, as far as it is compared. */
+export type AuditRow = {
+  action: string;
+  actor: string;
+  object: { kind: string; id: string | null };
+  after: Record<string, unknown> | null;
+};
+
 /** What is true of the service at one look, once everything is well again. */
 export type World = {
   /** Every usage event of the workspace, in the order of the pages. */
   events: MetricRecord[];
   /** Sums of model usage by the id of the key. */
   usage: Map<string, { requests: number; cost: number }>;
+  /** Every row of the audit log of the workspace, newest first. */
+  audit: AuditRow[];
 };
 
 /** One client's way to the service. */

@@ -5,7 +5,10 @@ import { createRandom, type Random } from '../support/random.ts';
 import { FAULTS, type FaultKind } from './faults.ts';
 import type { Available, PlannedFault, PlannedParts } from './planned.ts';
 
-export const CLIENT_KINDS = ['documents', 'events', 'reader', 'models', 'chat', 'bots', 'keys'] as const;
+export const CLIENT_KINDS = [
+  ...(['documents', 'events', 'reader', 'models', 'chat', 'bots', 'keys'] as const),
+  ...(['portal', 'knowledge'] as const),
+] as const;
 export type ClientKind = (typeof CLIENT_KINDS)[number];
 
 export type Plan = {
@@ -22,6 +25,7 @@ const LOAD_MS = { from: 1500, to: 3000 };
 const FAULTS_COUNT = { from: 2, to: 6 };
 const CLIENT_COUNTS: Record<ClientKind, number> = {
   ...{ documents: 2, events: 2, reader: 1, models: 2, chat: 2, bots: 1, keys: 1 },
+  ...{ portal: 1, knowledge: 1 },
 };
 
 export function planOf(seed: number, available: Available): Plan {

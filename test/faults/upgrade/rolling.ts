@@ -11,10 +11,11 @@ import { startNats } from '../../support/nats-server.ts';
 import { startRealStore } from '../../support/object-stores.ts';
 import { startPostgresServer } from '../../support/postgres-server.ts';
 import { type RunningService, startService } from '../../support/service.ts';
+import { becomesQuiet, checkUntilRight } from '../seeds/checks.ts';
 import { type Client, createDesk, type Tally, type Violations, violate } from '../seeds/client.ts';
 import { writeModelsFile } from '../seeds/parts/models.ts';
 import type { PlannedParts } from '../seeds/planned.ts';
-import { becomesQuiet, CLIENTS, checkUntilRight } from '../seeds/run-seed.ts';
+import { CLIENTS } from '../seeds/run-seed.ts';
 import { retentionSeconds } from '../seeds/sweeps.ts';
 import { configuredBucket } from '../support/bucket.ts';
 import { createRandom } from '../support/random.ts';
@@ -179,7 +180,10 @@ async function createLoad({ seed, pauseMs }: Plan, url: string) {
     Array.from({ length: STREAM.listeners }, () => createListener(deskOf('streams'), STREAM)),
   );
   const clients: Client[] = await Promise.all([
-    ...Object.entries(CLIENTS).map(([kind, create]) => create(deskOf(kind))),
+    // Files are not read here.
+    ...Object.entries(CLIENTS)
+      .filter(([kind]) => kind !== 'knowledge')
+      .map(([kind, create]) => create(deskOf(kind))),
     createVisitor(deskOf('visitor')),
     createVisitor(deskOf('visitor')),
   ]);

@@ -1,7 +1,8 @@
-// An administrator who adds people, makes keys and revokes them: a revoked key opens nothing, and each person is one event.
+// An administrator who adds people, makes keys and revokes them: a revoked key opens nothing, each person is one event, and each
+// change is one row of the audit log.
 
 import { bodyOf } from '../../../acceptance/support/caller.ts';
-import type { Client, Desk } from '../client.ts';
+import type { AuditRow, Client, Desk } from '../client.ts';
 
 type Key = { id: string; key: string; revoked: boolean | 'perhaps' };
 type Page = { items: { email: string }[]; next_cursor: string | null };
@@ -69,7 +70,7 @@ export async function createKeysClient(desk: Desk): Promise<Client> {
         for (const email of keptPeople) people.add(email);
       };
     },
-    async check({ events }) {
+    async check({ events, audit }) {
       const problems: string[] = [];
       for (const key of keys) {
         // Several times: one process may know what another does not.
@@ -90,9 +91,33 @@ export async function createKeysClient(desk: Desk): Promise<Client> {
       const found = created.map(({ subject }) => subject).toSorted();
       if (!Bun.deepEquals(found, users.toSorted()))
         problems.push(`each person is one event: ${differences(found, users)}`);
-      return problems;
+      return [...problems, ...checkAudit(audit, users)];
     },
   };
+
+  function checkAudit(audit: readonly AuditRow[], users: readonly string[]): string[] {
+    const problems: string[] = [];
+    const rowsOf = (action: string, id: string): number =>
+      audit.filter((row) => row.action === action && row.object.id === id).length;
+    const added = audit
+      .filter(
+        ({ action, after }) => action === 'access.create-user' && `${after?.['email']}`.endsWith(domain),
+      )
+      .map(({ after }) => `${after?.['email']}`);
+    if (!Bun.deepEquals(added.toSorted(), users.toSorted()))
+      problems.push(`each person who is added is one row of the audit log: ${differences(added, users)}`);
+    for (const { id, revoked } of keys) {
+      const counts = { made: rowsOf('access.create-key', id), revoked: rowsOf('access.revoke-key', id) };
+      const isRight =
+        counts.made === 1 &&
+        (revoked === 'perhaps' ? counts.revoked <= 1 : counts.revoked === Number(revoked));
+      if (!isRight)
+        problems.push(
+          `each change of a key is one row of the audit log: ${JSON.stringify(counts)}, revoked: ${revoked}`,
+        );
+    }
+    return problems;
+  }
 }
 
 const differences = (found: readonly string[], expected: readonly string[]): string => {
