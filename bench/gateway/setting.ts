@@ -7,9 +7,10 @@ import { eventually, freePort } from '../../test/support/child.ts';
 import { startMockUpstream } from '../../test/support/mock-upstream.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../../test/support/service.ts';
 import { processorMicros } from '../lib/process.ts';
+import { LIMITS, modelsFile } from './rungs.ts';
 
 export type SideName = 'mock' | 'floor' | 'gateway';
-export type Side = { name: SideName; url: string; pid: number; key: string };
+export type Side = { name: string; url: string; pid: number; key: string };
 export type Sent = {
   count: number;
   failed: number;
@@ -25,7 +26,7 @@ export type Setting = AsyncDisposable & { sides: Record<SideName, Side>; folder:
 const ROOT = join(import.meta.dir, '../..');
 
 /** As `bun run start` starts it: without the limit of concurrent fetches, its log written to nowhere. */
-const ENVIRONMENT = {
+export const ENVIRONMENT = {
   NODE_ENV: 'production',
   UV_THREADPOOL_SIZE: '64',
   BUN_CONFIG_MAX_HTTP_REQUESTS: '16384',
@@ -80,30 +81,12 @@ export async function startSetting(): Promise<Setting> {
   };
 }
 
-/** Every name that the benches ask for goes on as it is: so does the trickling one. */
-const modelsFile = (mockUrl: string): string => `
-upstreams:
-  mock: { base_url: "${mockUrl}/v1", api_key: upstream-key }
-models:
-${NAMES.map(
-  (name) =>
-    `  ${name}: { endpoints: [chat], targets: [{ upstream: mock, model: ${name} }], price: { input_per_million: 0.15, output_per_million: 0.6 } }`,
-).join('\n')}
-`;
-
-const NAMES = ['fast', 'trickle'];
-
 /** A key with every limit, none of which is reached; undefined while the gateway is not there yet. */
 async function limitedKey(url: string): Promise<string | undefined> {
-  const limits = {
-    requests_per_minute: 100_000_000,
-    tokens_per_minute: 2_000_000_000,
-    budget_per_month: 1_000_000_000,
-  };
   const answer = await fetch(`${url}/admin/api/workspaces/${WORKSPACE}/keys`, {
     method: 'POST',
     headers: { APIKeyHeader: BOOTSTRAP_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bench', scopes: ['models'], limits }),
+    body: JSON.stringify({ name: 'bench', scopes: ['models'], limits: LIMITS }),
   }).catch(() => undefined);
   return answer?.status === 201 ? ((await answer.json()) as { key: string }).key : undefined;
 }

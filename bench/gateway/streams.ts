@@ -1,9 +1,10 @@
-import { multiple, printTable, whole } from '../lib/report.ts';
+import { printTable, whole } from '../lib/report.ts';
 import { type Measured, median, type Setting, type SideName, send } from './setting.ts';
 
 const TRICKLE_CHUNKS = 100;
 const TRICKLE_MS = 50;
 const STREAMS = 1000;
+const WARM_UP = 12_000;
 
 const bodyOf = (model: string, more: object = {}): string =>
   JSON.stringify({ model, messages: [{ role: 'user', content: 'Say hello' }], stream: true, ...more });
@@ -52,6 +53,10 @@ async function measureChunks(setting: Setting, rounds: number): Promise<void> {
   const body = bodyOf('trickle', { mock: { words: TRICKLE_CHUNKS, ms: TRICKLE_MS } });
   const measured: Record<'floor' | 'gateway', Measured[]> = { floor: [], gateway: [] };
   const rows: string[][] = [];
+  // Until the runtime has compiled what a stream runs.
+  const short = bodyOf('trickle', { mock: { words: 5, ms: 1 } });
+  for (const name of ['floor', 'gateway'] as const)
+    await send(setting, setting.sides[name], { body: short, flight: 64, count: WARM_UP });
   for (let round = 0; round < Math.min(3, rounds); round++) {
     for (const name of ['floor', 'gateway'] as const satisfies readonly SideName[])
       measured[name].push(
@@ -72,7 +77,7 @@ async function measureChunks(setting: Setting, rounds: number): Promise<void> {
     'gateway ÷ floor',
     'all complete: met',
     '',
-    `${multiple(ratio)} (≤ 1.6: ${verdict(ratio <= 1.6)})`,
+    `${ratio.toFixed(2)} × (≤ 1.4: ${verdict(ratio <= 1.4)})`,
   ]);
   printTable(
     `${whole(STREAMS)} streams at once, ${TRICKLE_CHUNKS} chunks ${TRICKLE_MS} ms apart`,

@@ -1,0 +1,150 @@
+// One rung of the ladder from the pass-through to the product: the product's own parts up to a step, and the floor's work for the rest.
+// Arguments: rung, port, upstream, folder. Its parts that need other servers are given to it in memory.
+
+import { join } from 'node:path';
+import { createAuthentication } from '../../src/access/authentication.ts';
+import { createApp } from '../../src/app.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import { createDeadlines } from '../../src/core/deadlines.ts';
+import { createInterruption } from '../../src/core/interruption.ts';
+import { createLogger } from '../../src/core/logger.ts';
+import { createLedger } from '../../src/gateway/accounting/ledger.ts';
+import { createAllowances, type Reservation } from '../../src/gateway/allowances.ts';
+import type { Answer } from '../../src/gateway/answer.ts';
+import { createAnswerCache } from '../../src/gateway/cache.ts';
+import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
+import { createConnectProbe } from '../../src/gateway/connect-probe.ts';
+import { type GatewayInput, respond, toModelCall } from '../../src/gateway/endpoints/forward.ts';
+import { createReserve } from '../../src/gateway/estimate.ts';
+import { createExecute } from '../../src/gateway/execute.ts';
+import type { ModelCall, Served } from '../../src/gateway/model-call.ts';
+import { readRequest } from '../../src/gateway/request.ts';
+import { createServe } from '../../src/gateway/serve.ts';
+import { createTargets } from '../../src/gateway/targets.ts';
+import { createBoundary } from '../../src/http/boundary.ts';
+import { createCors } from '../../src/http/cors.ts';
+import { createRequestMetrics } from '../../src/http/metrics.ts';
+import { route } from '../../src/http/operation.ts';
+import { LIMITS, modelsFile, RUNGS, type Rung } from './rungs.ts';
+
+const [name = '', port = '', upstream = '', folder = ''] = process.argv.slice(2);
+/** Whether this rung has what the other one adds. */
+const has = (other: Rung): boolean => RUNGS.indexOf(name as Rung) >= RUNGS.indexOf(other);
+
+const HEADERS = { 'content-type': 'application/json', authorization: 'Bearer floor' };
+const ask = (body: Uint8Array | ArrayBuffer, signal?: AbortSignal): Promise<Response> =>
+  fetch(`${upstream}/v1/chat/completions`, {
+    method: 'POST',
+    headers: HEADERS,
+    body: body as ArrayBuffer,
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+/** The floor's own work, which hands on the body of the answer. */
+async function pass(request: Request): Promise<Response> {
+  const answer = await ask(await request.arrayBuffer(), request.signal);
+  const headers = { 'content-type': answer.headers.get('content-type') ?? '' };
+  if (!has('whole answer')) return new Response(answer.body, { status: answer.status, headers });
+  return new Response(await answer.bytes(), { status: answer.status, headers });
+}
+
+const ignore = (): void => undefined;
+const log = createLogger({ level: 'info', format: 'json' });
+const { onInterrupt } = createInterruption();
+const deadlines = createDeadlines();
+const targets = createTargets();
+const catalogue = targets.build(parseModelsFile(modelsFile(upstream), () => undefined));
+
+const asked = async ({ request }: ModelCall): Promise<Served & { kind: 'whole' }> => {
+  const answer = await ask(request.bytes);
+  return { kind: 'whole', status: answer.status, headers: {}, bytes: await answer.bytes() };
+};
+/** Nobody else uses the key. */
+const NOTHING_ELSEWHERE = {
+  ...{ requestsMs: 0, tokensMs: 0, spent: 0, monthLeftMs: 86_400_000 },
+  ...{ month: new Date().getUTCFullYear() * 100 + new Date().getUTCMonth() + 1 },
+  elsewhere: { tokensMs: 0, cost: 0 },
+};
+const allowances = createAllowances({
+  store: {
+    share: async ({ told }) => new Map(told.map(({ keyId }) => [keyId, NOTHING_ELSEWHERE])),
+    recover: async () => undefined,
+    sweep: async () => undefined,
+  },
+  log,
+});
+const unlimited: Reservation = { headers: () => ({}), settle: ignore };
+const ledger = createLedger({
+  ...{
+    directory: join(folder, name.replaceAll(' ', '-')),
+    record: async () => undefined,
+    clock: systemClock,
+    log,
+  },
+});
+const serve = createServe({
+  catalogue: () => catalogue,
+  reserve: has('limits') ? createReserve(allowances) : () => unlimited,
+  cache: createAnswerCache(),
+  execute: has('attempt')
+    ? createExecute({
+        ...{ deadlines, connectProbe: createConnectProbe(), attempts: new Map(), logFailedAttempt: ignore },
+        answerLocally: () => Promise.reject(new Error('no local model')),
+      })
+    : async (call): Promise<Answer> => ({ ...(await asked(call)), usage: undefined }),
+  ledger: has('ledger') ? ledger : { add: ignore, requireRoom: ignore },
+  onFirstEvent: ignore,
+  ...{ deadlines, onInterrupt },
+});
+
+const handle = (input: GatewayInput): Promise<Response> => {
+  if (!has('body, cancelling')) return pass(input.request);
+  return respond(input, onInterrupt, (bytes, signal) => {
+    if (!has('scan')) return asked({ request: { bytes } } as ModelCall);
+    const call = toModelCall(input, { endpoint: 'chat', request: readRequest(bytes), signal });
+    return has('call, account') ? serve(call) : asked(call);
+  });
+};
+
+const authentication = createAuthentication({
+  store: {
+    findLive: async () => ({
+      ...{ keyId: 'bench', workspaceId: 'bench', userId: 'bench', email: 'bench@example.com' },
+      ...{ scopes: ['models'], limits: LIMITS, expiresAt: null, lastUsedAt: null },
+    }),
+  },
+  informed: () => true,
+  lastUses: { add: () => true },
+  clock: systemClock,
+});
+const cors = createCors([]);
+const boundary = createBoundary({
+  authenticators: { key: authentication.authenticate, session: async () => undefined },
+  ...{ cors, log, access: log.access, onInterrupt, requestMetrics: createRequestMetrics() },
+  explainFailure: () => undefined,
+});
+const call = route(
+  {
+    id: 'bench.call',
+    method: 'POST',
+    path: '/v1/chat/completions',
+    area: 'bench',
+    summary: 'A call of a model',
+    ...(has('credential')
+      ? { credential: 'models', scope: 'models', allowsStaleAuthentication: true, errorShape: 'openai' }
+      : { credential: 'none' }),
+    responses: {},
+  },
+  handle as never,
+);
+
+if (name === 'floor') Bun.serve({ port: Number(port), hostname: '127.0.0.1', idleTimeout: 255, fetch: pass });
+else {
+  const direct = { ...boundary, guard: () => (request: Request) => pass(request) };
+  createApp({ routes: [call], boundary: has('id, access line, metrics') ? boundary : direct, cors }).listen({
+    port: Number(port),
+    hostname: '127.0.0.1',
+  });
+}
+if (has('limits')) await allowances.job.start();
+if (has('ledger')) await ledger.job.start();
