@@ -88,35 +88,37 @@ function wholeUntil(bytes: Uint8Array): number {
 export function readEventBlocks(body: ReadableStream<Uint8Array>): EventBlocks {
   const reader = body.getReader();
   let partial: Uint8Array | undefined;
+  // No async function: a stream has thousands of chunks, and most of them are whole events.
+  const take = ({ value, done }: Chunk): Uint8Array | undefined | Promise<Uint8Array | undefined> => {
+    if (done) {
+      const rest = partial;
+      partial = undefined;
+      if (rest === undefined || isBlank(rest)) return undefined;
+      // Servers that leave out the last blank line have said all there is to say.
+      if (rest.at(-1) === LF) return Buffer.concat([rest, NEWLINE]);
+      if (isDone(rest)) return Buffer.concat([rest, NEWLINE, NEWLINE]);
+      throw new BrokenStream('the stream ended within an event');
+    }
+    const bytes = partial === undefined ? value : Buffer.concat([partial, value]);
+    const until = wholeUntil(bytes);
+    if (until === bytes.length && until > 0) {
+      partial = undefined;
+      return bytes;
+    }
+    partial = bytes.subarray(until);
+    if (partial.length > EVENT_BYTES_MAX) throw new BrokenStream('an event of the stream is too large');
+    return until > 0 ? bytes.subarray(0, until) : next();
+  };
+  const next = (): Promise<Uint8Array | undefined> => reader.read().then(take);
   return {
-    async next() {
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) {
-          const rest = partial;
-          partial = undefined;
-          if (rest === undefined || isBlank(rest)) return undefined;
-          // Servers that leave out the last blank line have said all there is to say.
-          if (rest.at(-1) === LF) return Buffer.concat([rest, NEWLINE]);
-          if (isDone(rest)) return Buffer.concat([rest, NEWLINE, NEWLINE]);
-          throw new BrokenStream('the stream ended within an event');
-        }
-        const bytes = partial === undefined ? value : Buffer.concat([partial, value]);
-        const until = wholeUntil(bytes);
-        if (until === bytes.length && until > 0) {
-          partial = undefined;
-          return bytes;
-        }
-        partial = bytes.subarray(until);
-        if (partial.length > EVENT_BYTES_MAX) throw new BrokenStream('an event of the stream is too large');
-        if (until > 0) return bytes.subarray(0, until);
-      }
-    },
+    next,
     cancel(reason) {
       reader.cancel(reason).catch(() => undefined);
     },
   };
 }
+
+type Chunk = { done: false; value: Uint8Array } | { done: true; value?: Uint8Array | undefined };
 
 /** The next block that says something: upstreams that queue send comments before they know whether they answer. */
 export async function nextSaying(
@@ -225,9 +227,23 @@ export function endsWithDone(block: Uint8Array): boolean {
   );
 }
 
-export const hasFinishReason = (block: Uint8Array): boolean =>
-  /"finish_reason":\s*"/.test(Buffer.from(block).toString('latin1'));
+const FINISH_NAME = Buffer.from('"finish_reason":');
+const [QUOTE, BLANK] = [0x22, 0x20];
+
+/** Whether one is a text: most blocks have one that is null. */
+export function hasFinishReason(block: Uint8Array): boolean {
+  const find = (from: number): number => Buffer.prototype.indexOf.call(block, FINISH_NAME, from);
+  for (let at = find(0); at !== -1; at = find(at + 1)) {
+    let value = at + FINISH_NAME.length;
+    while ((block[value] ?? QUOTE) <= BLANK) value++;
+    if (block[value] === QUOTE) return true;
+  }
+  return false;
+}
+
+const DONE_DATA = Buffer.from('[DONE]');
 
 /** Somewhere within the block: comments may follow. */
 export const hasDone = (block: Uint8Array): boolean =>
+  Buffer.prototype.indexOf.call(block, DONE_DATA) !== -1 &&
   /(?:^|\n)data: ?\[DONE\]\r?\n/.test(Buffer.from(block).toString('latin1'));

@@ -76,7 +76,9 @@ class Pump {
   private readonly sink: EventSink;
   private readonly silence: Deadline;
   private readonly forget: () => void;
-  private readonly last: Uint8Array[] = [];
+  /** Blocks since the last one with a `[DONE]`, and with a finish reason: blocks themselves are not kept, which would age them for the collector. */
+  private sinceDone = Number.POSITIVE_INFINITY;
+  private sinceFinish = Number.POSITIVE_INFINITY;
   private usage: Usage | undefined;
   private events = 0;
   private firstEventMs: number | undefined;
@@ -105,21 +107,25 @@ class Pump {
   }
 
   /** Forwards until the client has got something, or the stream has ended. */
-  readonly pull = async (): Promise<void> => {
-    while (!this.ended) {
-      this.answer.touch();
-      let block: Uint8Array | undefined;
-      try {
-        block = await this.answer.blocks.next();
-      } catch (error) {
-        return this.ended ? undefined : this.finish(error);
-      }
-      // It may have been cancelled meanwhile.
-      if (this.ended) return;
-      if (block === undefined) return this.finish(undefined);
-      this.answer.rest();
-      if (this.send(block)) return;
+  readonly pull = (): Promise<void> | undefined => {
+    if (this.ended) return undefined;
+    this.answer.touch();
+    return this.answer.blocks.next().then(this.forward, this.breakOff);
+  };
+
+  /** It may have been cancelled meanwhile. */
+  private readonly forward = (block: Uint8Array | undefined): Promise<void> | undefined => {
+    if (this.ended) return undefined;
+    if (block === undefined) {
+      this.finish(undefined);
+      return undefined;
     }
+    this.answer.rest();
+    return this.send(block) ? undefined : this.pull();
+  };
+
+  private readonly breakOff = (error: unknown): void => {
+    if (!this.ended) this.finish(error);
   };
 
   readonly cancel = (): void => {
@@ -159,8 +165,8 @@ class Pump {
     const { startedAtMs, hidesUsage, spec } = this.options;
     this.firstEventMs ??= performance.now() - startedAtMs;
     this.events += countEvents(block);
-    this.last.push(block);
-    if (this.last.length > LAST_BLOCKS) this.last.shift();
+    this.sinceDone = hasDone(block) ? 0 : this.sinceDone + 1;
+    this.sinceFinish = hasFinishReason(block) ? 0 : this.sinceFinish + 1;
     let shown = block;
     if (has(block, USAGE_NAME)) {
       const read = readUsageBlock(block, hidesUsage);
@@ -209,9 +215,9 @@ class Pump {
 
   /** The upstream has ended without saying so. */
   private finish(cause: unknown): void {
-    const isOver = (cause === undefined && this.options.endsPlainly) || this.last.some(hasDone);
+    const isOver = (cause === undefined && this.options.endsPlainly) || this.sinceDone < LAST_BLOCKS;
     if (isOver) this.sendLast(NOTHING, 'ok');
-    else if (cause === undefined && this.last.some(hasFinishReason)) {
+    else if (cause === undefined && this.sinceFinish < LAST_BLOCKS) {
       this.options.onBlock?.(DONE_BLOCK);
       this.sendLast(DONE_BLOCK, 'ok');
     } else {

@@ -2,7 +2,14 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type EventBlocks, parseEvents, readEventBlocks, splitEvents } from '../../src/gateway/events.ts';
+import {
+  type EventBlocks,
+  hasDone,
+  hasFinishReason,
+  parseEvents,
+  readEventBlocks,
+  splitEvents,
+} from '../../src/gateway/events.ts';
 
 /** The bytes in pieces that end where the cuts are. */
 function inPieces(bytes: Uint8Array, cuts: readonly number[], death?: Error): ReadableStream<Uint8Array> {
@@ -103,4 +110,26 @@ test('an event that never ends is refused before it fills the memory', async () 
   const blocks = readEventBlocks(endless);
   await expect(blocks.next()).rejects.toThrow('too large');
   blocks.cancel();
+});
+
+test.each([
+  ['{"finish_reason":"stop"}', true],
+  ['{"finish_reason": \t\n"stop"}', true],
+  ['{"finish_reason":null},{"finish_reason":"length"}', true],
+  ['{"finish_reason":null}', false],
+  ['{"finish_reason":', false],
+  ['{"finish":"stop"}', false],
+  ['', false],
+])('%p has a finish reason: %p', (text, expected) => {
+  expect(hasFinishReason(Buffer.from(text))).toBe(expected);
+});
+
+test.each([
+  ['data: [DONE]\n\n', true],
+  ['data: {}\n\ndata:[DONE]\r\n\r\n: later\n\n', true],
+  ['data: {"content":"[DONE]"}\n\n', false],
+  ['data: {"content":"x data: [DONE]\\n"}\n\n', false],
+  ['data: [DONE]', false],
+])('%p has the mark of the end: %p', (text, expected) => {
+  expect(hasDone(Buffer.from(text))).toBe(expected);
 });

@@ -165,6 +165,20 @@ describe('the end is told as it was', () => {
     expect(errorOf(await textOf(body)).code).toBe('upstream_broke_off');
   });
 
+  test('a finish reason counts for four blocks: what goes on after it has not finished', async () => {
+    for (const [further, outcome] of [
+      [3, 'ok'],
+      [4, 'failed'],
+    ] as const) {
+      const { blocks, say, close } = upstream();
+      const { body, ends } = pumped(blocks, { first: FINISH });
+      for (let block = 0; block < further; block++) say(chunk({ content: 'more' }));
+      close();
+      expect((await textOf(body)).endsWith(DONE)).toBe(outcome === 'ok');
+      expect(ends).toMatchObject([{ outcome }]);
+    }
+  });
+
   test('a finished answer without [DONE] gets it', async () => {
     const { blocks, say, close } = upstream();
     const { body, ends } = pumped(blocks, { first: chunk({ content: 'a' }) });
