@@ -10,7 +10,9 @@ const OPENING_MS = 1000;
 const POLL_MS = 50;
 const ENDING_MS_MAX = 20_000;
 
+/** The session itself may be read-only: a move that was killed has left the database so. */
 const setReadOnly = async (connection: Reserved, action: string): Promise<void> => {
+  await connection`SET default_transaction_read_only = off`;
   const [row] = await connection<{ name: string }[]>`SELECT current_database() AS name`;
   await connection.unsafe(`ALTER DATABASE ${quoteName(row?.name ?? '')} ${action}`);
 };
@@ -39,7 +41,6 @@ export async function closeGate(connection: Reserved, lease: Reserved): Promise<
 export async function openGate(sql: Sql): Promise<void> {
   const connection = sql.reserve();
   try {
-    await connection`SET default_transaction_read_only = off`;
     await setReadOnly(connection, 'RESET default_transaction_read_only');
     await connection`
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -118,7 +118,8 @@ async function moveRows(
       rebuilt: deps.rebuilt,
       rows: (table) => copyOut(connection, copyOutStatement(table)),
       check: async ({ name }, loaded) => {
-        const [sent, arrived] = [await describe(connection, name), await describe(loaded, name)];
+        // Each server reads its own at the same time.
+        const [sent, arrived] = await Promise.all([describe(connection, name), describe(loaded, name)]);
         if (sent.rows !== arrived.rows || sent.digest !== arrived.digest)
           throw new Error(`the rows of ${name} did not arrive as they were sent`);
         sum.rows += sent.rows;
