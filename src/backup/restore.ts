@@ -1,13 +1,14 @@
 // Restores a backup into an empty service. The rows are loaded in one transaction, which goes last: a restore that was cut off
 // leaves an empty database, and some objects, which the next one finds.
 
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sql, Transaction } from '../infra/postgres/client.ts';
 import { quoteName } from '../infra/postgres/tables.ts';
 import type { ListedObject } from '../infra/s3/client.ts';
 import type { Transfer } from '../infra/s3/transfer.ts';
 import { readRows } from './files.ts';
-import { OBJECTS_AT_ONCE } from './limits.ts';
+import { SMALL_OBJECT_BYTES, WRITES_AT_ONCE } from './limits.ts';
 import { loadRows } from './load.ts';
 import {
   BackupRefused,
@@ -19,7 +20,7 @@ import {
   tableFile,
   workingSetPath,
 } from './manifest.ts';
-import { packPath } from './packs.ts';
+import { packPath, readEntry } from './packs.ts';
 import type { Progress } from './progress.ts';
 import { checkBackup } from './verify.ts';
 import { type HeldEntry, openWorkingSet, type WorkingSet } from './working-set.ts';
@@ -72,8 +73,9 @@ export async function restoreBackup(directory: string, deps: RestoreDeps): Promi
     if (report.faults > 0)
       throw new BackupRefused(`the backup is damaged (${report.faults} faults): ${faults.join('; ')}`);
     await settlePresent(manifest, deps, set);
-    await putObjects(directory, deps, set);
     const { tables, sequences } = manifest;
+    // At the same time, because one takes the store and the other the database; the rows are committed when all objects are there.
+    await using objects = startPuttingObjects(directory, deps, set);
     await loadRows(sql, {
       tables,
       sequences,
@@ -81,16 +83,16 @@ export async function restoreBackup(directory: string, deps: RestoreDeps): Promi
       rows: ({ name }) => readRows(join(rowsFolder(directory, manifest), tableFile(name))),
       check: ({ name }, connection) => checkCount(connection, tables, name),
       assertEmpty,
+      beforeCommit: () => objects.done,
       progress: deps.progress,
     });
     await deps.upgrade(sql);
-    const { taken_at, rows, objects, bytes } = report;
     return {
-      taken_at,
+      taken_at: report.taken_at,
       tables: tables.length,
-      rows,
-      objects,
-      bytes,
+      rows: report.rows,
+      objects: report.objects,
+      bytes: report.bytes,
       missing_objects: manifest.missing_objects.length,
     };
   } finally {
@@ -152,22 +154,66 @@ async function settlePresent(manifest: Manifest, deps: RestoreDeps, set: Working
     throw notEmpty(`the bucket has objects that the backup does not have, such as ${other}`);
 }
 
-async function putObjects(directory: string, deps: RestoreDeps, set: WorkingSet): Promise<void> {
+/** Disposed of, it ends with the objects that it has begun. */
+function startPuttingObjects(
+  directory: string,
+  deps: RestoreDeps,
+  set: WorkingSet,
+): AsyncDisposable & { done: Promise<void> } {
+  let wanted = true;
+  const done = putObjects(directory, { ...deps, isWanted: () => wanted }, set);
+  done.catch(() => undefined);
+  return {
+    done,
+    async [Symbol.asyncDispose]() {
+      wanted = false;
+      await done.catch(() => undefined);
+    },
+  };
+}
+
+async function putObjects(
+  directory: string,
+  { transfer, progress, isWanted }: RestoreDeps & { isWanted(): boolean },
+  set: WorkingSet,
+): Promise<void> {
   const total = set.needed();
   let done = 0;
+  let failure: { error: unknown } | undefined;
   for (const { id } of set.packs()) {
-    const pack = Bun.file(packPath(packsFolder(directory), id));
-    const putOne = async ({ key, offset, size, type }: HeldEntry): Promise<void> => {
-      await deps.transfer.put(key, { size, type, body: pack.slice(offset, offset + size) });
+    const path = packPath(packsFolder(directory), id);
+    await using pack = await open(path, 'r');
+    const putOne = async (entry: HeldEntry): Promise<void> => {
+      const { key, offset, size, type } = entry;
+      // Of a small object the bytes are sent at once; a part of a file would be opened and read as a stream.
+      const isSmall = size <= SMALL_OBJECT_BYTES;
+      const body = isSmall
+        ? new Blob(await partsOf(pack, entry))
+        : Bun.file(path).slice(offset, offset + size);
+      await transfer.put(key, { size, type, body });
       done += 1;
-      deps.progress.step(() => `objects: ${done} of ${total} written`);
+      progress.step(() => `objects: ${done} of ${total} written`);
     };
     for (const page of set.entriesOf(id)) {
       const rest = page.values();
       const work = async (): Promise<void> => {
-        for (const entry of rest) await putOne(entry);
+        for (const entry of rest) {
+          if (!isWanted() || failure !== undefined) return;
+          await putOne(entry).catch((error: unknown) => {
+            failure ??= { error };
+          });
+        }
       };
-      await Promise.all(Array.from({ length: OBJECTS_AT_ONCE }, work));
+      await Promise.all(Array.from({ length: WRITES_AT_ONCE }, work));
+      if (failure !== undefined) throw failure.error;
+      if (!isWanted()) return;
     }
   }
+}
+
+/** Copies, because the parts that are read are valid for a moment alone. */
+async function partsOf(pack: FileHandle, entry: HeldEntry): Promise<Uint8Array<ArrayBuffer>[]> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for await (const part of readEntry(pack, entry)) parts.push(new Uint8Array(part));
+  return parts;
 }
