@@ -9,7 +9,9 @@ import { Readable } from 'node:stream';
 import { sharedBy, startServer } from './support/database.ts';
 import { FailuresAgain } from './support/failures-again.ts';
 import { filesOf, type Group, isGroup } from './support/groups.ts';
+import { startNatsCluster } from './support/nats-server.ts';
 import { openRunFolder } from './support/run-folder.ts';
+import { sharedNats } from './support/service.ts';
 
 /** Seven tenths of a file's time is waiting: fewer files leave a processor idle for a fifth of the run. */
 const FILES_AT_ONCE = Math.min(8, 4 * availableParallelism());
@@ -27,6 +29,8 @@ async function runTests(): Promise<number> {
   // A file of this group starts no process, and asks for no database.
   if (group !== 'unit') process.env['TEST_SERVICE'] ??= buildService();
   const server = group === 'unit' ? undefined : await startServer();
+  const cluster = process.env['TEST_NATS'] === 'cluster' ? await startNatsCluster() : undefined;
+  const [first] = cluster?.servers ?? [];
   const tests = Bun.spawn(
     [
       ...[process.execPath, 'test', '--no-orphans', `--parallel=${FILES_AT_ONCE}`, `--timings=${TIMINGS}`],
@@ -35,7 +39,11 @@ async function runTests(): Promise<number> {
     ],
     {
       stdio: ['inherit', 'inherit', process.stderr.isTTY ? 'inherit' : 'pipe'],
-      env: { ...process.env, ...(server && sharedBy(server)) },
+      env: {
+        ...process.env,
+        ...(server && sharedBy(server)),
+        ...(cluster && first && sharedNats({ url: cluster.url, monitorUrl: first.monitorUrl })),
+      },
     },
   );
   // The runner reports to its standard error.
@@ -47,6 +55,7 @@ async function runTests(): Promise<number> {
   const code = await tests.exited;
   await reported;
   clearInterval(watch);
+  await cluster?.stop();
   await server?.end();
   return code;
 }

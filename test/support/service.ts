@@ -17,6 +17,28 @@ export const MAIN = process.env['TEST_SERVICE'] ?? join(import.meta.dir, '../../
 /** Whether a process with these arguments is one of the service. */
 export const isService = (args: string): boolean => args.includes(basename(MAIN));
 
+/**
+ * With `TEST_NATS=cluster` (test/run.ts): the JetStream cluster of three that all services of the run use, unless a test names a
+ * server itself.
+ */
+export const sharedNats = ({ url, monitorUrl }: { url: string; monitorUrl: string }) => ({
+  TEST_NATS_URL: url,
+  TEST_NATS_MONITOR_URL: monitorUrl,
+});
+/** A stream reserves as much of the servers' disks. */
+const SHARED_BUFFER_BYTES = 64 * 1024 ** 2;
+
+/** A stream of its own, which a service that is started again finds. */
+function bufferOf(dataDir: string): Record<string, string> {
+  const { TEST_NATS_URL: url, TEST_NATS_MONITOR_URL: monitorUrl } = process.env;
+  if (url === undefined || monitorUrl === undefined) return {};
+  return {
+    ...{ NATS_URL: url, NATS_MONITOR_URL: monitorUrl, NATS_REPLICAS: '3' },
+    ...{ EVENT_BUFFER_BYTES_MAX: `${SHARED_BUFFER_BYTES}` },
+    NATS_STREAM_PREFIX: `TEST_${Bun.hash(dataDir).toString(36).toUpperCase()}`,
+  };
+}
+
 /** The databases of running services by their data folders, so that a service started again finds its own. */
 const databases = new Map<string, TestDatabase>();
 
@@ -59,6 +81,7 @@ export async function startService(
       RETRIEVAL_TIMEOUT_MS: '60000',
       LOG_FORMAT: terminal ? 'pretty' : 'json',
       ...(database === undefined ? {} : { DATABASE_URL: database.url }),
+      ...(options.environment?.['NATS_URL'] === undefined ? bufferOf(dataDir) : {}),
       ...options.environment,
     },
   });
