@@ -5,6 +5,7 @@ import { run as bots } from './bots/index.ts';
 import { run as chat } from './chat/index.ts';
 import { run as compute } from './compute/index.ts';
 import { run as documents } from './documents/index.ts';
+import { run as everyday } from './everyday/index.ts';
 import { run as gateway } from './gateway/index.ts';
 import { run as hostile } from './hostile/index.ts';
 import { run as knowledge } from './knowledge/index.ts';
@@ -24,6 +25,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   chat,
   compute,
   documents,
+  everyday,
   gateway,
   hostile,
   knowledge,
