@@ -9,6 +9,7 @@ import { EMBEDDING_TEXT_LENGTH_MAX, EMBEDDING_TEXTS_LENGTH_MAX } from '../limits
 import { estimateTokens } from '../usage.ts';
 import type { Json, JsonObject } from '../wire.ts';
 import { invalid } from './options.ts';
+import { vectorText } from './vector-text.ts';
 
 const { id: MODEL, dimensions: DIMENSIONS } = LOCAL_EMBEDDING_MODEL;
 
@@ -29,7 +30,7 @@ export async function embedLocally(
   for (let index = 0; index < texts.length; index++) {
     if (performance.now() > sliceEndsAt) sliceEndsAt = await nextTimeSlice();
     const row = vectors.subarray(index * DIMENSIONS, (index + 1) * DIMENSIONS);
-    const vector = encoding === 'base64' ? toBase64(row) : toList(row);
+    const vector = encoding === 'base64' ? toBase64(row) : vectorText(row);
     rows.push(`{"object":"embedding","index":${index},"embedding":${vector}}`);
   }
   const promptTokens = texts.reduce((sum, text) => sum + estimateTokens(Buffer.byteLength(text)), 0);
@@ -63,10 +64,3 @@ function readInput(input: Json | undefined): string[] {
 /** Little-endian float32, as every machine that Bun runs on has them. */
 const toBase64 = (row: Float32Array): string =>
   `"${Buffer.from(row.buffer, row.byteOffset, row.byteLength).toString('base64')}"`;
-
-/** The shortest decimal that gives each float32 back. */
-const toList = (row: Float32Array): string => {
-  const numbers: number[] = [];
-  for (const value of row) numbers.push(Number(value.toPrecision(9)));
-  return JSON.stringify(numbers);
-};
