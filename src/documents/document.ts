@@ -33,6 +33,12 @@ export type DocumentChanges = Partial<
     Pick<Document, 'fileHash' | 'fileSize' | 'ownerId'> & { status: 'public' | 'private' }
 >;
 
+/** The fields of a patch that have another value than before. */
+export const changedNames = (before: Document, changes: DocumentChanges): (keyof DocumentChanges)[] =>
+  (Object.keys(changes) as (keyof DocumentChanges)[]).filter(
+    (name) => !Bun.deepEquals(before[name], changes[name]),
+  );
+
 /** The fields that have a value, null included. */
 export const given = <Fields extends object>(fields: Fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {

@@ -144,7 +144,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
         ...(access === undefined ? {} : { access: json(access), curators }),
       });
       const assigned = Object.keys(values).length === 0 ? sql`name = name` : sql(values as never);
-      const search = entries.revision(sql, { ...found, ...changes, curators });
+      const search = entries.revision(sql, found, changes);
       const history = noted(sql, {
         ...{ author, action: 'update', source: sql`revised` },
         changes: changesOf(found, changes),
@@ -154,8 +154,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
           UPDATE documents SET ${assigned}
           WHERE id = ${found.id} AND workspace_id = ${viewer.workspaceId} AND deleted_at IS NULL AND ${edited(viewer)}
             AND xmin = ${found.version}::text::xid
-          RETURNING *) ${history},
-        ${search.ctes}
+          RETURNING *) ${history} ${search.ctes}
         SELECT ${columns} FROM revised`;
       search.written();
       return row;

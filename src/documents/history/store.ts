@@ -4,7 +4,7 @@
 import type { Author } from '../../core/author.ts';
 import type { PageRequest } from '../../http/paging.ts';
 import type { Fragment, Sql, Transaction } from '../../infra/postgres/client.ts';
-import type { Document, DocumentChanges } from '../document.ts';
+import { changedNames, type Document, type DocumentChanges } from '../document.ts';
 import { HISTORY_VALUE_LENGTH_MAX } from '../limits.ts';
 
 export const ACTIONS = ['upload', 'update', 'archive', 'unarchive', 'bin', 'restore', 'content'] as const;
@@ -67,13 +67,11 @@ const SHORT: Partial<Record<keyof DocumentChanges, string>> = {
 
 /** The fields of a patch that have another value than before. */
 export const changesOf = (before: Document, patch: DocumentChanges): FieldChange[] =>
-  (Object.keys(patch) as (keyof DocumentChanges)[])
-    .filter((name) => !Bun.deepEquals(before[name], patch[name]))
-    .map((name) => {
-      const field = SHORT[name];
-      if (field === undefined) return { field: name, before: null, after: null };
-      return { field, before: shorten(before[name]), after: shorten(patch[name]) };
-    });
+  changedNames(before, patch).map((name) => {
+    const field = SHORT[name];
+    if (field === undefined) return { field: name, before: null, after: null };
+    return { field, before: shorten(before[name]), after: shorten(patch[name]) };
+  });
 
 function shorten(value: unknown): string | null {
   if (value === null || value === undefined) return null;

@@ -1,7 +1,8 @@
 // Writing what search knows of documents, together with the documents themselves.
 
 import type { Fragment, Sql, Transaction } from '../../../infra/postgres/client.ts';
-import type { Document } from '../../document.ts';
+import { changedNames, curatorsOf, type Document, type DocumentChanges } from '../../document.ts';
+import { normalise } from '../../filter/normalise.ts';
 import { documentColumns, FIRST_ID } from '../../rows.ts';
 import { ENTRY_FORM, type Indexed, type SearchEntry, toSearchEntry } from '../entry.ts';
 
@@ -46,25 +47,63 @@ export function createSearchEntries() {
       return { ctes, written: () => remember(words) };
     },
 
-    /** As `addition`, for a statement that changes a document, which its own `revised` then holds. */
-    revision(sql: Transaction, document: Indexed): { ctes: Fragment; written(): void } {
-      const entry = toSearchEntry(document);
-      const words = entry.vocabulary.filter((word) => !known.has(word));
-      const ctes = sql`
+    /**
+     * As `addition`, for a statement that changes a document, which its own `revised` then holds: each part with a comma before
+     * it. What the changes leave as it is in the entry is not written.
+     */
+    revision(
+      sql: Transaction,
+      before: Document,
+      changes: DocumentChanges,
+    ): { ctes: Fragment; written(): void } {
+      const touched = touchedBy(before, changes);
+      if (!touched.row && !touched.texts) return { ctes: sql``, written: () => undefined };
+      const curators = changes.access === undefined ? before.curators : curatorsOf(changes.access);
+      const entry = toSearchEntry({ ...before, ...changes, curators });
+      const words = touched.texts ? entry.vocabulary.filter((word) => !known.has(word)) : [];
+      const searched = sql`,
         searched AS (
           UPDATE document_search s SET owner_id = revised.owner_id, file_size = revised.file_size, name = ${entry.name},
             file_type = ${entry.fileType}::text, file_hash = ${entry.fileHash}::text,
             terms = ${entry.terms as string[]}::uuid[]
-          FROM revised WHERE s.id = revised.id),
+          FROM revised WHERE s.id = revised.id)`;
+      // The mirror is told of a changed row by a trigger.
+      const told = touched.row
+        ? sql``
+        : sql`RETURNING search_outbox_add(ARRAY[revised.id], ARRAY[revised.workspace_id])`;
+      const texts = sql`,
         texts AS (
           UPDATE document_texts t SET summary = ${entry.summary}::text, access = ${json(sql, entry.access)}::jsonb,
             slots = ${json(sql, entry.slots)}::jsonb, words = ${entry.words}::tsvector,
             complete = ${entry.complete}::boolean
-          FROM revised WHERE t.id = revised.id),
-        vocabulary AS (${addWords(sql, words)})`;
+          FROM revised WHERE t.id = revised.id ${told})`;
+      const vocabulary = words.length === 0 ? sql`` : sql`, vocabulary AS (${addWords(sql, words)})`;
+      const ctes = sql`${touched.row ? searched : sql``} ${touched.texts ? texts : sql``} ${vocabulary}`;
       return { ctes, written: () => remember(words) };
     },
   };
+}
+
+/** Which parts of an entry hold something of each attribute; a summary stands in the row only by being there. */
+const PARTS: Partial<Record<keyof DocumentChanges, readonly ('row' | 'texts')[]>> = {
+  name: ['row', 'texts'],
+  tags: ['row', 'texts'],
+  categories: ['row', 'texts'],
+  access: ['row', 'texts'],
+  slots: ['row', 'texts'],
+  summary: ['texts'],
+  fileHash: ['row'],
+  fileSize: ['row'],
+  ownerId: ['row'],
+};
+
+function touchedBy(before: Document, changes: DocumentChanges): { row: boolean; texts: boolean } {
+  const changed = changedNames(before, changes);
+  const parts = new Set(changed.flatMap((name) => PARTS[name] ?? []));
+  const isFilled = (summary: string | null): boolean => normalise(summary ?? '') !== '';
+  const comesOrGoes =
+    changed.includes('summary') && isFilled(before.summary) !== isFilled(changes.summary ?? null);
+  return { row: parts.has('row') || comesOrGoes, texts: parts.has('texts') };
 }
 
 /** Visits all documents, a batch in order of id in a transaction in which nothing else writes to them. */
