@@ -40,10 +40,10 @@ const readAll = (sql: Sql, documents: readonly Document[]): Promise<Document[]> 
     documents.map(({ id }) => id),
   );
 
-const searchIn = (sql: Sql, common = createCommonTerms(sql)) =>
+/** `smallMax`: up to how many documents a workspace is read in one round trip. */
+const searchIn = (sql: Sql, common = createCommonTerms(sql), smallMax = 0) =>
   createPostgresSearch({
-    common,
-    sql,
+    ...{ common, sql, smallMax },
     bucket: 'atrium',
     slow: createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' }),
   });
@@ -112,8 +112,13 @@ test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
     const random = createRandom(Number(seed ?? 7));
     const common = createCommonTerms(sql, 20);
     const fold = createCountFolding({ sql, common, log: silentLog });
-    const { prepare, search } = searchIn(searchSql, common);
-    const engine: Engine = async (query) => search(await prepare(query));
+    // In turn as a large workspace is read and as a small one is.
+    const engines = [0, Number.POSITIVE_INFINITY].map((smallMax) => searchIn(searchSql, common, smallMax));
+    let asked = 0;
+    const engine: Engine = async (query) => {
+      const postgres = engines[asked++ % 2];
+      return postgres?.search(await postgres.prepare(query));
+    };
     const compare = async (held: readonly Document[], make: typeof randomQuery) => {
       const { finding } = await compareWithOracle(engine, held, { random, make, queries: QUERIES / 6 });
       expect(finding).toBeGreaterThan(QUERIES / 6 / 4);

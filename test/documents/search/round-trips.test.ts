@@ -67,3 +67,23 @@ test('one that the mirror declines costs one statement more than without a mirro
   expect(alone).toBe(2);
   expect(await statementsOf(true)).toBe(alone + 1);
 });
+
+test('a search of a small workspace costs one statement once its size is known, and finds what was written since', async () => {
+  await using fake = startFakeMeilisearch();
+  await using setting = await mirrorSetting(fake);
+  const query: SearchQuery = { ...MISTYPED, predicates: [] };
+  delete query.text;
+  const id = await setting.library.insert({ name: 'first' });
+  const { counted, statements } = countStatements(setting.sql);
+  const { postgres } = enginesOn(counted, fake);
+  const search = async () => {
+    statements.clear();
+    const { documents, total } = await postgres.search(await postgres.prepare(query));
+    return { ids: documents.map((document) => document.id), total, statements: statements.size };
+  };
+  expect(await search()).toEqual({ ids: [id], total: 1, statements: 2 });
+  const later = await setting.library.insert({ name: 'second' });
+  expect(await search()).toEqual({ ids: [later, id], total: 2, statements: 1 });
+  const beyond = { ...query, offset: 50 };
+  expect(await postgres.search(await postgres.prepare(beyond))).toEqual({ documents: [], total: 2 });
+});

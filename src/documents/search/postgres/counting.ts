@@ -8,6 +8,8 @@ import { countBitmaps, countDays, countRows, type Selection, splitDays } from '.
 
 export type Counts = {
   total: number;
+  /** Everything in the classes of the selections. */
+  inClasses: number;
   /** In the order of the selections: what matches, and everything in the class, in the whole or in the span of time. */
   branches: { documents: number; inClass: number; inSpan: number }[];
 };
@@ -41,7 +43,8 @@ export async function countSelections(
     const inClass = row[`c${branch.class}`] ?? 0;
     return { documents: row[`m${index}`] ?? inClass, inClass, inSpan: row[`s${branch.class}`] ?? inClass };
   });
-  return { total: branches.reduce((sum, { documents }) => sum + documents, 0), branches };
+  const inClasses = classes.reduce((sum, number) => sum + (row[`c${number}`] ?? 0), 0);
+  return { total: branches.reduce((sum, { documents }) => sum + documents, 0), inClasses, branches };
 }
 
 const isWholeClass = ({ required, excluded, from, until, test }: Selection): boolean =>

@@ -19,6 +19,11 @@ import {
 } from './paging.ts';
 import { createPrepare, type Prepared } from './prepared.ts';
 
+/** Documents of a workspace that is small: all that match are read in one round trip, for the total and the page. */
+const SMALL_MAX = 1000;
+/** For so long a workspace is taken for small without being counted again; one that has grown costs time, not truth. */
+const SMALL_MS = 60_000;
+const SMALL_ONES_MAX = 10_000;
 /** Texts that are remembered as broad. */
 const BROAD_MAX = 1000;
 
@@ -31,8 +36,10 @@ export function createPostgresSearch(deps: {
   /** The semaphore of slow searches, so that others stay quick. */
   slow: Semaphore;
   common: CommonTerms;
+  /** Default: 1,000. */
+  smallMax?: number;
 }) {
-  const { sql, bucket, slow, common } = deps;
+  const { sql, bucket, slow, common, smallMax = SMALL_MAX } = deps;
 
   const search = async (prepared: Prepared): Promise<SearchPage> => {
     if (prepared.selections.length === 0) return { documents: [], total: 0 };
@@ -54,6 +61,16 @@ export function createPostgresSearch(deps: {
     return page;
   };
 
+  /** Until when each is taken for small, of a workspace and the classes that are asked for. */
+  const small = new Map<string, number>();
+
+  const isSmall = (place: string): boolean => (small.get(place) ?? 0) > performance.now();
+
+  const learnSize = (place: string, documents: number): void => {
+    if (small.size >= SMALL_ONES_MAX) small.clear();
+    if (documents <= smallMax) small.set(place, performance.now() + SMALL_MS);
+  };
+
   /** How many documents the planner expects to match. */
   const estimate = async (prepared: Prepared): Promise<number> => {
     const [row] = await sql<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }[]>`
@@ -72,11 +89,18 @@ export function createPostgresSearch(deps: {
 
   const answer = async (prepared: Prepared, inSlowLane: boolean): Promise<SearchPage> => {
     const { offset, limit } = prepared.query;
-    // 0. Matches of a text that are probably few are read once, for the total and the page.
+    // 0. In a small workspace, and where matches of a text are probably few, they are read once, for the total and the page.
+    const place = placeOf(prepared);
+    if (isSmall(place)) {
+      const whole = await readWhole(prepared);
+      if (whole.total > smallMax) small.delete(place);
+      return whole;
+    }
     if (prepared.conditions.rest.some(isText) && (await estimate(prepared)) <= ROWS_READ_MAX)
       return readWhole(prepared);
     // 1. How many there are, branch by branch: cheap where terms and counts can tell.
     const counts = await countSelections(sql, prepared, common);
+    learnSize(place, counts.inClasses);
     if (counts.total <= offset || limit === 0) return { documents: [], total: counts.total };
     // 2. A deep page of everything begins on a later day: the counts by day say which.
     const start = await skipDays(sql, prepared, counts);
@@ -103,6 +127,9 @@ export function createPostgresSearch(deps: {
 
   return { prepare: createPrepare({ sql, bucket, common }), search, ...createMirrored(sql) };
 }
+
+const placeOf = ({ query, selections }: Prepared): string =>
+  `${[...new Set(selections.map(({ branch }) => branch.class))]} ${query.viewer.workspaceId}`;
 
 /** Whether rows have to be read for a predicate; moments and sizes are counted in an index. */
 const isText = ({ attribute, negated }: Predicate): boolean =>
