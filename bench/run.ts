@@ -45,5 +45,7 @@ if (run === undefined) {
   console.error(`Usage: bun run bench ${Object.keys(AREAS).join('|')}`);
   process.exit(2);
 }
+// What a bench has started ends with it.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));
 await run();
 process.exit();
