@@ -1,6 +1,7 @@
 // `bun run bench <area>`: prints what it measured, as ratios against a floor of the same run.
 
 import { run as backup } from './backup/index.ts';
+import { run as move } from './backup/move.ts';
 import { run as bots } from './bots/index.ts';
 import { run as chat } from './chat/index.ts';
 import { run as compute } from './compute/index.ts';
@@ -29,6 +30,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   gateway,
   hostile,
   knowledge,
+  move,
   load,
   portal,
   reading,

@@ -55,7 +55,7 @@ export async function run(): Promise<void> {
   }
 }
 
-async function fill(
+export async function fill(
   sql: Sql,
   dataDir: string,
   { documents, events, bytes }: { documents: number; events: number; bytes: number },
@@ -132,7 +132,7 @@ async function compare(dataDir: string, folder: string): Promise<void> {
 
 const backUp = (dataDir: string, folder: string): Promise<string> => admin(dataDir, ['backup', folder]);
 
-const admin = (
+export const admin = (
   dataDir: string,
   words: readonly string[],
   settings: Record<string, string> = {},
@@ -154,7 +154,7 @@ async function execute(
   return out;
 }
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
+export async function timed(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now();
   await work();
   return (performance.now() - from) / 1000;
