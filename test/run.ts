@@ -6,7 +6,6 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { setUpCluster } from './support/cluster.ts';
 import { sharedBy, startServer } from './support/database.ts';
 import { FailuresAgain } from './support/failures-again.ts';
 import { filesOf, type Group, isGroup } from './support/groups.ts';
@@ -29,7 +28,6 @@ async function runTests(): Promise<number> {
   const group = groupOf(process.argv.slice(2));
   // A file of this group starts no process, and asks for no database.
   if (group !== 'unit') process.env['TEST_SERVICE'] ??= buildService();
-  if (group !== 'unit') Object.assign(process.env, await setUpCluster());
   const server = group === 'unit' ? undefined : await startServer();
   const cluster = process.env['TEST_NATS'] === 'cluster' ? await startNatsCluster() : undefined;
   const [first] = cluster?.servers ?? [];

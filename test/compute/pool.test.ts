@@ -165,7 +165,7 @@ describe('the pool', () => {
     const deaf = outcomeOf(under.run('spin', DEAF_MS, { runMsMax: 50 }));
     expect(await deaf).toBe('Test: it did not end in time');
     expect(await under.run('echo', 'again')).toBe('again');
-    expect(under.pool.metrics().threads).toEqual({ open: 2, wanted: 2, replaced: 1 });
+    expect(under.pool.metrics().threads).toEqual({ open: 1, wanted: 1, replaced: 1 });
   });
 
   test('replaces a thread that is overdue, and what waits behind it goes on', async () => {
@@ -175,7 +175,18 @@ describe('the pool', () => {
     const behind = [0, 1, 2].map((each) => outcomeOf(under.run('echo', each)));
     expect(await deaf).toBe('Test: it did not end in time');
     expect(await Promise.all(behind)).toEqual([0, 1, 2]);
-    expect(under.pool.metrics().threads).toEqual({ open: 2, wanted: 2, replaced: 1 });
+    expect(under.pool.metrics().threads).toEqual({ open: 1, wanted: 1, replaced: 1 });
+  });
+
+  test('opens all threads of a lane but one with its first work, and refuses none that they will take', async () => {
+    await using under = await startPool({ waitingMax: 1 });
+    expect(under.pool.metrics().threads).toEqual({ open: 1, wanted: 1, replaced: 0 });
+    const works = [10, 11, 12, 13].map((n) => outcomeOf(under.run('fibonacci', n, LONG)));
+    expect(await Promise.all(works)).toEqual(['55', '89', '144', 'Test: too much is waiting already']);
+    await eventually('all to be open', () => under.pool.metrics().threads.open === 3);
+    expect(under.pool.metrics().threads).toEqual({ open: 3, wanted: 3, replaced: 0 });
+    expect(await under.run('echo', 'short')).toBe('short');
+    await eventually('those of short work, too', () => under.pool.metrics().threads.open === 4);
   });
 
   test('tells of work that fails, and keeps the thread', async () => {
@@ -197,7 +208,7 @@ describe('the pool', () => {
     const numbers = ['55', '89', '144', '233', '377', '610', '987', '1597', '2584', '4181', '6765'];
     numbers.push('10946', '17711', '28657', '46368');
     expect(outcomes).toEqual(outcomes.map((_, index) => (index % 250 === 100 ? died : numbers[index % 15])));
-    await eventually('all threads to be back', () => under.pool.metrics().threads.open === 4);
+    await eventually('all threads to be back', () => under.pool.metrics().threads.open === 2);
     expect(under.pool.metrics().lanes).toEqual({
       short: { waiting: 0, running: 0 },
       long: { waiting: 0, running: 0 },

@@ -8,7 +8,6 @@ import { clearLeftover } from '../../src/embedded/postgres/leftover.ts';
 import { isAlive } from '../../src/embedded/postgres/processes.ts';
 import { connectPostgres, type Sql } from '../../src/infra/postgres/client.ts';
 import { migrate } from '../../src/infra/postgres/migrate.ts';
-import { copyCluster } from './cluster.ts';
 
 export const silentLog = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -45,8 +44,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   server ??= openServer();
   const { admin, url, template } = await server;
   const name = `${template}_${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`;
-  // The default writes each page of the copy to the log, which takes twice the processor time.
-  await admin.unsafe(`create database ${name} template ${template} strategy file_copy`);
+  await admin.unsafe(`create database ${name} template ${template}`);
   const own = withDatabase(url, name);
   const sql = connectTo(own, { ...UNHURRIED, connectionsMax: 5 });
   const drop = async (): Promise<void> => {
@@ -131,7 +129,6 @@ const connectAdmin = (url: string): Sql => connectTo(url, { statementTimeoutMs: 
 async function startEmbedded() {
   await removeLeftovers();
   const directory = mkdtempSync(join(tmpdir(), `atrium-test-postgres-${process.pid}-`));
-  copyCluster(directory);
   const settings = {
     fsync: 'off',
     synchronous_commit: 'off',

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startPostgres } from '../../src/embedded/postgres/index.ts';
 import { freePort, freeze } from './child.ts';
-import { copyCluster } from './cluster.ts';
 import { silentLog } from './database.ts';
 
 export type PostgresUnderTest = AsyncDisposable & {
@@ -31,7 +30,6 @@ export async function startPostgresServer(
   } = {},
 ): Promise<PostgresUnderTest> {
   const { directory = mkdtempSync(join(tmpdir(), 'atrium-postgres-')), environment = {} } = options;
-  if (options.directory === undefined) copyCluster(directory);
   const { settings = {} } = options;
   // The server's own user has to make what a preloaded library shares among its processes.
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);

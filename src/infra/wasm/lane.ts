@@ -35,6 +35,8 @@ type Seat = {
 export function createLane({ name, entry, threads, niceness, waitingMax, log, metricsOf }: LaneOptions) {
   const line: Task[] = [];
   let seats: readonly Seat[] = [];
+  /** Those that wait for the first work. */
+  let unopened: readonly Seat[] = [];
   let replaced = 0;
   let ended = false;
 
@@ -153,15 +155,24 @@ export function createLane({ name, entry, threads, niceness, waitingMax, log, me
 
   const running = (): Task[] => seats.map(({ task }) => task).filter((task) => task !== undefined);
 
+  function openForWork(): void {
+    const opening = unopened;
+    unopened = [];
+    for (const seat of opening) void reopen(seat);
+  }
+
   return {
-    /** Opens all threads; rejects when one does not open. */
-    async start(module: WebAssembly.Module): Promise<void> {
+    /** Opens so many threads, and the others with the first work; rejects when one does not open. */
+    async start(module: WebAssembly.Module, openedAtStart: number): Promise<void> {
       seats = Array.from({ length: threads }, () => createSeat(module));
-      await Promise.all(seats.map(open));
+      unopened = seats.slice(openedAtStart);
+      await Promise.all(seats.slice(0, openedAtStart).map(open));
     },
     run(work: Work): Promise<PartResult[]> {
       const { signal, kind, waitMsMax } = work;
-      if (line.length >= waitingMax) {
+      openForWork();
+      // What a thread takes as soon as it is open does not count as waiting.
+      if (line.length >= waitingMax + seats.filter(({ isOpen }) => !isOpen).length) {
         metricsOf(kind).refused++;
         return Promise.reject(refusals.full(work));
       }
@@ -183,6 +194,7 @@ export function createLane({ name, entry, threads, niceness, waitingMax, log, me
     },
     metrics: () => ({
       open: seats.filter(({ isOpen }) => isOpen).length,
+      wanted: seats.length - unopened.length,
       replaced,
       waiting: line.length,
       /** Also a thread that has not left yet its cancelled part: nothing else can begin there. */

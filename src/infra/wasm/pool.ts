@@ -68,7 +68,8 @@ export function createPool(options: PoolOptions): Pool {
       async start() {
         const module = await options.loadModule();
         try {
-          await Promise.all(all.map((lane) => lane.start(module)));
+          // One shows that the kernels work. The others cost memory and a part of the start, and many services never need them.
+          await Promise.all([lanes.short.start(module, 1), lanes.long.start(module, 0)]);
         } catch (error) {
           end();
           throw new Error('A thread for WASM kernels cannot be started', { cause: error });
@@ -84,7 +85,7 @@ export function createPool(options: PoolOptions): Pool {
       return {
         threads: {
           open: short.open + long.open,
-          wanted: 2 * options.threads,
+          wanted: short.wanted + long.wanted,
           replaced: short.replaced + long.replaced,
         },
         lanes: {
