@@ -120,6 +120,7 @@ function unmatchedRoute(
   return route(
     {
       id: 'http.unmatched',
+      work: 'exempt',
       method: 'GET',
       path: '*',
       area: 'http',

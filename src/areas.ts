@@ -40,12 +40,14 @@ export type Clients = {
   sql: Sql;
   /** Pool and session settings of searches. */
   searchSql: Sql;
+  /** A pool of the access area's own. */
+  accessSql: Sql;
   objects: ObjectStore;
 };
 
 export async function createAreas(
   config: Config,
-  { sql, searchSql, objects }: Clients,
+  { sql, searchSql, accessSql, objects }: Clients,
   log: Logger,
 ): Promise<Areas> {
   const clock = systemClock;
@@ -64,7 +66,7 @@ export async function createAreas(
     log,
   });
   const access = createAccess({
-    sql,
+    sql: accessSql,
     invalidation,
     wakeMover: usage.wakeMover,
     clock,

@@ -47,6 +47,13 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
   });
 
 /**
+ * A pool for keys, sessions and people alone, so that credentials are checked, and people sign in and revoke keys, while the
+ * connections of everything else are busy.
+ */
+export const connectForAccess = (url: string, log: Logger): Sql =>
+  connectPostgres({ url, applicationName: 'atrium-access', log, json: LOSSLESS, connectionsMax: 2 });
+
+/**
  * Connects to the database and brings its schema up to date. A database that is still starting is waited for;
  * one that stays away, or refuses us, throws one line. `until`: the last migration to apply.
  */

@@ -10,8 +10,13 @@ import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
 import type { Siblings } from './core/siblings.ts';
 import { until } from './core/wait.ts';
-import { connectDatabase, connectForSearch } from './database.ts';
+import { connectDatabase, connectForAccess, connectForSearch } from './database.ts';
 import { type FirstKey, keepFirstKey } from './first-key.ts';
+import { createAdmission } from './http/admission/admission.ts';
+import { createMemoryGuard } from './http/admission/memory-guard.ts';
+import { admissionMetrics } from './http/admission/metrics.ts';
+import { capacityState } from './http/admission/refusals.ts';
+import { bodyMemory } from './http/body-memory.ts';
 import { createBoundary } from './http/boundary.ts';
 import { createCors } from './http/cors.ts';
 import { docsRoutes } from './http/docs.ts';
@@ -62,13 +67,22 @@ export async function startService(
   const { bucket, region, formProfile } = config.objects;
   const sql = await connectDatabase(backing.databaseUrl, log);
   const searchSql = connectForSearch(backing.databaseUrl, log);
+  const accessSql = connectForAccess(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const areas = await createAreas(config, { sql, searchSql, objects }, log);
+  const areas = await createAreas(config, { sql, searchSql, accessSql, objects }, log);
   const requestMetrics = createRequestMetrics();
   const cors = createCors(config.server.corsOrigins);
   let ending = false;
+  const admission = createAdmission({
+    memory: config.memoryMax === undefined ? undefined : createMemoryGuard(config.memoryMax),
+    onInterrupt: areas.interruption.onInterrupt,
+    log,
+  });
+  const { memory } = admission;
+  if (memory !== undefined) bodyMemory.refuseLargeWhile(() => memory.level() !== 'fine');
   const boundary = createBoundary({
     authenticators: areas.authenticators,
+    admission,
     cors,
     log,
     access: log.access,
@@ -76,11 +90,21 @@ export async function startService(
     explainFailure: explainOutage,
     onInterrupt: areas.interruption.onInterrupt,
   });
-  const readiness = createReadinessWatch(areas.checks, log);
+  const checks = [
+    ...areas.checks,
+    { name: 'capacity', essential: true, check: async () => capacityState(admission) },
+  ];
+  const readiness = createReadinessWatch(checks, log);
   const health = {
     version,
-    checks: areas.checks,
-    metrics: [...processMetrics(boundary.running), ...readiness.metrics, ...tracingMetrics, ...areas.metrics],
+    checks,
+    metrics: [
+      ...processMetrics(boundary.running),
+      ...admissionMetrics(admission),
+      ...readiness.metrics,
+      ...tracingMetrics,
+      ...areas.metrics,
+    ],
     requestMetrics,
     ending: () => ending,
     siblings,
@@ -106,7 +130,7 @@ export async function startService(
   const close = async (timeoutMs: number): Promise<void> => {
     await lifecycle.stop(timeoutMs);
     objects.close();
-    await Promise.all([closeDatabase(sql), closeDatabase(searchSql)]);
+    await Promise.all([sql, searchSql, accessSql].map(closeDatabase));
   };
   const { host, port, sharesPort, shutdownTimeoutMs, shutdownDelayMs } = config.server;
   const listen = (): void => {

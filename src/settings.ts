@@ -213,6 +213,12 @@ export const SETTINGS = {
     default: '0',
     meaning: 'time before that in which only /readyz refuses, so that balancers send nothing more',
   },
+  MEMORY_MAX: {
+    kind: integer(134_217_728, Number.MAX_SAFE_INTEGER),
+    otherwise: 'none',
+    meaning:
+      'ceiling of the memory of each process, in bytes: close to it large requests get 503, at it all do',
+  },
   PROCESSES: { kind: integer(1, 256), default: '1', meaning: 'processes that share the port and the data' },
   ...TRACING_SETTINGS,
 } satisfies Record<string, Setting>;

@@ -10,6 +10,7 @@ export function computeRoutes({ fibonacci }: { fibonacci: ReturnType<typeof crea
     route(
       {
         id: 'compute.fibonacci',
+        work: 'model',
         method: 'GET',
         path: '/compute',
         area: 'compute',

@@ -1,17 +1,15 @@
-// The steps of every request: request id → credential → parameters → body → operation → answer → log and metrics.
+// The steps of every request: request id → credential → parameters → body → its turn → operation → answer → log and metrics.
 // All errors of handlers are caught here.
 
-import type { TObject, TSchema } from '@sinclair/typebox';
-import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
 import { type ErrorKind, ServiceError, toError, unavailable, ValidationFailure } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
-import type { Principal } from '../core/principal.ts';
-import type { TraceContext } from '../core/trace-context.ts';
 import { inTrace, unsampledFields } from '../core/tracing.ts';
+import { type Admission, Overloaded } from './admission/admission.ts';
 import { bodyMemory } from './body-memory.ts';
 import type { Cors } from './cors.ts';
 import { type Authenticators, authorize, challengeOf, identify } from './credentials.ts';
+import { type Connections, Exchange, REQUEST_ID } from './exchange.ts';
 import type { RequestMetrics } from './metrics.ts';
 import {
   INTERNAL_OPENAI_ERROR,
@@ -19,7 +17,7 @@ import {
   toOpenAiError,
   toOpenAiValidationError,
 } from './openai-error.ts';
-import { type Input, type Operation, type Route, reply } from './operation.ts';
+import { type Operation, type Route, reply } from './operation.ts';
 import { createRequestParser, type RequestParser, showPath } from './request.ts';
 import { createRequestTrace, endRequestTrace } from './request-trace.ts';
 import { STATUS } from './statuses.ts';
@@ -36,10 +34,10 @@ export type Boundary = {
 /** `connections` has the address of the client, which the audit log keeps. */
 export type Guarded = (request: Request, connections?: Connections | null) => Promise<Response>;
 
-type Connections = { requestIP(request: Request): { address: string } | null };
-
 export type BoundaryDeps = {
   authenticators: Authenticators;
+  /** Undefined: every request is begun at once. */
+  admission?: Admission;
   cors: Cors;
   log: Logger;
   access: AccessLog;
@@ -49,47 +47,6 @@ export type BoundaryDeps = {
   /** At the deadline of a shutdown, the requests in progress are answered 503. */
   onInterrupt: OnInterrupt;
 };
-
-/**
- * One request on its way, as its handler sees it. A class, because there is one for every request: all share its functions.
- */
-class Exchange implements Input<TObject, TObject, TSchema> {
-  readonly request: Request;
-  readonly startedAtMs = performance.now();
-  requestId: string;
-  path: Record<string, unknown> = NOTHING;
-  query: Record<string, unknown> = NOTHING;
-  body: unknown;
-  caller: Principal | undefined;
-  called: string | undefined;
-  /** Undefined without tracing. */
-  trace: TraceContext | undefined;
-  private readonly operation: Operation;
-  private readonly address: string | null;
-
-  constructor(request: Request, operation: Operation, connections: Connections | null | undefined) {
-    this.request = request;
-    this.operation = operation;
-    this.requestId = requestIdOf(request);
-    const keepsAddress = operation.audits !== undefined || operation.notesAddress;
-    this.address = keepsAddress ? addressOf(request, connections) : null;
-  }
-
-  get principal(): Principal {
-    if (this.caller === undefined) throw new Error(`${this.operation.id} asks for no credential`);
-    return this.caller;
-  }
-
-  get origin(): RequestOrigin {
-    return { address: this.address, requestId: this.requestId };
-  }
-
-  get author(): Author {
-    return toAuthor(this.principal, this.origin);
-  }
-}
-
-const NOTHING: Record<string, unknown> = {};
 
 export function createBoundary(deps: BoundaryDeps): Boundary {
   let refusing = false;
@@ -101,6 +58,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
 
   function guard(route: Route): Guarded {
     const { operation } = route;
+    const entrance = { operation, door: deps.admission?.door(operation) };
     const answer = createAnswer(route, deps.authenticators);
     const observe = deps.requestMetrics.route(operation);
     const probe = operation.area === 'health';
@@ -131,9 +89,10 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
     };
     return (request, connections) =>
       new Promise((resolve) => {
-        const exchange = new Exchange(request, operation, connections);
+        const exchange = new Exchange(request, entrance, connections);
         const interrupt = (): void => end(shuttingDown(operation));
         const end = (response: Response | undefined, error?: unknown): void => {
+          exchange.leave();
           if (!running.delete(interrupt)) return;
           bodyMemory.release(request);
           try {
@@ -179,7 +138,10 @@ function createAnswer(route: Route, authenticators: Authenticators) {
       authorize(exchange.caller, operation, parameters.path['workspace_id']);
     }
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
+    // A body that arrives slowly takes no place.
     if (operation.body !== undefined) exchange.body = await parser.body(request);
+    const entering = exchange.enter();
+    if (entering !== undefined) await entering;
     return await handle(exchange);
   };
 }
@@ -200,7 +162,7 @@ function renderFailure(
     deps.log.error({ ...context, err: error }, 'unexpected failure');
     return internalError(operation);
   }
-  if (NOT_OF_CALLER.has(refusal.kind))
+  if (NOT_OF_CALLER.has(refusal.kind) && !(refusal instanceof Overloaded))
     deps.log.warn({ ...context, err: refusal.cause ?? error }, refusal.message);
   return renderRefusal(refusal, operation);
 }
@@ -229,16 +191,4 @@ function shuttingDown(operation: Operation): Response {
   const response = renderRefusal(unavailable('The service is shutting down'), operation);
   response.headers.set('connection', 'close');
   return response;
-}
-
-/** The IP address at the other end of the connection: that of the last proxy, where there is one. */
-const addressOf = (request: Request, connections: Connections | null | undefined): string | null =>
-  connections?.requestIP(request)?.address.replace(/^::ffff:(?=[\d.]+$)/, '') ?? null;
-
-const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
-
-/** The caller's own request id where it is valid for a log line, else a new one. */
-function requestIdOf(request: Request): string {
-  const given = request.headers.get('x-request-id');
-  return given !== null && REQUEST_ID.test(given) ? given : Bun.randomUUIDv7();
 }

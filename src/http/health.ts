@@ -153,6 +153,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
         credential: 'administration',
         scope: 'admin',
         id: 'admin.status',
+        work: 'exempt',
         path: '/admin/api/status',
         summary: 'Each backing service with its state and metrics',
         responses: { 200: { description: 'States.', schema: Readiness, example: READINESS_EXAMPLE } },

@@ -2,6 +2,7 @@ import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox
 import type { Author, RequestOrigin } from '../core/author.ts';
 import type { Principal, Scope } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
+import type { Work } from './admission/work.ts';
 import { type RefusalStatus, type Responses, withErrors } from './schemas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -40,6 +41,8 @@ type OperationBase = {
   notesAddress?: true;
   /** The operation works during an outage of the database, for keys that were valid before. */
   allowsStaleAuthentication?: true;
+  /** Its class of work, where its method and area do not say it (`admission/work.ts`). */
+  work?: Work;
   /** No idle time-out applies, because the answer may take long to begin. */
   noIdleTimeout?: true;
   /** The placeholder at the path's end takes all that is left of a URL, slashes included. */
@@ -100,6 +103,8 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   called?: string | undefined;
   /** The place of the request in a trace; undefined without tracing. Only of a sampled one it is the current one. */
   trace?: TraceContext | undefined;
+  /** For an answer that goes on as a stream: the request counts as running until the returned function is called. */
+  keepPlace?(): () => void;
 };
 
 /**

@@ -38,6 +38,7 @@ export function createMcp({ routes, version, origins, log }: McpDeps): Area {
       route(
         {
           id: 'mcp.message',
+          work: 'model',
           area: 'mcp',
           method: 'POST',
           path: '/mcp',

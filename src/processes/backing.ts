@@ -28,7 +28,7 @@ export const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string 
 const ACCESS_KEY_ID = 'atrium';
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
-const CONNECTIONS_PER_PROCESS = 36;
+const CONNECTIONS_PER_PROCESS = 40;
 const CONNECTIONS_MIN = 100;
 
 /**

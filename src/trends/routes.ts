@@ -42,6 +42,7 @@ export const trendsRoute = (
       credential: 'administration',
       scope: 'admin',
       id: 'admin.trends',
+      work: 'heavy',
       method: 'GET',
       path: '/admin/api/workspaces/{workspace_id}/trends',
       summary: 'The storage of a workspace by day, and what waited in the service by hour',

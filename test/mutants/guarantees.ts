@@ -35,6 +35,11 @@ export const guarantees: readonly Guarantee[] = [
     ],
   },
   {
+    says: 'During overload probes, sign-in and revocation pass, and so do workspaces that ask for little; what is refused has 503 and `Retry-After`',
+    tests: ['test/service/overload.test.ts', 'test/http/admission'],
+    mistakes: ['a workspace may have all places of a class of work', 'revocation waits for a place'],
+  },
+  {
     says: 'A backup of a running service has every row of one moment and each object that its documents have; it comes back whole, or is refused',
     tests: ['test/backup/backup.test.ts', 'test/backup/command.test.ts'],
     mistakes: ['objects of purged documents are deleted while a backup runs'],

@@ -126,6 +126,19 @@ export const DASHBOARDS: readonly Dashboard[] = [
       },
       ...requestPanels('.*'),
       gauges('Requests running', 'atrium_requests_running', { by: 'instance' }),
+      rates('Requests refused for overload', 'atrium_admission_refused_total', 'work, reason'),
+      gauges('Requests that wait for a place', 'atrium_admission_waiting', { by: 'work' }),
+      gauges('Requests that have a place', 'atrium_admission_running', { by: 'work' }),
+      {
+        title: 'Mean wait for a place',
+        unit: 's',
+        queries: [
+          {
+            expr: `sum by (work) (${rate('atrium_admission_wait_seconds_total')}) / sum by (work) (${rate('atrium_admission_waits_total')})`,
+            legend: '{{work}}',
+          },
+        ],
+      },
       {
         title: 'Processors',
         unit: 'short',

@@ -14,6 +14,7 @@ export function auditRoutes(audit: Audit): Route[] {
       {
         ...ADMINISTRATION,
         id: 'access.list-audit',
+        work: 'heavy',
         method: 'GET',
         path: '/admin/api/workspaces/{workspace_id}/audit',
         scope: 'admin',
@@ -31,6 +32,7 @@ export function auditRoutes(audit: Audit): Route[] {
       {
         ...ADMINISTRATION,
         id: 'access.list-service-audit',
+        work: 'heavy',
         method: 'GET',
         path: '/admin/api/audit',
         scope: 'operator',

@@ -25,6 +25,7 @@ export function keyRoutes(keys: Keys): Route[] {
       {
         ...ADMINISTRATION,
         id: 'access.list-keys',
+        work: 'exempt',
         method: 'GET',
         path: COLLECTION,
         summary: 'List the keys of a workspace that are not revoked, newest first',
@@ -60,6 +61,7 @@ export function keyRoutes(keys: Keys): Route[] {
       {
         ...ITEM,
         id: 'access.update-key',
+        work: 'exempt',
         audits: ['access.update-key'],
         method: 'PATCH',
         summary: 'Rename, disable or enable a key',
@@ -74,6 +76,7 @@ export function keyRoutes(keys: Keys): Route[] {
       {
         ...ITEM,
         id: 'access.rotate-key',
+        work: 'exempt',
         audits: ['access.rotate-key'],
         method: 'POST',
         path: `${ITEM.path}/rotate`,
@@ -93,6 +96,7 @@ export function keyRoutes(keys: Keys): Route[] {
       {
         ...ITEM,
         id: 'access.revoke-key',
+        work: 'exempt',
         audits: ['access.revoke-key'],
         method: 'DELETE',
         summary: 'Revoke a key',

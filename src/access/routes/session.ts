@@ -9,7 +9,7 @@ import { SessionCreate, SessionRead } from '../schema.ts';
 import { renderCookie, renderCookieRemoval } from '../session-cookie.ts';
 import type { Sessions } from '../sessions.ts';
 
-const SESSION = { area: 'access', path: '/admin/api/session', credential: 'none' } as const;
+const SESSION = { area: 'access', path: '/admin/api/session', credential: 'none', work: 'exempt' } as const;
 const ADMINISTRATION = { area: 'access', credential: 'administration', scope: 'admin' } as const;
 
 export function sessionRoutes(sessions: Sessions): Route[] {
@@ -106,6 +106,7 @@ function openSessionRoutes(sessions: Sessions): Route[] {
       {
         ...ADMINISTRATION,
         id: 'access.list-sessions',
+        work: 'exempt',
         method: 'GET',
         path: OPEN_SESSIONS,
         summary: "List the open sessions of the portal of a workspace's people, newest first",
@@ -120,6 +121,7 @@ function openSessionRoutes(sessions: Sessions): Route[] {
       {
         ...ADMINISTRATION,
         id: 'access.revoke-session',
+        work: 'exempt',
         audits: ['access.close-session'],
         events: ['auth.user.logout'],
         method: 'DELETE',

@@ -6,7 +6,7 @@ import { ErrorDetail } from '../../http/schemas.ts';
 import type { SignOn } from '../sign-on/index.ts';
 import { WORKSPACE_NAME_PATTERN } from '../workspace-names.ts';
 
-const SIGN_ON = { area: 'access', method: 'GET', credential: 'none' } as const;
+const SIGN_ON = { area: 'access', method: 'GET', credential: 'none', work: 'exempt' } as const;
 
 const page = (description: string) => ({ description, mediaType: 'text/html' });
 const REDIRECTION = { 303: { description: 'The way to the provider.' } } as const;

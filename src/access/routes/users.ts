@@ -85,6 +85,7 @@ export function userRoutes({
       {
         ...ITEM,
         id: 'access.update-user',
+        work: 'exempt',
         audits: ['access.update-user'],
         events: ['auth.user.update'],
         method: 'PATCH',
@@ -114,6 +115,7 @@ export function userRoutes({
       {
         ...ITEM,
         id: 'access.delete-user',
+        work: 'exempt',
         audits: ['access.delete-user', 'access.revoke-key'],
         events: ['auth.user.delete'],
         method: 'DELETE',

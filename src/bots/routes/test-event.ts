@@ -47,6 +47,7 @@ export function testEventRoute({ requireBot, sign, take, clock }: TestEventDeps)
       credential: 'administration',
       scope: 'admin',
       id: 'bots.test',
+      work: 'model',
       method: 'POST',
       path: '/admin/api/workspaces/{workspace_id}/bots/{bot_id}/test-events',
       summary: 'Send a test event to a bot, and see what it answers',

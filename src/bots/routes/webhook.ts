@@ -55,6 +55,7 @@ export function webhookRoute({ requireBot, verify, take }: WebhookDeps): Route {
     {
       ...SENDER,
       id: 'bots.answer',
+      work: 'model',
       method: 'POST',
       path: '/chatapp/{workspace_id}/{bot_id}',
       area: 'bots',

@@ -70,13 +70,13 @@ export type ShowAnswer = (answered: AnsweredTurn) => Promise<AnsweredTurn>;
 
 /** The whole answer, or a stream if one is requested. Throws the reason why the answer could not be made. */
 export async function replyWithAnswer(
-  request: Request,
+  { request, keepPlace }: { request: Request; keepPlace: () => (() => void) | undefined },
   { answerStream, replayed }: Accepted,
   show: ShowAnswer,
 ): Promise<Response> {
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
   if (!accepts(request, EVENT_STREAM)) return reply(200, await bodyOf(answerStream, show), headers);
-  return new Response(streamAnswer(answerStream, show), {
+  return new Response(streamAnswer(answerStream, show, keepPlace()), {
     headers: {
       'content-type': EVENT_STREAM,
       'cache-control': 'no-store',
@@ -123,8 +123,15 @@ const encoder = new TextEncoder();
 const PING = encoder.encode(': ping\n\n');
 const encode = (event: StreamEvent): Uint8Array => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
 
-/** Text that is already there is sent at once; a reader that disconnects ends only its own stream. */
-export function streamAnswer(answerStream: AnswerStream, show: ShowAnswer): ReadableStream {
+/**
+ * Text that is already there is sent at once; a reader that disconnects ends only its own stream. `onOver` is called when the
+ * stream has ended, either way.
+ */
+export function streamAnswer(
+  answerStream: AnswerStream,
+  show: ShowAnswer,
+  onOver: () => void = () => undefined,
+): ReadableStream {
   let leave: () => void = () => undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
@@ -150,6 +157,7 @@ export function streamAnswer(answerStream: AnswerStream, show: ShowAnswer): Read
       });
       leave = () => {
         open = false;
+        onOver();
         clearInterval(ping);
         unfollow();
       };

@@ -66,17 +66,24 @@ const renderCreated = (session: Session, created: boolean): ChatSessionCreated =
   created_at: session.createdAt.toISOString(),
 });
 
-type Caller = { principal: Principal; request: Request; trace?: TraceContext | undefined };
+type Caller = {
+  principal: Principal;
+  request: Request;
+  trace?: TraceContext | undefined;
+  keepPlace?(): () => void;
+};
 
 export function conversationRoutes({ sessions, accept, show, wakeMover }: ConversationRoutesDeps): Route[] {
   const answer = async (
-    { principal, request, trace }: Caller,
+    caller: Caller,
     asked: Omit<Question, 'agentId' | 'reach' | 'caller'>,
   ): Promise<Response> => {
+    const { principal, request, trace } = caller;
     const by = { agentId: null, reach: toReach(principal), caller: toCaller(principal) };
     const accepted = await inRequestTrace(trace, () => accept({ ...asked, ...by }));
     if (accepted === 'no session') throw sessionNotFound();
-    return replyWithAnswer(request, accepted, async (answered) => {
+    const keepPlace = () => caller.keepPlace?.();
+    return replyWithAnswer({ request, keepPlace }, accepted, async (answered) => {
       const [shown = answered] = await show(principal, [answered]);
       return shown;
     });
@@ -121,6 +128,7 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
         // The model's own time-outs hold.
         noIdleTimeout: true,
         id: 'chat.send-message',
+        work: 'model',
         events: ['messages.user.new', ...ANSWER_EVENTS],
         method: 'POST',
         path: `/api/v1/chat/messages/send-message/${CHANNEL}/bychannelsession/{channel_session_id}`,
@@ -151,6 +159,7 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
         ...CHAT,
         noIdleTimeout: true,
         id: 'chat.edit-message',
+        work: 'model',
         events: ['messages.user.update', ...ANSWER_EVENTS],
         method: 'PUT',
         path: '/api/v1/chat/messages/{workspace_id}/{message_id}',

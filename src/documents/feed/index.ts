@@ -58,6 +58,7 @@ export function createFeed(sql: Sql): {
         {
           ...READ,
           id: 'documents.export-passages',
+          work: 'heavy',
           method: 'GET',
           path: '/v1/{workspace_id}/passages',
           summary: 'Follow the passages of all documents, in order of change',

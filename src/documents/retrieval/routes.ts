@@ -14,6 +14,7 @@ export function retrievalRoutes({ retrieve, explain }: { retrieve: Retrieve; exp
       {
         ...READ,
         id: 'documents.retrieve',
+        work: 'heavy',
         method: 'POST',
         path: '/v1/{workspace_id}/retrieve',
         summary: 'Find the passages that answer a question',

@@ -130,6 +130,7 @@ export function vectorStoreRoutes(deps: VectorStoreDeps): Route[] {
         scope: 'documents:read',
         errorShape: 'openai',
         id: 'documents.search-vector-store',
+        work: 'heavy',
         method: 'POST',
         path: '/v1/vector_stores/{workspace_id}/search',
         summary: "Find passages as OpenAI's vector stores do",

@@ -83,6 +83,7 @@ export function binRoutes(deps: {
       {
         ...WRITE,
         id: 'documents.empty-trash',
+        work: 'heavy',
         audits: ['documents.purge'],
         method: 'DELETE',
         path: '/v1/{workspace_id}/empty/trash',

@@ -22,6 +22,7 @@ export function searchRoutes(deps: {
       {
         ...READ,
         id: 'documents.search',
+        work: 'heavy',
         method: 'GET',
         path: '/v1/filter/{workspace_id}',
         summary: 'Find documents by filters, page by page',
@@ -49,6 +50,7 @@ export function searchRoutes(deps: {
       {
         ...READ,
         id: 'documents.folders',
+        work: 'heavy',
         method: 'GET',
         path: '/v1/metadata/{workspace_id}/folders/list',
         summary: 'List the folders in a folder',

@@ -5,7 +5,7 @@ import type { OnInterrupt } from '../../core/interruption.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { readDecodedBody } from '../../http/body.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
-import { toReadable } from '../events.ts';
+import { type EventStream, toReadable } from '../events.ts';
 import { REQUEST_BYTES_MAX } from '../limits.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
 import { readRequest } from '../request.ts';
@@ -20,6 +20,7 @@ export type GatewayInput = {
   requestId: string;
   principal: Caller;
   trace?: TraceContext | undefined;
+  keepPlace?(): () => void;
 };
 
 export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Response>;
@@ -54,16 +55,17 @@ export const toModelCall = (
  * that end itself.
  */
 export async function respond(
-  { request }: Pick<GatewayInput, 'request'>,
+  input: Pick<GatewayInput, 'request' | 'keepPlace'>,
   onInterrupt: OnInterrupt,
   run: (body: Uint8Array, signal: CancelSignal) => Promise<Served>,
 ): Promise<Response> {
+  const { request } = input;
   const cancellation = new Cancellation();
   cancellation.follow(request.signal);
   const forget = onInterrupt((reason) => cancellation.abort(reason));
   try {
     const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
-    return toResponse(await run(body, cancellation));
+    return toResponse(await run(body, cancellation), () => input.keepPlace?.());
   } catch (error) {
     if (request.signal.aborted) return new Response(null, { status: 499 });
     throw error;
@@ -72,7 +74,7 @@ export async function respond(
   }
 }
 
-function toResponse(served: Served): Response {
+function toResponse(served: Served, keepPlace: () => (() => void) | undefined): Response {
   const { headers } = served;
   if (served.kind === 'whole') {
     headers['content-type'] = 'application/json';
@@ -82,5 +84,25 @@ function toResponse(served: Served): Response {
   headers['cache-control'] = 'no-cache';
   // Intermediate proxies must not buffer a stream.
   headers['x-accel-buffering'] = 'no';
-  return new Response(toReadable(served.body), { headers });
+  return new Response(toReadable(followed(served.body, keepPlace())), { headers });
 }
+
+/** The same stream; `onOver` is called when it has ended or is cancelled. */
+const followed =
+  (stream: EventStream, onOver: () => void = () => undefined): EventStream =>
+  (sink) => {
+    const flow = stream({
+      send: sink.send,
+      close() {
+        sink.close();
+        onOver();
+      },
+    });
+    return {
+      pull: () => flow.pull(),
+      cancel() {
+        flow.cancel();
+        onOver();
+      },
+    };
+  };

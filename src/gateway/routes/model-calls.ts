@@ -120,6 +120,7 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
         ...MODELS,
         errorShape: 'openai-but-validation',
         noIdleTimeout: true,
+        work: 'model',
         parameters: WorkspacePath,
         id: 'models.embed-for-workspace',
         method: 'POST',
@@ -206,6 +207,7 @@ const callRoute = (
       ...MODELS,
       // The upstream's own time-outs hold, and comments keep streams alive.
       noIdleTimeout: true,
+      work: 'model',
       id: `models.${endpoint}${suffix(prefix)}`,
       method: 'POST',
       path: `${prefix}${path}`,

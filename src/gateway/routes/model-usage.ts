@@ -11,6 +11,7 @@ export function modelUsageRoutes(summarise: ReturnType<typeof createModelUsage>)
         credential: 'administration',
         scope: 'admin',
         id: 'models.usage',
+        work: 'heavy',
         method: 'GET',
         path: '/admin/api/workspaces/{workspace_id}/model-usage',
         summary: 'What models were used for: requests, tokens, cost and times, in sums of hours',

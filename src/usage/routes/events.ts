@@ -127,6 +127,7 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
       {
         ...METRICS,
         id: 'metrics.summarise',
+        work: 'heavy',
         method: 'GET',
         path: `${ROOT}/summary`,
         summary: "Sums of a workspace's metrics",

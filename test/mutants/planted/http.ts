@@ -2,6 +2,43 @@ import type { Planted } from '../mistake.ts';
 
 export const http: readonly Planted[] = [
   {
+    mistake: 'a workspace may have all places of a class of work',
+    file: 'src/http/admission/admission.ts',
+    text: 'Math.ceil(total * (1 - LEFT_TO_OTHERS))',
+    replacement: 'total',
+    test: 'test/service/overload.test.ts',
+    name: 'other workspaces pass',
+  },
+  {
+    mistake: 'the next place is for whoever has most',
+    file: 'src/http/admission/places.ts',
+    text: 'if (size >= smallest) continue;',
+    replacement: 'if (found !== undefined && size <= smallest) continue;',
+    test: 'test/http/admission/places.test.ts',
+  },
+  {
+    mistake: 'a line that stays is waited in for as long as one of a burst',
+    file: 'src/http/admission/delay.ts',
+    text: 'standingSinceMs ??= nowMs',
+    replacement: 'standingSinceMs = nowMs',
+    test: 'test/http/admission/delay.test.ts',
+  },
+  {
+    mistake: 'revocation waits for a place',
+    file: 'src/access/routes/keys.ts',
+    text: "id: 'access.revoke-key',\n        work: 'exempt',",
+    replacement: "id: 'access.revoke-key',\n        work: 'heavy',",
+    test: 'test/service/overload.test.ts',
+    name: 'other workspaces pass',
+  },
+  {
+    mistake: 'the ceiling of memory ends where it begins',
+    file: 'src/http/admission/memory-guard.ts',
+    text: "(level === 'full' ? FULL.until : FULL.from)",
+    replacement: 'FULL.from',
+    test: 'test/http/admission/memory-guard.test.ts',
+  },
+  {
     mistake: 'a cache may hand an answer for one origin to another',
     file: 'src/http/cors.ts',
     text: "response.headers.append('vary', 'origin');",

@@ -1,0 +1,223 @@
+// Admission: which requests begin now, which wait, and which are refused with 503 because more arrive than can be answered in
+// time. It counts requests from the check of their credential to their answer, and streams to their end.
+
+import { ServiceError, unavailable } from '../../core/errors.ts';
+import type { OnInterrupt } from '../../core/interruption.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Operation } from '../operation.ts';
+import { createDelay, DELAY, type DelayBounds } from './delay.ts';
+import type { MemoryGuard } from './memory-guard.ts';
+import { type Asker, createPlaces, type Place, type RefusalReason, type Waiting } from './places.ts';
+import { createRefusals, type Refusals } from './refusals.ts';
+import { LIMITED_WORK, type LimitedWork, PLACES, WAITING_MAX, workOf } from './work.ts';
+
+/** Refusals that are counted, not logged one by one. */
+export class Overloaded extends ServiceError {
+  constructor(sentence: string) {
+    super('unavailable', sentence, { retryAfterSeconds: 2 });
+  }
+}
+
+/** The door of one operation. */
+export type Door = {
+  /** A place, at once where nobody has to wait. Throws or rejects with Overloaded. */
+  enter(asker: Asker): Place | Promise<Place>;
+  /** Returns a place, once. */
+  leave(place: Place): void;
+};
+
+export type Admission = {
+  /** Undefined for operations that are always begun. */
+  door(operation: Operation): Door | undefined;
+  refusals: Refusals;
+  memory: MemoryGuard | undefined;
+  /** By class of work. */
+  state(): { work: LimitedWork; running: number; waiting: number; waitedSeconds: number; waits: number }[];
+};
+
+export type AdmissionDeps = {
+  memory: MemoryGuard | undefined;
+  log: Logger;
+  /** At the deadline of a shutdown nothing waits any longer. */
+  onInterrupt: OnInterrupt;
+  places?: Partial<Record<LimitedWork, number>>;
+  delay?: DelayBounds;
+};
+
+/**
+ * The event loop begins requests one after the other for so long before it looks for others: those that came together wait in
+ * line instead, where shares and delays are known, and probes are answered between them.
+ */
+const TURN_MS = 10;
+/** How often those in line are looked through for some that have waited too long. */
+const SWEEP_EVERY_MS = 50;
+/** Of each class, the part that one workspace can never take from the others. */
+const LEFT_TO_OTHERS = 1 / 8;
+
+const SENTENCES: Record<Exclude<RefusalReason, 'ending'>, string> = {
+  late: 'The service is overloaded: the request has waited too long for its turn',
+  crowded: 'The service is overloaded: too many requests wait for their turn',
+};
+
+export function createAdmission({
+  memory,
+  log,
+  onInterrupt,
+  places,
+  delay = DELAY,
+}: AdmissionDeps): Admission {
+  const refusals = createRefusals(log);
+  const turn = createTurn();
+  const clockMs = createRunningClock();
+  const gates = LIMITED_WORK.map((work) => createGate(work, places?.[work] ?? PLACES[work]));
+  let isStepping = false;
+  let sweeper: ReturnType<typeof setInterval> | undefined;
+
+  /** Begins one that waits, of each class in turn, and lets the event loop read what has arrived before the next. */
+  const step = (): void => {
+    isStepping = false;
+    for (let tried = 0; tried < gates.length; tried++) {
+      const gate = gates.shift() as Gate;
+      gates.push(gate);
+      if (gate.beginNext()) break;
+    }
+    stepSoon();
+  };
+  const stepSoon = (): void => {
+    if (isStepping || !gates.some((gate) => gate.canBegin())) return;
+    isStepping = true;
+    setImmediate(step);
+  };
+  const sweep = (): void => {
+    for (const gate of gates) gate.refuseLate();
+    if (gates.some((gate) => gate.places.waiting() > 0)) return;
+    clearInterval(sweeper);
+    sweeper = undefined;
+  };
+  onInterrupt(() => {
+    for (const gate of gates) gate.places.refuseSince(Number.POSITIVE_INFINITY, 'ending');
+  });
+
+  type Gate = ReturnType<typeof createGate>;
+  function createGate(work: LimitedWork, total: number) {
+    const ofWorkspace = Math.ceil(total * (1 - LEFT_TO_OTHERS));
+    const own = createPlaces({ total, ofWorkspace, waiting: WAITING_MAX });
+    const control = createDelay(delay);
+    const figures = { waitedSeconds: 0, waits: 0 };
+    const note = (): void => control.note(own.waiting(), clockMs());
+
+    const wait = (asker: Asker): Promise<Place> =>
+      new Promise((resolve, reject) => {
+        const sinceMs = performance.now();
+        const waited = (): void => {
+          figures.waitedSeconds += (performance.now() - sinceMs) / 1000;
+          figures.waits++;
+        };
+        const entry: Waiting = {
+          sinceMs: clockMs(),
+          enter(place) {
+            waited();
+            resolve(place);
+          },
+          refuse(reason) {
+            waited();
+            if (reason === 'ending') return reject(unavailable('The service is shutting down'));
+            refusals.add(work, reason);
+            reject(new Overloaded(SENTENCES[reason]));
+          },
+        };
+        own.join(asker, entry);
+        note();
+        sweeper ??= setInterval(sweep, SWEEP_EVERY_MS);
+        stepSoon();
+      });
+
+    return {
+      work,
+      places: own,
+      figures,
+      enter(asker: Asker): Place | Promise<Place> {
+        if (memory !== undefined) requireMemory(memory, work, refusals);
+        return (turn.isYoung() ? own.take(asker) : undefined) ?? wait(asker);
+      },
+      leave(place: Place): void {
+        own.leave(place);
+        if (own.waiting() > 0) stepSoon();
+      },
+      canBegin: () => own.canEnter(),
+      /** Whether one has begun. */
+      beginNext(): boolean {
+        this.refuseLate();
+        const next = own.next();
+        note();
+        next?.entry.enter(next.place);
+        return next !== undefined;
+      },
+      refuseLate(): void {
+        if (own.waiting() === 0) return;
+        const nowMs = clockMs();
+        own.refuseSince(nowMs - control.allowedMs(nowMs), 'late');
+        note();
+      },
+    };
+  }
+
+  const byWork = new Map(gates.map((gate) => [gate.work, gate]));
+  return {
+    door(operation) {
+      const work = workOf(operation);
+      return work === 'exempt' ? undefined : byWork.get(work);
+    },
+    refusals,
+    memory,
+    state: () =>
+      [...byWork.values()].map(({ work, places: own, figures }) => ({
+        work,
+        running: own.running(),
+        waiting: own.waiting(),
+        ...figures,
+      })),
+  };
+}
+
+function requireMemory(memory: MemoryGuard, work: LimitedWork, refusals: Refusals): void {
+  const level = memory.level();
+  if (level === 'fine' || (level === 'tight' && (work === 'read' || work === 'write'))) return;
+  refusals.add(work, 'memory');
+  throw new Overloaded('The memory of the service is exhausted for now');
+}
+
+/** Longest time that passes between two looks at the clock: lines are looked at more often while the process runs. */
+const LOOK_MS_MAX = 100;
+
+/**
+ * Time in which the process has run: while it is stopped, or has no processor, nobody waits for others, and what it finds
+ * afterwards is no overload.
+ */
+export function createRunningClock(read: () => number = () => performance.now()): () => number {
+  let lookedAtMs = read();
+  let ranMs = 0;
+  return () => {
+    const nowMs = read();
+    ranMs += Math.min(nowMs - lookedAtMs, LOOK_MS_MAX);
+    lookedAtMs = nowMs;
+    return ranMs;
+  };
+}
+
+/** Whether the event loop has begun requests for less than a turn since it last looked for others. */
+function createTurn() {
+  let beganAtMs: number | undefined;
+  const end = (): void => {
+    beganAtMs = undefined;
+  };
+  return {
+    isYoung(): boolean {
+      const nowMs = performance.now();
+      if (beganAtMs !== undefined) return nowMs - beganAtMs < TURN_MS;
+      beganAtMs = nowMs;
+      setImmediate(end);
+      return true;
+    },
+  };
+}
