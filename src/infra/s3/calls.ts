@@ -55,19 +55,23 @@ export function createObjectCalls(options: ObjectStoreOptions) {
   const within = (timeoutMs: number) => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
 
   return {
-    async ensureBucket(): Promise<void> {
+    /** Resolves to whether the bucket was absent and has been made. */
+    async ensureBucket(): Promise<boolean> {
       try {
         await client.send(new HeadBucketCommand({ Bucket: bucket }), within(CALL_TIMEOUT_MS));
+        return false;
       } catch (error) {
         // The answer to HEAD has no body that would say why.
         if (statusOf(error) === 403)
           throw failure(new Error('it refuses the credentials, or the bucket (403)'));
         if (statusOf(error) !== 404) throw failure(error);
-        await client
-          .send(new CreateBucketCommand({ Bucket: bucket }), within(CALL_TIMEOUT_MS))
-          .catch((refusal: unknown) => {
-            if (!isNamed(refusal, 'BucketAlreadyOwnedByYou')) throw failure(refusal);
-          });
+        try {
+          await client.send(new CreateBucketCommand({ Bucket: bucket }), within(CALL_TIMEOUT_MS));
+          return true;
+        } catch (refusal) {
+          if (isNamed(refusal, 'BucketAlreadyOwnedByYou')) return false;
+          throw failure(refusal);
+        }
       }
     },
 

@@ -13,11 +13,12 @@ const ignore = (): void => undefined;
 const LOG = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const NOBODY = { workspaceId: '', keyId: '' };
 
-function admissionWith(level: MemoryLevel = 'fine') {
+function admissionWith(level: MemoryLevel = 'fine', places = 2) {
   const { onInterrupt, interrupt } = createInterruption();
   const memory = { bytesMax: 1, level: () => level };
   const delay = { burstMs: 20, overloadMs: 10, standingMs: 1000 };
-  const admission = createAdmission({ memory, log: LOG, onInterrupt, places: { read: 2, model: 2 }, delay });
+  const bounds = { read: places, model: places };
+  const admission = createAdmission({ memory, log: LOG, onInterrupt, places: bounds, delay });
   const door = (method: 'GET' | 'POST', work?: 'model') => {
     const own = work === undefined ? {} : { work };
     const spec = { ...own, id: 'test.door', method, path: '/', area: 'test', summary: 'A test' } as const;
@@ -50,6 +51,18 @@ test('a request that waits has the next place, or is refused when it has waited 
   expect(admission.refusals.counts()).toEqual([{ work: 'read', reason: 'late', count: 2 }]);
   read.leave(second);
   expect(admission.state()).toContainEqual(expect.objectContaining({ work: 'read', running: 1, waiting: 0 }));
+});
+
+test('one workspace never has all places of a class', async () => {
+  const { admission, door } = admissionWith('fine', 8);
+  const read = door('GET');
+  const asked = Array.from({ length: 8 }, () => read.enter(NOBODY));
+  expect(asked.map((place) => place instanceof Promise)).toEqual([...Array(7).fill(false), true]);
+  const other = read.enter({ workspaceId: 'other', keyId: '' });
+  expect(await other).toBeDefined();
+  expect(asked[7]).rejects.toThrow(Overloaded);
+  await Promise.allSettled(asked);
+  expect(admission.state()).toContainEqual(expect.objectContaining({ work: 'read', running: 8, waiting: 0 }));
 });
 
 test('a process that was stopped has not been overloaded', () => {

@@ -6,8 +6,8 @@ export const http: readonly Planted[] = [
     file: 'src/http/admission/admission.ts',
     text: 'Math.ceil(total * (1 - LEFT_TO_OTHERS))',
     replacement: 'total',
-    test: 'test/service/overload.test.ts',
-    name: 'other workspaces pass',
+    test: 'test/http/admission/admission.test.ts',
+    name: 'never has all places',
   },
   {
     mistake: 'the next place is for whoever has most',
