@@ -11,6 +11,7 @@ import { run as gateway } from './gateway/index.ts';
 import { run as hostile } from './hostile/index.ts';
 import { run as knowledge } from './knowledge/index.ts';
 import { run as load } from './load/index.ts';
+import { run as overload } from './overload/index.ts';
 import { run as portal } from './portal/index.ts';
 import { run as reading } from './reading/index.ts';
 import { run as retrieval } from './retrieval/index.ts';
@@ -32,6 +33,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   knowledge,
   move,
   load,
+  overload,
   portal,
   reading,
   retrieval,

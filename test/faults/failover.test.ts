@@ -37,9 +37,9 @@ async function work(service: RunningService) {
   ) => {
     for (let count = 0; !ended; count++) {
       const id = `${kind} ${count}`;
-      const { status, text } = await run(id);
+      const { status, text } = await run(id).catch((error) => ({ status: 0, text: `${error}` }));
       if (status === 503) refused.add(kind);
-      else if (status >= 300) wrong.push(`${id}: ${status} ${text}`);
+      else if (status === 0 || status >= 300) wrong.push(`${id}: ${status} ${text}`);
       else if (kind !== 'read') acknowledged[kind].push(id);
       await Bun.sleep(PAUSE_MS);
     }
@@ -57,6 +57,10 @@ async function work(service: RunningService) {
     repeat('message', (id) => chat.send(session.name, id, { id })),
     repeat('read', () => library.detail(patched.id)),
   ];
+  const end = async (): Promise<void> => {
+    ended = true;
+    await Promise.all(workers);
+  };
   return {
     acknowledged,
     wrong,
@@ -68,10 +72,8 @@ async function work(service: RunningService) {
         kinds.every((kind, index) => acknowledged[kind].length >= (before[index] ?? 0) + STEP);
       await eventually(`more of ${kinds}: ${wrong}`, isDone, 180_000);
     },
-    async end(): Promise<void> {
-      ended = true;
-      await Promise.all(workers);
-    },
+    end,
+    [Symbol.asyncDispose]: end,
     /** What was acknowledged and is not there; what is there twice. */
     async lost(): Promise<string[]> {
       const names = await Promise.all(
@@ -129,7 +131,7 @@ for (const [what, { strike, after }] of Object.entries(FAILOVERS))
     await using other = await startService({ environment });
     await becomesReady(createClient(other));
     const client = createClient(service);
-    const people = await work(service);
+    await using people = await work(service);
     const { key, id } = await client.people.newKey();
     const elsewhere = createClient(other, key).library;
     expect((await elsewhere.presign()).status).toBe(201);

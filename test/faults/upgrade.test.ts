@@ -28,7 +28,18 @@ test.skipIf(missing !== undefined)(
     // Streams were running when each of them was told to end.
     expect(phases.slice(1).every(({ running }) => running > 0)).toBe(true);
     expect([...acknowledged.keys()].toSorted()).toEqual(
-      ['bots', 'chat', 'documents', 'events', 'keys', 'models', 'reader', 'streams', 'visitor'].toSorted(),
+      [
+        'bots',
+        'chat',
+        'documents',
+        'events',
+        'keys',
+        'models',
+        'portal',
+        'reader',
+        'streams',
+        'visitor',
+      ].toSorted(),
     );
   },
 );

@@ -16,7 +16,7 @@ const NOBODY = { workspaceId: '', keyId: '' };
 function admissionWith(level: MemoryLevel = 'fine', places = 2) {
   const { onInterrupt, interrupt } = createInterruption();
   const memory = { bytesMax: 1, level: () => level };
-  const delay = { burstMs: 20, overloadMs: 10, standingMs: 1000 };
+  const delay = { burstMs: 20, overloadMs: 10, standingMs: 1000, shortLine: 0 };
   const bounds = { read: places, model: places };
   const admission = createAdmission({ memory, log: LOG, onInterrupt, places: bounds, delay });
   const door = (method: 'GET' | 'POST', work?: 'model') => {

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createDelay } from '../../../src/http/admission/delay.ts';
 
-const BOUNDS = { burstMs: 5000, overloadMs: 250, standingMs: 1000 };
+const BOUNDS = { burstMs: 5000, overloadMs: 250, standingMs: 1000, shortLine: 0 };
 
 test('a line that has just come may be waited in for long', () => {
   const delay = createDelay(BOUNDS);
@@ -22,6 +22,17 @@ test('one that stays is overload, until it is empty', () => {
   delay.note(0, 1400);
   delay.note(5, 1401);
   expect(delay.allowedMs(1500)).toBe(5000);
+});
+
+test('a short line is no overload, however long it stays', () => {
+  const delay = createDelay({ ...BOUNDS, shortLine: 20 });
+  delay.note(20, 100);
+  delay.note(3, 5000);
+  expect(delay.allowedMs(60_000)).toBe(5000);
+  delay.note(21, 60_000);
+  expect(delay.allowedMs(61_000)).toBe(250);
+  delay.note(20, 61_001);
+  expect(delay.allowedMs(61_002)).toBe(5000);
 });
 
 /** A server that answers a request a step, at open-loop arrivals; returns the waits of those that it has begun. */
