@@ -6,7 +6,7 @@ import { type Address, parseAddress } from './address.ts';
 import { arrayOids, columnTypes, type JsonCodec } from './column-types.ts';
 import { createDiskWatch, type DiskWatch } from './disk-watch.ts';
 import { createPool, type Generation } from './pool.ts';
-import { createPrimary } from './primary.ts';
+import { createPrimary, type Primary } from './primary.ts';
 import { openReserved, type Reserved, type ReserveOptions } from './reserved.ts';
 import { sqlWithTimeout, type Transaction } from './sql-with-timeout.ts';
 import { transact } from './transaction.ts';
@@ -132,9 +132,14 @@ function addressOf(text: string): Address {
   return address;
 }
 
+/** By address: pools of one address look together, and leave a former primary together. */
+const primaries = new Map<string, Primary>();
+
 /** Each look is a connection of its own to each of the hosts, which is destroyed, because a host that hangs would keep it. */
-const findPrimary = (options: ClientOptions, url: string, candidates: Address['candidates']) =>
-  createPrimary(candidates, async (socket) => {
+function findPrimary(options: ClientOptions, url: string, candidates: Address['candidates']): Primary {
+  const known = primaries.get(options.url);
+  if (known !== undefined) return known;
+  const primary = createPrimary(candidates, async (socket) => {
     const own: object = { connection: sessionSettings(options.applicationName, 0), socket };
     const sql = openPostgres(url, { ...connectionOptions(options), max: 1, ...own });
     try {
@@ -145,6 +150,9 @@ const findPrimary = (options: ClientOptions, url: string, candidates: Address['c
       void sql.end({ timeout: 0 });
     }
   });
+  primaries.set(options.url, primary);
+  return primary;
+}
 
 function openPostgres(
   url: string,
