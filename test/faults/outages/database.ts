@@ -73,13 +73,14 @@ export function describeDatabaseOutages(setting: () => Setting): void {
       const sacrificed = await library.stored();
       await library.bin(binned.id);
       const pending = await library.uploaded('pending');
+      const pendingName = `pending while it ${state}.txt`;
       const parameters = { workspace_id: WORKSPACE, file_id: sacrificed.id, document: sacrificed.id };
       const fresh = createClient(service, key);
       await fresh.library.link(sacrificed.id);
       const metrics = createMetrics(fresh.call, { workspace: WORKSPACE, key });
       await begin();
       try {
-        const confirm = { temp_key: pending, document_metadata: { name: 'pending.txt' } };
+        const confirm = { temp_key: pending, document_metadata: { name: pendingName } };
         const [visits, refused, ready, live, descriptor, taken] = await Promise.all([
           endpoints.visitAll({ key, parameters, withinMs: ANSWER_MS_MAX }),
           library.confirm(confirm),
@@ -110,7 +111,9 @@ export function describeDatabaseOutages(setting: () => Setting): void {
       expect(await library.read(kept.id)).toEqual(kept);
       expect((await library.archived()).items.map(({ id }) => id)).toContain(archived.id);
       expect((await library.binned()).items.map(({ id }) => id)).toContain(binned.id);
-      expect(await download(client, await confirmPatiently(client, pending))).toBe(md5('pending'));
+      expect(await download(client, await confirmPatiently(client, pending, pendingName))).toBe(
+        md5('pending'),
+      );
     });
   }
 

@@ -67,9 +67,16 @@ export async function readiness({ call }: Client): Promise<Readiness & { code: n
 export const becomesReady = (client: Client): Promise<unknown> =>
   eventually('the service to be ready', async () => (await readiness(client)).status === 'ready');
 
-/** Confirms as a patient client does: again after each 503. Returns the record's id; there is one, however often. */
-export async function confirmPatiently({ library }: Client, tempKey: string): Promise<string> {
-  const body = { temp_key: tempKey, document_metadata: { name: `${tempKey.slice(-12)} patient.txt` } };
+/**
+ * Confirms as a patient client does: again after each 503. Returns the record's id; there is one, however often. A confirm
+ * before it, whose answer was a 503, may have taken effect, so that it has to be repeated with the same name.
+ */
+export async function confirmPatiently(
+  { library }: Client,
+  tempKey: string,
+  name = `${tempKey.slice(-12)} patient.txt`,
+): Promise<string> {
+  const body = { temp_key: tempKey, document_metadata: { name } };
   const confirm = async (): Promise<string | undefined> => {
     const { status, text } = await library.confirm(body);
     if (status !== 201 && status !== 503) throw new Error(`the repeated confirm: ${status} ${text}`);
