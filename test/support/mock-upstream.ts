@@ -23,8 +23,9 @@ export type MockUpstream = AsyncDisposable & {
 
 const SERVER = join(import.meta.dir, 'mock-upstream/server.ts');
 
-export async function startMockUpstream(): Promise<MockUpstream> {
-  const child = startChild([process.execPath, SERVER]);
+/** On `port`, or on a free one. */
+export async function startMockUpstream(port = 0): Promise<MockUpstream> {
+  const child = startChild([process.execPath, SERVER], { environment: { PORT: `${port}` } });
   let exited = false;
   void child.exited.then(() => {
     exited = true;

@@ -76,16 +76,17 @@ export type RealStoreUnderTest = StoreUnderTest & {
 export const startStore = async (name: StoreName): Promise<StoreUnderTest> =>
   name === 'embedded' ? { environment: {}, stop: async () => undefined } : startRealStore(name);
 
-export async function startRealStore(name: RealStoreName): Promise<RealStoreUnderTest> {
+/** With its objects in `folder`, or in one of its own. */
+export async function startRealStore(name: RealStoreName, folder?: string): Promise<RealStoreUnderTest> {
   const binary = findServer(name);
   if (binary === undefined) throw new Error(`${name} is not installed`);
   const root = mkdtempSync(join(tmpdir(), `atrium-${name}-`));
-  const folder = join(root, 'data');
-  mkdirSync(folder);
+  const data = folder ?? join(root, 'data');
+  mkdirSync(data, { recursive: true });
   const port = freePort();
   const endpoint = `http://127.0.0.1:${port}`;
   const launch = (): Child =>
-    startChild(REAL[name].command(binary, { port, folder }), { environment: REAL[name].environment });
+    startChild(REAL[name].command(binary, { port, folder: data }), { environment: REAL[name].environment });
   let child = launch();
   const store: RealStoreUnderTest = {
     environment: {

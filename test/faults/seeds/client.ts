@@ -82,6 +82,23 @@ export function violate(violations: Violations, invariant: string, detail: strin
   violations.set(invariant, examples);
 }
 
+export type Observe = (request: { beganAt: number; ms: number; status: number }) => void;
+
+const observed = (call: Caller, observe: Observe | undefined): Caller =>
+  observe === undefined
+    ? call
+    : async (...request) => {
+        const beganAt = performance.now();
+        let status = 0;
+        try {
+          const answer = await call(...request);
+          ({ status } = answer);
+          return answer;
+        } finally {
+          observe({ beganAt, ms: performance.now() - beganAt, status });
+        }
+      };
+
 export function createDesk(options: {
   url: string;
   kind: string;
@@ -93,9 +110,14 @@ export function createDesk(options: {
   /** Nothing has been struck yet. */
   isPreparing(): boolean;
   isOver(): boolean;
+  /** Told of each request: when it began, how long it took, and its status, or 0 where the answer was lost. */
+  observe?: Observe;
+  answerMsMax?: number;
+  pauseMs?: { from: number; to: number };
 }): Desk {
   const { url, kind, parts, losesPower, random, tally, violations, isPreparing, isOver } = options;
-  const plain = createPlainCaller(url, ANSWER_MS_MAX);
+  const { observe, answerMsMax = ANSWER_MS_MAX, pauseMs = PAUSE_MS } = options;
+  const plain = observed(createPlainCaller(url, answerMsMax), observe);
   const insistent = asksAgain(plain);
   const ask: Caller = (...request) => (isPreparing() ? insistent : plain)(...request);
   const note = (invariant: string, detail: string): void =>
@@ -143,7 +165,7 @@ export function createDesk(options: {
       adminKey: BOOTSTRAP_KEY,
       workspace: WORKSPACE,
     },
-    pause: () => Bun.sleep(random.between(PAUSE_MS)),
+    pause: () => Bun.sleep(random.between(pauseMs)),
     attempt,
   };
 }

@@ -4,6 +4,7 @@
 //   --seed N --minutes M  that one and those after it, until the time is over
 //   --seeds A..B          all of these
 //   --jobs J              so many at a time (3)
+//   table …               the table of docs/operating/reliability.md (test/faults/table/main.ts)
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -76,7 +77,10 @@ function print(
   writeFileSync(join(options.failures, `seed-${plan.seed}.log`), `${renderPlan(plan)}\n${text}\n\n${output}`);
 }
 
-if (import.meta.main) {
+if (import.meta.main && process.argv[2] === 'table') {
+  const { runTable } = await import('../table/main.ts');
+  process.exit(await runTable(process.argv.slice(3)));
+} else if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       seed: { type: 'string' },

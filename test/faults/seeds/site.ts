@@ -14,7 +14,7 @@ import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { type BucketAccess, configuredBucket, embeddedBucket } from '../support/bucket.ts';
 import { createSteppedClock, type SteppedClock } from './parts/clock.ts';
 import { copyFolder, createSiteFolder, type SiteFolder } from './parts/folder.ts';
-import { type ModelUpstream, writeModelsFile } from './parts/models.ts';
+import { type ModelTimeouts, type ModelUpstream, writeModelsFile } from './parts/models.ts';
 import type { Part } from './parts/part.ts';
 import { survivorsOf } from './parts/processes.ts';
 import { embeddedDatabase, restartable } from './parts/servers.ts';
@@ -57,27 +57,43 @@ export type Site = Pick<SiteFolder, 'dataDir' | 'smallDisk' | 'faultyDisk'> &
     stop(): Promise<void>;
   };
 
-type Options = { template: string; upstream: ModelUpstream };
+export type SiteOptions = {
+  template: string;
+  upstream: ModelUpstream;
+  /** The service's; a free one where absent. */
+  port?: number;
+  /** More of the service's settings. */
+  environment?: Record<string, string>;
+  /** Where a server keeps its data; a folder of its own where absent. */
+  folders?: Partial<Record<'database' | 'nats' | 'store', string>>;
+  /** How long models are waited for. */
+  modelTimeoutsMs?: ModelTimeouts;
+};
 
-export async function startSite(planned: PlannedParts, { template, upstream }: Options): Promise<Site> {
+export async function startSite(planned: PlannedParts, options: SiteOptions): Promise<Site> {
+  const { template, upstream, port = freePort(), environment = {}, folders = {} } = options;
   await using begun = new AsyncDisposableStack();
   const folder = begun.use(createSiteFolder(planned.disk, template));
   const databaseClock = planned.steppedDatabaseClock ? begun.use(createSteppedClock()) : undefined;
-  const servers = await startServers(planned, { folder, databaseClock, begun });
+  const servers = await startServers(planned, { folder, folders, databaseClock, begun });
   const models = begun.use(await startTcpProxy(upstream.url));
   servers.links.models = models;
   const modelsFolder = mkdtempSync(join(tmpdir(), 'models-'));
   begun.defer(() => rmSync(modelsFolder, { recursive: true, force: true }));
   const modelsFile = join(modelsFolder, 'models.json');
   const modelsKey = crypto.randomUUID();
-  writeModelsFile(modelsFile, { url: new URL(models.url).origin, key: modelsKey });
+  const { modelTimeoutsMs: timeoutsMs } = options;
+  writeModelsFile(modelsFile, {
+    ...{ url: new URL(models.url).origin, key: modelsKey },
+    ...(timeoutsMs === undefined ? {} : { timeoutsMs }),
+  });
   const clock = planned.steppedClock ? begun.use(createSteppedClock()) : undefined;
-  const port = freePort();
   if (planned.disk === 'faulty') await folder.mount(folder.root);
   const settings = {
     ...settingsOf(planned, { port, modelsFile }),
     ...servers.environment,
     ...clock?.environment,
+    ...environment,
   };
   const service = createService(() => ({ ...settings, DATA_DIR: folder.dataDir() }));
   begun.defer(service.abandon);
@@ -127,13 +143,14 @@ const settingsOf = (planned: PlannedParts, { port, modelsFile }: SettingsOptions
 
 type ServersOptions = {
   folder: SiteFolder;
+  folders: NonNullable<SiteOptions['folders']>;
   databaseClock: SteppedClock | undefined;
   begun: AsyncDisposableStack;
 };
 
 async function startServers(
   planned: PlannedParts,
-  { folder: { dataDir }, databaseClock, begun }: ServersOptions,
+  { folder: { dataDir }, folders, databaseClock, begun }: ServersOptions,
 ): Promise<Servers> {
   const links: Servers['links'] = {};
   const environment: Servers['environment'] = {};
@@ -149,7 +166,7 @@ async function startServers(
     bucket: () => embeddedBucket(dataDir()),
   };
   if (planned.database === 'server') {
-    const directory = mkdtempSync(join(tmpdir(), 'database-'));
+    const directory = folders.database ?? mkdtempSync(join(tmpdir(), 'database-'));
     begun.defer(() => rmSync(directory, { recursive: true, force: true }));
     copyFolder(join(dataDir(), 'postgres'), join(directory, 'postgres'));
     rmSync(join(dataDir(), 'postgres'), { recursive: true });
@@ -161,13 +178,13 @@ async function startServers(
     environment['DATABASE_URL'] = await linkTo('database', server.url);
   }
   if (planned.buffer === 'nats') {
-    const nats = begun.use(await startNats());
+    const nats = begun.use(await startNats(folders.nats === undefined ? {} : { store: folders.nats }));
     servers.nats = restartable(nats);
     environment['NATS_URL'] = await linkTo('nats', nats.url);
     environment['NATS_MONITOR_URL'] = nats.monitorUrl;
   }
   if (planned.store !== 'embedded') {
-    const store = await startRealStore(planned.store);
+    const store = await startRealStore(planned.store, folders.store);
     begun.defer(store.stop);
     servers.store = restartable(store);
     servers.bucket = () => configuredBucket(store.environment);

@@ -29,11 +29,28 @@ export type TestProvider = AsyncDisposable & {
   returnTo(urls: { callbacks: string[]; afterLogout: string[] }): void;
 };
 
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const SIGNING_KEY = { ...privateKey.export({ format: 'jwk' }), kid: 'test', use: 'sig', alg: 'RS256' } as JWK;
+/** A key by which ID tokens are signed. */
+export function newSigningKey(): JWK {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { ...privateKey.export({ format: 'jwk' }), kid: 'test', use: 'sig', alg: 'RS256' } as JWK;
+}
+const SIGNING_KEY = newSigningKey();
 
-/** On `localhost`, so that it is another site to browsers than a service on 127.0.0.1. */
-export async function startProvider(host = 'localhost'): Promise<TestProvider> {
+/**
+ * On `localhost`, so that it is another site to browsers than a service on 127.0.0.1. `issuer`: where it is reached, if not by
+ * itself.
+ */
+export async function startProvider({
+  host = 'localhost',
+  port = 0,
+  issuer: reached,
+  signingKey = SIGNING_KEY,
+}: {
+  host?: string;
+  port?: number;
+  issuer?: string;
+  signingKey?: JWK;
+} = {}): Promise<TestProvider> {
   const people = new Map<string, Claims>();
   const requests: string[] = [];
   const fake: TestProvider['fake'] = { answer: undefined };
@@ -46,15 +63,15 @@ export async function startProvider(host = 'localhost'): Promise<TestProvider> {
       void interact(provider, request, response);
     else serve(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, host, resolve));
-  const issuer = `http://${host}:${(server.address() as AddressInfo).port}`;
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
+  const issuer = reached ?? `http://${host}:${(server.address() as AddressInfo).port}`;
   const returnTo: TestProvider['returnTo'] = ({ callbacks, afterLogout }) => {
-    provider = new Provider(issuer, configurationOf({ people, callbacks, afterLogout }));
+    provider = new Provider(issuer, configurationOf({ people, callbacks, afterLogout, signingKey }));
     serve = provider.callback();
   };
   return {
     issuer,
-    signingKey: SIGNING_KEY,
+    signingKey,
     people,
     requests,
     fake,
@@ -68,9 +85,14 @@ export async function startProvider(host = 'localhost'): Promise<TestProvider> {
   };
 }
 
-type Registration = { people: Map<string, Claims>; callbacks: string[]; afterLogout: string[] };
+type Registration = {
+  people: Map<string, Claims>;
+  callbacks: string[];
+  afterLogout: string[];
+  signingKey: JWK;
+};
 
-const configurationOf = ({ people, callbacks, afterLogout }: Registration): Configuration => ({
+const configurationOf = ({ people, callbacks, afterLogout, signingKey }: Registration): Configuration => ({
   clients: [
     {
       client_id: CLIENT_ID,
@@ -79,7 +101,7 @@ const configurationOf = ({ people, callbacks, afterLogout }: Registration): Conf
       post_logout_redirect_uris: afterLogout,
     },
   ],
-  jwks: { keys: [SIGNING_KEY] },
+  jwks: { keys: [signingKey] },
   cookies: { keys: ['cookies-of-the-tests'] },
   claims: {
     openid: ['sub'],

@@ -15,9 +15,8 @@ type Usage = { prompt_tokens: number };
  */
 type Fate = 'answered' | 'failed' | 'broken' | 'limited' | 'waits' | 'open';
 
-export async function createModelsClient(desk: Desk): Promise<Client> {
+export async function createModelsClient(desk: Desk, limited = desk.random.chance(0.5)): Promise<Client> {
   const { random, call, workspace, adminKey } = desk;
-  const limited = random.chance(0.5);
   const counts: Record<Fate, number> = { answered: 0, failed: 0, broken: 0, limited: 0, waits: 0, open: 0 };
   const json = { messages: [{ role: 'user', content: 'one two three' }] };
   const create = (body: object) =>

@@ -69,7 +69,8 @@ export async function createPortalClient(desk: Desk): Promise<Client> {
     await end(session, () => call('DELETE', `${root}/sessions/${found.id}`, { key: adminKey }));
   };
   const revokeKey = async (): Promise<void> => {
-    if (key === undefined) return;
+    // It is still the last one where no other could be made since it was revoked.
+    if (key === undefined || key.revoked === true) return;
     const revoked = key;
     const expected = revoked.revoked === 'perhaps' ? [204, 404] : [204];
     const answer = await desk.attempt(expected, () =>

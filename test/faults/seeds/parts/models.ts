@@ -16,10 +16,12 @@ export const MODEL_FAULTS = [
   ...['invalid-json', 'html', 'empty', 'not-an-object', 'slow+ms=400', 'trickle+ms=40'],
 ];
 
+export type ModelTimeouts = Record<keyof typeof TIMEOUTS_MS, number>;
+
 type ModelsFile = {
   url: string;
   key: string;
-  timeoutsMs?: Record<keyof typeof TIMEOUTS_MS, number>;
+  timeoutsMs?: ModelTimeouts;
   /** Further models, by what the upstream is asked for. */
   more?: Record<string, string>;
 };
