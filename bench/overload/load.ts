@@ -82,7 +82,7 @@ async function run(spec: LoadSpec): Promise<LoadOutcome> {
   const send = (request: string, answered: (status: number) => void): void => {
     let own = idle.pop();
     while (own?.socket.destroyed) own = idle.pop();
-    if (own === undefined && connections >= CONNECTIONS_MAX) {
+    if (own === undefined && request !== spec.probe && connections >= CONNECTIONS_MAX) {
       answered(-1);
       return;
     }
@@ -109,9 +109,7 @@ async function run(spec: LoadSpec): Promise<LoadOutcome> {
   };
   const probing = setInterval(() => {
     const from = performance.now();
-    send(spec.probe, (status) =>
-      probes.push(status === 200 ? performance.now() - from : Number.POSITIVE_INFINITY),
-    );
+    send(spec.probe, (status) => probes.push(status === 200 ? performance.now() - from : REST_MS));
   }, PROBE_EVERY_MS);
 
   if (spec.rate === 0) {
