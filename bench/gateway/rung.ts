@@ -59,7 +59,7 @@ const asked = async ({ request }: ModelCall): Promise<Served & { kind: 'whole' }
   const answer = await ask(request.bytes);
   return { kind: 'whole', status: answer.status, headers: {}, bytes: await answer.bytes() };
 };
-/** Nobody else uses the key. */
+/** No other request uses the key. */
 const NOTHING_ELSEWHERE = {
   ...{ requestsMs: 0, tokensMs: 0, spent: 0, monthLeftMs: 86_400_000 },
   ...{ month: new Date().getUTCFullYear() * 100 + new Date().getUTCMonth() + 1 },

@@ -1,4 +1,4 @@
-// Line plots as SVG, drawn once: a page with them needs no script and asks nobody for anything. Colours are the page's variables.
+// Line plots as SVG, drawn once: a page with them needs no script and sends no request. Colours are the page's variables.
 
 export type Line = { name: string; values: readonly number[] };
 export type Plot = {

@@ -1,5 +1,5 @@
 // How fast a start on an existing data folder is beside that of its Postgres alone, and how much memory the service needs while
-// nobody uses it: in all with the embedded parts, and by itself with servers of one's own.
+// no client uses it: in all with the embedded parts, and by itself with external servers.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -6,7 +6,7 @@ export const PACK_OBJECTS = 20_000;
 /** Objects up to this size are read into memory, this many at once; larger ones are copied as streams, one at a time. */
 export const SMALL_OBJECT_BYTES = 1024 ** 2;
 export const OBJECTS_AT_ONCE = 32;
-/** Objects that are written at once: a store flushes several with one call of its disk. Nobody uses the service meanwhile. */
+/** Objects that are written at once: a store flushes several with one call of its disk. No client uses the service meanwhile. */
 export const WRITES_AT_ONCE = 64;
 /** A pack is rewritten when less than this share of it is of use. */
 export const PACK_LIVE_SHARE_MIN = 0.5;

@@ -1,4 +1,4 @@
-// The sweeper removes what nobody confirmed and what has no record, and never what belongs to another database.
+// The sweeper removes uploads that were not confirmed and objects without a record, and never what belongs to another database.
 
 import { describe, expect, setSystemTime, test } from 'bun:test';
 import { newId, newRandomId } from '../../src/core/ids.ts';

@@ -20,7 +20,7 @@ export class Overloaded extends ServiceError {
 
 /** The door of one operation. */
 export type Door = {
-  /** A place, at once where nobody has to wait. Throws or rejects with Overloaded. */
+  /** A place, at once where no other request waits. Throws or rejects with Overloaded. */
   enter(asker: Asker): Place | Promise<Place>;
   /** Returns a place, once. */
   leave(place: Place): void;
@@ -191,7 +191,7 @@ function requireMemory(memory: MemoryGuard, work: LimitedWork, refusals: Refusal
 const LOOK_MS_MAX = 100;
 
 /**
- * Time in which the process has run: while it is stopped, or has no processor, nobody waits for others, and what it finds
+ * Time in which the process has run: while it is stopped, or has no processor, no request waits for another, and what it finds
  * afterwards is no overload.
  */
 export function createRunningClock(read: () => number = () => performance.now()): () => number {

@@ -1,5 +1,5 @@
-// The places of one class of work, and the line for them. Shared between workspaces, and within a workspace between keys: whoever
-// has least gets the next place.
+// The places of one class of work, and the line for them. They are shared between workspaces, and
+// within a workspace between keys: the one with the fewest running requests gets the next place.
 
 /** Who asks. Without a credential both are empty. */
 export type Asker = { readonly workspaceId: string; readonly keyId: string };
@@ -15,7 +15,7 @@ export type Waiting = {
   refuse(reason: RefusalReason): void;
 };
 
-/** `late`: it has waited for too long. `crowded`: the line is full. `ending`: so does the service. */
+/** `late`: it has waited for too long. `crowded`: the line is full. `ending`: the service is shutting down. */
 export type RefusalReason = 'late' | 'crowded' | 'ending';
 
 type Workspace = { readonly keys: Map<string, Place>; running: number; waiting: number };

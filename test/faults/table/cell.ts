@@ -208,7 +208,7 @@ function figuresOf(samples: readonly Sample[]): AreaFigures {
     .toSorted((one, other) => one - other);
   const unavailable = samples.filter(({ status }) => status === 503).length;
   const broken = samples.filter((sample) => failed(sample) && sample.status !== 503).length;
-  // A quota that is used up is a failure to whoever asks; a client's own limits are not tried here.
+  // For the client, an exhausted quota is a failure; a client's own limits are not tried here.
   const limited = samples.filter(({ status }) => status === 429).length;
   return {
     answered: samples.length - unavailable - broken - limited,
