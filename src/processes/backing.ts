@@ -67,7 +67,9 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
 /** Embedded Postgres, started again on the same port should it ever end by itself. */
 async function keepPostgres(config: Config, log: Logger): Promise<{ url: string; stop(): Promise<void> }> {
   const connections = Math.max(CONNECTIONS_MIN, (config.processes + 1) * CONNECTIONS_PER_PROCESS);
-  const settings = { max_connections: String(connections) };
+  // It ends after a crash, and is started again here: where it starts again by itself, and its recovery fails as well (its disk
+  // does not write), Postgres 18 waits for ever for a recovery that nobody runs.
+  const settings = { max_connections: String(connections), restart_after_crash: 'off' };
   const options = { directory: postgresFolder(config), log, settings };
   let running: EmbeddedPostgres = await startPostgres(options);
   const { url } = running;

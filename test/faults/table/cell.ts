@@ -1,6 +1,7 @@
 // One cell: every area under load, a fault for a while, and afterwards what clients saw, what was lost, and how long until all
 // was well.
 
+import { within } from '../../../src/core/wait.ts';
 import { eventually } from '../../support/child.ts';
 import { becomesQuiet, checkUntilRight } from '../seeds/checks.ts';
 import {
@@ -41,8 +42,12 @@ const BEFORE_MS = 1500;
 const CALM_MS = 2000;
 const WELL_MS_MAX = 90_000;
 const LOOK_MS = 50;
-/** Of a fault that takes something with it, which no check can find again. */
-const TAKEN_CHECK_MS = 5000;
+/** A cell that takes longer is given up. */
+const CELL_MS_MAX = 300_000;
+/** Of the service's output, for who looks for the reason. */
+const OUTPUT_LENGTH = 6000;
+/** Where no check can find what was lost: the fault takes it with it, or the service is not there again. */
+const SHORT_CHECK_MS = 5000;
 
 type Sample = { area: Area; beganAt: number; endedAt: number; status: number };
 type Maker = (desk: Desk, observe: Observe, url: string) => Promise<Client>;
@@ -79,19 +84,37 @@ const WORKERS: Record<Area, { kind: string; make: Maker }[]> = {
 
 const failed = ({ status }: Sample): boolean => status === 0 || status >= 500;
 
-export async function runCell(
-  { service, fault, seconds }: { service: Service; fault: Fault; seconds: number },
-  template: string,
-): Promise<CellResult> {
-  const missing = missingOf(service, fault);
+type Cell = { service: Service; fault: Fault; seconds: number };
+
+/** Undefined where it took too long, and was given up; nothing of it runs any more. */
+export async function runCell(cell: Cell, template: string): Promise<CellResult | undefined> {
+  const missing = missingOf(cell.service, cell.fault);
   if (missing !== undefined) return { missing };
-  await using on = await startTableSite(service, fault, template);
+  await using on = await startTableSite(cell.service, cell.fault, template);
+  const givenUp = new AbortController();
+  const work = workOn(on, cell, givenUp.signal);
+  // What fails once it was given up fails for that reason.
+  work.catch(() => undefined);
+  const result = await within(work, CELL_MS_MAX, () => undefined);
+  if (result === undefined) {
+    givenUp.abort();
+    console.error(on.site.parts.service.output().slice(-OUTPUT_LENGTH));
+  }
+  return result;
+}
+
+async function workOn(
+  on: TableSite,
+  { service, fault, seconds }: Cell,
+  givenUp: AbortSignal,
+): Promise<CellResult> {
   const samples: Sample[] = [];
   const violations: Violations = new Map();
   const load = await startLoad(on, {
     samples,
     violations,
     losesPower: service === 'disk' && fault === 'killed',
+    givenUp,
   });
   await Bun.sleep(BEFORE_MS);
 
@@ -103,7 +126,9 @@ export async function runCell(
   const wellMs = await becomesWell(on.site.url, { samples, healingAt });
   const clients = await load.end();
   const taken = TAKEN[`${service} ${fault}`] !== undefined;
-  const problems = await settle(on, clients, { timeoutMs: taken ? TAKEN_CHECK_MS : undefined });
+  // A service that is not well in time does not become so in the time of the checks.
+  const isShort = taken || wellMs === null;
+  const problems = await settle(on, clients, { timeoutMs: isShort ? SHORT_CHECK_MS : undefined });
   for (const problem of problems) violate(violations, problem.replace(/:.*/s, ''), problem);
   for (const last of on.site.parts.service.endedByItself)
     violate(violations, 'no process ends by itself', last);
@@ -119,11 +144,11 @@ export async function runCell(
   return { areas, lost: [...violations.keys()], wellMs, seconds };
 }
 
-type Load = { samples: Sample[]; violations: Violations; losesPower: boolean };
+type Load = { samples: Sample[]; violations: Violations; losesPower: boolean; givenUp: AbortSignal };
 
 async function startLoad(
   { site, parts }: TableSite,
-  { samples, violations, losesPower }: Load,
+  { samples, violations, losesPower, givenUp }: Load,
 ): Promise<{ end(): Promise<Client[]> }> {
   let [isPreparing, isOver] = [true, false];
   const workers = Object.entries(WORKERS).flatMap(([area, all]) =>
@@ -139,7 +164,7 @@ async function startLoad(
         random: createRandom(index),
         tally: { acknowledged: new Map(), refused: new Map() },
         isPreparing: () => isPreparing,
-        isOver: () => isOver,
+        isOver: () => isOver || givenUp.aborted,
       });
       return make(desk, observe, site.url);
     }),

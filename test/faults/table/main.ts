@@ -14,9 +14,6 @@ import { runCell } from './cell.ts';
 import { FAULTS, LEFT_OUT, namesOfCells, type Results, SERVICES, TAKEN } from './cells.ts';
 import { RESULTS, readResults, renderMs, writePage } from './page.ts';
 
-/** A cell that takes longer is given up. */
-const CELL_MS_MAX = 300_000;
-
 export async function runTable(words: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...words],
@@ -49,7 +46,9 @@ export async function runTable(words: readonly string[]): Promise<number> {
     const template = await makeTemplate(folder);
     for (const cell of wanted) {
       const beganAt = performance.now();
-      const result = await inTime(runCell({ ...cell, seconds: Number(values.seconds) }, template));
+      const result = await runCell({ ...cell, seconds: Number(values.seconds) }, template).catch(
+        (error: unknown) => void console.error(error),
+      );
       if (result === undefined) {
         console.log(`${cell.name}: given up`);
         lost += 1;
@@ -75,18 +74,5 @@ export async function runTable(words: readonly string[]): Promise<number> {
     if (home === undefined) delete process.env['TMPDIR'];
     else process.env['TMPDIR'] = home;
     rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function inTime<Value>(work: Promise<Value>): Promise<Value | undefined> {
-  const timer = Promise.withResolvers<undefined>();
-  const late = setTimeout(() => timer.resolve(undefined), CELL_MS_MAX);
-  try {
-    return await Promise.race([work, timer.promise]);
-  } catch (error) {
-    console.error(error);
-    return undefined;
-  } finally {
-    clearTimeout(late);
   }
 }

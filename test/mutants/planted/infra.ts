@@ -46,6 +46,14 @@ export const infra: readonly Planted[] = [
     name: 'to the embedded database',
   },
   {
+    mistake: 'an embedded Postgres starts again by itself after a crash, and may wait for ever',
+    file: 'src/processes/backing.ts',
+    text: "restart_after_crash: 'off'",
+    replacement: "restart_after_crash: 'on'",
+    test: 'test/faults/outages.test.ts',
+    name: 'cannot recover for a while',
+  },
+  {
     mistake: 'an embedded Postgres that could not be started once is not tried again',
     file: 'src/processes/backing.ts',
     text: '          await Bun.sleep(RESTART_PAUSE_MS);',
