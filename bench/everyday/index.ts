@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { median } from '../compute/statistics.ts';
 import { printTable, whole } from '../lib/report.ts';
 import { checked, fill, IN_FLIGHT, type Library, OPERATIONS, type Operation } from './operations.ts';
+import { measureSearches } from './searches.ts';
 import { HERE, type Side, startSide, type Used } from './side.ts';
 
 const OPTIONS = {
@@ -13,15 +14,18 @@ const OPTIONS = {
   rounds: { type: 'string', default: '3' },
   seconds: { type: 'string', default: '1' },
   only: { type: 'string', default: '' },
+  searches: { type: 'string', default: '' },
 } as const;
 
-const USAGE = `bun run bench everyday [--against FOLDER] [--rounds 3] [--seconds 1] [--only <part of an operation's name>]`;
+const USAGE = `bun run bench everyday [--against FOLDER] [--rounds 3] [--seconds 1] [--only <part of an operation's name>]
+  [--searches 300,10000]  searches alone, of so many documents each, beside statements written by hand`;
 
 type Price = Used & { perSecond: number };
 type Prepared = { side: Side; library: Library };
 
 export async function run(): Promise<void> {
-  const { against, rounds, seconds, only } = readArguments();
+  const { against, rounds, seconds, only, documents } = readArguments();
+  if (documents.length > 0) return measureSearches({ documents, rounds, seconds, only });
   const operations = OPERATIONS.filter(({ name }) => only.test(name));
   const prices = await price({ against, rounds, seconds, operations });
   const rows = operations.map((operation) => rowOf(operation, prices));
@@ -130,7 +134,9 @@ function readArguments() {
     const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
     if (!(rounds >= 1 && seconds > 0)) throw new Error('rounds and seconds are numbers above 0');
     const against = values.against === '' ? undefined : resolve(values.against);
-    return { against, rounds, seconds, only: new RegExp(values.only) };
+    const documents = values.searches.split(',').filter(Boolean).map(Number);
+    if (!documents.every((count) => count >= 1)) throw new Error('the numbers of documents are above 0');
+    return { against, rounds, seconds, only: new RegExp(values.only), documents };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
     process.exit(2);

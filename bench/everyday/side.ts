@@ -1,9 +1,10 @@
 // A checkout that is measured: the service as it runs there, on a Postgres and a store of its own, and what each of them uses.
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readConnection } from '../../src/embedded/postgres/index.ts';
 import { type Child, eventually, startChild } from '../../test/support/child.ts';
+import { postgresMicros, processMicros, threadMicros } from '../lib/process.ts';
 
 export const KEY = 'bench-key-0123456789-0123456789-abcdef';
 export const WORKSPACE = 'bench';
@@ -11,7 +12,13 @@ export const WORKSPACE = 'bench';
 /** Of the service without the thread of its store, of that thread, and of all processes of Postgres: microseconds so far. */
 export type Used = { service: number; store: number; postgres: number };
 
-export type Side = AsyncDisposable & { url: string; databaseUrl: string; used(): Used };
+export type Side = AsyncDisposable & {
+  url: string;
+  pid: number;
+  databaseUrl: string;
+  dataDir: string;
+  used(): Used;
+};
 
 /** On a disk, not in memory, even where /tmp is. */
 const FOLDER = join(import.meta.dir, '../.data-everyday-');
@@ -36,17 +43,14 @@ export async function startSide(folder: string): Promise<Side> {
     const url = await listening(child);
     await eventually('the service to be ready', async () => (await fetch(`${url}/readyz`)).ok);
     const databaseUrl = readConnection(join(dataDir, 'postgres'));
-    const [postmaster = ''] = readFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8').split(
-      '\n',
-    );
     if (databaseUrl === undefined) throw new Error('the service runs without its Postgres');
     const store = await threadThat(child.pid, () => postForm(url));
     const used = (): Used => ({
-      service: microsOf(`/proc/${child.pid}/stat`) - threadMicros(child.pid, store),
+      service: processMicros(child.pid) - threadMicros(child.pid, store),
       store: threadMicros(child.pid, store),
-      postgres: postgresMicros(Number(postmaster)),
+      postgres: postgresMicros(dataDir),
     });
-    return { url, databaseUrl, used, [Symbol.asyncDispose]: dispose };
+    return { url, pid: child.pid, databaseUrl, dataDir, used, [Symbol.asyncDispose]: dispose };
   } catch (error) {
     await dispose();
     throw error;
@@ -70,36 +74,6 @@ async function listening(child: Child): Promise<string> {
     if (ended) throw new Error(`the service ended: ${child.output()}`);
     return /listens on (\S+)/.exec(child.output())?.[1];
   });
-}
-
-const TICK_MICROS = 10_000;
-
-/** User and system time of a process (proc(5)); `ended`: with that of its children that have ended. */
-function microsOf(file: string, { ended = false } = {}): number {
-  const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-  const ticks = fields.slice(11, ended ? 15 : 13).reduce((sum, field) => sum + Number(field), 0);
-  return ticks * TICK_MICROS;
-}
-
-/** Of one thread, from the scheduler's own books, which count nanoseconds. */
-const threadMicros = (pid: number, thread: string): number =>
-  Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
-
-/** The server with all that it has started; that of backends which have ended is in its own row. */
-function postgresMicros(postmaster: number): number {
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').split(' ');
-  return children
-    .filter((child) => child.trim() !== '')
-    .reduce(
-      (sum, child) => {
-        try {
-          return sum + Number(readFileSync(`/proc/${child}/schedstat`, 'utf8').split(' ')[0]) / 1000;
-        } catch {
-          return sum;
-        }
-      },
-      microsOf(`/proc/${postmaster}/stat`, { ended: true }),
-    );
 }
 
 /** The thread, but for the first, that uses most while `work` is done. */

@@ -118,7 +118,7 @@ export async function step<Result>(name: string, work: () => Promise<Result>): P
 }
 
 /** An administrator with every scope, and the reader: somebody who works with documents and no more. */
-async function createAccess(sql: Sql, workspaces: readonly Workspace[]): Promise<void> {
+export async function createAccess(sql: Sql, workspaces: readonly Workspace[]): Promise<void> {
   const bootstrap = createBootstrap({ sql, clock: systemClock, log: silentLog });
   const keys = createKeyStore(sql);
   for (const workspace of workspaces) {
