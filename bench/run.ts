@@ -8,6 +8,7 @@ import { run as compute } from './compute/index.ts';
 import { run as documents } from './documents/index.ts';
 import { run as everyday } from './everyday/index.ts';
 import { run as gateway } from './gateway/index.ts';
+import { run as guard } from './guard/index.ts';
 import { run as hostile } from './hostile/index.ts';
 import { run as knowledge } from './knowledge/index.ts';
 import { run as load } from './load/index.ts';
@@ -29,6 +30,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   documents,
   everyday,
   gateway,
+  guard,
   hostile,
   knowledge,
   move,

@@ -19,7 +19,21 @@ const TARGET = 1.2;
 const PLATFORM = 'chat@system.gserviceaccount.com';
 const AUDIENCE = '123456789012';
 
+type Verified = { flight: number; ratio: number; micros(name: keyof Round): number };
+
 export async function measureVerification(): Promise<void> {
+  const rows = (await compareVerification(ROUNDS)).map(({ flight, ratio, micros }) => [
+    ...[`${flight}`, micros('bare').toFixed(1), micros('ours').toFixed(1), `${ratio.toFixed(2)} ×`],
+    ...[`≤ ${TARGET} ×: ${ratio <= TARGET ? 'met' : '**missed**'}`, micros('synchronous').toFixed(1)],
+  ]);
+  printTable(
+    `Verifying an event's token, warm key set (µs a call, medians of ${ROUNDS} rounds of ${CALLS}; the ratio is that of the rounds)`,
+    ['in flight', 'bare RS256 (crypto.subtle)', 'ours', 'ratio', 'target', 'bare, on the calling thread'],
+    rows,
+  );
+}
+
+export async function compareVerification(rounds: number): Promise<Verified[]> {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'bench' };
   const token = await new SignJWT({})
@@ -46,42 +60,37 @@ export async function measureVerification(): Promise<void> {
   const bare = () => crypto.subtle.verify('RSASSA-PKCS1-v1_5', publicKey, signature, signed);
   const nodeKey = createPublicKey({ key: jwk, format: 'jwk' });
   const synchronous = async () => verifyNow('RSA-SHA256', signed, nodeKey, signature);
-  const rows: string[][] = [];
+  const compared: Verified[] = [];
   for (const flight of FLIGHTS) {
-    const rounds = await measure({ bare, ours, synchronous }, flight);
-    const ratio = median(rounds.map((round) => round.ours / round.bare));
-    const micros = (name: keyof Round): string => median(rounds.map((round) => round[name])).toFixed(1);
-    rows.push([
-      ...[`${flight}`, micros('bare'), micros('ours'), `${ratio.toFixed(2)} ×`],
-      ...[`≤ ${TARGET} ×: ${ratio <= TARGET ? 'met' : '**missed**'}`, micros('synchronous')],
-    ]);
+    const measured = await measure({ bare, ours, synchronous }, { flight, rounds });
+    const ratio = median(measured.map((round) => round.ours / round.bare));
+    compared.push({ flight, ratio, micros: (name) => median(measured.map((round) => round[name])) });
   }
-  printTable(
-    `Verifying an event's token, warm key set (µs a call, medians of ${ROUNDS} rounds of ${CALLS}; the ratio is that of the rounds)`,
-    ['in flight', 'bare RS256 (crypto.subtle)', 'ours', 'ratio', 'target', 'bare, on the calling thread'],
-    rows,
-  );
+  return compared;
 }
 
 /** µs a call. */
 type Round = { bare: number; ours: number; synchronous: number };
 
-async function measure(calls: Record<keyof Round, () => Promise<unknown>>, flight: number): Promise<Round[]> {
+async function measure(
+  calls: Record<keyof Round, () => Promise<unknown>>,
+  { flight, rounds }: { flight: number; rounds: number },
+): Promise<Round[]> {
   const time = async (call: () => Promise<unknown>): Promise<number> => {
     const startedAt = performance.now();
     for (let made = 0; made < CALLS; made += flight)
       await (flight === 1 ? call() : Promise.all(Array.from({ length: flight }, call)));
     return ((performance.now() - startedAt) * 1000) / CALLS;
   };
-  const rounds: Round[] = [];
-  for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) {
+  const measured: Round[] = [];
+  for (let round = 0; round < WARM_UP_ROUNDS + rounds; round++) {
     // Whoever comes second does so every other time.
     const early = round % 2 === 0 ? await time(calls.bare) : undefined;
     const ours = await time(calls.ours);
     const bare = early ?? (await time(calls.bare));
-    rounds.push({ bare, ours, synchronous: await time(calls.synchronous) });
+    measured.push({ bare, ours, synchronous: await time(calls.synchronous) });
   }
-  return rounds.slice(WARM_UP_ROUNDS);
+  return measured.slice(WARM_UP_ROUNDS);
 }
 
 const median = (values: readonly number[]): number =>

@@ -9,28 +9,40 @@ const TARGET = 1.2;
 const READS = 2000;
 const SEND_SECONDS = 4;
 
-export async function measureHistory(): Promise<void> {
+/** Times in ms of the short session and of the long one, in order, and the long one's p50 as a multiple of the short one's. */
+type Compared = { times: number[][]; ratio: number };
+
+export async function compareHistory(
+  reads: number,
+  sendSeconds: number,
+): Promise<Record<'read' | 'send', Compared>> {
   await using setting = await startSetting({ modelDelayMs: 0 });
   const sessions = await Promise.all(LENGTHS.map((length) => fill(setting, length)));
   await setting.sql.unsafe('VACUUM ANALYZE chat_messages');
   const store = createTurnStore(setting.sql, crypto.randomUUID());
-  const reads = LENGTHS.map((): number[] => []);
-  for (let read = 0; read < READS; read++) {
+  const found = LENGTHS.map((): number[] => []);
+  for (let read = 0; read < reads; read++) {
     for (const [index, { headId }] of sessions.entries()) {
       const startedAt = performance.now();
       await store.history(headId, { messagesMax: 20, bytesMax: 32_000 });
-      reads[index]?.push(performance.now() - startedAt);
+      found[index]?.push(performance.now() - startedAt);
     }
   }
   const sends = await Promise.all(
-    sessions.map(({ name }) => measure(SEND_SECONDS, [() => send(setting, name, 'And now?')])),
+    sessions.map(({ name }) => measure(sendSeconds, [() => send(setting, name, 'And now?')])),
   );
-  const p50 = (times: readonly number[] | undefined): number =>
-    percentile(
-      (times ?? []).toSorted((one, other) => one - other),
-      0.5,
-    );
-  const ratios = [p50(reads[1]) / p50(reads[0]), p50(sends[1]) / p50(sends[0])];
+  const compared = (times: number[][]): Compared => ({ times, ratio: p50(times[1]) / p50(times[0]) });
+  return { read: compared(found), send: compared(sends) };
+}
+
+const p50 = (times: readonly number[] | undefined): number =>
+  percentile(
+    (times ?? []).toSorted((one, other) => one - other),
+    0.5,
+  );
+
+export async function measureHistory(): Promise<void> {
+  const { read, send: sent } = await compareHistory(READS, SEND_SECONDS);
   printTable(
     'Memory of a long session, p50',
     [
@@ -39,15 +51,14 @@ export async function measureHistory(): Promise<void> {
       'ratio',
       'target',
     ],
-    [
-      ['reading the window of 20', reads, ratios[0]] as const,
-      ['send-message', sends, ratios[1]] as const,
-    ].map(([name, times, ratio = Number.NaN]) => [
-      name,
-      ...times.map((each) => p50(each).toFixed(2)),
-      `${ratio.toFixed(2)} ×`,
-      verdict([ratio], TARGET),
-    ]),
+    [['reading the window of 20', read] as const, ['send-message', sent] as const].map(
+      ([name, { times, ratio }]) => [
+        name,
+        ...times.map((each) => p50(each).toFixed(2)),
+        `${ratio.toFixed(2)} ×`,
+        verdict([ratio], TARGET),
+      ],
+    ),
   );
 }
 

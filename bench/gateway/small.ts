@@ -12,21 +12,32 @@ export const BODY = JSON.stringify({
   temperature: 0.7,
 });
 
+type Pace = { seconds: number; rounds: number };
+
+/** Each side in turn, after a while to warm up; and what the gateway is of the floor, by the medians of the rounds. */
+export async function compareSmall(setting: Setting, flight: number, pace: Pace) {
+  const measured: Record<SideName, Measured[]> = { mock: [], floor: [], gateway: [] };
+  for (const name of SIDES) await send(setting, setting.sides[name], { body: BODY, flight, seconds: 2 });
+  for (let round = 0; round < pace.rounds; round++) {
+    for (const name of SIDES)
+      measured[name].push(
+        await send(setting, setting.sides[name], { body: BODY, flight, seconds: pace.seconds }),
+      );
+  }
+  const ratio = (value: (each: Measured) => number): number =>
+    median(measured.gateway.map((each, index) => value(each) / value(measured.floor[index] ?? each)));
+  return {
+    measured,
+    throughput: ratio(({ perSecond }) => perSecond),
+    processor: ratio(({ microsPerRequest }) => microsPerRequest),
+  };
+}
+
 /** Small chat completions with a key that has every limit, and accounting on. */
-export async function measureSmall(
-  setting: Setting,
-  pace: { seconds: number; rounds: number },
-): Promise<void> {
+export async function measureSmall(setting: Setting, pace: Pace): Promise<void> {
   const rows: string[][] = [];
   for (const flight of [16, 64]) {
-    const measured: Record<SideName, Measured[]> = { mock: [], floor: [], gateway: [] };
-    for (const name of SIDES) await send(setting, setting.sides[name], { body: BODY, flight, seconds: 2 });
-    for (let round = 0; round < pace.rounds; round++) {
-      for (const name of SIDES)
-        measured[name].push(
-          await send(setting, setting.sides[name], { body: BODY, flight, seconds: pace.seconds }),
-        );
-    }
+    const { measured, throughput, processor } = await compareSmall(setting, flight, pace);
     const of = (name: SideName, value: (each: Measured) => number): number =>
       median(measured[name].map(value));
     for (const name of SIDES) {
@@ -39,10 +50,6 @@ export async function measureSmall(
         of(name, ({ p99 }) => p99).toFixed(2),
       ]);
     }
-    const ratio = (value: (each: Measured) => number): number =>
-      median(measured.gateway.map((each, index) => value(each) / value(measured.floor[index] ?? each)));
-    const throughput = ratio(({ perSecond }) => perSecond);
-    const processor = ratio(({ microsPerRequest }) => microsPerRequest);
     const direct = of('mock', ({ p50 }) => p50);
     const added = (of('gateway', ({ p50 }) => p50) - direct) / (of('floor', ({ p50 }) => p50) - direct);
     const verdict = (met: boolean): string => (met ? 'met' : '**missed**');

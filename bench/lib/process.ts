@@ -1,18 +1,51 @@
 // What a process has used, from the kernel's own books.
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** Processor time of a process, all threads that live, in microseconds: to the nanosecond, where `/proc/PID/stat` counts ticks of 10 ms. */
 export function processorMicros(pid: number): number {
-  let nanoseconds = 0;
+  let micros = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
     try {
-      nanoseconds += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+      micros += threadMicros(pid, thread);
     } catch {
       // It has ended meanwhile.
     }
   }
-  return nanoseconds / 1000;
+  return micros;
+}
+
+const TICK_MICROS = 10_000;
+
+/** User and system time of a process (proc(5)), its ended threads' too; `ended`: with that of its children that have ended. */
+export function processMicros(pid: number, { ended = false } = {}): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  const ticks = fields.slice(11, ended ? 15 : 13).reduce((sum, field) => sum + Number(field), 0);
+  return ticks * TICK_MICROS;
+}
+
+/** Of one thread, from the scheduler's own books, which count nanoseconds. */
+export const threadMicros = (pid: number, thread: string): number =>
+  Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+
+/** The Postgres of a data folder with all that it has started; that of backends which have ended is in its own row. */
+export function postgresMicros(dataDir: string): number {
+  const file = readFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8');
+  const postmaster = Number(file.split('\n')[0]);
+  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').split(' ');
+  return children
+    .filter((child) => child.trim() !== '')
+    .reduce(
+      (sum, child) => {
+        try {
+          return sum + threadMicros(Number(child), child);
+        } catch {
+          return sum;
+        }
+      },
+      processMicros(postmaster, { ended: true }),
+    );
 }
 
 /** Resident memory now, and at its highest since `resetPeak`, in MiB. */

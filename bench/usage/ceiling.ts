@@ -12,8 +12,8 @@ const BATCHES = 15;
 /** The first ones find an empty table. */
 const WARM_UP = 3;
 
-/** Events a second. The table stays as it was: what is stored is taken away again. */
-export async function measureCeiling(databaseUrl: string): Promise<number> {
+/** Events, and how many a second but for the first ones. The table stays as it was: what is stored is taken away again. */
+export async function measureCeiling(databaseUrl: string): Promise<{ events: number; perSecond: number }> {
   const sql = connectPostgres({ url: databaseUrl, applicationName: 'bench', log: silentLog });
   const connection = sql.reserve({ unlimited: true });
   try {
@@ -37,7 +37,7 @@ export async function measureCeiling(databaseUrl: string): Promise<number> {
       await connection.unsafe('COMMIT');
       if (batch >= WARM_UP) elapsedMs += performance.now() - startedAt;
     }
-    return ((BATCHES - WARM_UP) * BATCH) / (elapsedMs / 1000);
+    return { events: BATCHES * BATCH, perSecond: ((BATCHES - WARM_UP) * BATCH) / (elapsedMs / 1000) };
   } finally {
     await connection.unsafe("DELETE FROM usage_events WHERE workspace_id LIKE 'ceiling-%'");
     connection.release();

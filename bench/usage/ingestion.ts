@@ -1,7 +1,7 @@
 // How fast events are taken over HTTP and stored, beside what the database alone takes in the same run, and how soon
 // they can be read.
 
-import { processorMicros } from '../lib/process.ts';
+import { postgresMicros, processorMicros } from '../lib/process.ts';
 import { milliseconds, printTable, whole } from '../lib/report.ts';
 import { measureCeiling } from './ceiling.ts';
 import { type BufferName, drained, type Load, type Setting, startSetting, waitingPacks } from './setting.ts';
@@ -21,7 +21,7 @@ export async function measureIngestion(buffers: readonly BufferName[], seconds: 
     await using setting = await startSetting(buffer);
     await setting.send({ batch: 100, flight: 8, seconds: 3 });
     await drained(setting);
-    const ceiling = await measureCeiling(setting.databaseUrl);
+    const { perSecond: ceiling } = await measureCeiling(setting.databaseUrl);
     const rows: string[][] = [];
     let half = 0;
     for (const { name, load, share, paced } of LOADS) {
@@ -55,6 +55,23 @@ export async function measureIngestion(buffers: readonly BufferName[], seconds: 
     );
     await measureFreshness(setting, { buffer, rate: half, seconds });
   }
+}
+
+const PACE = 20_000;
+
+/** Processor time of an event in a batch, from its request until it is stored, as a multiple of what Postgres uses for COPY alone. */
+export async function compareBatches(setting: Setting, seconds: number): Promise<number> {
+  const { databaseUrl, dataDir, service } = setting;
+  await setting.send({ batch: 100, flight: 8, seconds: 3 });
+  await drained(setting);
+  const beforeCopy = postgresMicros(dataDir);
+  const copied = await measureCeiling(databaseUrl);
+  const floor = (postgresMicros(dataDir) - beforeCopy) / copied.events;
+  const used = (): number => processorMicros(service.child.pid) + postgresMicros(dataDir);
+  const before = used();
+  const { accepted } = await setting.send({ batch: 100, flight: 16, seconds, rate: PACE });
+  await drained(setting);
+  return (used() - before) / accepted / floor;
 }
 
 /** Stored: what the database gained while the load lasted, the backlog's growth so left out. */
