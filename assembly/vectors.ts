@@ -43,34 +43,28 @@ export function scan(
   let at: i32 = 0;
   if (allowed === 0) {
     const step = <usize>stride;
-    // Four at a time: each part of the query is loaded once for them, and their sums do not wait for one another.
-    for (; at + 4 <= count; at += 4) {
+    let least = f32x4.splat(leastOf(heap));
+    // Two at a time: each part of the query is loaded once for both. More streams through the memory are read more slowly.
+    for (; at + 2 <= count; at += 2) {
       const first = slab + <usize>at * step;
       const second = first + step;
-      const third = second + step;
-      const fourth = third + step;
       let a = i32x4.splat(0);
       let b = i32x4.splat(0);
-      let c = i32x4.splat(0);
-      let d = i32x4.splat(0);
       for (let offset: usize = 0; offset < step; offset += 16) {
         const low = v128.load(query + (offset << 1));
         const high = v128.load(query + (offset << 1), 16);
         a = add(a, first + offset, low, high);
         b = add(b, second + offset, low, high);
-        c = add(c, third + offset, low, high);
-        d = add(d, fourth + offset, low, high);
       }
-      // The lanes are added across: one lane of the sums for each of the four.
-      const ab = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7));
-      const cd = i32x4.add(v128.shuffle<i32>(c, d, 0, 4, 1, 5), v128.shuffle<i32>(c, d, 2, 6, 3, 7));
-      const sums = i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
-      const scores = f32x4.mul(f32x4.convert_i32x4_s(sums), v128.load(scales + ((<usize>at) << 2)));
-      if (v128.any_true(f32x4.ge(scores, f32x4.splat(leastOf(heap))))) {
+      // The lanes of each are added: those of the sums are then a, b, a and b.
+      const pairs = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7));
+      const sums = i32x4.add(pairs, v128.shuffle<i32>(pairs, pairs, 2, 3, 0, 1));
+      const scale = v128.load_splat<u64>(scales + ((<usize>at) << 2));
+      const scores = f32x4.mul(f32x4.convert_i32x4_s(sums), scale);
+      if (v128.any_true(f32x4.ge(scores, least))) {
         offer(heap, f32x4.extract_lane(scores, 0), at, documents, ids);
         offer(heap, f32x4.extract_lane(scores, 1), at + 1, documents, ids);
-        offer(heap, f32x4.extract_lane(scores, 2), at + 2, documents, ids);
-        offer(heap, f32x4.extract_lane(scores, 3), at + 3, documents, ids);
+        least = f32x4.splat(leastOf(heap));
       }
     }
   }
@@ -86,13 +80,69 @@ export function scan(
       const high = v128.load(query + (offset << 1), 16);
       sums = add(sums, vector + offset, low, high);
     }
-    const sum =
-      i32x4.extract_lane(sums, 0) +
-      i32x4.extract_lane(sums, 1) +
-      i32x4.extract_lane(sums, 2) +
-      i32x4.extract_lane(sums, 3);
+    const sum = i32x4.extract_lane(across(sums, sums, sums, sums), 0);
     offer(heap, <f32>sum * load<f32>(scales + ((<usize>at) << 2)), at, documents, ids);
   }
+}
+
+/**
+ * Offers the first `count` vectors of a slab to four heaps, which are `apart` bytes from one another, by a query each: with eight
+ * components of the first query, then of the second, the third and the fourth, and so on. Each vector is read and
+ * extended once for all of them.
+ */
+export function scanFour(
+  slab: usize,
+  capacity: i32,
+  count: i32,
+  stride: i32,
+  queries: usize,
+  heaps: usize,
+  apart: usize,
+): void {
+  const scales = slab + <usize>capacity * <usize>stride;
+  const documents = scales + ((<usize>capacity) << 2);
+  const ids = documents + ((<usize>capacity) << 2);
+  const step = <usize>stride;
+  const second = heaps + apart;
+  const third = second + apart;
+  const fourth = third + apart;
+  let least = f32x4(leastOf(heaps), leastOf(second), leastOf(third), leastOf(fourth));
+  for (let at: i32 = 0; at < count; at++) {
+    const vector = slab + <usize>at * step;
+    let a = i32x4.splat(0);
+    let b = i32x4.splat(0);
+    let c = i32x4.splat(0);
+    let d = i32x4.splat(0);
+    for (let offset: usize = 0; offset < step; offset += 16) {
+      const query = queries + (offset << 3);
+      const low = v128.load8x8_s(vector + offset);
+      const high = v128.load8x8_s(vector + offset, 8);
+      a = i32x4.add(a, i32x4.dot_i16x8_s(low, v128.load(query)));
+      b = i32x4.add(b, i32x4.dot_i16x8_s(low, v128.load(query, 16)));
+      c = i32x4.add(c, i32x4.dot_i16x8_s(low, v128.load(query, 32)));
+      d = i32x4.add(d, i32x4.dot_i16x8_s(low, v128.load(query, 48)));
+      a = i32x4.add(a, i32x4.dot_i16x8_s(high, v128.load(query, 64)));
+      b = i32x4.add(b, i32x4.dot_i16x8_s(high, v128.load(query, 80)));
+      c = i32x4.add(c, i32x4.dot_i16x8_s(high, v128.load(query, 96)));
+      d = i32x4.add(d, i32x4.dot_i16x8_s(high, v128.load(query, 112)));
+    }
+    const scale = v128.load_splat<f32>(scales + ((<usize>at) << 2));
+    const scores = f32x4.mul(f32x4.convert_i32x4_s(across(a, b, c, d)), scale);
+    if (v128.any_true(f32x4.ge(scores, least))) {
+      offer(heaps, f32x4.extract_lane(scores, 0), at, documents, ids);
+      offer(second, f32x4.extract_lane(scores, 1), at, documents, ids);
+      offer(third, f32x4.extract_lane(scores, 2), at, documents, ids);
+      offer(fourth, f32x4.extract_lane(scores, 3), at, documents, ids);
+      least = f32x4(leastOf(heaps), leastOf(second), leastOf(third), leastOf(fourth));
+    }
+  }
+}
+
+/** Adds the lanes of each: its sum is the lane of the result that has its place. */
+function across(a: v128, b: v128, c: v128, d: v128): v128 {
+  const ab = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7));
+  const cd = i32x4.add(v128.shuffle<i32>(c, d, 0, 4, 1, 5), v128.shuffle<i32>(c, d, 2, 6, 3, 7));
+  return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7));
 }
 
 /** Adds the products of 16 components, which are extended as they are loaded. */

@@ -11,4 +11,13 @@ export type Kernels = {
     allowed: number,
     heap: number,
   ): void;
+  scanFour(
+    slab: number,
+    capacity: number,
+    count: number,
+    stride: number,
+    queries: number,
+    heaps: number,
+    apart: number,
+  ): void;
 };
