@@ -36,6 +36,10 @@ export const ASKED_MIN = 100;
 /** Documents that a caller may see, where they are so few that only their passages are looked at. */
 export const FEW_DOCUMENTS = 1000;
 
+/** How long it is known of a viewer that they see more than these, and of how many viewers. */
+export const MANY_KEPT_MS = 60_000;
+export const VIEWERS_KEPT_MAX = 10_000;
+
 /** Passages of a workspace from which on the frequencies of common words come from a sample. */
 export const COUNTED_MAX = 5000;
 export const SAMPLE_PASSAGES = 20_000;

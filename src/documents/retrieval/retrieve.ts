@@ -1,6 +1,7 @@
 // Passages that answer a question: ranked by their words and their vectors, and shown as far as the caller may see their
 // documents.
 
+import { LRUCache } from 'lru-cache';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { abortable } from '../../core/wait.ts';
 import type { Predicate } from '../filter/ast.ts';
@@ -10,7 +11,7 @@ import type { Prepared } from '../search/postgres/prepared.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
 import type { SearchVectors } from '../vectors/search.ts';
 import { fuse } from './fusion.ts';
-import { ASKED_MIN, COUNTED_MAX } from './limits.ts';
+import { ASKED_MIN, COUNTED_MAX, MANY_KEPT_MS, VIEWERS_KEPT_MAX } from './limits.ts';
 import type { createUnderstand, Question } from './question.ts';
 import type { createVisible, Passage } from './visible.ts';
 import type { Halves, RankedPassage, RankOptions, WordRanking } from './words.ts';
@@ -54,6 +55,13 @@ type Statements = {
 /** A request on its way. */
 type Asked = Statements & { viewer: Viewer; request: RetrieveRequest; signal: AbortSignal | undefined };
 
+/** What both halves rank by; each begins what it needs of it, and neither waits for what the other one needs. */
+type Ranking = Omit<RankOptions, 'among'> & {
+  question: () => Promise<Question>;
+  few: () => Promise<string[] | undefined>;
+  among(documents: readonly string[] | undefined): RankOptions['among'];
+};
+
 export type RetrieveDeps = {
   /** Statements that are cancelled when the signal aborts. */
   statements(signal: AbortSignal | undefined): Statements;
@@ -65,6 +73,9 @@ export type RetrieveDeps = {
 };
 
 export function createRetrieve(deps: RetrieveDeps): Retrieve {
+  /** Viewers who have seen many documents of a large workspace. Where they are few by now, more passages are ranked than need be. */
+  const many = new LRUCache<string, true>({ max: VIEWERS_KEPT_MAX, ttl: MANY_KEPT_MS });
+
   return async (viewer, request, signal) => {
     const { predicates = [], archived = 'without', anyOf = [[]] } = request.filter ?? {};
     const prepared = await Promise.all(
@@ -89,42 +100,60 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
     const { viewer, request, signal, visible } = asking;
     const { query, limit, minScore = 0 } = request;
     signal?.throwIfAborted();
-    const question = await asking.understand(viewer.workspaceId, query);
-    signal?.throwIfAborted();
-    // Of few documents the passages are looked at, in place of those of the workspace.
-    const large = question.statistics.passages > COUNTED_MAX;
-    const documents = large ? await visible.few(prepared) : undefined;
+    const question = once(() => asking.understand(viewer.workspaceId, query));
+    const few = once(() => findFew(prepared, asking, question));
     for (let factor = 1; ; factor *= 10) {
       signal?.throwIfAborted();
-      const asked = {
+      const { ranked, more, engine } = await rank(asking, {
+        question,
+        few,
         limit: factor * Math.max(ASKED_MIN, 2 * limit),
         exact: factor * limit,
-        documents,
         // Where the highest ranks belong to documents that the caller may not see, ranking more of all passages might find only more of those.
-        among: documents === undefined && factor === 1 ? undefined : visible.among(prepared, documents),
-      };
-      const { ranked, more, engine } = await rank(question, asking, asked);
+        among: (documents) =>
+          documents === undefined && factor === 1 ? undefined : visible.among(prepared, documents),
+      });
       const found = ranked.filter(({ score }) => score >= minScore);
       const passages = await readVisible(prepared, asking, found);
       if (passages.length >= limit || !more || found.length < ranked.length) return { passages, engine };
     }
   }
 
+  /** The documents of a large workspace that the caller may see, where they are few: their passages are looked at in place of all. */
+  async function findFew(
+    prepared: readonly Prepared[],
+    { viewer, request, visible, signal }: Asked,
+    question: () => Promise<Question>,
+  ): Promise<string[] | undefined> {
+    const key = JSON.stringify([viewer.workspaceId, viewer.userId, viewer.email, viewer.admin]);
+    if (request.filter === undefined && many.has(key)) return undefined;
+    const { statistics } = await question();
+    signal?.throwIfAborted();
+    if (statistics.passages <= COUNTED_MAX) return undefined;
+    const few = await visible.few(prepared);
+    if (few === undefined && request.filter === undefined) many.set(key, true);
+    return few;
+  }
+
   /** `more`: a larger limit could rank others. Where vectors are not available, all modes are those of words. */
   async function rank(
-    question: Question,
-    { request: { query, mode }, words, signal }: Asked,
-    options: RankOptions & { documents: readonly string[] | undefined },
+    { request: { query, mode }, viewer: { workspaceId }, words, signal }: Asked,
+    { question, few, among, ...options }: Ranking,
   ): Promise<{ ranked: RankedPassage[]; more: boolean; engine: string }> {
-    const { workspaceId } = question;
-    const { limit, documents } = options;
-    const scope = documents === undefined ? {} : { documents: new Set(documents) };
+    const { limit } = options;
+    const rankWords = async () => {
+      const [asked, documents] = await Promise.all([question(), few()]);
+      signal?.throwIfAborted();
+      return words.rank(asked, { ...options, among: among(documents) });
+    };
     const [nearest, byWords] = await Promise.all([
-      mode === 'words' ? undefined : deps.searchVectors({ workspaceId, query, limit, ...scope }, signal),
-      mode === 'vectors' ? undefined : words.rank(question, options),
+      mode === 'words'
+        ? undefined
+        : deps.searchVectors({ workspaceId, query, limit, documents: few().then(setOf) }, signal),
+      mode === 'vectors' ? undefined : rankWords(),
     ]);
     if (nearest === undefined) {
-      const { found, more } = byWords ?? (await words.rank(question, options));
+      const { found, more } = byWords ?? (await rankWords());
       return {
         ranked: found,
         more,
@@ -145,7 +174,7 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
       };
     const known = new Set(byWords.found.map(({ passageId }) => passageId));
     const others = nearest.found.map(({ passageId }) => passageId).filter((id) => !known.has(id));
-    const scored = await words.score(question, byWords.counts, others);
+    const scored = await words.score(await question(), byWords.counts, others);
     const ranked = fuse([...byWords.found, ...scored], nearest);
     return { ranked, more: byWords.more || full, engine: `${WORDS} + ${engine}` };
   }
@@ -165,3 +194,14 @@ export function createRetrieve(deps: RetrieveDeps): Retrieve {
 }
 
 const WORDS = 'postgres words';
+
+const setOf = (ids: readonly string[] | undefined): ReadonlySet<string> | undefined => ids && new Set(ids);
+
+/** The promise of the first call, at every call. */
+function once<T>(run: () => Promise<T>): () => Promise<T> {
+  let promise: Promise<T> | undefined;
+  return () => {
+    promise ??= run();
+    return promise;
+  };
+}

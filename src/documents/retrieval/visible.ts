@@ -34,6 +34,24 @@ export function createVisible(sql: Transaction) {
         return sql`(SELECT s.id FROM ${from} WHERE ${where} ${end})`;
       });
 
+  const readSome = (
+    viewer: Viewer,
+    prepared: readonly Prepared[],
+    passageIds: readonly string[],
+    limit: number,
+  ) => sql<(Passage & { index: number })[]>`
+      SELECT p.document_id AS "documentId", d.name, p.passage, p.page, p.heading, p.text, p.starts_at AS start,
+        p.ends_at AS "end", place::int - 1 AS index
+      FROM unnest(${passageIds as string[]}::bigint[]) WITH ORDINALITY AS found (id, place)
+      JOIN document_passages p ON p.id = found.id
+      JOIN (SELECT id, name FROM documents
+        WHERE workspace_id = ${viewer.workspaceId} AND ${visible(viewer)}) d ON d.id = p.document_id
+      JOIN document_search s ON s.id = d.id JOIN document_texts t ON t.id = s.id
+      WHERE ${any(
+        sql,
+        prepared.map((each) => sql`(${matches(each)})`),
+      )} ORDER BY place LIMIT ${limit}`;
+
   return {
     /**
      * Those of the passages that the viewer may see, of documents that one of the prepared searches finds, in the order given, at most
@@ -45,19 +63,14 @@ export function createVisible(sql: Transaction) {
       passageIds: readonly string[],
       limit: number,
     ): Promise<(Passage & { index: number })[]> {
-      if (passageIds.length === 0) return [];
-      return sql<(Passage & { index: number })[]>`
-        SELECT p.document_id AS "documentId", d.name, p.passage, p.page, p.heading, p.text, p.starts_at AS start,
-          p.ends_at AS "end", place::int - 1 AS index
-        FROM unnest(${passageIds as string[]}::bigint[]) WITH ORDINALITY AS found (id, place)
-        JOIN document_passages p ON p.id = found.id
-        JOIN (SELECT id, name FROM documents
-          WHERE workspace_id = ${viewer.workspaceId} AND ${visible(viewer)}) d ON d.id = p.document_id
-        JOIN document_search s ON s.id = d.id JOIN document_texts t ON t.id = s.id
-        WHERE ${any(
-          sql,
-          prepared.map((each) => sql`(${matches(each)})`),
-        )} ORDER BY place LIMIT ${limit}`;
+      const found: (Passage & { index: number })[] = [];
+      // Mostly the first ones suffice: a statement joins and reads all that it is given.
+      for (let [from, to] = [0, 2 * limit]; from < passageIds.length && found.length < limit; ) {
+        const some = await readSome(viewer, prepared, passageIds.slice(from, to), limit - found.length);
+        for (const passage of some) found.push({ ...passage, index: from + passage.index });
+        [from, to] = [to, passageIds.length];
+      }
+      return found;
     },
 
     /** The documents that the viewer may see, where they are few; else undefined. One that several alternatives find counts for each. */

@@ -23,7 +23,13 @@ export type FoundByVectors = {
  * does not answer. Rejects with the signal's reason when it aborts, and as the database does.
  */
 export type SearchVectors = (
-  request: { workspaceId: string; query: string; limit: number; documents?: ReadonlySet<string> },
+  request: {
+    workspaceId: string;
+    query: string;
+    limit: number;
+    /** Needed once the query is embedded; where it rejects, the search does. */
+    documents?: ReadonlySet<string> | Promise<ReadonlySet<string> | undefined>;
+  },
   signal?: AbortSignal,
 ) => Promise<FoundByVectors | undefined>;
 
@@ -55,37 +61,50 @@ export function createSearchVectors(deps: {
   }
 
   return async ({ workspaceId, query, limit, documents }, signal = NEVER) => {
+    // Where nobody comes to wait for it below.
+    Promise.resolve(documents).catch(() => undefined);
     const answering = await deps.loading.answering(workspaceId);
     signal.throwIfAborted();
     if (answering === undefined) {
       count('none');
       return undefined;
     }
-    try {
+    const attempt = async <T>(run: () => Promise<T>): Promise<T | undefined> => {
+      try {
+        return await run();
+      } catch (error) {
+        signal.throwIfAborted();
+        count(error instanceof NoRoom ? 'no_room' : 'failed');
+        // /readyz reports a lack of room.
+        if (!(error instanceof NoRoom))
+          log.warn({ workspace: workspaceId, err: error }, 'a search goes without vectors');
+        return undefined;
+      }
+    };
+    const opened = await attempt(async () => {
       const [find, embedded] = await Promise.all([
         deps.engineFor(answering).open(answering),
         embed(answering, query, signal),
       ]);
-      signal.throwIfAborted();
-      if (find === undefined) {
-        count('loading');
-        return undefined;
-      }
-      if (embedded.components.length !== answering.dimensions)
+      if (find !== undefined && embedded.components.length !== answering.dimensions)
         throw new Error(`the model ${answering.model} answers another number of dimensions than before`);
-      const asked = { limit, documents: documents && [...documents] };
-      const { places, how } = await find(embedded, asked, signal);
+      return { find, embedded };
+    });
+    if (opened === undefined) return undefined;
+    const { find, embedded } = opened;
+    if (find === undefined) {
+      signal.throwIfAborted();
+      count('loading');
+      return undefined;
+    }
+    const among = await documents;
+    signal.throwIfAborted();
+    return attempt(async () => {
+      const { places, how } = await find(embedded, { limit, documents: among && [...among] }, signal);
       count('found');
       const found = places.map(({ id, score }) => ({ passageId: String(id), score: score * embedded.scale }));
       return { engine: `${answering.model} (${how})`, found };
-    } catch (error) {
-      signal.throwIfAborted();
-      count(error instanceof NoRoom ? 'no_room' : 'failed');
-      // /readyz reports a lack of room.
-      if (!(error instanceof NoRoom))
-        log.warn({ workspace: workspaceId, err: error }, 'a search goes without vectors');
-      return undefined;
-    }
+    });
   };
 }
 
