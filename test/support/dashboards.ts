@@ -168,6 +168,7 @@ export const DASHBOARDS: readonly Dashboard[] = [
         matchers: 'route=~"/v1/([{]|metadata|filter|vector_stores).*"',
       }),
       rates('Searches by vectors', 'atrium_vectors_searches_total', 'outcome'),
+      rates('Searches by pgvector', 'atrium_vectors_graph_searches_total', 'how'),
       {
         title: 'Scans of vectors: mean time',
         unit: 's',

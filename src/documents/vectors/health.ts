@@ -1,18 +1,21 @@
 import type { ReadinessCheck } from '../../http/health.ts';
 import { counter, gauge, type Metric } from '../../http/metrics.ts';
+import type { GraphSearch } from './graphs/engine.ts';
 import type { Scanner } from './scanner.ts';
 import type { SearchOutcome } from './search.ts';
 import type { Spaces } from './spaces.ts';
 
 const OUTCOMES = ['found', 'none', 'loading', 'no_room', 'failed'] as const;
+const GRAPH_SEARCHES = ['graph', 'exact'] as const;
 
 type Parts = {
   scanner: Pick<Scanner, 'metrics'>;
   spaces: Pick<Spaces, 'metrics'>;
   searches: ReadonlyMap<SearchOutcome, number>;
+  graphSearches: ReadonlyMap<GraphSearch, number>;
 };
 
-export function vectorsCheck({ scanner, spaces }: Omit<Parts, 'searches'>): ReadinessCheck {
+export function vectorsCheck({ scanner, spaces }: Pick<Parts, 'scanner' | 'spaces'>): ReadinessCheck {
   return {
     name: 'vectors',
     essential: false,
@@ -28,7 +31,7 @@ export function vectorsCheck({ scanner, spaces }: Omit<Parts, 'searches'>): Read
   };
 }
 
-export function vectorsMetrics({ scanner, searches }: Omit<Parts, 'spaces'>): Metric[] {
+export function vectorsMetrics({ scanner, searches, graphSearches }: Omit<Parts, 'spaces'>): Metric[] {
   return [
     gauge(
       'atrium_vectors_memory_bytes',
@@ -38,6 +41,11 @@ export function vectorsMetrics({ scanner, searches }: Omit<Parts, 'spaces'>): Me
     gauge('atrium_vectors_passages', 'Passages whose vectors are in it.', () => scanner.metrics().vectors),
     counter('atrium_vectors_searches_total', 'Searches by vectors, by how they ended.', () =>
       OUTCOMES.map((outcome) => ({ labels: { outcome }, value: searches.get(outcome) ?? 0 })),
+    ),
+    counter(
+      'atrium_vectors_graph_searches_total',
+      'Searches of vectors by pgvector: by its index, or comparing all.',
+      () => GRAPH_SEARCHES.map((how) => ({ labels: { how }, value: graphSearches.get(how) ?? 0 })),
     ),
     counter('atrium_vectors_scans_total', 'Scans of vectors.', () => scanner.metrics().scans),
     counter(

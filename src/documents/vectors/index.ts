@@ -14,7 +14,7 @@ import { createCatchUpJob } from '../jobs/catch-up.ts';
 import { createEmbeddingCatchUp } from './catch-up.ts';
 import { createEmbedDocument } from './embed-document.ts';
 import type { VectorEngine } from './engine.ts';
-import { createGraphEngine } from './graphs/engine.ts';
+import { createGraphEngine, type GraphSearch } from './graphs/engine.ts';
 import { createGraphStore } from './graphs/store.ts';
 import { createGraphUpkeep } from './graphs/upkeep.ts';
 import { vectorsCheck, vectorsMetrics } from './health.ts';
@@ -137,7 +137,11 @@ function createSearching({ sql, searchSql, embeddings, settings, log }: VectorsD
   const loading = createLoading(sql);
   const spaces = createSpaces({ loading, scanner, bytesMax: settings.memoryBytesMax, log });
   const memory = createMemoryEngine({ spaces, scanner, log });
-  const graphs = createGraphEngine((signal) => cancelledBy(searchSql, signal, sql));
+  const graphSearches = new Map<GraphSearch, number>();
+  const graphs = createGraphEngine(
+    (signal) => cancelledBy(searchSql, signal, sql),
+    (how) => void graphSearches.set(how, (graphSearches.get(how) ?? 0) + 1),
+  );
   const engineFor = (answering: Answering): VectorEngine => {
     if (answering.graph === null) return memory;
     spaces.release(answering).catch((error: unknown) => log.warn({ err: error }, 'vectors stay in memory'));
@@ -151,6 +155,6 @@ function createSearching({ sql, searchSql, embeddings, settings, log }: VectorsD
       count: (outcome) => void searches.set(outcome, (searches.get(outcome) ?? 0) + 1),
     }),
     checks: [vectorsCheck({ scanner, spaces })],
-    metrics: vectorsMetrics({ scanner, searches }),
+    metrics: vectorsMetrics({ scanner, searches, graphSearches }),
   };
 }

@@ -4,22 +4,9 @@
 // from the end take its places. A document is a number within its space, which a scan's bitmap of allowed documents goes by.
 
 import type { Kernels } from './kernels.ts';
-import { DIMENSIONS_MAX, FOUND_MAX, SCANS_MAX, SCRATCH_BYTES, SLAB_BYTES } from './limits.ts';
-import { byScore, type Place } from './place.ts';
-
-export type Scan = {
-  components: Int16Array;
-  /** At most FOUND_MAX. */
-  limit: number;
-  /** Only what comes behind it. */
-  behind: Place | undefined;
-  /** Only passages of these. */
-  documents: readonly string[] | undefined;
-};
-
-type Prepared = { query: number; heap: number; allowed: number };
-/** `scanFour`: the addresses of the first query, and of the first heap. */
-type Four = { queries: number; heaps: number };
+import { SLAB_BYTES } from './limits.ts';
+import type { Place } from './place.ts';
+import { createScratch, type Scan } from './scratch.ts';
 
 /** Rows are: the id of the document (16 bytes), that of the passage (8, big-endian), the stored vector. */
 const ROW_HEADER_BYTES = 24;
@@ -37,21 +24,6 @@ const strideOf = (dimensions: number): number => Math.ceil(dimensions / LANE_BYT
 /** Bytes of a slab that a vector takes. */
 export const placeBytes = (dimensions: number): number =>
   SLAB_BYTES / Math.floor(SLAB_BYTES / (strideOf(dimensions) + BESIDE_BYTES));
-
-/** Where a scan has its heap and its bitmap: behind the components of its query, which begin its part of the scratch. */
-const HEAP_AT = 2 * DIMENSIONS_MAX;
-const HEAP_HEADER_BYTES = 32;
-const ENTRY_BYTES = 16;
-const BITMAP_AT = HEAP_AT + HEAP_HEADER_BYTES + ENTRY_BYTES * FOUND_MAX;
-
-/** Queries that the kernel compares with a vector together; of three that are left one place stays empty, fewer go one by one. */
-const FOUR = 4;
-const FOUR_MIN = 3;
-const FOUR_BYTES = FOUR * 2 * DIMENSIONS_MAX;
-/** Components of one query that stand together among those of four. */
-const RUN = 8;
-/** Of the scratch: one for each scan, and for the empty place of a four. */
-const PARTS = SCANS_MAX + FOUR - FOUR_MIN;
 
 type Space = {
   dimensions: number;
@@ -79,11 +51,8 @@ export class MemoryFull extends Error {
 
 export function createVectorMemory(kernels: Kernels, bytesMax: number) {
   const spaces = new Map<string, Space>();
-  const scratch = kernels.base();
-  const partAt = (index: number): number => scratch + index * SCRATCH_BYTES;
-  const fourQueries = partAt(PARTS);
-  const scratchEnd = fourQueries + Math.ceil(SCANS_MAX / FOUR) * FOUR_BYTES;
-  const firstSlab = Math.ceil(scratchEnd / SLAB_BYTES) * SLAB_BYTES;
+  const scratch = createScratch(kernels);
+  const firstSlab = Math.ceil(scratch.end / SLAB_BYTES) * SLAB_BYTES;
   const free: number[] = [];
   let end = firstSlab;
   let view = new DataView(kernels.memory.buffer);
@@ -174,46 +143,6 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
     }
   }
 
-  function prepare(space: Space, { components, limit, behind, documents }: Scan, query: number): Prepared {
-    const heap = query + HEAP_AT;
-    bytes.fill(0, query, query + 2 * space.stride);
-    new Int16Array(kernels.memory.buffer, query, components.length).set(components);
-    view.setUint32(heap, Math.min(limit, FOUND_MAX), true);
-    view.setUint32(heap + 4, 0, true);
-    view.setFloat32(heap + 8, behind?.score ?? Number.POSITIVE_INFINITY, true);
-    view.setBigUint64(heap + 16, behind?.id ?? 0n, true);
-    if (documents === undefined) return { query, heap, allowed: 0 };
-    bytes.set(bitmapOf(space, documents), query + BITMAP_AT);
-    return { query, heap, allowed: query + BITMAP_AT };
-  }
-
-  /** A place that is left has a full heap, which no score enters. */
-  function prepareFour(space: Space, scans: readonly Scan[], four: number): Four {
-    const queries = fourQueries + four * FOUR_BYTES;
-    const heaps = partAt(FOUR * four) + HEAP_AT;
-    const components = new Int16Array(kernels.memory.buffer, queries, FOUR * space.stride).fill(0);
-    for (const [place, scan] of scans.entries()) {
-      prepare(space, scan, partAt(FOUR * four + place));
-      for (let at = 0; at < scan.components.length; at += RUN)
-        components.set(scan.components.subarray(at, at + RUN), FOUR * at + place * RUN);
-    }
-    for (let place = scans.length; place < FOUR; place++) {
-      const heap = heaps + place * SCRATCH_BYTES;
-      bytes.fill(0, heap, heap + HEAP_HEADER_BYTES);
-      view.setFloat32(heap + HEAP_HEADER_BYTES, Number.POSITIVE_INFINITY, true);
-    }
-    return { queries, heaps };
-  }
-
-  function readHeap(heap: number): Place[] {
-    const entries = heap + HEAP_HEADER_BYTES;
-    const found = Array.from({ length: view.getUint32(heap + 4, true) }, (_, index) => ({
-      score: view.getFloat32(entries + ENTRY_BYTES * index, true),
-      id: view.getBigUint64(entries + ENTRY_BYTES * index + 8, true),
-    }));
-    return found.sort(byScore);
-  }
-
   return {
     /** Adds rows to a space, a new one where there is none. Throws MemoryFull, with some of them added. */
     add(name: string, dimensions: number, rows: Uint8Array): void {
@@ -247,21 +176,10 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
     scan(name: string, scans: readonly Scan[]): Place[][] {
       const space = spaces.get(name);
       if (space === undefined) throw new Error('these vectors are not in memory');
-      const { stride, capacity } = space;
-      const { together, single } = arrange(scans);
-      const fours = together.map((some, four) => prepareFour(space, some, four));
-      const others = single.map((each, index) => prepare(space, each, partAt(FOUR * fours.length + index)));
-      for (const [index, slab] of space.slabs.entries()) {
-        const count = Math.min(capacity, space.count - index * capacity);
-        for (const { queries, heaps } of fours)
-          kernels.scanFour(slab, capacity, count, stride, queries, heaps, SCRATCH_BYTES);
-        for (const { query, allowed, heap } of others)
-          kernels.scan(slab, capacity, count, stride, query, allowed, heap);
-      }
-      const heaps = new Map(others.map(({ heap }, index) => [single[index], heap]));
-      for (const [four, some] of together.entries())
-        for (const [place, each] of some.entries()) heaps.set(each, partAt(FOUR * four + place) + HEAP_AT);
-      return scans.map((each) => readHeap(heaps.get(each) ?? 0));
+      const scanning = scratch.begin(space.stride, scans, (documents) => bitmapOf(space, documents));
+      for (const [index, slab] of space.slabs.entries())
+        scanning.scan(slab, space.capacity, Math.min(space.capacity, space.count - index * space.capacity));
+      return scanning.found();
     },
 
     /** Bytes of a space, and of all, and the vectors in all. */
@@ -276,16 +194,6 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
 /** Ids of documents are held as strings of 16 characters, one a byte. */
 const keyOf = (document: string): string =>
   Buffer.from(document.replaceAll('-', ''), 'hex').toString('latin1');
-
-/** Which scans read a vector together; those of some documents alone pass over most of them. */
-function arrange(scans: readonly Scan[]): { together: Scan[][]; single: Scan[] } {
-  const [wide, single] = [true, false].map((all) =>
-    scans.filter(({ documents }) => (documents === undefined) === all),
-  ) as [Scan[], Scan[]];
-  const together: Scan[][] = [];
-  while (wide.length >= FOUR_MIN) together.push(wide.splice(0, FOUR));
-  return { together, single: [...wide, ...single] };
-}
 
 const isMarked = (bitmap: Uint8Array, number: number): boolean =>
   (((bitmap[number >>> 3] ?? 0) >>> (number & 7)) & 1) === 1;

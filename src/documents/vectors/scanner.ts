@@ -6,8 +6,8 @@ import type { Logger } from '../../core/logger.ts';
 import { createThread, type Thread } from '../../core/thread.ts';
 import { loadModule } from '../../infra/wasm/module.ts';
 import { SCANS_MAX, THREAD_ANSWER_MS_MAX, THREAD_BYTES_MAX, THREAD_OPEN_MS_MAX } from './limits.ts';
-import type { Scan } from './memory.ts';
 import { byScore, type Place } from './place.ts';
+import type { Scan } from './scratch.ts';
 import type { VectorCalls, VectorThreadSettings } from './thread.ts';
 
 /** Compiled from assembly/ by the start and test commands. */

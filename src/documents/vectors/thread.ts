@@ -4,8 +4,9 @@ import { serveThread } from '../../core/thread.ts';
 import { beNice } from '../../infra/wasm/niceness.ts';
 import type { Kernels } from './kernels.ts';
 import { SCAN_NICENESS } from './limits.ts';
-import { createVectorMemory, rowBytes, type Scan } from './memory.ts';
+import { createVectorMemory, rowBytes } from './memory.ts';
 import type { Place } from './place.ts';
+import type { Scan } from './scratch.ts';
 
 export type VectorThreadSettings = {
   module: WebAssembly.Module;

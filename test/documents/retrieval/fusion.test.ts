@@ -96,10 +96,22 @@ test('in every mode there are as many passages as asked for, behind those that t
   const workspaceId = `w-${crypto.randomUUID()}`;
   const [owner, other] = [inWorkspace(workspaceId), { ...inWorkspace(workspaceId), admin: false }];
   await retrieval.store(owner, 'en', ...Array.from({ length: 700 }, () => 'The gasket.'));
-  await retrieval.store(other, 'en', ...Array.from({ length: 20 }, () => 'A gasket, among other things.'));
+  const seen = await retrieval.store(
+    other,
+    'en',
+    ...Array.from({ length: 20 }, () => 'A gasket, among other things.'),
+  );
   found = (await idsOf(workspaceId)).map((passageId, index) => ({ passageId, score: 0.9 - index / 1000 }));
+  const rows = await sql<{ passage: number; id: string }[]>`
+    SELECT passage, id::text AS id FROM document_passages WHERE document_id = ${seen}`;
+  const scores = new Map(
+    rows.map(({ passage, id }) => [passage, found.find(({ passageId }) => passageId === id)?.score]),
+  );
   for (const mode of ['words', 'vectors', 'hybrid'] as const) {
     const answer = await retrieval.retrieve(other, asked('gasket', { mode, limit: 20 }));
     expect({ mode, found: answer.passages.length }).toEqual({ mode, found: 20 });
+    // Each has the score of its own vector.
+    if (mode === 'words') continue;
+    for (const { passage, halves } of answer.passages) expect(halves?.vectors).toBe(scores.get(passage));
   }
 });

@@ -354,6 +354,8 @@ describe.skipIf(pgvector === undefined)(missing === undefined ? 'graphs' : `grap
     expect(engine).toContain('pgvector');
     expect(passages.map(({ document_id }) => document_id)).toEqual([kept.id]);
     expect((await retrieved({ ...ask, mode: 'hybrid' })).engine).toContain('pgvector');
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    expect(metrics).toMatch(/^atrium_vectors_graph_searches_total\{how="exact"\} [1-9]/m);
   });
 
   test('none is left where they are switched off', async () => {

@@ -1,7 +1,7 @@
 // What the kernel does, in the plainest TypeScript.
 
-import type { Scan } from '../../../src/documents/vectors/memory.ts';
 import { byScore, type Place } from '../../../src/documents/vectors/place.ts';
+import type { Scan } from '../../../src/documents/vectors/scratch.ts';
 
 export type PlainRow = { document: string; id: bigint; stored: Buffer };
 

@@ -9,8 +9,13 @@ import type { Place } from '../place.ts';
 
 type Row = { id: number | bigint; score: number };
 
+export type GraphSearch = 'graph' | 'exact';
+
 /** `statements`: those that are cancelled when the signal aborts, on connections as `connectForSearch` makes them. */
-export function createGraphEngine(statements: (signal: AbortSignal) => Transaction): VectorEngine {
+export function createGraphEngine(
+  statements: (signal: AbortSignal) => Transaction,
+  count: (how: GraphSearch) => void = () => undefined,
+): VectorEngine {
   return {
     async open({ graph, modelId, dimensions }) {
       if (graph === null) throw new Error('this workspace has no graph');
@@ -20,7 +25,10 @@ export function createGraphEngine(statements: (signal: AbortSignal) => Transacti
         const score = sql`(-(components <#> ${query}))::real * scale`;
         if (documents === undefined && limit <= GRAPH_FOUND_MAX) {
           const places = toPlaces(await nearest(sql, { graph, dimensions, query, score, limit }));
-          if (places.length === limit) return { places, how: 'pgvector, HNSW' };
+          if (places.length === limit) {
+            count('graph');
+            return { places, how: 'pgvector, HNSW' };
+          }
         }
         const among =
           documents === undefined
@@ -29,6 +37,7 @@ export function createGraphEngine(statements: (signal: AbortSignal) => Transacti
         const rows = await sql<Row[]>`
           SELECT passage_id AS id, ${score} AS score FROM document_graph_vectors WHERE ${among}
           ORDER BY 2 DESC, 1 LIMIT ${limit}`;
+        count('exact');
         return { places: toPlaces(rows), how: 'pgvector, exact' };
       };
     },
