@@ -34,6 +34,22 @@ export const documents: readonly Planted[] = [
     name: 'vectors that are stored while it is made are in it',
   },
   {
+    mistake: 'the words of a language get the stems of another',
+    file: 'src/documents/retrieval/stems.ts',
+    text: `tr: 'turkish'`,
+    replacement: `tr: 'english'`,
+    test: 'test/documents/retrieval/languages.test.ts',
+    name: 'each language has its own stemmer',
+  },
+  {
+    mistake: 'a question is not understood in the languages of its workspace',
+    file: 'src/documents/retrieval/statistics.ts',
+    text: 'c.language >= stemmed.language',
+    replacement: 'c.language > stemmed.language',
+    test: 'test/documents/retrieval/languages.test.ts',
+    name: 'in the languages of the texts',
+  },
+  {
     mistake: 'passages behind those of others have the scores of these',
     file: 'src/documents/retrieval/visible.ts',
     text: 'index: from + passage.index',
