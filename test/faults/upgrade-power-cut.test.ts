@@ -88,11 +88,13 @@ test.skipIf(missing !== undefined)(
     const found: Machine[] = [];
     let seen = 0;
     let isMidway = false;
-    /** A sample of all machines, each as likely as any other; the folders of the others are removed. */
-    const keep = (machine: Machine): void => {
+    /** A sample of all moments, each as likely as any other: a machine is made only for a moment that enters it. */
+    const sample = async (committed: number, diskSeed?: number): Promise<void> => {
       const place = seen < MACHINES ? seen : random.below(seen + 1);
       seen += 1;
-      const dropped = place < MACHINES ? found.splice(place, 1, machine)[0] : machine;
+      if (place >= MACHINES) return;
+      const machine = { folder: await disk.survivor(diskSeed), committed };
+      const [dropped] = found.splice(place, 1, machine);
       if (dropped !== undefined) rmSync(dropped.folder, { recursive: true, force: true });
     };
     const starting = startService({ dataDir });
@@ -121,8 +123,8 @@ test.skipIf(missing !== undefined)(
       // The next migration is under way, and the one after it will be held back.
       held = holdNext();
       await Bun.sleep(random.below(MOMENT_MS));
-      keep({ folder: await disk.survivor(), committed });
-      keep({ folder: await disk.survivor(1 + random.below(2 ** 30)), committed });
+      await sample(committed);
+      await sample(committed, 1 + random.below(2 ** 30));
       isMidway ||= committed > OLDER;
       if (committed === files.length) await held.release();
     }

@@ -140,6 +140,8 @@ async function show(place) {
     displayRequestDuration: true,
     deepLinking: true,
     filter: true,
+    // After each click everything that is open is drawn again, which takes a second with all operations.
+    docExpansion: 'none',
     defaultModelsExpandDepth: 0,
     validatorUrl: null,
   });
