@@ -40,6 +40,8 @@ export type Clients = {
   sql: Sql;
   /** Pool and session settings of searches. */
   searchSql: Sql;
+  /** The same for searches of small workspaces. */
+  smallSearchSql: Sql;
   /** A pool of the access area's own. */
   accessSql: Sql;
   objects: ObjectStore;
@@ -47,7 +49,7 @@ export type Clients = {
 
 export async function createAreas(
   config: Config,
-  { sql, searchSql, accessSql, objects }: Clients,
+  { sql, searchSql, smallSearchSql, accessSql, objects }: Clients,
   log: Logger,
 ): Promise<Areas> {
   const clock = systemClock;
@@ -89,6 +91,7 @@ export async function createAreas(
   const documents = createDocuments({
     sql,
     searchSql,
+    smallSearchSql,
     meilisearch: config.search.meilisearch,
     objects,
     invalidation,

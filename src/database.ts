@@ -23,6 +23,29 @@ export const postgresFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => 
 
 const LOSSLESS = { parse: parseJson, serialize: JSON.stringify };
 
+const SEARCH_SETTINGS = {
+  max_parallel_workers_per_gather: '0',
+  random_page_cost: '1.1',
+  work_mem: '32MB',
+  jit: 'off',
+};
+
+/**
+ * A pool for searches of small workspaces, each shape of which is planned once a connection: planning took longer than reading some
+ * hundred rows. Such a plan is kept while the tables grow, and must not read one of them whole: it goes by indexes, row by row.
+ */
+export const connectForSmallSearch = (url: string, log: Logger): Sql =>
+  connectPostgres({
+    ...{ url, applicationName: 'atrium-search-small', log, json: LOSSLESS, connectionsMax: 4 },
+    settings: {
+      ...SEARCH_SETTINGS,
+      plan_cache_mode: 'force_generic_plan',
+      enable_seqscan: 'off',
+      enable_hashjoin: 'off',
+      enable_mergejoin: 'off',
+    },
+  });
+
 /**
  * A pool for searches alone, so that however many are slow, everything else has its connections. Its plans are made
  * for the values at hand, of which some are common and some rare, and by one worker each: many search at once.
@@ -34,11 +57,8 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
     log,
     json: LOSSLESS,
     settings: {
+      ...SEARCH_SETTINGS,
       plan_cache_mode: 'force_custom_plan',
-      max_parallel_workers_per_gather: '0',
-      random_page_cost: '1.1',
-      work_mem: '32MB',
-      jit: 'off',
       'pg_trgm.similarity_threshold': '0.25',
       // Of pgvector, where the database has it.
       'hnsw.ef_search': '400',

@@ -52,6 +52,7 @@ export { createSearchMaintenance } from './search/maintenance.ts';
 export type DocumentsDeps = {
   sql: Sql;
   searchSql: Sql;
+  smallSearchSql: Sql;
   meilisearch: MirrorSettings | undefined;
   objects: ObjectStore;
   invalidation: Invalidation;
@@ -93,8 +94,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   const { sql, objects, invalidation, clock, log, settings } = deps;
   const store = createDocumentStore(sql, createSearchEntries(), { reads: settings.content.reads });
   const search = createDocumentSearch({
-    sql,
-    searchSql: deps.searchSql,
+    ...{ sql, searchSql: deps.searchSql, smallSearchSql: deps.smallSearchSql },
     bucket: objects.bucket,
     meilisearch: deps.meilisearch,
     log,

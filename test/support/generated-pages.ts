@@ -45,7 +45,11 @@ export async function allRoutes(): Promise<Route[]> {
     secretAccessKey: 'none',
     formProfile: 'standard',
   });
-  const { routes, checks } = await createAreas(config, { sql, searchSql: sql, accessSql: sql, objects }, log);
+  const { routes, checks } = await createAreas(
+    config,
+    { sql, searchSql: sql, smallSearchSql: sql, accessSql: sql, objects },
+    log,
+  );
   const requestMetrics = createRequestMetrics();
   const described = [
     ...routes,

@@ -4,7 +4,7 @@
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
-import { connectForSearch } from '../../../src/database.ts';
+import { connectForSearch, connectForSmallSearch } from '../../../src/database.ts';
 import type { Document } from '../../../src/documents/document.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
 import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
@@ -41,9 +41,9 @@ const readAll = (sql: Sql, documents: readonly Document[]): Promise<Document[]> 
   );
 
 /** `smallMax`: up to how many documents a workspace is read in one round trip. */
-const searchIn = (sql: Sql, common = createCommonTerms(sql), smallMax = 0) =>
+const searchIn = (sql: Sql, { common = createCommonTerms(sql), smallMax = 0, smallSql = sql } = {}) =>
   createPostgresSearch({
-    ...{ common, sql, smallMax },
+    ...{ common, sql, smallSql, smallMax },
     bucket: 'atrium',
     slow: createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' }),
   });
@@ -105,6 +105,7 @@ async function changeSome(sql: Sql, documents: readonly Document[], random: Rand
 test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
   const database = await testDatabase();
   const searchSql = connectForSearch(database.url, silentLog);
+  const smallSql = connectForSmallSearch(database.url, silentLog);
   try {
     const { sql } = database;
     const documents = await fill(sql);
@@ -113,7 +114,9 @@ test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
     const common = createCommonTerms(sql, 20);
     const fold = createCountFolding({ sql, common, log: silentLog });
     // In turn as a large workspace is read and as a small one is.
-    const engines = [0, Number.POSITIVE_INFINITY].map((smallMax) => searchIn(searchSql, common, smallMax));
+    const engines = [0, Number.POSITIVE_INFINITY].map((smallMax) =>
+      searchIn(searchSql, { common, smallMax, smallSql }),
+    );
     let asked = 0;
     const engine: Engine = async (query) => {
       const postgres = engines[asked++ % 2];
@@ -143,6 +146,7 @@ test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
     await compare(changed, randomQuery);
   } finally {
     await searchSql.end();
+    await smallSql.end();
     await database.drop();
   }
 });

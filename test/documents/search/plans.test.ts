@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
-import { connectForSearch } from '../../../src/database.ts';
+import { connectForSearch, connectForSmallSearch } from '../../../src/database.ts';
 import type { Attribute } from '../../../src/documents/filter/attributes.ts';
 import { parseFilter } from '../../../src/documents/filter/grammar.ts';
 import { toPredicate } from '../../../src/documents/filter/predicate.ts';
@@ -176,6 +176,31 @@ test('words that many documents have wait for a turn once that is known; others 
   // It begins ten words.
   expect(await find('word4711')).toBe(10);
 });
+
+test.each([
+  ['everything', [], {}],
+  ['without a tag', [['tags', 'not_any:tag 7']], {}],
+  ['a tag, by summary', [['tags', 'any:tag 7']], { order: [{ attribute: 'summary', descending: false }] }],
+] as [string, [Attribute, string][], Partial<SearchQuery>][])(
+  'the lasting plan of a small workspace goes by indexes, however small the tables were: %s',
+  async (_name, filters, more) => {
+    const small = connectForSmallSearch(database.url, silentLog);
+    try {
+      const query = queryOf(filters, more);
+      const prepared = await createPrepare({ sql: small, bucket: 'atrium', common })(query);
+      const { statement } = await small`${wholeStatement(small, prepared).page}`;
+      const [row] = await small.unsafe<{ 'QUERY PLAN': [{ Plan: Node }] }[]>(
+        `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${statement.string}`,
+      );
+      const nodes = row === undefined ? [] : flatten(row['QUERY PLAN'][0].Plan);
+      const types = nodes.map((node) => node['Node Type']);
+      expect(types.filter((type) => /Seq Scan|Hash Join|Merge Join/.test(type))).toEqual([]);
+      expect(types.join()).toContain('Scan');
+    } finally {
+      await small.end({ timeout: 1 });
+    }
+  },
+);
 
 test.each([
   ['created_at', 'document_search_by_time'],

@@ -32,6 +32,8 @@ export type PostgresSearch = ReturnType<typeof createPostgresSearch>;
 export function createPostgresSearch(deps: {
   /** A pool of its own: searches, however slow, take no connection from anything else. */
   sql: Sql;
+  /** For small workspaces: plans are made once. Default: as the others. */
+  smallSql?: Sql;
   bucket: string;
   /** The semaphore of slow searches, so that others stay quick. */
   slow: Semaphore;
@@ -39,7 +41,7 @@ export function createPostgresSearch(deps: {
   /** Default: 1,000. */
   smallMax?: number;
 }) {
-  const { sql, bucket, slow, common, smallMax = SMALL_MAX } = deps;
+  const { sql, smallSql = sql, bucket, slow, common, smallMax = SMALL_MAX } = deps;
 
   const search = async (prepared: Prepared): Promise<SearchPage> => {
     if (prepared.selections.length === 0) return { documents: [], total: 0 };
@@ -78,9 +80,9 @@ export function createPostgresSearch(deps: {
     return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
   };
 
-  const readWhole = async (prepared: Prepared): Promise<SearchPage> => {
+  const readWhole = async (prepared: Prepared, client = sql): Promise<SearchPage> => {
     const { page, order } = wholeStatement(sql, prepared);
-    const rows = await sql<(Document & { total: number })[]>`
+    const rows = await client<(Document & { total: number })[]>`
       SELECT page.total, ${documentColumns(sql)} FROM (${page}) page LEFT JOIN documents d ON d.id = page.found
       ORDER BY ${order}`;
     const documents = rows.flatMap(({ total: _, ...document }) => (document.id === null ? [] : [document]));
@@ -91,13 +93,14 @@ export function createPostgresSearch(deps: {
     const { offset, limit } = prepared.query;
     // 0. In a small workspace, and where matches of a text are probably few, they are read once, for the total and the page.
     const place = placeOf(prepared);
+    const readsText = prepared.conditions.rest.some(isText);
     if (isSmall(place)) {
-      const whole = await readWhole(prepared);
+      // The index of a text holds that of other workspaces, too: whether it helps is to be planned for the text.
+      const whole = await readWhole(prepared, readsText ? sql : smallSql);
       if (whole.total > smallMax) small.delete(place);
       return whole;
     }
-    if (prepared.conditions.rest.some(isText) && (await estimate(prepared)) <= ROWS_READ_MAX)
-      return readWhole(prepared);
+    if (readsText && (await estimate(prepared)) <= ROWS_READ_MAX) return readWhole(prepared);
     // 1. How many there are, branch by branch: cheap where terms and counts can tell.
     const counts = await countSelections(sql, prepared, common);
     learnSize(place, counts.inClasses);
