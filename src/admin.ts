@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccess, trustedOperator } from './access/index.ts';
-import { backup, restore, verify } from './admin/backup.ts';
+import { backup, type Context, type Done, restore, verify } from './admin/backup.ts';
 import { type Invocation, parseCommandLine, UsageError } from './admin/command-line.ts';
 import { type Answer, createLocalClient } from './admin/local-client.ts';
 import { cancelMove, move } from './admin/move.ts';
@@ -16,6 +16,7 @@ import {
   renderSums,
   renderTable,
 } from './admin/render.ts';
+import { baseBackup, restoreToMoment, showArchive, verifyArchive } from './admin/wal-archive.ts';
 import { createBotAdministration } from './bots/index.ts';
 import { createAgentAdministration } from './chat/index.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -32,7 +33,7 @@ import { createModelUsageAdministration, MODEL_USAGE_PROJECTION } from './gatewa
 import { audited } from './infra/postgres/audit.ts';
 import type { Sql } from './infra/postgres/client.ts';
 import { createInvalidation } from './infra/postgres/invalidation.ts';
-import { objectStoreFolder } from './processes/backing.ts';
+import { objectStoreFolder } from './processes/store.ts';
 import { createUsage } from './usage/index.ts';
 
 /** The operation refused or failed; the message is one line. */
@@ -138,21 +139,25 @@ async function maintainSearch({ command, body, json }: Invocation, sql: Sql, con
   if (drift !== undefined) throw new Refused(drift);
 }
 
-const BACKUPS: Readonly<Record<string, typeof backup>> = {
+type Keep = (folder: string, context: Context, body: Record<string, unknown>) => Promise<Done>;
+
+const BACKUPS: Readonly<Record<string, Keep>> = {
   'service.backup': backup,
   'service.verify': verify,
   'service.restore': restore,
   'service.move': move,
   'service.cancel-move': cancelMove,
+  'service.show-wal-archive': showArchive,
+  'service.verify-wal-archive': verifyArchive,
+  'service.base-backup': baseBackup,
+  'service.restore-to': restoreToMoment,
 };
 
 /** Prints the report first, and refuses then, where the backup lacks something. */
-async function keepBackup(run: typeof backup, { body, json }: Invocation, config: Config): Promise<void> {
-  const { report, refusal } = await run(String(body?.['folder'] ?? body?.['target']), {
-    config,
-    log,
-    record: (sql, action) => record(sql, action, 'service'),
-  });
+async function keepBackup(run: Keep, { body, json }: Invocation, config: Config): Promise<void> {
+  const context: Context = { config, log, record: (sql, action) => record(sql, action, 'service') };
+  const folder = String(body?.['folder'] ?? body?.['target']);
+  const { report, refusal } = await run(folder, context, body ?? {});
   await print(json ? `${JSON.stringify(report)}\n` : renderFields(report));
   if (refusal !== undefined) throw new Refused(refusal);
 }

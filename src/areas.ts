@@ -23,6 +23,7 @@ import { createInfrastructure, createQueuedWork } from './infrastructure.ts';
 import { createMcp } from './mcp/index.ts';
 import { createTrends } from './trends/index.ts';
 import { createUsage } from './usage/index.ts';
+import { createWalArchiveWatch } from './wal-archive.ts';
 
 /** Bun's fetch goes by them. */
 const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
@@ -150,6 +151,7 @@ export async function createAreas(
   });
 
   // In the order of start, where each needs some of those before it and none of those after it, and of the interface.
+  const walArchive = createWalArchiveWatch(config, clock);
   const started: Area[] = [
     infrastructure,
     usage,
@@ -165,6 +167,7 @@ export async function createAreas(
   ];
   const served: Area[] = [
     infrastructure,
+    ...(walArchive === undefined ? [] : [walArchive]),
     documents,
     gateway,
     chat,

@@ -13,6 +13,7 @@ import {
   type SettingsOf,
   settingsInForce,
 } from './core/settings-reader.ts';
+import { toWalArchiveSettings } from './embedded/wal-archive/settings.ts';
 import { toTracingSettings } from './infra/telemetry/settings.ts';
 import { ONE_OF_SEVERAL, SETTINGS_OF_OWNER } from './processes/owner.ts';
 import { SETTINGS } from './settings.ts';
@@ -60,6 +61,7 @@ export function loadConfig(variables: Environment, terminal = false) {
     dataDir: resolve(given.DATA_DIR),
     /** Undefined: embedded Postgres. */
     databaseUrl: given.DATABASE_URL,
+    walArchive: toWalArchiveSettings(given),
     objects: {
       /** Undefined: the embedded object store. */
       external: toStore(given),

@@ -8,6 +8,7 @@ import type { Logger } from './core/logger.ts';
 import { SettingsError } from './core/settings-reader.ts';
 import { openDataFolder } from './embedded/data-folder.ts';
 import { hasCluster, readConnection, startPostgres } from './embedded/postgres/index.ts';
+import { archivingServer } from './embedded/wal-archive/settings.ts';
 import { connectPostgres, isUnavailable, SESSION_MARK, type Sql } from './infra/postgres/client.ts';
 import { migrate } from './infra/postgres/migrate.ts';
 
@@ -155,7 +156,8 @@ export async function openDatabase(
     );
   const folder = openDataFolder(config.dataDir);
   try {
-    const postgres = await startPostgres({ directory, log });
+    const settings = archivingServer(config.walArchive);
+    const postgres = await startPostgres({ directory, log, settings });
     const sql = await connectDatabase(postgres.url, log);
     return {
       sql,

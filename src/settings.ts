@@ -14,6 +14,7 @@ import {
   url,
   urls,
 } from './core/settings-reader.ts';
+import { WAL_ARCHIVE_SETTINGS } from './embedded/wal-archive/settings.ts';
 import { DATABASE_ADDRESS } from './infra/postgres/address.ts';
 import { FORM_PROFILES } from './infra/s3/form-profiles.ts';
 import { TRACING_SETTINGS } from './infra/telemetry/settings.ts';
@@ -67,6 +68,7 @@ export const SETTINGS = {
     default: '0',
     meaning: 'port of the embedded object store; 0 picks a free one',
   },
+  ...WAL_ARCHIVE_SETTINGS,
   MEILI_URL: {
     kind: ORIGIN,
     otherwise: 'Postgres answers searches',

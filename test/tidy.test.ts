@@ -187,7 +187,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9000);
-  expect(linesOf('src/')).toBeLessThanOrEqual(60_900);
+  expect(linesOf('src/')).toBeLessThanOrEqual(62_950);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);
@@ -205,7 +205,7 @@ const BANS: Ban[] = [
     call: /\bJSON\.parse\(/,
     instead: 'parseJson of core/json.ts, where data of users is read',
     except:
-      /^src\/(core\/json(-parser)?|gateway\/usage|processes\/backing|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
+      /^src\/(core\/json(-parser)?|gateway\/usage|processes\/store|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
   },
   { call: /\b(describe|test|it)\.(only|todo)\(/, instead: 'nothing', except: /^$/ },
 ];

@@ -1,31 +1,30 @@
 // The servers behind the areas: those that are configured, and embedded ones where none is.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { realpathSync } from 'node:fs';
 import type { Config, S3Settings } from '../config.ts';
-import { replaceFile } from '../core/durable.ts';
-import { randomBase62 } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
-import { isLoopback, toOrigin } from '../core/origin.ts';
 import { SettingsError } from '../core/settings-reader.ts';
 import { postgresFolder } from '../database.ts';
 import { isInUse, openDataFolder } from '../embedded/data-folder.ts';
-import { startObjectStore } from '../embedded/object-store/index.ts';
 import {
+  asSuperuser,
+  clusterIn,
   type EmbeddedPostgres,
   hasCluster,
   readConnection,
   startPostgres,
 } from '../embedded/postgres/index.ts';
+import {
+  type Archiver,
+  type ArchiveStore,
+  archivingServer,
+  openArchiveStore,
+  startArchiver,
+} from '../embedded/wal-archive/index.ts';
+import { readEmbeddedObjects, startEmbeddedObjects } from './store.ts';
 
 export type Backing = { databaseUrl: string; s3: S3Settings; stop(): Promise<void> };
 
-/** Where the embedded store is, or would be. */
-export const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
-  join(dataDir, 'object-store');
-
-/** Of the embedded store. */
-const ACCESS_KEY_ID = 'atrium';
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
 const CONNECTIONS_PER_PROCESS = 40;
@@ -33,9 +32,13 @@ const CONNECTIONS_MIN = 100;
 
 /**
  * Starts the embedded servers, and returns the addresses of all.
- * Throws one line when the data folder is in use or a server does not start.
+ * Throws one line when the data folder is in use or a server does not start. Base backups are left to the service.
  */
-export async function startBacking(config: Config, log: Logger): Promise<Backing> {
+export async function startBacking(
+  config: Config,
+  log: Logger,
+  { isService = false } = {},
+): Promise<Backing> {
   const embedsPostgres = config.databaseUrl === undefined;
   const embedsObjects = config.objects.external === undefined;
   // One of several processes leaves the folder to their owner.
@@ -51,10 +54,20 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
       embedsPostgres ? keepPostgres(config, log) : undefined,
       embedsObjects ? startEmbeddedObjects(config, log) : undefined,
     ]);
-    if (postgres !== undefined) stops.push(postgres.stop);
     if (objects !== undefined) stops.push(objects.close);
     const databaseUrl = config.databaseUrl ?? postgres?.url;
     const s3 = config.objects.external ?? objects?.settings;
+    const archiver =
+      postgres === undefined || s3 === undefined
+        ? undefined
+        : await archive(config, { url: postgres.url, s3, log, isService }).catch(async (error: unknown) => {
+            await postgres.stop();
+            throw error;
+          });
+    // The end of Postgres completes the last of its log, which the store has to take.
+    if (archiver !== undefined) stops.push(archiver.finish);
+    if (postgres !== undefined) stops.push(postgres.stop);
+    if (archiver !== undefined) stops.push(archiver.endBases);
     if (databaseUrl === undefined || s3 === undefined)
       throw new Error('a backing service is neither set nor embedded');
     return { databaseUrl, s3, stop };
@@ -64,12 +77,37 @@ export async function startBacking(config: Config, log: Logger): Promise<Backing
   }
 }
 
+/** Undefined where nothing is to be archived. */
+async function archive(
+  config: Config,
+  options: { url: string; s3: S3Settings; log: Logger; isService: boolean },
+): Promise<Archiver | undefined> {
+  const { walArchive: settings } = config;
+  if (settings === undefined) return undefined;
+  const { url, s3, ...rest } = options;
+  const directory = realpathSync(postgresFolder(config));
+  return await startArchiver({
+    ...{ directory, cluster: clusterIn(directory), url: asSuperuser(url), settings, ...rest },
+    store: openArchive(config, s3),
+  });
+}
+
+/** The bucket of the archive; undefined settings are the caller's to refuse. */
+export function openArchive({ walArchive, objects }: Config, s3: S3Settings): ArchiveStore {
+  const { region, formProfile } = objects;
+  return openArchiveStore({ ...s3, bucket: walArchive?.bucket ?? '', region, formProfile });
+}
+
 /** Embedded Postgres, started again on the same port should it ever end by itself. */
 async function keepPostgres(config: Config, log: Logger): Promise<{ url: string; stop(): Promise<void> }> {
   const connections = Math.max(CONNECTIONS_MIN, (config.processes + 1) * CONNECTIONS_PER_PROCESS);
   // It ends after a crash, and is started again here: where it starts again by itself, and its recovery fails as well (its disk
   // does not write), Postgres 18 waits for ever for a recovery that nobody runs.
-  const settings = { max_connections: String(connections), restart_after_crash: 'off' };
+  const settings = {
+    max_connections: String(connections),
+    restart_after_crash: 'off',
+    ...archivingServer(config.walArchive),
+  };
   const options = { directory: postgresFolder(config), log, settings };
   let running: EmbeddedPostgres = await startPostgres(options);
   const { url } = running;
@@ -121,77 +159,4 @@ export async function openBacking(config: Config, log: Logger): Promise<Backing 
       `DATA_DIR: ${JSON.stringify(dataDir)} holds no database; set the folder that the service runs on`,
     );
   return { ...(await startBacking(config, log)), beside: false };
-}
-
-/** The address and the keys of the store that a running service embeds. */
-function readEmbeddedObjects(config: Config, log: Logger): S3Settings | undefined {
-  const identity = readIdentity(`${objectStoreFolder(config)}.json`, log);
-  if (identity === undefined) return undefined;
-  const endpoint = toOrigin(config.server.host, identity.port);
-  const { secretAccessKey } = identity;
-  return { endpoint, publicEndpoint: endpoint, accessKeyId: ACCESS_KEY_ID, secretAccessKey };
-}
-
-async function startEmbeddedObjects(
-  config: Config,
-  log: Logger,
-): Promise<{ settings: S3Settings; close(): Promise<void> }> {
-  const directory = objectStoreFolder(config);
-  const identity = readIdentity(`${directory}.json`, log) ?? { secretAccessKey: randomBase62(30), port: 0 };
-  const options = {
-    directory,
-    host: config.server.host,
-    region: config.objects.region,
-    bucket: config.objects.bucket,
-    accessKeyId: ACCESS_KEY_ID,
-    secretAccessKey: identity.secretAccessKey,
-    corsOrigins: config.server.corsOrigins,
-    retentionSeconds: config.documents.uploadRetentionSeconds,
-  };
-  const fixedPort = config.objects.embeddedPort;
-  const store =
-    fixedPort > 0 || identity.port === 0
-      ? await startObjectStore({ ...options, port: fixedPort }, log)
-      : // URLs that were signed before a restart go on working, unless another program has the port by now.
-        await startObjectStore({ ...options, port: identity.port }, log).catch(() =>
-          startObjectStore({ ...options, port: 0 }, log),
-        );
-  const port = Number(new URL(store.endpoint).port);
-  writeIdentity(`${directory}.json`, { ...identity, port });
-  const { endpoint } = store;
-  if (config.objects.publicEndpoint === undefined && !isLoopback(options.host))
-    log.warn(
-      { endpoint },
-      'signed URLs name this machine as it sees itself; set S3_PUBLIC_ENDPOINT for other clients',
-    );
-  return {
-    settings: {
-      endpoint,
-      publicEndpoint: config.objects.publicEndpoint ?? endpoint,
-      accessKeyId: options.accessKeyId,
-      secretAccessKey: options.secretAccessKey,
-    },
-    close: store.close,
-  };
-}
-
-/** It must stay the same from start to start: signed URLs depend on both. */
-type StoreIdentity = { secretAccessKey: string; port: number };
-
-/** Undefined at the first start, and for a file that is damaged: then only the URLs that were given out are lost. */
-function readIdentity(file: string, log: Logger): StoreIdentity | undefined {
-  if (!existsSync(file)) return undefined;
-  try {
-    const held = JSON.parse(readFileSync(file, 'utf8')) as Partial<Record<string, unknown>> | null;
-    const { secretAccessKey, port } = held ?? {};
-    if (typeof secretAccessKey === 'string' && typeof port === 'number') return { secretAccessKey, port };
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  log.warn({ file }, 'the file is damaged: URLs that were signed before this start are refused');
-  return undefined;
-}
-
-function writeIdentity(file: string, identity: StoreIdentity): void {
-  replaceFile(file, JSON.stringify(identity));
 }

@@ -6,44 +6,17 @@ import { join } from 'node:path';
 import { BACKUP_LOCK } from '../../src/documents/index.ts';
 import { readConnection } from '../../src/embedded/postgres/index.ts';
 import { exclusively } from '../../src/infra/postgres/exclusive.ts';
-import { type Descriptor, upload } from '../acceptance/support/uploads.ts';
 import { type AdminResult, runAdminWith } from '../support/admin.ts';
 import { eventually } from '../support/child.ts';
 import { connectTo, testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
-import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
+import { startService, WORKSPACE } from '../support/service.ts';
+import { addDocument, ask, headers, urlOf } from './over-http.ts';
 
 const EVENTS = `/api/v1/workspace_metric/${WORKSPACE}`;
 
 const admin = (words: readonly string[], dataDir: string): Promise<AdminResult> =>
   runAdminWith({ DATA_DIR: dataDir }, words);
-
-const headers = { APIKeyHeader: BOOTSTRAP_KEY, authorization: BOOTSTRAP_KEY };
-
-async function ask<Answer>(url: string, method: string, path: string, json?: object): Promise<Answer> {
-  const body = json === undefined ? undefined : JSON.stringify(json);
-  const answer = await fetch(`${url}${path}`, {
-    method,
-    headers: { ...headers, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body }),
-  });
-  expect(answer.status).toBeLessThan(300);
-  const text = await answer.text();
-  return (text === '' ? undefined : JSON.parse(text)) as Answer;
-}
-
-async function addDocument(url: string, name: string, content: string): Promise<{ id: string }> {
-  const descriptor = await ask<Descriptor>(url, 'GET', `/v1/${WORKSPACE}/presigned/url`);
-  await upload(descriptor, content);
-  const { key } = descriptor.fields;
-  return ask(url, 'POST', `/v1/${WORKSPACE}/upload/confirm`, {
-    temp_key: key,
-    document_metadata: { name },
-  });
-}
-
-const urlOf = (url: string, { id }: { id: string }): Promise<string> =>
-  ask(url, 'GET', `/v1/${WORKSPACE}/file/${id}/download/url`);
 
 /** What the service of the first test has. */
 async function expectAll(url: string, document: { id: string }): Promise<void> {

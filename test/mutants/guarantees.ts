@@ -455,4 +455,18 @@ export const guarantees: readonly Guarantee[] = [
     tests: ['test/acceptance/me.test.ts'],
     mistakes: ['what is left of a budget ignores requests under way', 'a key sees what other keys used'],
   },
+  {
+    says: 'A segment of the log is in the archive before Postgres may forget it, nothing that is archived is overwritten, and a restore reaches the moment that is named',
+    tests: [
+      'test/backup/wal-archive.test.ts',
+      'test/backup/wal-archive-outage.test.ts',
+      'test/backup/wal-archive-shipper.test.ts',
+      'test/backup/wal-archive-plan.test.ts',
+    ],
+    mistakes: [
+      'Postgres is told that a segment is archived before the store has it',
+      'a segment of another content passes for archived',
+      'a time belongs to the newest timeline',
+    ],
+  },
 ];

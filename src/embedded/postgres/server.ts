@@ -27,6 +27,10 @@ type Parts = {
   wrapper: readonly string[];
   /** Undefined: a free one. */
   port: number | undefined;
+  /** Default: enough for the recovery after a crash. */
+  readyTimeoutMs?: number;
+  /** Once it resolves, a server that is not ready is ended. */
+  giveUp?: Promise<void>;
 };
 
 export type Server = { port: number; pid: number; exited: Promise<number>; stop: () => Promise<void> };
@@ -43,7 +47,7 @@ export async function startServer(parts: Parts): Promise<Server> {
     const port = parts.port ?? freePort();
     parts.log.mark();
     const server = launch(parts, port);
-    if (await becomesReady(parts.cluster, server)) return server;
+    if (await becomesReady(parts, server)) return server;
     const complaint = parts.log.written();
     if (
       /could not bind|Address already in use/.test(complaint) &&
@@ -91,12 +95,16 @@ function launch({ cluster, binaries, account, log, settings, wrapper }: Parts, p
 }
 
 /** False when the server ended instead. */
-async function becomesReady(cluster: string, server: Server): Promise<boolean> {
+async function becomesReady(parts: Parts, server: Server): Promise<boolean> {
+  const { cluster, readyTimeoutMs = READY_TIMEOUT_MS, giveUp } = parts;
   let ended = false;
   const noteEnd = server.exited.then(() => {
     ended = true;
   });
-  const deadline = performance.now() + READY_TIMEOUT_MS;
+  let deadline = performance.now() + readyTimeoutMs;
+  void giveUp?.then(() => {
+    deadline = 0;
+  });
   while (!ended) {
     const state = readServerState(cluster);
     if (state?.pid === server.pid && state.ready) return true;

@@ -295,4 +295,28 @@ export const infra: readonly Planted[] = [
     test: 'test/core/durable.test.ts',
     name: 'folders that were made and files that were replaced',
   },
+  {
+    mistake: 'Postgres is told that a segment is archived before the store has it',
+    file: 'src/embedded/wal-archive/ship.ts',
+    text: '    const key = keys.log(name);\n',
+    replacement: '    const key = keys.log(name);\n    await settle(name);\n',
+    test: 'test/backup/wal-archive-shipper.test.ts',
+    name: 'a file is settled when the store has acknowledged it',
+  },
+  {
+    mistake: 'a segment of another content passes for archived',
+    file: 'src/embedded/wal-archive/ship.ts',
+    text: '!bytes.equals(held)',
+    replacement: 'false',
+    test: 'test/backup/wal-archive-shipper.test.ts',
+    name: 'another content is refused',
+  },
+  {
+    mistake: 'a time belongs to the newest timeline',
+    file: 'src/embedded/wal-archive/archives.ts',
+    text: '({ began_at }) => at === undefined || Date.parse(began_at) <= at.getTime()',
+    replacement: '() => true',
+    test: 'test/backup/wal-archive-plan.test.ts',
+    name: 'a moment belongs to the timeline',
+  },
 ];

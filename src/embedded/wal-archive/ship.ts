@@ -1,0 +1,155 @@
+// Sends what Postgres has handed over to the archive, and tells Postgres so once the store has acknowledged it.
+//
+// A file `archive_status/NAME.ready` says that NAME is complete; Postgres keeps NAME until the file is called `NAME.done`. Whatever
+// is killed in between, the file is still there, and NAME is sent again: the store has it then with the same content.
+
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { isArchived, keysOf, parseSegment, SEGMENT_BYTES } from './names.ts';
+import type { ArchiveStore } from './store.ts';
+import { orAbsent } from './tar.ts';
+
+/** Each takes the memory of a segment twice. */
+const AT_ONCE = 2;
+
+export type ShipperDeps = {
+  /** The folder of the running cluster. */
+  cluster: string;
+  /** Its identifier. */
+  id: string;
+  store: Pick<ArchiveStore, 'add' | 'read' | 'ensureBucket' | 'bucket'>;
+  log: Logger;
+  queueBytesMax: number;
+  /** Called when segments were given up: what is archived from now on does not continue what was before. */
+  onGap?(): void;
+};
+
+type Ready = { name: string; since: number };
+
+export function createShipper(deps: ShipperDeps) {
+  const { cluster, store, log } = deps;
+  const keys = keysOf(deps.id);
+  const statusFolder = join(cluster, 'pg_wal/archive_status');
+  const counts = { archived: 0, failed: 0, given_up: 0 };
+  let last: { name: string; at: Date } | undefined;
+  let failure: string | undefined;
+  let hasBucket = false;
+
+  const statusFile = (name: string, state: 'ready' | 'done'): string =>
+    join(statusFolder, `${name}.${state}`);
+  const settle = (name: string): Promise<void> =>
+    rename(statusFile(name, 'ready'), statusFile(name, 'done')).catch(orAbsent);
+
+  /** The histories of timelines first, because a restore cannot find a timeline without; then the oldest. */
+  async function waiting(): Promise<Ready[]> {
+    const names = (await readdir(statusFolder))
+      .filter((file) => file.endsWith('.ready'))
+      .map((file) => file.slice(0, -'.ready'.length))
+      .filter(isArchived)
+      .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+    const found = await Promise.all(
+      names.map(async (name) => {
+        const about = await stat(statusFile(name, 'ready')).catch(orAbsent);
+        return about === undefined ? [] : [{ name, since: about.mtimeMs }];
+      }),
+    );
+    return found.flat();
+  }
+
+  async function ship(name: string): Promise<void> {
+    const bytes = await readFile(join(cluster, 'pg_wal', name)).catch(orAbsent);
+    if (bytes === undefined) {
+      // As Postgres' own archiver does.
+      log.warn({ name }, 'a file of the write-ahead log is gone before it was archived');
+      return await rm(statusFile(name, 'ready'), { force: true });
+    }
+    const key = keys.log(name);
+    if ((await store.add(key, bytes)) === 'exists') {
+      const held = await store.read(key);
+      if (held === undefined) throw new Error(`the archive has lost ${name}, which is sent again`);
+      // The beginning of a segment that a timeline left is needed by no restore.
+      if (!bytes.equals(held) && !name.endsWith('.partial')) throw new Conflict(name);
+    }
+    await settle(name);
+    counts.archived += 1;
+    last = { name, at: new Date() };
+  }
+
+  /** So that the disk does not fill: the service goes on, without the moments that only these segments could restore. */
+  async function giveUp(ready: readonly Ready[]): Promise<void> {
+    const segments = ready.filter(({ name }) => parseSegment(name) !== undefined);
+    if (segments.length * SEGMENT_BYTES <= deps.queueBytesMax) return;
+    for (const { name } of segments) await settle(name);
+    counts.given_up += segments.length;
+    log.error(
+      { segments: segments.length, first: segments[0]?.name, last: segments.at(-1)?.name },
+      'the archive is away for too long: more log waits than WAL_ARCHIVE_QUEUE_BYTES_MAX allows, so it is given up; ' +
+        'its moments cannot be restored, and a base backup follows',
+    );
+    deps.onGap?.();
+  }
+
+  return {
+    /** Sends all that is ready. Throws for the first file that cannot be sent, when the others of its time have ended. */
+    async shipAll(signal: AbortSignal): Promise<void> {
+      const ready = await waiting();
+      const rest = ready.values();
+      let error: unknown;
+      const work = async (): Promise<void> => {
+        for (const { name } of rest) {
+          if (error !== undefined || signal.aborted) return;
+          await ship(name).catch((cause: unknown) => {
+            error ??= cause;
+          });
+        }
+      };
+      try {
+        if (!hasBucket) await store.ensureBucket();
+        hasBucket = true;
+        await Promise.all(Array.from({ length: AT_ONCE }, work));
+        if (error !== undefined) throw error;
+      } catch (cause) {
+        hasBucket = false;
+        counts.failed += 1;
+        if (failure === undefined)
+          log.warn({ err: cause }, 'the write-ahead log cannot be archived now; it waits on the disk');
+        failure = messageOf(cause);
+        await giveUp(await waiting());
+        throw cause;
+      }
+      if (failure !== undefined) log.info({}, 'the write-ahead log is archived again');
+      failure = undefined;
+    },
+
+    isWaiting: (name: string): boolean => existsSync(statusFile(name, 'ready')),
+
+    async state() {
+      const ready = await waiting();
+      const segments = ready.filter(({ name }) => parseSegment(name) !== undefined);
+      const oldest = Math.min(...ready.map(({ since }) => since));
+      return {
+        waiting_segments: segments.length,
+        waiting_bytes: segments.length * SEGMENT_BYTES,
+        lag_seconds: ready.length === 0 ? 0 : Math.max(0, Math.round((Date.now() - oldest) / 1000)),
+        ...counts,
+        last_archived: last?.name ?? null,
+        last_archived_at: last?.at.toISOString() ?? null,
+        failure: failure ?? null,
+      };
+    },
+  };
+}
+
+const rank = (name: string): number => (name.endsWith('.history') ? 0 : 1);
+
+class Conflict extends Error {
+  constructor(name: string) {
+    super(
+      `the archive has another content of ${name}: a copy of this database archives there, too. Stop one of them, or name another bucket`,
+    );
+    this.name = 'Conflict';
+  }
+}

@@ -1,0 +1,42 @@
+// What the archiver reports, in a file: the processes that answer requests are not always the one that archives.
+
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseJson } from '../../core/json.ts';
+
+export type WalArchiveStatus = {
+  /** When it was written. */
+  at: string;
+  /** Segments that wait, and for how long the first of them has. */
+  waiting_segments: number;
+  waiting_bytes: number;
+  lag_seconds: number;
+  archived: number;
+  failed: number;
+  /** Segments that were given up, because more waited than may. */
+  given_up: number;
+  last_archived: string | null;
+  last_archived_at: string | null;
+  base_backup_at: string | null;
+  /** Why segments are not archived now, or why no base backup could be made. */
+  failure: string | null;
+  base_backup_failure: string | null;
+};
+
+const pathIn = (directory: string): string => join(directory, 'wal-archive.json');
+
+/** Not flushed: after a loss of power it is written anew. */
+export function writeStatus(directory: string, status: WalArchiveStatus): void {
+  const path = pathIn(directory);
+  writeFileSync(`${path}.new`, JSON.stringify(status), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** Undefined where nothing was archived yet. */
+export function readStatus(directory: string): WalArchiveStatus | undefined {
+  try {
+    return parseJson(readFileSync(pathIn(directory), 'utf8')) as WalArchiveStatus;
+  } catch {
+    return undefined;
+  }
+}
