@@ -34,8 +34,8 @@ import {
 import { missingOf, startTableSite, type TableSite } from './site.ts';
 import { strike } from './strike.ts';
 
-/** Longer than the longest time-out of the service. */
-const ANSWER_MS_MAX = 15_000;
+/** Longer than the longest time-out of the service, which is that of a bot's answer. */
+const ANSWER_MS_MAX = 25_000;
 const PAUSE_MS = { from: 20, to: 120 };
 const BEFORE_MS = 1500;
 /** So long without a failure is well. */
