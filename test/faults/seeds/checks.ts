@@ -15,7 +15,8 @@ import { sweepsWithinSeed } from './sweeps.ts';
 
 const QUIESCENCE_MS = 60_000;
 const CHECKS_MS = 120_000;
-const CHECK_PAUSE_MS = 250;
+/** A check reads everything, so that what takes longer is looked at less often. */
+const CHECK_PAUSE_MS = { min: 250, max: 2000 };
 
 const askModels = (call: Caller): Promise<unknown> =>
   Promise.all(
@@ -60,12 +61,12 @@ export async function checkUntilRight(
   timeoutMs = CHECKS_MS,
 ): Promise<string[]> {
   const until = performance.now() + timeoutMs;
-  for (;;) {
+  for (let pauseMs = CHECK_PAUSE_MS.min; ; pauseMs = Math.min(2 * pauseMs, CHECK_PAUSE_MS.max)) {
     const problems = await check(site, plan, clients).catch((error: Error) => [
       `everything can be read: ${error.stack}`,
     ]);
     if (problems.length === 0 || performance.now() > until) return problems;
-    await Bun.sleep(CHECK_PAUSE_MS);
+    await Bun.sleep(pauseMs);
   }
 }
 

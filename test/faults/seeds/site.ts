@@ -20,7 +20,7 @@ import { survivorsOf } from './parts/processes.ts';
 import { embeddedDatabase, restartable } from './parts/servers.ts';
 import { createService, type ServicePart, SHUTDOWN_MS } from './parts/service.ts';
 import type { PlannedParts } from './planned.ts';
-import { retentionSeconds } from './sweeps.ts';
+import { retentionSeconds, SWEEP_SECONDS } from './sweeps.ts';
 
 /** What the service stands on: its servers, and how they are reached. */
 type Servers = {
@@ -136,7 +136,7 @@ const settingsOf = (planned: PlannedParts, { port, modelsFile }: SettingsOptions
   LOG_FORMAT: 'json',
   COMPUTE_THREADS: '1',
   UPLOAD_RETENTION_SECONDS: `${retentionSeconds(planned)}`,
-  SWEEP_INTERVAL_SECONDS: '1',
+  SWEEP_INTERVAL_SECONDS: `${SWEEP_SECONDS}`,
   SHUTDOWN_TIMEOUT_MS: `${SHUTDOWN_MS}`,
   MODELS_CONFIG: modelsFile,
 });
