@@ -47,14 +47,14 @@ export const GUARDED: readonly Guarded[] = [
     measure: async () => [median((await compareWithC(FIBONACCI_ROUNDS)).map(({ c, kernel }) => kernel / c))],
   },
   {
-    ratios: [more('vectors: a scan, of C', 0.76)],
+    ratios: [more('vectors: a scan, of C', 1.3)],
     async measure() {
       const { c, one } = await compareScan(VECTORS, VECTOR_ROUNDS);
       return [c / one];
     },
   },
   {
-    ratios: [less("gateway: processor time of a small call, of a pass-through's", 2.6)],
+    ratios: [less("gateway: processor time of a small call, of a pass-through's", 2.9)],
     async measure() {
       await using setting = await startGateway();
       return [(await compareSmall(setting, 16, GATEWAY)).processor];
