@@ -51,7 +51,7 @@ export const infra: readonly Planted[] = [
     text: "restart_after_crash: 'off'",
     replacement: "restart_after_crash: 'on'",
     test: 'test/faults/outages.test.ts',
-    name: 'cannot recover for a while',
+    name: 'outages within',
   },
   {
     mistake: 'an embedded Postgres that could not be started once is not tried again',
