@@ -2,7 +2,7 @@
 // is killed. The service answers 503 to what would change something, and serves everything else.
 
 import { until } from '../core/wait.ts';
-import type { Reserved, Sql } from '../infra/postgres/client.ts';
+import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
 import { quoteName } from '../infra/postgres/tables.ts';
 
 /** A session that was being opened when the gate was closed is among the others by then. */
@@ -35,6 +35,15 @@ export async function closeGate(connection: Reserved, lease: Reserved): Promise<
   };
   if (!(await until(isOver, { everyMs: POLL_MS, timeoutMs: ENDING_MS_MAX })))
     throw new Error('sessions of the database do not end');
+}
+
+/** Also where the process that has closed it was killed. */
+export async function isGateClosed(sql: Transaction): Promise<boolean> {
+  const [row] = await sql<{ closed: boolean }[]>`
+    SELECT EXISTS (SELECT FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
+      WHERE d.datname = current_database() AND s.setrole = 0
+        AND 'default_transaction_read_only=on' = ANY (s.setconfig)) AS closed`;
+  return row?.closed === true;
 }
 
 /** The database takes changes again. Read-only sessions are ended, because they would go on refusing them. */

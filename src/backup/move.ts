@@ -1,33 +1,25 @@
 // Moves a service to another database and, where it differs, to another store. The objects go first, while the service runs;
 // then the source is closed for changes, and the rows and the last objects follow. Cut off anywhere it can be run again.
 
-import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { newRandomId } from '../core/ids.ts';
 import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
 import { copyOut } from '../infra/postgres/copy.ts';
-import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
+import { exclusively } from '../infra/postgres/exclusive.ts';
 import { copyOutStatement, quoteName, readSequences, readTables } from '../infra/postgres/tables.ts';
-import type { ListedObject } from '../infra/s3/client.ts';
-import type { IncomingObject, Transfer } from '../infra/s3/transfer.ts';
+import type { Transfer } from '../infra/s3/transfer.ts';
+import { type Copying, copyObjects, type TargetObjects } from './copy-objects.ts';
 import { linesOf } from './files.ts';
-import { closeGate, openGate } from './gate.ts';
-import { OBJECTS_AT_ONCE, SMALL_OBJECT_BYTES } from './limits.ts';
+import { closeGate, isGateClosed, openGate } from './gate.ts';
 import { loadRows } from './load.ts';
 import { BackupRefused } from './manifest.ts';
 import type { Progress } from './progress.ts';
-import { openWorkingSet, type WorkingSet } from './working-set.ts';
 
 export type MoveDeps = {
   source: { sql: Sql; transfer: Pick<Transfer, 'get'> };
-  /** The database is connected to with the schema of this version. `objects`: undefined where the store stays the same. */
-  target: {
-    sql: Sql;
-    objects: { put: Transfer['put']; list(): AsyncIterable<ListedObject[]> } | undefined;
-  };
+  /** The database is connected to with the schema of this version. */
+  target: { sql: Sql; objects: TargetObjects };
   /** As for a backup. */
   lock: string;
   objectKeys: string;
@@ -63,17 +55,16 @@ export async function moveService(deps: MoveDeps): Promise<MoveReport> {
     if (await deps.isUsed(sql))
       throw new BackupRefused('the target is not empty: its database has a workspace; name a new one');
   };
-  if (
+  const isMoved =
     (await deps.isUsed(target.sql)) &&
-    (await deps.identity(source.sql)) === (await deps.identity(target.sql))
-  )
-    throw new BackupRefused('the target is complete: start the service with its settings');
-  await assertEmpty(target.sql);
+    (await deps.identity(source.sql)) === (await deps.identity(target.sql));
+  if (!isMoved) await assertEmpty(target.sql);
   await refuseOtherSchema(source.sql, target.sql);
   const folder = await mkdtemp(join(tmpdir(), 'atrium-move-'));
   const copied = { count: 0, missing: 0 };
   try {
     const moved = await exclusively(source.sql, deps.lock, async (lease) => {
+      if (isMoved) return await confirmMoved(deps, { lease, folder, copied });
       // 1. Most objects, while changes go on.
       await copyObjects(deps, { lease, folder, copied, keys: () => keysOf(source.sql, deps.objectKeys) });
       const ahead = copied.count;
@@ -97,7 +88,38 @@ export async function moveService(deps: MoveDeps): Promise<MoveReport> {
   }
 }
 
-type Copying = { lease: Lease; folder: string; copied: { count: number; missing: number } };
+/**
+ * The report of a move that was complete when its process was killed. A target that has changed since, or whose source takes changes
+ * again, is refused: to start the service with it would lose what came after the move.
+ */
+async function confirmMoved(deps: MoveDeps, parts: Copying): Promise<MoveReport> {
+  const { source, target } = deps;
+  if (!(await isGateClosed(source.sql))) throw new BackupRefused(OUTDATED);
+  const [from, to] = [source.sql, target.sql].map((sql) => sql.reserve({ unlimited: true })) as [
+    Reserved,
+    Reserved,
+  ];
+  try {
+    const tables = await readTables(from, deps.rebuilt);
+    let rows = 0;
+    for (const { name } of tables) {
+      const [there, here] = await Promise.all([describe(from, name), describe(to, name)]);
+      if (there.rows !== here.rows || there.digest !== here.digest) throw new BackupRefused(OUTDATED);
+      rows += there.rows;
+    }
+    const objects = await copyObjects(deps, { ...parts, keys: () => keysOf(from, deps.objectKeys) });
+    const { count, missing } = parts.copied;
+    const copied = { objects_copied: count, objects_copied_last: count, missing_objects: missing };
+    return { tables: tables.length, rows, objects, ...copied, read_only_seconds: 0 };
+  } finally {
+    from.release();
+    to.release();
+  }
+}
+
+const OUTDATED =
+  'the target has what an earlier move brought, and since then it or the source has changed: if the service runs on the target, ' +
+  'nothing is to be done; otherwise name one that is empty';
 
 async function moveRows(
   deps: MoveDeps,
@@ -172,61 +194,5 @@ async function* keysOf(connection: Sql | Reserved, objectKeys: string): AsyncGen
     yield* linesOf(copyOut(own ?? (connection as Reserved), `COPY (${objectKeys}) TO STDOUT`));
   } finally {
     own?.release();
-  }
-}
-
-/** Copies the objects that the target lacks; returns how many documents need. */
-async function copyObjects(
-  deps: MoveDeps,
-  { lease, folder, copied, keys }: Copying & { keys(): AsyncIterable<string> },
-): Promise<number> {
-  const set = openWorkingSet(join(folder, 'objects.sqlite'));
-  try {
-    await set.addNeeded(keys());
-    const total = set.needed();
-    const { objects } = deps.target;
-    if (objects === undefined) return total;
-    for await (const page of objects.list()) set.forget(page.map(({ key }) => key));
-    const left = set.needed();
-    let done = 0;
-    const copyOne = async (key: string): Promise<void> => {
-      lease.assert();
-      const found = await deps.source.transfer.get(key, async ({ body, ...about }) => {
-        await using content = await readContent(folder, { ...about, body });
-        await objects.put(key, { ...about, body: content.blob });
-        return true;
-      });
-      if (found === undefined) copied.missing += 1;
-      else copied.count += 1;
-      done += 1;
-      deps.progress.step(() => `objects: ${done} of ${left} copied, ${total} in all`);
-    };
-    await eachObject(set, copyOne);
-    return total;
-  } finally {
-    set.close();
-  }
-}
-
-/** In memory, or for a large one in a file, which is removed with it. */
-async function readContent(
-  folder: string,
-  { size, body }: IncomingObject,
-): Promise<AsyncDisposable & { blob: Blob }> {
-  if (size <= SMALL_OBJECT_BYTES)
-    return { blob: await new Response(body).blob(), [Symbol.asyncDispose]: async () => undefined };
-  const path = join(folder, newRandomId());
-  await pipeline(body, createWriteStream(path, { mode: 0o600 }));
-  return { blob: Bun.file(path), [Symbol.asyncDispose]: () => rm(path) };
-}
-
-/** Several at a time. */
-async function eachObject(set: WorkingSet, run: (key: string) => Promise<void>): Promise<void> {
-  for (const page of set.missing()) {
-    const rest = page.values();
-    const work = async (): Promise<void> => {
-      for (const key of rest) await run(key);
-    };
-    await Promise.all(Array.from({ length: OBJECTS_AT_ONCE }, work));
   }
 }

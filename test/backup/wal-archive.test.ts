@@ -63,6 +63,8 @@ test('a service is restored to moments between its writes, after kills, twice, a
     expect((await admin('restore')).err).toContain('is in use by process');
     const metrics = await (await fetch(`${url}/metrics`)).text();
     expect(metrics).toMatch(/^atrium_wal_archive_archived_total [1-9]/m);
+    for (const name of ['base_backup_age_seconds', 'given_up_total', 'lag_seconds', 'waiting_bytes'])
+      expect(metrics).toMatch(new RegExp(`^atrium_wal_archive_${name} \\d`, 'm'));
     // As soon as something is to be archived: what was not acknowledged is sent by the next start.
     await eventually('log that waits', async () => {
       await addDocument(url, 'temporary', 'temporary');

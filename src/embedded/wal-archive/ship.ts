@@ -43,13 +43,13 @@ export function createShipper(deps: ShipperDeps) {
   const settle = (name: string): Promise<void> =>
     rename(statusFile(name, 'ready'), statusFile(name, 'done')).catch(orAbsent);
 
-  /** The histories of timelines first, because a restore cannot find a timeline without; then the oldest. */
+  /** The oldest first. */
   async function waiting(): Promise<Ready[]> {
     const names = (await readdir(statusFolder))
       .filter((file) => file.endsWith('.ready'))
       .map((file) => file.slice(0, -'.ready'.length))
       .filter(isArchived)
-      .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+      .sort();
     const found = await Promise.all(
       names.map(async (name) => {
         const about = await stat(statusFile(name, 'ready')).catch(orAbsent);
@@ -93,10 +93,14 @@ export function createShipper(deps: ShipperDeps) {
   }
 
   return {
-    /** Sends all that is ready. Throws for the first file that cannot be sent, when the others of its time have ended. */
+    /**
+     * Sends all that is ready; the histories of timelines first, because a restore cannot find a timeline without. Throws for the first
+     * file that cannot be sent, when the others of its time have ended.
+     */
     async shipAll(signal: AbortSignal): Promise<void> {
       const ready = await waiting();
-      const rest = ready.values();
+      const [histories, others] = [ready.filter(isHistory), ready.filter((each) => !isHistory(each))];
+      const rest = others.values();
       let error: unknown;
       const work = async (): Promise<void> => {
         for (const { name } of rest) {
@@ -109,6 +113,7 @@ export function createShipper(deps: ShipperDeps) {
       try {
         if (!hasBucket) await store.ensureBucket();
         hasBucket = true;
+        for (const { name } of histories) await ship(name);
         await Promise.all(Array.from({ length: AT_ONCE }, work));
         if (error !== undefined) throw error;
       } catch (cause) {
@@ -143,7 +148,7 @@ export function createShipper(deps: ShipperDeps) {
   };
 }
 
-const rank = (name: string): number => (name.endsWith('.history') ? 0 : 1);
+const isHistory = ({ name }: { name: string }): boolean => name.endsWith('.history');
 
 class Conflict extends Error {
   constructor(name: string) {
