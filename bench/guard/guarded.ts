@@ -47,7 +47,7 @@ export const GUARDED: readonly Guarded[] = [
     measure: async () => [median((await compareWithC(FIBONACCI_ROUNDS)).map(({ c, kernel }) => kernel / c))],
   },
   {
-    ratios: [more('vectors: a scan, of C', 1.3)],
+    ratios: [more('vectors: a scan, of C', 0.5)],
     async measure() {
       const { c, one } = await compareScan(VECTORS, VECTOR_ROUNDS);
       return [c / one];
