@@ -102,7 +102,7 @@ export function openArchive({ walArchive, objects }: Config, s3: S3Settings): Ar
 async function keepPostgres(config: Config, log: Logger): Promise<{ url: string; stop(): Promise<void> }> {
   const connections = Math.max(CONNECTIONS_MIN, (config.processes + 1) * CONNECTIONS_PER_PROCESS);
   // It ends after a crash, and is started again here: where it starts again by itself, and its recovery fails as well (its disk
-  // does not write), Postgres 18 waits for ever for a recovery that nobody runs.
+  // does not write), Postgres 18 waits for ever for a recovery that no process runs.
   const settings = {
     max_connections: String(connections),
     restart_after_crash: 'off',

@@ -61,7 +61,7 @@ export function createSearchVectors(deps: {
   }
 
   return async ({ workspaceId, query, limit, documents }, signal = NEVER) => {
-    // Where nobody comes to wait for it below.
+    // In case an error is thrown before the wait for it below.
     Promise.resolve(documents).catch(() => undefined);
     const answering = await deps.loading.answering(workspaceId);
     signal.throwIfAborted();

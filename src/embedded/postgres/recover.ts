@@ -29,7 +29,7 @@ export type RecoveryOptions = {
   settings: Record<string, string>;
   /** Writes the files of the base backup into the folder. */
   unpack(folder: string): Promise<void>;
-  /** A file of the log; undefined where the archive has none. Whatever it throws ends the recovery. */
+  /** A file of the log; undefined where the archive has none. An error that it throws ends the recovery. */
   fetchLog(name: string): Promise<Uint8Array | undefined>;
   /** Called with the folder of the cluster when Postgres has ended: what it wants archived has to be, before anything else is. */
   archive(cluster: string, recovered: Recovered): Promise<void>;

@@ -78,7 +78,7 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
   const reporting = setInterval(tryReport, REPORT_MS);
   tryReport();
   let marked = false;
-  /** So that a restore finds the timeline on which the service was at a time; those that nobody has used do not count. */
+  /** So that a restore finds the timeline on which the service was at a time; a timeline on which no service has run does not count. */
   const markTimeline = async (): Promise<void> => {
     const timeline = await timelineOf(cluster);
     const began_at = systemClock.now().toISOString();
