@@ -10,7 +10,7 @@ const provider = await startProvider({
   issuer: ISSUER,
   signingKey: JSON.parse(SIGNING_KEY),
 });
-// Whoever signs in is a person with the role that the table's service knows.
+// Each person who signs in has the role that the service of the table knows.
 provider.people.set('visitor', {
   email: 'visitor@example.com',
   email_verified: true,

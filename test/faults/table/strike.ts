@@ -20,7 +20,7 @@ async function startUnder({ parts }: Site, begin: () => Promise<Undo> | Undo): P
   await parts.service.end();
   const undo = await begin();
   const started = parts.service.start();
-  // It may fail at first, and is started again; what is thrown in the end is seen by whoever waits for it.
+  // It may fail at first, and is started again; the returned function waits for it, and throws its last error.
   started.catch(() => undefined);
   return async () => {
     await undo();
