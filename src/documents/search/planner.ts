@@ -61,8 +61,11 @@ export function createSearchPlanner(deps: {
   };
 
   return {
-    /** Whether Meilisearch is asked at all just now. */
-    usesMirror: () => meilisearch !== undefined && circuit.state() === 'closed',
+    /**
+     * Whether the next search asks Meilisearch. After a failure it does once the cooldown is over, also where no search came since:
+     * a service that nobody asks at night does not stay degraded until the morning.
+     */
+    usesMirror: () => meilisearch !== undefined && circuit.state() !== 'open',
     async search(query: SearchQuery): Promise<Answered> {
       const prepared = await postgres.prepare(query);
       if (meilisearch === undefined || inFlight >= IN_FLIGHT_MAX || !circuit.allows())

@@ -71,8 +71,11 @@ test('one that keeps failing is left alone for a while, tried by one, and used a
   expect(asked.mirror).toBe(5);
   expect(planner.usesMirror()).toBe(false);
   clock.ms += 1000;
+  // Without a search nothing can show that it is well, and nothing says that it is not.
+  expect(planner.usesMirror()).toBe(true);
   await Promise.all([search(), search(), search()]);
   expect(asked.mirror).toBe(6);
+  expect(planner.usesMirror()).toBe(false);
   clock.ms += 1999;
   expect(await search()).toBe('postgres');
   expect(asked.mirror).toBe(6);

@@ -170,10 +170,13 @@ export function describeDatabaseOutages(setting: () => Setting): void {
         const { id, key } = await client.people.newKey();
         const elsewhere = createClient(other, key).library;
         expect((await elsewhere.presign()).status).toBe(201);
-        const cut = await sql`
-          select pg_terminate_backend(pid) from pg_stat_activity
-          where pid <> pg_backend_pid() and query ~* '(listen |notify)'`;
-        expect(cut.length).toBeGreaterThan(0);
+        // Both may still be waiting to connect again after the round before.
+        await eventually('a listening connection to be cut', async () => {
+          const cut = await sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where pid <> pg_backend_pid() and query ~* '(listen |notify)'`;
+          return cut.length > 0;
+        });
         expect((await client.people.revoke(id)).status).toBe(204);
         // A cache that heard nothing would keep it for half a minute.
         await eventually(
