@@ -75,11 +75,18 @@ function report(rounds: readonly Round[]): void {
   for (const [at, round] of rounds.entries()) {
     printTable(
       `Round ${at + 1}: requests a second, milliseconds`,
-      ['load', 'answered', 'in time', 'p50', 'p99', 'probe p99', 'probe max', 'statuses'],
+      ['load', 'answered', 'in time', 'p50', 'p99', 'probe p99', 'probe max', 'generator', 'statuses'],
       phases.map((phase) => {
-        const { answered, goodput, p50, p99, probeP99, probeMax, statuses } = round[phase];
+        const { answered, goodput, p50, p99, probeP99, probeMax, processor, statuses } = round[phase];
         const times = [p50, p99, probeP99, probeMax].map(milliseconds);
-        return [NAMES[phase], whole(answered), whole(goodput), ...times, JSON.stringify(statuses)];
+        return [
+          NAMES[phase],
+          whole(answered),
+          whole(goodput),
+          ...times,
+          processor.toFixed(2),
+          JSON.stringify(statuses),
+        ];
       }),
     );
   }

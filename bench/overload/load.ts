@@ -1,7 +1,7 @@
 // A load at a given rate, as a process of its own: requests are sent when they are due, whether those before them are answered or not,
 // over as many connections as that takes. Prints what became of them as JSON.
 
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'bun';
 
 /** `rate`: requests a second; 0: as fast as `inFlight` are answered. */
 export type LoadSpec = {
@@ -21,6 +21,8 @@ export type LoadOutcome = {
   /** Answered 2xx at all, a second. */
   answered: number;
   statuses: Record<string, number>;
+  /** Of one processor, what this generator took of the machine meanwhile. */
+  processor: number;
   /** Of those that were answered 2xx, in milliseconds since they were due. */
   p50: number;
   p99: number;
@@ -34,70 +36,83 @@ const CONNECTIONS_MAX = 4000;
 /** For what is open at the end. */
 const REST_MS = 6000;
 
-type Idle = { socket: Socket; answered: ((status: number) => void) | undefined };
+type Idle = { socket: Socket | undefined; first: string; answered: ((status: number) => void) | undefined };
 
 async function run(spec: LoadSpec): Promise<LoadOutcome> {
   const { hostname, port } = new URL(spec.url);
   const idle: Idle[] = [];
-  let connections = 0;
+  const open = new Set<Idle>();
   const times: number[] = [];
   const probes: number[] = [];
   const statuses: Record<string, number> = {};
-  let open = 0;
+  let unanswered = 0;
   let inTime = 0;
 
-  const connection = (): Idle => {
-    const socket = connect(Number(port), hostname);
-    const own: Idle = { socket, answered: undefined };
-    connections++;
-    let text = '';
+  const connection = (first: string): Idle => {
+    const own: Idle = { socket: undefined, first, answered: undefined };
+    /** Bytes of the answer that are still to come; -1: its head is. */
     let expected = -1;
+    let head = '';
     const settle = (status: number): void => {
       const { answered } = own;
       own.answered = undefined;
-      text = '';
       expected = -1;
       answered?.(status);
     };
-    socket.setNoDelay(true);
-    socket.on('data', (data) => {
-      text += data.toString('latin1');
-      if (expected === -1) {
-        const head = text.indexOf('\r\n\r\n');
-        if (head === -1) return;
-        expected = head + 4 + Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
-      }
-      if (text.length < expected) return;
-      settle(Number(text.slice(9, 12)));
-      idle.push(own);
-    });
-    socket.on('error', () => undefined);
-    socket.on('close', () => {
-      connections--;
+    const lost = (): void => {
+      if (!open.delete(own)) return;
       settle(0);
-    });
+    };
+    void Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: {
+        open(socket) {
+          own.socket = socket;
+          socket.write(own.first);
+        },
+        data(_, data) {
+          if (expected === -1) {
+            head += data.toString('latin1');
+            const end = head.indexOf('\r\n\r\n');
+            if (end === -1) return;
+            expected = end + 4 + Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0) - head.length;
+          } else expected -= data.length;
+          if (expected > 0) return;
+          const status = Number(head.slice(9, 12));
+          head = '';
+          idle.push(own);
+          settle(status);
+        },
+        close: lost,
+        error: lost,
+        connectError: lost,
+      },
+    }).catch(lost);
+    open.add(own);
     return own;
   };
 
   const send = (request: string, answered: (status: number) => void): void => {
     let own = idle.pop();
-    while (own?.socket.destroyed) own = idle.pop();
-    if (own === undefined && request !== spec.probe && connections >= CONNECTIONS_MAX) {
+    while (own !== undefined && !open.has(own)) own = idle.pop();
+    if (own === undefined && request !== spec.probe && open.size >= CONNECTIONS_MAX) {
       answered(-1);
       return;
     }
-    own ??= connection();
+    if (own === undefined) own = connection(request);
+    else own.socket?.write(request);
     own.answered = answered;
-    own.socket.write(request);
   };
 
+  const usedBefore = process.cpuUsage();
   const begun = performance.now();
   const until = begun + spec.seconds * 1000;
   let sent = 0;
   const sendNext = (dueMs: number, then?: () => void): void => {
-    open++;
+    unanswered++;
     send(spec.requests[sent++ % spec.requests.length] as string, (status) => {
-      open--;
+      unanswered--;
       const ms = performance.now() - dueMs;
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (status >= 200 && status < 300) {
@@ -126,9 +141,10 @@ async function run(spec: LoadSpec): Promise<LoadOutcome> {
     }
   }
   const ended = performance.now();
+  const used = process.cpuUsage(usedBefore);
   clearInterval(probing);
-  while (open > 0 && performance.now() < ended + REST_MS) await Bun.sleep(20);
-  if (open > 0) statuses['none'] = open;
+  while (unanswered > 0 && performance.now() < ended + REST_MS) await Bun.sleep(20);
+  if (unanswered > 0) statuses['none'] = unanswered;
   const seconds = (ended - begun) / 1000;
   const sorted = times.sort((one, other) => one - other);
   const sortedProbes = probes.sort((one, other) => one - other);
@@ -138,6 +154,7 @@ async function run(spec: LoadSpec): Promise<LoadOutcome> {
     goodput: inTime / seconds,
     answered: times.length / seconds,
     statuses,
+    processor: (used.user + used.system) / 1e6 / seconds,
     p50: at(sorted, 0.5),
     p99: at(sorted, 0.99),
     probeP99: at(sortedProbes, 0.99),

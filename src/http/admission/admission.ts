@@ -51,6 +51,8 @@ export type AdmissionDeps = {
 const TURN_MS = 10;
 /** How often those in line are looked through for some that have waited too long. */
 const SWEEP_EVERY_MS = 50;
+/** Once the first of a line has waited for longer, the newest is next: half of the time after which an answer counts as late. */
+const PATIENCE_MS = 500;
 /** Of each class, the part that one workspace can never take from the others. */
 const LEFT_TO_OTHERS = 1 / 8;
 
@@ -101,7 +103,7 @@ export function createAdmission({
   type Gate = ReturnType<typeof createGate>;
   function createGate(work: LimitedWork, total: number) {
     const ofWorkspace = Math.ceil(total * (1 - LEFT_TO_OTHERS));
-    const own = createPlaces({ total, ofWorkspace, waiting: WAITING_MAX });
+    const own = createPlaces({ total, ofWorkspace, waiting: WAITING_MAX, patienceMs: PATIENCE_MS });
     const control = createDelay(delay);
     const figures = { waitedSeconds: 0, waits: 0 };
     const note = (): void => control.note(own.waiting(), clockMs());
@@ -148,7 +150,7 @@ export function createAdmission({
       /** Whether one has begun. */
       beginNext(): boolean {
         this.refuseLate();
-        const next = own.next();
+        const next = own.next(clockMs());
         note();
         next?.entry.enter(next.place);
         return next !== undefined;

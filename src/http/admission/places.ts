@@ -1,5 +1,7 @@
 // The places of one class of work, and the line for them. They are shared between workspaces, and
-// within a workspace between keys: the one with the fewest running requests gets the next place.
+// within a workspace between keys: the one with the fewest running requests gets the next place. The line of a key serves its oldest
+// first, and its newest once the oldest has waited for long: of more than can be answered in time, those that are answered still are
+// (adaptive LIFO, Maurer, "Fail at Scale", ACM Queue 2015).
 
 /** Who asks. Without a credential both are empty. */
 export type Asker = { readonly workspaceId: string; readonly keyId: string };
@@ -27,9 +29,15 @@ const IDLE_KEYS_MAX = 1000;
 /**
  * @param bounds.total places of all together
  * @param bounds.ofWorkspace places that one workspace may have; the rest is left to others
- * @param bounds.waiting requests in line; beyond, the last one of the workspace with most of them is refused
+ * @param bounds.waiting requests in line; beyond, the one of the workspace with most of them that would be served last is refused
+ * @param bounds.patienceMs once the first of a line has waited for longer, its newest is served first
  */
-export function createPlaces(bounds: { total: number; ofWorkspace: number; waiting: number }) {
+export function createPlaces(bounds: {
+  total: number;
+  ofWorkspace: number;
+  waiting: number;
+  patienceMs: number;
+}) {
   /** Those that had their turn last are last, because a turn moves a workspace to the end. */
   const workspaces = new Map<string, Workspace>();
   let running = 0;
@@ -60,6 +68,9 @@ export function createPlaces(bounds: { total: number; ofWorkspace: number; waiti
 
   const mayEnter = (each: Workspace): boolean => each.waiting > 0 && each.running < bounds.ofWorkspace;
 
+  const servesNewest = ({ line: [first] }: Place, nowMs: number): boolean =>
+    first !== undefined && nowMs - first.sinceMs > bounds.patienceMs;
+
   const unqueue = (place: Place, index: number): Waiting => {
     waiting--;
     place.workspace.waiting--;
@@ -74,7 +85,7 @@ export function createPlaces(bounds: { total: number; ofWorkspace: number; waiti
       return place.workspace.running < bounds.ofWorkspace ? occupy(place) : undefined;
     },
 
-    /** Puts a request in line, at the end of its key. Where the line is full, one of the workspace with most of them is refused. */
+    /** Puts a request in line, as the newest of its key. Where the line is full, one of the workspace with most of them is refused. */
     join(asker: Asker, entry: Waiting): void {
       const place = find(asker);
       place.line.push(entry);
@@ -83,7 +94,9 @@ export function createPlaces(bounds: { total: number; ofWorkspace: number; waiti
       if (waiting <= bounds.waiting) return;
       const longest = most(workspaces.values(), (each) => each.waiting);
       const line = longest && most(longest.keys.values(), (each) => each.line.length);
-      if (line !== undefined) unqueue(line, line.line.length - 1).refuse('crowded');
+      if (line === undefined) return;
+      const last = servesNewest(line, entry.sinceMs) ? 0 : line.line.length - 1;
+      unqueue(line, last).refuse('crowded');
     },
 
     /** Whether something in line can have a place. */
@@ -93,8 +106,8 @@ export function createPlaces(bounds: { total: number; ofWorkspace: number; waiti
       return false;
     },
 
-    /** Takes out of the line what is to have the next place, and occupies it; undefined where nothing can. */
-    next(): { place: Place; entry: Waiting } | undefined {
+    /** Takes out of the line what is to have the next place now, and occupies it; undefined where nothing can. */
+    next(nowMs: number): { place: Place; entry: Waiting } | undefined {
       if (waiting === 0 || running >= bounds.total) return undefined;
       const [workspaceId, workspace] =
         least(
@@ -112,7 +125,8 @@ export function createPlaces(bounds: { total: number; ofWorkspace: number; waiti
       if (keyId === undefined || place === undefined) return undefined;
       moveToEnd(workspaces, workspaceId, workspace);
       moveToEnd(workspace.keys, keyId, place);
-      return { place: occupy(place), entry: unqueue(place, 0) };
+      const entry = unqueue(place, servesNewest(place, nowMs) ? place.line.length - 1 : 0);
+      return { place: occupy(place), entry };
     },
 
     /** Returns a place. */

@@ -17,6 +17,14 @@ export const http: readonly Planted[] = [
     test: 'test/http/admission/places.test.ts',
   },
   {
+    mistake: 'a line is served in order, however long its first has waited',
+    file: 'src/http/admission/places.ts',
+    text: 'nowMs - first.sinceMs > bounds.patienceMs',
+    replacement: 'nowMs - first.sinceMs > 10 * bounds.patienceMs',
+    test: 'test/http/admission/places.test.ts',
+    name: 'serves its newest first',
+  },
+  {
     mistake: 'a line that stays is waited in for as long as one of a burst',
     file: 'src/http/admission/delay.ts',
     text: 'standingSinceMs ??= nowMs',
