@@ -7,7 +7,7 @@ import { runSeeds } from './seeds/main.ts';
 import { CLIENT_KINDS, planOf } from './seeds/plan.ts';
 import { renderReport } from './seeds/report.ts';
 
-const SEEDS = { from: 1, to: 8, jobs: 3, quiet: true };
+const SEEDS = { from: 1, to: 20, jobs: 3, quiet: true };
 
 test('a seed is one plan', () => {
   const available = {
