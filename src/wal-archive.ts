@@ -32,7 +32,15 @@ export function createWalArchiveWatch(config: Settings, clock: Clock): Area | un
       silentMs > SILENCE_MS_MAX ? `it has reported nothing for ${Math.round(silentMs / 1000)} s` : '',
       failure === null ? '' : `log waits on the disk: ${failure}`,
       failure === null && lag > lagMax ? `the log has waited for ${lag} s` : '',
+      status.gap ? 'log was given up, and no base backup has followed yet' : '',
       baseFailure === null ? '' : `no base backup can be made: ${baseFailure}`,
+      status.retention_failure === null
+        ? ''
+        : `what is older than the retention is not removed: ${status.retention_failure}`,
+      status.other_timeline === null
+        ? ''
+        : `a copy of this database archives here, too, on timeline ${status.other_timeline}; restores would take its log. Stop the ` +
+          'wrong one, and start the other one again',
     ].filter((reason) => reason !== '');
     const state = { bucket, ...status };
     if (reasons.length === 0) return { state: 'ready', ...state };

@@ -8,7 +8,6 @@ import {
   type BaseManifest,
   baseBefore,
   chainOf,
-  expired,
   isComplete,
   newestSegment,
   timelineAt,
@@ -20,6 +19,7 @@ import {
   segmentAt,
   segmentName,
 } from '../../src/embedded/wal-archive/names.ts';
+import { expired } from '../../src/embedded/wal-archive/retention.ts';
 import { TAR_END, tarContent, tarHeader, unpackTar } from '../../src/embedded/wal-archive/tar.ts';
 import { freshFolder } from '../support/folders.ts';
 
@@ -73,15 +73,46 @@ test('a moment belongs to the timeline on which the service was then, and needs 
   expect(baseBefore(archive, second, new Date('2025-12-31'))).toBeUndefined();
 });
 
+test('a folder of an earlier timeline that is taken up again continues there', () => {
+  const marks = [
+    { timeline: 3, began_at: day(2) },
+    { timeline: 2, began_at: day(3) },
+    { timeline: 1, began_at: day(4) },
+  ];
+  const archive = archiveOf([], [], marks);
+  expect([1, 2, 3, 4].map((each) => timelineAt(archive, new Date(day(each))))).toEqual([1, 3, 2, 1]);
+  expect(timelineAt(archive, undefined)).toBe(1);
+});
+
+/** The timelines of an archive; the second one left the first in segment 5. */
+const secondWay = { timeline: 2, ancestors: parseHistory(`1\t${at(5, '000200')}\tbefore\n`) };
+const ways = new Map([
+  [1, { timeline: 1, ancestors: [] }],
+  [2, secondWay],
+]);
+
 test('a retention keeps the newest base backup before its days, and the log from there on', () => {
   const archive = archiveOf(
     [baseOf(1, 3, day(1)), baseOf(1, 5, day(2)), baseOf(1, 7, day(4))],
     [...names(1, 2, 3, 4, 5, 6, 7), '00000002.history', `${names(1, 3)[0]}.00000028.backup`],
   );
-  const old = expired(archive, new Date(day(3)));
+  const old = expired(archive, new Date(day(3)), ways);
   expect(old.bases.map(({ stopped_at }) => stopped_at)).toEqual([day(1)]);
   expect(old.logs).toEqual([...names(1, 2, 3, 4), `${names(1, 3)[0]}.00000028.backup`]);
-  expect(expired(archive, new Date('2025-12-31'))).toEqual({ bases: [], logs: [] });
+  expect(expired(archive, new Date('2025-12-31'), ways)).toEqual({ bases: [], logs: [] });
+});
+
+test('a retention keeps what each timeline of its days begins with', () => {
+  // On day 5 the service was restored to a moment of day 2. It has no base backup of its own yet, or an old copy goes on beside it.
+  const bases = [baseOf(1, 3, day(1)), baseOf(1, 5, day(2)), baseOf(1, 7, day(3)), baseOf(1, 9, day(6))];
+  const archive = archiveOf(bases, names(1, 3, 4, 5, 6, 7, 8), [{ timeline: 2, began_at: day(5) }]);
+  const old = (before: number): string[] =>
+    expired(archive, new Date(day(before)), ways).bases.map(({ stopped_at }) => stopped_at);
+  expect(old(4)).toEqual([day(1)]);
+  expect(old(7)).toEqual([day(1), day(3), day(6)]);
+  expect(expired(archive, new Date(day(7)), ways).logs).toEqual(names(1, 3, 4));
+  for (const moment of [5, 6, 7])
+    expect(baseBefore(archive, secondWay, new Date(day(moment)))?.stopped_at).toBe(day(2));
 });
 
 test('a base backup is an archive of tar, whatever Postgres does to its files meanwhile', async () => {

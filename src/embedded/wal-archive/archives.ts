@@ -39,7 +39,10 @@ export type Archive = {
   /** The names of the files that are archived, with the time of their arrival. */
   logs: Map<string, Date>;
   bytes: number;
-  /** Since when a service has been on each timeline that a restore began, in their order; the first one is not among them. */
+  /**
+   * When services began on a timeline, the oldest first: at the first start on one that a restore began, and when the folder of another
+   * one was taken up again. Before them it is the first timeline.
+   */
   timelines: { timeline: number; began_at: string }[];
 };
 
@@ -70,7 +73,7 @@ export async function readArchive(store: ArchiveStore, id: string, listed: Liste
       under(keys.logs).map(({ key, lastModified }) => [nameOf(key.slice(keys.logs.length)), lastModified]),
     ),
     bytes: under(`${id}/`).reduce((sum, { size }) => sum + size, 0),
-    timelines: timelines.sort((a, b) => a.timeline - b.timeline),
+    timelines: timelines.sort((a, b) => Date.parse(a.began_at) - Date.parse(b.began_at)),
   };
 }
 
@@ -93,8 +96,10 @@ export async function readTimeline(
   id: string,
   timeline: number,
 ): Promise<Timeline> {
-  const bytes = timeline === 1 ? undefined : await store.read(keysOf(id).log(historyName(timeline)));
-  return { timeline, ancestors: bytes === undefined ? [] : parseHistory(new TextDecoder().decode(bytes)) };
+  if (timeline === 1) return { timeline, ancestors: [] };
+  const bytes = await store.read(keysOf(id).log(historyName(timeline)));
+  if (bytes === undefined) throw new Error(`the archive lacks ${historyName(timeline)}`);
+  return { timeline, ancestors: parseHistory(new TextDecoder().decode(bytes)) };
 }
 
 /** The newest base backup that ended before the moment, on the timeline or on one that it comes from. */
@@ -134,20 +139,3 @@ export function chainOf({ logs }: Archive, base: BaseManifest, { timeline, ances
 /** Whether everything that the base backup itself needs is there. */
 export const isComplete = (base: BaseManifest, chain: readonly Segment[]): boolean =>
   (chain.at(-1)?.number ?? -1) >= segmentAt(parsePosition(base.stop) - 1n);
-
-/**
- * What a retention of so many days does not need: base backups before the newest one that ended earlier, and the log before the
- * first base backup that stays. Histories stay.
- */
-export function expired(archive: Archive, before: Date): { bases: BaseManifest[]; logs: string[] } {
-  const { bases, logs } = archive;
-  const newest = bases.findLastIndex(({ stopped_at }) => Date.parse(stopped_at) <= before.getTime());
-  if (newest === -1) return { bases: [], logs: [] };
-  const kept = bases.slice(newest);
-  const first = Math.min(...kept.map(({ start }) => segmentAt(parsePosition(start))));
-  const isOld = (name: string): boolean => {
-    const segment = parseSegment(name.slice(0, 24));
-    return segment !== undefined && segment.number < first;
-  };
-  return { bases: bases.slice(0, newest), logs: [...logs.keys()].filter(isOld) };
-}

@@ -7,8 +7,8 @@ import { systemClock } from '../../core/clock.ts';
 import { sleep } from '../../core/wait.ts';
 import type { Reserved, Sql } from '../../infra/postgres/client.ts';
 import type { BaseManifest } from './archives.ts';
-import { keysOf, parsePosition, segmentAt, segmentName } from './names.ts';
-import type { ArchiveStore } from './store.ts';
+import { keysOf, parsePosition, parseSegment, segmentAt, segmentName, stampOf } from './names.ts';
+import { type ArchiveStore, addOnce } from './store.ts';
 import { orAbsent, TAR_END, type TarEntry, tarContent, tarHeader, tarPadding } from './tar.ts';
 
 /** The base backup is refused; the message is one line. */
@@ -59,7 +59,7 @@ export async function takeBase(deps: BaseDeps): Promise<BaseManifest> {
     if (lock?.held !== true) throw new BaseRefused('another base backup is being made');
     const startedAt = systemClock.now();
     const begun = await begin(connection);
-    const id = `${startedAt.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${begun.segment}`;
+    const id = `${stampOf(startedAt)}-${begun.segment}`;
     const upload = createUpload(deps, (index) => keys.part(id, index));
     let files = 0;
     for await (const entry of entriesOf(cluster)) {
@@ -74,6 +74,8 @@ export async function takeBase(deps: BaseDeps): Promise<BaseManifest> {
     await upload.add(TAR_END);
     const sizes = await upload.finish();
     const stoppedAt = systemClock.now();
+    const stored = await sizesOf(store, keys.partsOf(id));
+    if (stored.parts !== sizes.parts) throw new Error('the archive has lost parts of the base backup');
     await awaitLog(deps, (number) => keys.log(segmentName({ timeline: begun.timeline, number })), {
       first: segmentAt(parsePosition(begun.position)),
       last: segmentAt(parsePosition(ended.position) - 1n),
@@ -90,12 +92,18 @@ export async function takeBase(deps: BaseDeps): Promise<BaseManifest> {
       stopped_at: stoppedAt.toISOString(),
       files: files + 1,
       ...sizes,
+      ...stored,
     };
     await store.addJson(keys.manifest(id), manifest);
     return manifest;
   } finally {
     connection.release();
   }
+}
+
+async function sizesOf(store: ArchiveStore, prefix: string): Promise<{ parts: number; part_bytes: number }> {
+  const parts = await store.list(prefix);
+  return { parts: parts.length, part_bytes: parts.reduce((sum, { size }) => sum + size, 0) };
 }
 
 async function begin(connection: Reserved) {
@@ -134,12 +142,12 @@ async function* entriesOf(cluster: string, folder = ''): AsyncGenerator<TarEntry
 function createUpload({ store, onProgress }: BaseDeps, keyOf: (index: number) => string) {
   let pieces: Uint8Array[] = [];
   let filled = 0;
-  const sizes = { bytes: 0, parts: 0, part_bytes: 0 };
+  const sizes = { bytes: 0, parts: 0 };
   let sending: Promise<void> = Promise.resolve();
   const send = async (index: number, content: Uint8Array): Promise<void> => {
-    const written = await store.add(keyOf(index), content);
-    if (written === 'exists') throw new Error(`the archive has ${keyOf(index)} already`);
-    sizes.part_bytes += written;
+    const key = keyOf(index);
+    if (!(await addOnce(store, { key, bytes: content })))
+      throw new Error(`the archive has another content of ${key}`);
     onProgress?.(sizes.bytes);
   };
   const flush = async (): Promise<void> => {
@@ -172,17 +180,24 @@ function createUpload({ store, onProgress }: BaseDeps, keyOf: (index: number) =>
   };
 }
 
-async function awaitLog(
-  { store, signal }: BaseDeps,
+/**
+ * Postgres has handed all of it over by now. It is not enough that the archive has segments of these names: they may be those of
+ * another copy of this database. While ours are not acknowledged, or an earlier one is in conflict, they wait.
+ */
+export async function awaitLog(
+  { store, cluster, signal }: Pick<BaseDeps, 'cluster' | 'signal'> & { store: Pick<ArchiveStore, 'has'> },
   keyOf: (number: number) => string,
   { first, last }: { first: number; last: number },
 ): Promise<void> {
   const deadline = performance.now() + LOG_WAIT_MS;
-  for (let number = first; number <= last; ) {
+  const waits = (file: string): boolean =>
+    file.endsWith('.ready') && (parseSegment(file.slice(0, -'.ready'.length))?.number ?? last + 1) <= last;
+  while ((await readdir(join(cluster, 'pg_wal/archive_status'))).some(waits)) {
     signal?.throwIfAborted();
-    if (await store.has(keyOf(number))) number += 1;
-    else if (performance.now() > deadline)
+    if (performance.now() > deadline)
       throw new Error('the log of the base backup was not archived in time: see wal_archive in /readyz');
-    else await sleep(LOG_POLL_MS, signal);
+    await sleep(LOG_POLL_MS, signal);
   }
+  for (let number = first; number <= last; number += 1)
+    if (!(await store.has(keyOf(number)))) throw new Error('the log of the base backup was given up');
 }

@@ -48,6 +48,9 @@ export const parseHistory = (text: string): Switch[] =>
     return [{ timeline: Number(timeline), position: parsePosition(position) }];
   });
 
+/** A time as a part of a key: to the second. */
+export const stampOf = (time: Date): string => time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+
 /** Keys begin with the identifier of the cluster: several may archive into one bucket. */
 export const keysOf = (cluster: string) => ({
   logs: `${cluster}/wal/`,
@@ -59,5 +62,6 @@ export const keysOf = (cluster: string) => ({
   part: (base: string, index: number): string =>
     `${cluster}/base/${base}/${String(index).padStart(6, '0')}.tar.zst`,
   timelines: `${cluster}/timelines/`,
-  timeline: (timeline: number): string => `${cluster}/timelines/${hex(timeline)}.json`,
+  timeline: (timeline: number, beganAt: Date): string =>
+    `${cluster}/timelines/${stampOf(beganAt)}-${hex(timeline)}.json`,
 });

@@ -2,6 +2,9 @@
 //
 // A file `archive_status/NAME.ready` says that NAME is complete; Postgres keeps NAME until the file is called `NAME.done`. Whatever
 // is killed in between, the file is still there, and NAME is sent again: the store has it then with the same content.
+//
+// Segments arrive in their order. So the archive has no gap but where log was given up; and of two copies of a database that archive
+// into one place, the later one at the first difference cannot mix its log into that of the other.
 
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -9,10 +12,10 @@ import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { isArchived, keysOf, parseSegment, SEGMENT_BYTES } from './names.ts';
-import type { ArchiveStore } from './store.ts';
+import { type ArchiveStore, addOnce } from './store.ts';
 import { orAbsent } from './tar.ts';
 
-/** Each takes the memory of a segment twice. */
+/** One is compressed while the one before it is sent. Each takes the memory of a segment twice. */
 const AT_ONCE = 2;
 
 export type ShipperDeps = {
@@ -35,13 +38,17 @@ export function createShipper(deps: ShipperDeps) {
   const statusFolder = join(cluster, 'pg_wal/archive_status');
   const counts = { archived: 0, failed: 0, given_up: 0 };
   let last: { name: string; at: Date } | undefined;
-  let failure: string | undefined;
+  let failure: unknown;
   let hasBucket = false;
 
   const statusFile = (name: string, state: 'ready' | 'done'): string =>
     join(statusFolder, `${name}.${state}`);
-  const settle = (name: string): Promise<void> =>
-    rename(statusFile(name, 'ready'), statusFile(name, 'done')).catch(orAbsent);
+  /** Returns whether it was waiting. */
+  const settle = (name: string): Promise<boolean> =>
+    rename(statusFile(name, 'ready'), statusFile(name, 'done'))
+      .then(() => true, orAbsent)
+      .then(Boolean);
+  const isWaiting = (name: string): boolean => existsSync(statusFile(name, 'ready'));
 
   /** The oldest first. */
   async function waiting(): Promise<Ready[]> {
@@ -59,34 +66,43 @@ export function createShipper(deps: ShipperDeps) {
     return found.flat();
   }
 
-  async function ship(name: string): Promise<void> {
+  /** `turn`: when all before it is in the archive. */
+  async function ship(name: string, turn: Promise<void>): Promise<void> {
     const bytes = await readFile(join(cluster, 'pg_wal', name)).catch(orAbsent);
+    // Given up meanwhile: Postgres may have begun to write other log into the file while it was read.
+    if (!isWaiting(name)) return;
     if (bytes === undefined) {
       // As Postgres' own archiver does.
       log.warn({ name }, 'a file of the write-ahead log is gone before it was archived');
       return await rm(statusFile(name, 'ready'), { force: true });
     }
-    const key = keys.log(name);
-    if ((await store.add(key, bytes)) === 'exists') {
-      const held = await store.read(key);
-      if (held === undefined) throw new Error(`the archive has lost ${name}, which is sent again`);
-      // The beginning of a segment that a timeline left is needed by no restore.
-      if (!bytes.equals(held) && !name.endsWith('.partial')) throw new Conflict(name);
-    }
+    const isThere = await addOnce(store, { key: keys.log(name), bytes, turn });
+    // The beginning of a segment that a timeline left is needed by no restore.
+    if (!isThere && !name.endsWith('.partial')) throw new Conflict(name);
     await settle(name);
     counts.archived += 1;
     last = { name, at: new Date() };
+    recover();
   }
 
-  /** So that the disk does not fill: the service goes on, without the moments that only these segments could restore. */
-  async function giveUp(ready: readonly Ready[]): Promise<void> {
-    const segments = ready.filter(({ name }) => parseSegment(name) !== undefined);
+  function recover(): void {
+    if (failure !== undefined) log.info({}, 'the write-ahead log is archived again');
+    failure = undefined;
+  }
+
+  /**
+   * So that the disk does not fill: the service goes on, without the moments that only these segments could restore. The first one
+   * stays, as it continues what is archived. If it is in conflict, nothing of this copy is sent after it, also after a restart.
+   */
+  async function limitQueue(): Promise<void> {
+    const segments = (await waiting()).filter(({ name }) => parseSegment(name) !== undefined);
     if (segments.length * SEGMENT_BYTES <= deps.queueBytesMax) return;
-    for (const { name } of segments) await settle(name);
-    counts.given_up += segments.length;
+    const given: string[] = [];
+    for (const { name } of segments.slice(1)) if (await settle(name)) given.push(name);
+    counts.given_up += given.length;
     log.error(
-      { segments: segments.length, first: segments[0]?.name, last: segments.at(-1)?.name },
-      'the archive is away for too long: more log waits than WAL_ARCHIVE_QUEUE_BYTES_MAX allows, so it is given up; ' +
+      { segments: given.length, first: given[0], last: given.at(-1) },
+      'the archive is away or slow for too long: more log waits than WAL_ARCHIVE_QUEUE_BYTES_MAX allows, so it is given up; ' +
         'its moments cannot be restored, and a base backup follows',
     );
     deps.onGap?.();
@@ -102,10 +118,12 @@ export function createShipper(deps: ShipperDeps) {
       const [histories, others] = [ready.filter(isHistory), ready.filter((each) => !isHistory(each))];
       const rest = others.values();
       let error: unknown;
+      let turn: Promise<void> = Promise.resolve();
       const work = async (): Promise<void> => {
         for (const { name } of rest) {
           if (error !== undefined || signal.aborted) return;
-          await ship(name).catch((cause: unknown) => {
+          turn = ship(name, turn);
+          await turn.catch((cause: unknown) => {
             error ??= cause;
           });
         }
@@ -113,7 +131,7 @@ export function createShipper(deps: ShipperDeps) {
       try {
         if (!hasBucket) await store.ensureBucket();
         hasBucket = true;
-        for (const { name } of histories) await ship(name);
+        for (const { name } of histories) await ship(name, turn);
         await Promise.all(Array.from({ length: AT_ONCE }, work));
         if (error !== undefined) throw error;
       } catch (cause) {
@@ -121,15 +139,17 @@ export function createShipper(deps: ShipperDeps) {
         counts.failed += 1;
         if (failure === undefined)
           log.warn({ err: cause }, 'the write-ahead log cannot be archived now; it waits on the disk');
-        failure = messageOf(cause);
-        await giveUp(await waiting());
+        failure = cause;
+        await limitQueue();
         throw cause;
       }
-      if (failure !== undefined) log.info({}, 'the write-ahead log is archived again');
-      failure = undefined;
+      recover();
     },
 
-    isWaiting: (name: string): boolean => existsSync(statusFile(name, 'ready')),
+    limitQueue,
+    isWaiting,
+    /** Whether another copy of the database has archived where this one would. */
+    hasConflict: (): boolean => failure instanceof Conflict,
 
     async state() {
       const ready = await waiting();
@@ -142,7 +162,7 @@ export function createShipper(deps: ShipperDeps) {
         ...counts,
         last_archived: last?.name ?? null,
         last_archived_at: last?.at.toISOString() ?? null,
-        failure: failure ?? null,
+        failure: failure === undefined ? null : messageOf(failure),
       };
     },
   };

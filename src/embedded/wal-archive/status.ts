@@ -15,12 +15,17 @@ export type WalArchiveStatus = {
   failed: number;
   /** Segments that were given up, because more waited than may. */
   given_up: number;
+  /** No base backup has followed yet. */
+  gap: boolean;
   last_archived: string | null;
   last_archived_at: string | null;
   base_backup_at: string | null;
-  /** Why segments are not archived now, or why no base backup could be made. */
+  /** Why segments are not archived now, why no base backup could be made, and why what is too old is not removed. */
   failure: string | null;
   base_backup_failure: string | null;
+  retention_failure: string | null;
+  /** The timeline of a restored copy of this database that has archived here since this service began. */
+  other_timeline: number | null;
 };
 
 const pathIn = (directory: string): string => join(directory, 'wal-archive.json');

@@ -29,10 +29,14 @@ export function openArchiveStore(bucket: Bucket) {
     ensureBucket: objects.ensureBucket,
     has: async (key: string): Promise<boolean> => (await objects.head(key)) !== undefined,
 
-    /** Compresses and writes. Returns the bytes written; `exists` where the key has an object, which stays. */
-    async add(key: string, bytes: Uint8Array): Promise<number | 'exists'> {
+    /**
+     * Compresses, and writes as soon as `turn` is fulfilled. Returns whether it wrote: where the key has an object, that stays.
+     * `addOnce` compares.
+     */
+    async add(key: string, bytes: Uint8Array, turn?: Promise<unknown>): Promise<boolean> {
       const compressed = await compress(bytes, { params: PARAMS });
-      return (await put(key, compressed, 'application/zstd')) ? compressed.length : 'exists';
+      await turn;
+      return await put(key, compressed, 'application/zstd');
     },
 
     /** What was added; undefined where there is nothing. Throws for an object that is damaged. */
@@ -68,6 +72,22 @@ export function openArchiveStore(bucket: Bucket) {
       }
     },
 
+    /** The time by the store's clock. */
+    now: objects.now,
     close: objects.close,
   };
+}
+
+/**
+ * Writes what may be there already: after an answer that was lost, or a kill, it is written again. Returns whether the archive has
+ * this content; another one stays as it is.
+ */
+export async function addOnce(
+  store: Pick<ArchiveStore, 'add' | 'read'>,
+  { key, bytes, turn }: { key: string; bytes: Uint8Array; turn?: Promise<unknown> },
+): Promise<boolean> {
+  if (await store.add(key, bytes, turn)) return true;
+  const held = await store.read(key);
+  if (held === undefined) throw new Error(`the archive has lost ${key}, which is written again`);
+  return Buffer.compare(bytes, held) === 0;
 }

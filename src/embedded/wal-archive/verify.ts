@@ -62,7 +62,11 @@ async function findGaps(store: ArchiveStore, archive: Archive): Promise<string[]
   const gaps: string[] = [];
   const byTimeline = Map.groupBy(archive.bases, ({ timeline }) => timeline);
   for (const [timeline, bases] of byTimeline) {
-    const way = await readTimeline(store, archive.id, timeline);
+    const way = await readTimeline(store, archive.id, timeline).catch((error: Error) => {
+      if (error instanceof ServiceError) throw error;
+      gaps.push(error.message);
+      return { timeline, ancestors: [] };
+    });
     const newest = newestSegment(archive, timeline);
     for (const [index, base] of bases.entries()) {
       const chain = chainOf(archive, base, way);

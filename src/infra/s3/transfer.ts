@@ -2,6 +2,7 @@
 
 import { diskFaultOf } from '../../core/disk-fault.ts';
 import { unavailable } from '../../core/errors.ts';
+import { within } from '../../core/wait.ts';
 import type { ObjectStore } from './client.ts';
 
 /** An object as it is read. */
@@ -12,32 +13,47 @@ export type OutgoingObject = { size: number; type: string; body: Blob };
 
 export type Transfer = ReturnType<typeof createTransfer>;
 
-/** S3's largest object of one request. */
-const OBJECT_BYTES_MAX = 5 * 1024 ** 3;
-/** A slower transfer is given up. */
+/** A slower upload is given up. */
 const BYTES_PER_SECOND_MIN = 100_000;
+/** For an answer to begin, and for the next bytes of one. */
 const CALL_TIMEOUT_MS = 30_000;
 const URL_SECONDS = 86_400;
 const ATTEMPTS_MAX = 4;
 const RETRY_MS = 500;
 
 /** Calls that fail because the store is away, refuses or breaks off are repeated a few times, and throw `unavailable` then. */
-export function createTransfer(objects: Pick<ObjectStore, 'readUrl' | 'writeUrl' | 'head'>) {
+export function createTransfer(
+  objects: Pick<ObjectStore, 'readUrl' | 'writeUrl' | 'head'>,
+  { silenceMs = CALL_TIMEOUT_MS, retryMs = RETRY_MS } = {},
+) {
+  const attempt = <Value>(run: () => Promise<Value>): Promise<Value> => repeat(run, retryMs);
   return {
-    /** `read` reads the body to its end; it is called again where that fails. Undefined for an object that is not there. */
+    /**
+     * `read` reads the body to its end, as slowly as it likes; it is called again where that fails, also because no bytes come any
+     * more. Undefined for an object that is not there.
+     */
     get: <Value>(key: string, read: (object: IncomingObject) => Promise<Value>): Promise<Value | undefined> =>
       attempt(async () => {
-        // Stored bytes are to stay as they are, also those that were stored with a content encoding.
-        const answer = await fetch(objects.readUrl(key, URL_SECONDS), {
-          decompress: false,
-          signal: AbortSignal.timeout(CALL_TIMEOUT_MS + (OBJECT_BYTES_MAX * 1000) / BYTES_PER_SECOND_MIN),
-        });
-        if (answer.status === 404) return undefined;
-        const { body } = answer;
-        const size = answer.headers.get('content-length');
-        if (!answer.ok || size === null) throw new Error(`the store answers ${answer.status}`);
-        const type = answer.headers.get('content-type') ?? '';
-        return await read({ size: Number(size), type, body: body ?? new Blob().stream() });
+        const ending = new AbortController();
+        const inTime = <Part>(promise: Promise<Part>): Promise<Part> =>
+          within(promise, silenceMs, () => {
+            throw new Error('the store is silent');
+          });
+        try {
+          // Stored bytes are to stay as they are, also those that were stored with a content encoding.
+          const answer = await inTime(
+            fetch(objects.readUrl(key, URL_SECONDS), { decompress: false, signal: ending.signal }),
+          );
+          if (answer.status === 404) return undefined;
+          const size = answer.headers.get('content-length');
+          if (!answer.ok || size === null) throw new Error(`the store answers ${answer.status}`);
+          const type = answer.headers.get('content-type') ?? '';
+          const body = watched(answer.body ?? new Blob().stream(), inTime);
+          return await read({ size: Number(size), type, body });
+        } finally {
+          // What was read to its end is not concerned.
+          ending.abort();
+        }
       }),
 
     /** Writes an object, or replaces it. `body` is read anew at each attempt. */
@@ -62,6 +78,25 @@ export function createTransfer(objects: Pick<ObjectStore, 'readUrl' | 'writeUrl'
   };
 }
 
+/** Only the time counts in which the reader waits. */
+function watched(
+  body: ReadableStream<Uint8Array>,
+  inTime: <Part>(promise: Promise<Part>) => Promise<Part>,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await inTime(reader.read());
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 /** The status of the answer, which has been read. */
@@ -76,7 +111,7 @@ async function send(url: string, object: OutgoingObject, headers: Record<string,
   return answer.status;
 }
 
-async function attempt<Value>(run: () => Promise<Value>): Promise<Value> {
+async function repeat<Value>(run: () => Promise<Value>, retryMs: number): Promise<Value> {
   for (let attempts = 1; ; attempts++) {
     try {
       return await run();
@@ -85,7 +120,7 @@ async function attempt<Value>(run: () => Promise<Value>): Promise<Value> {
       if (diskFaultOf(error) !== undefined) throw error;
       if (attempts === ATTEMPTS_MAX)
         throw unavailable('The object store cannot be reached', { cause: error });
-      await Bun.sleep(RETRY_MS * 2 ** attempts);
+      await Bun.sleep(retryMs * 2 ** attempts);
     }
   }
 }
