@@ -147,7 +147,8 @@ describe.each(STORES.map((name) => [titleOf(name), name] as const))('an archive 
         return bases.length > 0 || undefined;
       });
 
-      // Answers that are lost: of a segment, of a part of a base backup, and of its manifest.
+      // Answers that are lost: of a segment, of a part of a base backup, and of its manifest. The embedded store refuses the condition
+      // first, and that answer is lost there.
       const lost = [proxy.loseNextAnswer(/^PUT \/wal\/\d+\/wal\//)];
       await write(1);
       await lost[0];

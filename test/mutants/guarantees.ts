@@ -461,6 +461,7 @@ export const guarantees: readonly Guarantee[] = [
       'test/backup/wal-archive-stores.test.ts',
       'test/backup/wal-archive-shipper.test.ts',
       'test/backup/wal-archive-plan.test.ts',
+      'test/backup/wal-archive-upkeep.test.ts',
     ],
     mistakes: [
       'Postgres is told that a segment is archived before the store has it',
@@ -468,6 +469,7 @@ export const guarantees: readonly Guarantee[] = [
       'a time belongs to the newest timeline',
       'after a conflict the log goes on into that of the other copy',
       'a retention knows one timeline only',
+      'a bucket that is new to a restored database has no history of its timeline',
     ],
   },
 ];

@@ -335,4 +335,12 @@ export const infra: readonly Planted[] = [
     test: 'test/backup/wal-archive-plan.test.ts',
     name: 'a retention keeps what each timeline',
   },
+  {
+    mistake: 'a bucket that is new to a restored database has no history of its timeline',
+    file: 'src/embedded/wal-archive/upkeep.ts',
+    text: "!name.endsWith('.history') || archive.logs.has(name)",
+    replacement: 'true',
+    test: 'test/backup/wal-archive-upkeep.test.ts',
+    name: 'a bucket that is new to a restored database',
+  },
 ];
