@@ -75,8 +75,8 @@ export const TEXT_PART_LENGTH = 65_536;
 export const EXCERPT_LENGTH_DEFAULT = 20_000;
 export const EXCERPT_LENGTH_MAX = 100_000;
 
-/** Passages that go to the database in one statement. */
-export const PASSAGES_A_STATEMENT = 250;
+/** Passages that come from a reader, and go to the database, at a time: to unpack more would hold up the requests that have come meanwhile. */
+export const PASSAGES_A_STATEMENT = 50;
 
 /** Documents whose states are asked for together: a page of a list. */
 export const CONTENTS_MAX = 100;

@@ -60,9 +60,10 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
     next: { workspaceId: string; passages: number },
   ): Promise<void> => {
     await passagesReplaced(tx, { document: id, ...next });
-    await tx`DELETE FROM document_passage_words WHERE document_id = ${id}`;
-    await tx`DELETE FROM document_passages WHERE document_id = ${id}`;
-    await tx`DELETE FROM document_content_parts WHERE document_id = ${id}`;
+    await tx`
+      WITH words AS (DELETE FROM document_passage_words WHERE document_id = ${id}),
+        passages AS (DELETE FROM document_passages WHERE document_id = ${id})
+      DELETE FROM document_content_parts WHERE document_id = ${id}`;
   };
 
   return {

@@ -12,7 +12,8 @@ export type Lexemes = ReturnType<typeof createLexemes>;
 
 export function createLexemes(workspaceId: string) {
   const seed = Bun.hash.xxHash64(workspaceId);
-  const digest = (word: string): string => {
+  const digests = new Map<string, string>();
+  const toDigest = (word: string): string => {
     const hash = Bun.hash.xxHash64(word, seed);
     let low = Number(hash & 0x3ffffn);
     let high = Number((hash >> 18n) & 0x3ffffn);
@@ -24,6 +25,7 @@ export function createLexemes(workspaceId: string) {
     }
     return text;
   };
+  const digest = (word: string): string => digests.getOrInsertComputed(word, toDigest);
   return {
     stem: digest,
     /** A word as it is written, where its stem differs. */

@@ -1,5 +1,6 @@
 // Writing the words of passages: with the passages, in their transaction, and later for those that have none.
 
+import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { createLexemes, toVector } from './lexemes.ts';
 import { createStemmer, type Stemmer, unstemmed } from './stems.ts';
@@ -23,10 +24,13 @@ export function createWordStore(sql: Sql, stemmer: Stemmer = createStemmer()) {
     const divided = texts.map((text) => (text === '' ? [] : text.split(' ')));
     const [stems = unstemmed] = await stemmer.stem(tx, [language], new Set(divided.flat()));
     const lexemes = createLexemes(workspaceId);
-    return {
-      lengths: divided.map(({ length }) => length),
-      vectors: divided.map((words) => toVector(lexemes, words, stems)),
-    };
+    const vectors: string[] = [];
+    let endsAt = performance.now() + SLICE_MS;
+    for (const words of divided) {
+      if (performance.now() > endsAt) endsAt = await nextTimeSlice();
+      vectors.push(toVector(lexemes, words, stems));
+    }
+    return { lengths: divided.map(({ length }) => length), vectors };
   };
 
   return {

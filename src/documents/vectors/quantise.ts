@@ -16,8 +16,9 @@ export function quantise(vector: ArrayLike<number>): Buffer {
   const bytes = Buffer.alloc(storedBytes(vector.length));
   const { factor, scale } = factorsOf(vector, COMPONENT_MAX);
   bytes.writeFloatLE(scale, 0);
+  const components = new Int8Array(bytes.buffer, bytes.byteOffset + SCALE_BYTES, vector.length);
   for (let index = 0; index < vector.length; index++)
-    bytes.writeInt8(Math.round((vector[index] ?? 0) * factor), SCALE_BYTES + index);
+    components[index] = Math.round((vector[index] ?? 0) * factor);
   return bytes;
 }
 
