@@ -34,12 +34,22 @@ const median = (values: readonly number[]): number =>
   );
 
 /**
- * Rounds without and with the work take turns, so that whatever else the machine does falls on both. `work` resolves, when the work of
- * a round is done, to how much of it a second was done.
+ * Rounds without and with the work take turns, so that whatever else the machine does falls on both. `prepare` asks for the work of a
+ * round, by requests that are not to be measured; `work` resolves, when it is done, to how much of it a second was done.
  */
 export async function measureBeside(
   url: string,
-  { what, rounds, work }: { what: string; rounds: number; work(round: number): Promise<string> },
+  {
+    what,
+    rounds,
+    prepare,
+    work,
+  }: {
+    what: string;
+    rounds: number;
+    prepare?(round: number): Promise<unknown>;
+    work(round: number): Promise<string>;
+  },
 ): Promise<void> {
   const rows: string[][] = [];
   const [p50s, p99s]: [number[], number[]] = [[], []];
@@ -47,6 +57,7 @@ export async function measureBeside(
     const until = performance.now() + IDLE_SECONDS * 1000;
     const idle = await latencies(url, () => performance.now() > until);
     let done = false;
+    await prepare?.(round);
     const working = work(round).finally(() => {
       done = true;
     });

@@ -80,25 +80,28 @@ const beside = (
   service: RunningService,
   library: Library,
   { rounds, perRound, ids }: { rounds: number; perRound: number; ids: string[] },
-): Promise<void> =>
-  measureBeside(service.url, {
+): Promise<void> => {
+  let begun = 0;
+  return measureBeside(service.url, {
     what: 'the reading of documents',
     rounds,
-    async work(round) {
-      const some = ids.slice(round * perRound, (round + 1) * perRound);
-      const begun = performance.now();
-      await library.switchOn(some);
+    async prepare(round) {
+      begun = performance.now();
+      await library.switchOn(ids.slice(round * perRound, (round + 1) * perRound));
+    },
+    async work() {
       await eventually(
         'the documents to be read',
         async () => {
           await Bun.sleep(500);
-          return (await library.pending(some)) === 0;
+          return !(await library.isReading());
         },
         ENDS_WITHIN_MS,
       );
       return `${whole(perRound / ((performance.now() - begun) / 1000))} a second`;
     },
   });
+};
 
 /** Resident memory of the service and its readers, at quarters of many documents. */
 async function memory(service: RunningService, library: Library, ids: string[]): Promise<void> {

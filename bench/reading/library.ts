@@ -32,6 +32,11 @@ export function createLibrary(url: string) {
       (await ask<{ id: string }>('POST', 'upload/confirm', body)).id,
     switchOn: (ids: readonly string[]) =>
       Promise.all(ids.map((id) => ask('PUT', `file/${id}/content`, { reading: 'on' }))),
+    /** Whether any document is to be read. */
+    async isReading(): Promise<boolean> {
+      const { items } = await ask<{ items: unknown[] }>('GET', 'contents?status=pending&limit=1');
+      return items.length > 0;
+    },
     async pending(ids: readonly string[]): Promise<number> {
       let count = 0;
       for (let from = 0; from < ids.length; from += 100) {

@@ -15,7 +15,7 @@ const broken = (): never => {
   throw new Error('the log cannot be written');
 };
 
-function boundaryWith(deps: { log?: Partial<typeof LOG>; access?: () => void }) {
+function boundaryWith(deps: { log?: Partial<typeof LOG>; access?: () => void; requestBegan?: () => void }) {
   const { onInterrupt, interrupt } = createInterruption();
   const boundary = createBoundary({
     ...{ cors: createCors([]), requestMetrics: createRequestMetrics(), onInterrupt },
@@ -23,18 +23,19 @@ function boundaryWith(deps: { log?: Partial<typeof LOG>; access?: () => void }) 
     explainFailure: () => undefined,
     log: { ...LOG, ...deps.log },
     access: deps.access ?? ignore,
+    requestBegan: deps.requestBegan ?? ignore,
   });
   return { boundary, interrupt };
 }
 
-const routeOf = (handle: () => unknown) =>
+const routeOf = (handle: () => unknown, area = 'test') =>
   route(
     {
       ...{
         id: 'test.boundary',
         method: 'POST',
         path: '/',
-        area: 'test',
+        area,
         summary: 'A test',
         credential: 'none',
       },
@@ -84,4 +85,11 @@ test('what fails after the end of a shutdown has answered its request is not log
   await Bun.sleep(1);
   expect(logged).toEqual([]);
   expect(boundary.running()).toBe(0);
+});
+
+test('work in the background gives way to requests, and not to probes', async () => {
+  let begun = 0;
+  const { boundary } = boundaryWith({ requestBegan: () => void begun++ });
+  for (const area of ['test', 'health', 'test']) await boundary.guard(routeOf(() => ({}), area))(ask());
+  expect(begun).toBe(2);
 });

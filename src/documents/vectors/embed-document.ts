@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { Embeddings } from '../../core/embed-texts.ts';
 import { ServiceError } from '../../core/errors.ts';
+import type { GivingWay } from '../../core/giving-way.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { abortable } from '../../core/wait.ts';
@@ -24,6 +25,7 @@ export type EmbedDocumentDeps = {
   /** How long a document has its turn with a model, in milliseconds. */
   turnMs: number;
   pace: Pace;
+  givingWay: Pick<GivingWay, 'rest'>;
   log: Logger;
   /** Aborts at the end of the service. */
   ending: AbortSignal;
@@ -42,31 +44,48 @@ type Missing = { passageId: PassageText['id']; text: string; hash: string };
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 export function createEmbedDocument(deps: EmbedDocumentDeps) {
-  const { store, embeddings, pace } = deps;
+  const { store, embeddings, pace, givingWay } = deps;
 
-  return (id: string): Promise<JobOutcome> => deps.turns.run(() => embedOne(id));
+  let restedAt = 0;
+  const rest = async (): Promise<void> => {
+    await givingWay.rest(performance.now() - restedAt);
+    restedAt = performance.now();
+  };
+
+  return (id: string): Promise<JobOutcome> =>
+    deps.turns.run(async () => {
+      restedAt = performance.now();
+      try {
+        return await embedOne(id);
+      } finally {
+        await rest();
+      }
+    });
 
   async function embedOne(id: string): Promise<JobOutcome> {
-    const document = await store.begin(id);
-    if (document === undefined) return 'done';
     const current = await embeddings.current();
+    const document = await store.begin(id, current);
+    if (document === undefined) return 'done';
     const { answering } = document;
     // While another model comes to replace it, the one that answers gets new documents, too, as long as it can be called.
     const former = answering === null || answering === current ? undefined : await store.findModel(answering);
-    if (former !== undefined && (await embedByFormer(document, former)) === 'again') return 'again';
+    if (former !== undefined) {
+      const byFormer = { ...document, model: former, hasVectors: true };
+      if ((await embedByFormer(byFormer, former.name)) === 'again') return 'again';
+    }
     // What the former one could not finish is of no use: nothing would delete it after the change.
     const outcome = await embedBy(document, current);
     // What catches up has left the document to this job.
     return (await embeddings.current()) === current ? outcome : { retry: 'the model has changed meanwhile' };
   }
 
-  async function embedByFormer(document: ToEmbed, former: StoredModel): Promise<JobOutcome> {
+  async function embedByFormer(document: ToEmbed, name: string): Promise<JobOutcome> {
     const present = await store.findModel(await embeddings.current());
     try {
-      return await embedBy(document, former.name, present?.id);
+      return await embedBy(document, name, present?.id);
     } catch (error) {
       deps.log.warn(
-        { document: document.id, model: former.name, err: error },
+        { document: document.id, model: name, err: error },
         'a document is not embedded by the model that is being replaced',
       );
       return 'done';
@@ -76,22 +95,24 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
   /** Vectors by the model `unfinished`, which comes next, stay although they are incomplete. */
   async function embedBy(document: ToEmbed, name: string, unfinished?: number): Promise<JobOutcome> {
     const until = performance.now() + deps.turnMs;
-    let model = await store.findModel(name);
-    for (let after = -1; ; ) {
+    let { model, hasVectors } = document;
+    let more = true;
+    for (let after = -1; more; ) {
       const passages = await store.passagesAfter(document.id, {
         modelId: model?.id ?? 0,
         after,
         limit: EMBEDDED_AT_ONCE,
       });
-      const last = passages.at(-1);
-      if (last === undefined) break;
-      after = last.passage;
+      more = passages.length === EMBEDDED_AT_ONCE;
+      after = passages.at(-1)?.passage ?? after;
       let missing = missingOf(passages);
       while (missing.length > 0) {
         const some = missing.slice(0, pace.sizeOf(name));
-        model = await embedSome(document, { name, model }, some);
+        model = await embedSome({ ...document, model, hasVectors }, name, some);
+        hasVectors = true;
         missing = missing.slice(some.length);
         if (performance.now() >= until) return 'again';
+        if (more || missing.length > 0) await rest();
       }
     }
     // Its passages have been removed meanwhile.
@@ -103,11 +124,12 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
 
   async function embedSome(
     document: ToEmbed,
-    { name, model }: { name: string; model: StoredModel | undefined },
+    name: string,
     missing: readonly Missing[],
   ): Promise<StoredModel | undefined> {
+    const { model, hasVectors } = document;
     const known =
-      model === undefined
+      model === undefined || !hasVectors
         ? new Map<string, Buffer>()
         : await store.vectorsByHash(
             document.id,

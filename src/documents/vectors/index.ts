@@ -2,6 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Embeddings } from '../../core/embed-texts.ts';
+import type { GivingWay } from '../../core/giving-way.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
@@ -40,6 +41,7 @@ export type VectorsDeps = {
   searchSql: Sql;
   queue: JobQueue;
   embeddings: Embeddings;
+  givingWay: Pick<GivingWay, 'rest'>;
   settings: VectorsSettings & { catchUpIntervalSeconds: number };
   log: Logger;
 };
@@ -70,7 +72,7 @@ export function createVectors(deps: VectorsDeps): {
     refuse: 'Too many documents are to be embedded',
   });
   const embedDocument = createEmbedDocument({
-    ...{ store, embeddings, turns, log },
+    ...{ store, embeddings, turns, givingWay: deps.givingWay, log },
     turnMs: EMBEDDING_TURN_MS,
     pace: createPace(),
     ending: ending.signal,

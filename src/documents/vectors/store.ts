@@ -17,6 +17,10 @@ export type ToEmbed = {
   revision: number;
   /** The model whose vectors answer in its workspace; null where there is none yet. */
   answering: string | null;
+  /** The model that is to embed it, where that has embedded anything before. */
+  model: StoredModel | undefined;
+  /** Whether it has vectors by that model, of its present text or an earlier one. */
+  hasVectors: boolean;
 };
 
 export type PassageText = {
@@ -71,13 +75,18 @@ export function createVectorStore(sql: Sql) {
     },
 
     /** Undefined where the document has no passages, or is to have others: the transaction that stores these queues it again. */
-    async begin(id: string): Promise<ToEmbed | undefined> {
-      const [row] = await sql<ToEmbed[]>`
-        SELECT c.document_id AS id, c.workspace_id AS "workspaceId", c.revision, m.name AS answering
+    async begin(id: string, name: string): Promise<ToEmbed | undefined> {
+      const [row] = await sql<(Omit<ToEmbed, 'model'> & { modelId: number | null; dimensions: number })[]>`
+        SELECT c.document_id AS id, c.workspace_id AS "workspaceId", c.revision, a.name AS answering,
+          m.id AS "modelId", m.dimensions,
+          EXISTS (SELECT FROM document_vectors v WHERE v.document_id = c.document_id AND v.model_id = m.id) AS "hasVectors"
         FROM document_contents c LEFT JOIN document_vector_workspaces w USING (workspace_id)
-        LEFT JOIN document_vector_models m ON m.id = w.model_id
+        LEFT JOIN document_vector_models a ON a.id = w.model_id
+        LEFT JOIN document_vector_models m ON m.name = ${name}
         WHERE c.document_id = ${id} AND c.state = 'ready' AND c.passages > 0`;
-      return row;
+      if (row === undefined) return undefined;
+      const { modelId, dimensions, ...document } = row;
+      return { ...document, model: modelId === null ? undefined : { id: modelId, name, dimensions } };
     },
 
     /** The next passages of a document, each with the hash of the text that its vector was made of, where it has one. */
@@ -121,37 +130,40 @@ export function createVectorStore(sql: Sql) {
 
     /**
      * Notes that all passages of the document have vectors by the model, and removes the vectors of passages that there are
-     * no more, and those that a model beside `kept` has left incomplete. From here on a search finds them.
+     * no more, and those that a model beside `kept` has left incomplete. From here on a search finds them. One statement, since
+     * the others of the workspace wait from the document's number to its end; the passages of a revision that is ready do not
+     * change.
      */
-    complete: (
+    async complete(
       { id, workspaceId, revision }: ToEmbed,
       modelId: number,
       kept: readonly number[],
-    ): Promise<Completion> =>
-      sql.begin(async (tx) => {
-        const [content] = await tx<{ passages: number }[]>`
-          SELECT passages FROM document_contents WHERE document_id = ${id} AND revision = ${revision} FOR SHARE`;
-        if (content === undefined) return 'changed';
-        await tx`
-          DELETE FROM document_vectors v WHERE document_id = ${id} AND (
+    ): Promise<Completion> {
+      const completed = await sql`
+        WITH content AS (
+          SELECT passages FROM document_contents WHERE document_id = ${id} AND revision = ${revision} FOR SHARE),
+        outdated AS (
+          DELETE FROM document_vectors v WHERE document_id = ${id} AND EXISTS (SELECT FROM content) AND (
             model_id = ${modelId} AND NOT EXISTS (
               SELECT FROM document_passages p WHERE p.id = v.passage_id AND p.document_id = v.document_id)
             OR NOT model_id = ANY (${kept as number[]}::integer[]) AND NOT EXISTS (
-              SELECT FROM document_embeddings e WHERE e.document_id = v.document_id AND e.model_id = v.model_id))`;
-        const [counted] = await tx<{ vectors: number }[]>`
-          SELECT count(*)::int AS vectors FROM document_vectors WHERE document_id = ${id} AND model_id = ${modelId}`;
-        if (counted?.vectors !== content.passages) return 'changed';
-        await tx`
-          INSERT INTO document_vector_workspaces (workspace_id, model_id) VALUES (${workspaceId}, ${modelId})
-          ON CONFLICT DO NOTHING`;
-        await tx`
-          INSERT INTO document_embeddings (document_id, model_id, workspace_id, revision, passages, sequence)
-          VALUES (${id}, ${modelId}, ${workspaceId}, ${revision}, ${content.passages},
-            document_feed_note(${workspaceId}, ${id}))
-          ON CONFLICT (document_id, model_id) DO UPDATE SET revision = excluded.revision,
-            passages = excluded.passages, sequence = excluded.sequence`;
-        return 'complete';
-      }),
+              SELECT FROM document_embeddings e WHERE e.document_id = v.document_id AND e.model_id = v.model_id))),
+        whole AS (
+          SELECT passages FROM content WHERE passages = (
+            SELECT count(*) FROM document_vectors v JOIN document_passages p
+              ON p.id = v.passage_id AND p.document_id = v.document_id
+            WHERE v.document_id = ${id} AND v.model_id = ${modelId})),
+        answered AS (
+          INSERT INTO document_vector_workspaces (workspace_id, model_id) SELECT ${workspaceId}, ${modelId}::integer FROM whole
+          ON CONFLICT DO NOTHING)
+        INSERT INTO document_embeddings (document_id, model_id, workspace_id, revision, passages, sequence)
+        SELECT ${id}::uuid, ${modelId}::integer, ${workspaceId}, ${revision}::integer, passages,
+          document_feed_note(${workspaceId}, ${id}::uuid) FROM whole
+        ON CONFLICT (document_id, model_id) DO UPDATE SET revision = excluded.revision,
+          passages = excluded.passages, sequence = excluded.sequence
+        RETURNING document_id`;
+      return completed.length > 0 ? 'complete' : 'changed';
+    },
 
     /**
      * Queues documents without complete vectors by the model and without a job, in the order of their ids; returns where to go on,

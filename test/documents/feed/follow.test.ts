@@ -232,7 +232,7 @@ test('embeddings come with the change by which a document has them, and another 
   const owner = viewerOf(newWorkspace());
   const vectors = createVectorStore(sql);
   const embed = async (id: string, modelId: number): Promise<void> => {
-    const document = await vectors.begin(id);
+    const document = await vectors.begin(id, 'another');
     if (document === undefined) throw new Error('there is nothing to embed');
     const passages = await vectors.passagesAfter(id, { modelId, after: -1, limit: 10 });
     const made = passages.map(({ id: passageId }, at) => ({
@@ -275,7 +275,7 @@ test('embeddings of many dimensions come a few at a time, other work runs betwee
   const vectors = createVectorStore(sql);
   const texts = Array.from({ length: 120 }, (_, at) => `${at} `);
   const id = await library.add(owner, { texts });
-  const document = await vectors.begin(id);
+  const document = await vectors.begin(id, 'another');
   if (document === undefined) throw new Error('there is nothing to embed');
   const model = await vectors.addModel(`many-${owner.workspaceId}`, 8192);
   const vector = quantise(Array.from({ length: 8192 }, (_, at) => Math.sin(at)));

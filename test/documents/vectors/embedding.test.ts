@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { ServiceError, upstreamFailed } from '../../../src/core/errors.ts';
+import { createGivingWay, type GivingWay } from '../../../src/core/giving-way.ts';
 import { newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
@@ -12,12 +13,17 @@ import { dequantise } from '../../../src/documents/vectors/quantise.ts';
 import { createVectorStore, EARLIER_EMBEDDING, EMBEDDING } from '../../../src/documents/vectors/store.ts';
 import { silentLog, testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
+import { collectStatements } from '../../support/statements.ts';
 import { createLibrary, fakeModel, vectorOf } from './library.ts';
 
 const { sql } = await shared(testDatabase());
 const store = createVectorStore(sql);
 
-async function setting({ turnMs = 60_000 } = {}) {
+async function setting({
+  turnMs = 60_000,
+  givingWay = createGivingWay() as Pick<GivingWay, 'rest'>,
+  store = createVectorStore(sql),
+} = {}) {
   const workspaceId = `w${newRandomId()}`.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   const library = createLibrary(sql, workspaceId);
   const model = fakeModel(`model-${newRandomId()}`);
@@ -29,6 +35,7 @@ async function setting({ turnMs = 60_000 } = {}) {
     turns,
     turnMs,
     pace: createPace(),
+    givingWay,
     log: silentLog as never,
     ending: ending.signal,
   });
@@ -165,6 +172,33 @@ test('a document lets others have their turn after its time, and goes on where i
   while ((await embed(id)) === 'again');
   expect(await embedded(id, model.name)).toEqual(texts(0, 3 * EMBEDDED_AT_FIRST));
   expect(model.calls.flat()).toEqual(texts(0, 3 * EMBEDDED_AT_FIRST));
+});
+
+test('a new document costs four statements, and no transaction of several', async () => {
+  const { collected, texts: sent } = collectStatements(sql);
+  const { library, embed } = await setting({ store: createVectorStore(collected) });
+  // The first one adds the model.
+  expect(await embed(await library.add(['a']))).toBe('done');
+  const id = await library.add(texts(0, EMBEDDED_AT_FIRST));
+  const before = sent().length;
+  expect(await embed(id)).toBe('done');
+  expect([sent().length - before, await countVectors(id)]).toEqual([4, EMBEDDED_AT_FIRST]);
+});
+
+test('after each call of a model, and at the end of a document, embedding gives way to requests', async () => {
+  const stored: number[] = [];
+  let id = '';
+  const rest = async (workedMs: number): Promise<void> => {
+    expect(workedMs).toBeGreaterThan(0);
+    stored.push(await countVectors(id));
+  };
+  const { library, embed } = await setting({ givingWay: { rest } });
+  id = await library.add(texts(0, 2 * EMBEDDED_AT_FIRST));
+  expect(await embed(id)).toBe('done');
+  expect(stored).toEqual([EMBEDDED_AT_FIRST, 2 * EMBEDDED_AT_FIRST]);
+  // A document that needs nothing costs something, too.
+  expect(await embed(id)).toBe('done');
+  expect(stored.length).toBe(3);
 });
 
 test('vectors go with a purge, and where nothing of the text is to be kept', async () => {
