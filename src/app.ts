@@ -6,7 +6,7 @@ import { Elysia } from 'elysia';
 import { notFound } from './core/errors.ts';
 import type { Boundary } from './http/boundary.ts';
 import type { Cors } from './http/cors.ts';
-import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS } from './http/limits.ts';
+import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS, UNREAD_TIMEOUT_SECONDS } from './http/limits.ts';
 import { METHOD_NOT_ALLOWED_OPENAI_ERROR, unknownUrlOpenAiError } from './http/openai-error.ts';
 import { createOpenAiPaths, type OpenAiPaths } from './http/openai-paths.ts';
 import { type Method, type Operation, type Route, reply, route } from './http/operation.ts';
@@ -51,9 +51,11 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
       matches(request.url) ? matched(request, server) : unmatched(request);
     const { method, noIdleTimeout } = each.operation;
     const handler: Handler = noIdleTimeout
-      ? (request, server) => {
+      ? async (request, server) => {
           server?.timeout(request, 0);
-          return answer(request, server);
+          const response = await answer(request, server);
+          server?.timeout(request, UNREAD_TIMEOUT_SECONDS);
+          return response;
         }
       : answer;
     for (const path of toRouterPaths(each.operation)) {

@@ -99,7 +99,8 @@ const serve = createServe({
 
 const handle = (input: GatewayInput): Promise<Response> => {
   if (!has('body, cancelling')) return pass(input.request);
-  return respond(input, onInterrupt, (bytes, signal) => {
+  return respond(input, onInterrupt, (signal) => {
+    const { bytes } = input;
     if (!has('scan')) return asked({ request: { bytes } } as ModelCall);
     const call = toModelCall(input, { endpoint: 'chat', request: readRequest(bytes), signal });
     return has('call, account') ? serve(call) : asked(call);
@@ -133,6 +134,7 @@ const call = route(
     ...(has('credential')
       ? { credential: 'models', scope: 'models', allowsStaleAuthentication: true, errorShape: 'openai' }
       : { credential: 'none' }),
+    ...(has('body, cancelling') ? { bodyContent: {}, bodyBytesMax: 16_777_216, bodyInflates: true } : {}),
     responses: {},
   },
   handle as never,

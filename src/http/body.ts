@@ -6,6 +6,7 @@ import { createDeadlines } from '../core/deadlines.ts';
 import { requestTimeout, ServiceError, tooLarge, unsupportedMediaType, valueError } from '../core/errors.ts';
 import { bodyMemory } from './body-memory.ts';
 import {
+  BODY_BYTES_PER_SECOND_MIN,
   BODY_TIMEOUT_MS,
   INFLATED_BYTES_ALWAYS_TAKEN,
   INFLATION_RATIO_MAX,
@@ -21,8 +22,8 @@ const decompress = promisify(gunzip);
 export function readBody(request: Request, bytesMax: number): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN);
   if (declared > bytesMax) return Promise.reject(bodyTooLarge(bytesMax));
-  return inTime(
-    declared <= SMALL_BODY_BYTES ? readAtOnce(request, declared) : readBounded(request, bytesMax),
+  return inTime(request, (progress) =>
+    declared <= SMALL_BODY_BYTES ? readAtOnce(request, declared) : readBounded(request, bytesMax, progress),
   );
 }
 
@@ -60,44 +61,63 @@ const bodyTooLarge = (bytesMax: number) => tooLarge(`The body is larger than ${b
 
 const deadlines = createDeadlines();
 
+/** A body on its way: it arrives in time, or its reading is over. */
+type Progress = {
+  /** So many bytes are there. */
+  note(size: number): void;
+  isOver(): boolean;
+};
+
 /** Uses callbacks, because a race of promises and a timer for each body cost more than a small request itself. */
-const inTime = (body: Promise<Uint8Array>): Promise<Uint8Array> =>
+const inTime = (request: Request, read: (progress: Progress) => Promise<Uint8Array>): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
-    const refuse = (cause?: unknown): void =>
+    let isOver = false;
+    const startedAtMs = performance.now();
+    const end = (): void => {
+      isOver = true;
+      deadline.drop();
+      bodyMemory.arrived(request);
+    };
+    const refuse = (cause?: unknown): void => {
+      end();
       reject(requestTimeout('The body did not arrive in time', { cause }));
+    };
     const deadline = deadlines.create(refuse);
     deadline.set(BODY_TIMEOUT_MS);
-    body.then(
+    bodyMemory.arrives(request, refuse);
+    const note = (size: number): void => {
+      const lateMs = performance.now() - startedAtMs - (size / BODY_BYTES_PER_SECOND_MIN) * 1000;
+      deadline.set(BODY_TIMEOUT_MS - Math.max(0, lateMs));
+    };
+    read({ note, isOver: () => isOver }).then(
       (bytes) => {
-        deadline.drop();
+        end();
         resolve(bytes);
       },
       (error: unknown) => {
-        deadline.drop();
-        if (error instanceof ServiceError) reject(error);
-        else refuse(error);
+        if (!(error instanceof ServiceError)) return refuse(error);
+        end();
+        reject(error);
       },
     );
   });
 
-function readAtOnce(request: Request, size: number): Promise<Uint8Array> {
-  try {
-    bodyMemory.hold(request, size);
-  } catch (error) {
-    return Promise.reject(error);
-  }
-  return request.bytes();
+async function readAtOnce(request: Request, size: number): Promise<Uint8Array> {
+  bodyMemory.hold(request, size);
+  return await request.bytes();
 }
 
 /** Collects a body that is large, or of undeclared length, as it arrives, up to the limit. */
-async function readBounded(request: Request, bytesMax: number): Promise<Uint8Array> {
+async function readBounded(request: Request, bytesMax: number, progress: Progress): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    if (progress.isOver()) break;
     size += chunk.length;
     if (size > bytesMax) throw bodyTooLarge(bytesMax);
     bodyMemory.hold(request, chunk.length);
+    progress.note(size);
     chunks.push(chunk);
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);

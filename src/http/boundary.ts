@@ -6,10 +6,12 @@ import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
 import { inTrace, unsampledFields } from '../core/tracing.ts';
 import { type Admission, Overloaded } from './admission/admission.ts';
+import { readBody, readDecodedBody } from './body.ts';
 import { bodyMemory } from './body-memory.ts';
 import type { Cors } from './cors.ts';
 import { type Authenticators, authorize, challengeOf, identify } from './credentials.ts';
 import { type Connections, Exchange, REQUEST_ID } from './exchange.ts';
+import { JSON_BODY_BYTES_MAX } from './limits.ts';
 import type { RequestMetrics } from './metrics.ts';
 import {
   INTERNAL_OPENAI_ERROR,
@@ -129,6 +131,7 @@ function createAnswer(route: Route, authenticators: Authenticators) {
   const { operation, handle } = route;
   // By the first request: a start would wait for the parsers of all operations.
   let parser: RequestParser | undefined;
+  const readsBytes = createBytesReader(operation);
   return async (exchange: Exchange): Promise<Response> => {
     const { request } = exchange;
     parser ??= createRequestParser(operation);
@@ -143,10 +146,22 @@ function createAnswer(route: Route, authenticators: Authenticators) {
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
     // A body that arrives slowly takes no place.
     if (operation.body !== undefined) exchange.body = await parser.body(request);
+    else if (readsBytes !== undefined) exchange.bytes = await readsBytes(request);
     const entering = exchange.enter();
     if (entering !== undefined) await entering;
     return await handle(exchange);
   };
+}
+
+/** Of an operation that parses its body itself. */
+function createBytesReader({
+  bodyContent,
+  bodyInflates,
+  bodyBytesMax = JSON_BODY_BYTES_MAX,
+}: Operation): ((request: Request) => Promise<Uint8Array>) | undefined {
+  if (bodyContent === undefined) return undefined;
+  const read = bodyInflates ? readDecodedBody : readBody;
+  return (request) => read(request, bodyBytesMax);
 }
 
 function renderFailure(

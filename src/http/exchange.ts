@@ -6,7 +6,7 @@ import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { Door } from './admission/admission.ts';
 import type { Asker, Place } from './admission/places.ts';
-import type { Input, Operation } from './operation.ts';
+import { type Input, NO_BYTES, type Operation } from './operation.ts';
 
 export type Connections = { requestIP(request: Request): { address: string } | null };
 
@@ -20,6 +20,7 @@ export class Exchange implements Input<TObject, TObject, TSchema> {
   path: Record<string, unknown> = NOTHING;
   query: Record<string, unknown> = NOTHING;
   body: unknown;
+  bytes = NO_BYTES;
   caller: Principal | undefined;
   called: string | undefined;
   /** Undefined without tracing. */

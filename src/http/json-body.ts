@@ -20,15 +20,18 @@ export async function readJsonBody(
     bytesMax = JSON_BODY_BYTES_MAX,
   }: { absent?: object | undefined; bytesMax?: number | undefined } = {},
 ): Promise<unknown> {
-  const bytes = await readBody(request, bytesMax);
-  return toJsonBody(request, bytes, { absent, valuesMax: JSON_VALUES_MAX, storable: true });
+  return toJsonBody(request, await readBody(request, bytesMax), { absent });
 }
 
 /** As `readJsonBody`, for a body that has been read; `storable`: text that the database cannot store is refused. */
 export async function toJsonBody(
   request: Request,
   bytes: Uint8Array,
-  { absent, valuesMax, storable }: { absent?: object | undefined; valuesMax: number; storable: boolean },
+  {
+    absent,
+    valuesMax = JSON_VALUES_MAX,
+    storable = true,
+  }: { absent?: object | undefined; valuesMax?: number; storable?: boolean } = {},
 ): Promise<unknown> {
   if (bytes.length === 0) {
     if (absent !== undefined) return absent;

@@ -14,8 +14,15 @@ export const INFLATION_RATIO_MAX = 100;
 /** A small body may inflate up to this size, at any ratio. */
 export const INFLATED_BYTES_ALWAYS_TAKEN = 65_536;
 
-/** Time-out of a whole body, so that a slow or stalled client does not hold a request open. */
+/**
+ * Time-out of a body, so that a slow or stalled client does not hold a request open: for its first bytes, and between two. A body of
+ * more than SMALL_BODY_BYTES has more time in all, as much as it takes at the slowest rate.
+ */
 export const BODY_TIMEOUT_MS = 30_000;
+export const BODY_BYTES_PER_SECOND_MIN = 32_768;
+
+/** A body that has been arriving for so long gives way where newer ones need its memory. */
+export const BODY_GIVES_WAY_MS = 5000;
 
 /** Depth of nested arrays and objects in a JSON body. */
 export const JSON_NESTING_MAX = 64;
@@ -31,6 +38,12 @@ export const MISTAKES_MAX = 1000;
 
 /** Idle time-out of a connection: seconds without a byte in either direction. */
 export const IDLE_TIMEOUT_SECONDS = 120;
+
+/**
+ * The same once an operation without an idle time-out has begun to answer: a caller that reads nothing of it is cut off. Streams send
+ * comments more often.
+ */
+export const UNREAD_TIMEOUT_SECONDS = 60;
 
 /**
  * Bytes of the request line and the headers together: a URL may hold hundreds of filters. Bun answers 431 to a larger head,

@@ -5,7 +5,7 @@ import { toAuthor } from '../core/author.ts';
 import { ValidationFailure } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';
 import { authorize } from './credentials.ts';
-import type { Route } from './operation.ts';
+import { NO_BYTES, type Route } from './operation.ts';
 import { createRequestParser, type RequestParser } from './request.ts';
 
 export type OperationCaller = { principal: Principal; requestId: string; signal: AbortSignal };
@@ -38,6 +38,7 @@ export function createOperationCall({ operation, handle }: Route): OperationCall
       path: parameters.path,
       query: parameters.query,
       body: parser.checked(body),
+      bytes: NO_BYTES,
       principal,
       origin,
       author: toAuthor(principal, origin),

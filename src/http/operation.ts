@@ -5,6 +5,8 @@ import type { TraceContext } from '../core/trace-context.ts';
 import type { Work } from './admission/work.ts';
 import { type RefusalStatus, type Responses, withErrors } from './schemas.ts';
 
+export const NO_BYTES: Uint8Array = new Uint8Array();
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The place of a caller's credential; `http/credentials.ts` reads each kind. */
@@ -43,15 +45,17 @@ type OperationBase = {
   allowsStaleAuthentication?: true;
   /** Its class of work, where its method and area do not say it (`admission/work.ts`). */
   work?: Work;
-  /** No idle time-out applies, because the answer may take long to begin. */
+  /** No idle time-out applies until the answer begins, because that may take long. A stream is never silent for a minute. */
   noIdleTimeout?: true;
   /** The placeholder at the path's end takes all that is left of a URL, slashes included. */
   lastTakesRest?: true;
   /** Ceiling of the body where it is not the ordinary one. */
   bodyBytesMax?: number;
   bodyExample?: unknown;
-  /** Media types of a body that the operation reads itself, for the documentation. */
+  /** Media types of a body that the operation parses itself: it gets the bytes. */
   bodyContent?: Record<string, { schema: TSchema; example: unknown }>;
+  /** Such a body may be compressed with gzip. */
+  bodyInflates?: true;
   /** An absent body stands for `{}`. */
   bodyOptional?: true;
   responses: Responses;
@@ -90,6 +94,8 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   query: Static<Query>;
   /** Undefined where the operation reads no body. */
   body: Static<Body>;
+  /** The body of an operation with `bodyContent`; empty for others. */
+  bytes: Uint8Array;
   /** The caller; reading it throws when the operation asks for no credential. */
   principal: Principal;
   /** The caller as the audit log names it; likewise. */

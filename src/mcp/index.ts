@@ -3,7 +3,7 @@
 import { forbidden, unsupportedMediaType, ValidationFailure } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Area } from '../http/area.ts';
-import { readJsonBody } from '../http/json-body.ts';
+import { toJsonBody } from '../http/json-body.ts';
 import { type Route, reply, route } from '../http/operation.ts';
 import { createOperationCall } from '../http/operation-call.ts';
 import { PROGRESS_MS } from './limits.ts';
@@ -66,9 +66,9 @@ export function createMcp({ routes, version, origins, log }: McpDeps): Area {
           refusals: [403],
         },
         async (input) => {
-          const { principal, requestId, request } = input;
+          const { principal, requestId, request, bytes } = input;
           assertOrigin(request, origins);
-          const body = await readMessage(request);
+          const body = await readMessage(request, bytes);
           if (body instanceof Response) return body;
           const called = TOOLS.find(({ name }) => name === toolOf(body));
           input.called = called?.name ?? methodOf(body);
@@ -108,12 +108,12 @@ function assertOrigin(request: Request, origins: readonly string[]): void {
     throw forbidden('Pages of this origin may not use the MCP server (CORS_ORIGINS)');
 }
 
-/** The parsed body, or JSON-RPC's answer to a body that is no JSON. Throws 408, 413, 415 and 503 as other operations do. */
-async function readMessage(request: Request): Promise<unknown> {
+/** The parsed body, or JSON-RPC's answer to a body that is no JSON. Throws 415 as other operations do. */
+async function readMessage(request: Request, bytes: Uint8Array): Promise<unknown> {
   if (!request.headers.has('content-type'))
     throw unsupportedMediaType('The body must be sent as application/json');
   try {
-    return await readJsonBody(request);
+    return await toJsonBody(request, bytes);
   } catch (error) {
     if (error instanceof ValidationFailure) return refuseMessage(error);
     throw error;

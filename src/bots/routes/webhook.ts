@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Principal } from '../../core/principal.ts';
-import { readJsonBody } from '../../http/json-body.ts';
+import { toJsonBody } from '../../http/json-body.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
 import { renderForAddOn } from '../add-on.ts';
 import { ChatappAddOnEvent, ChatappAddOnReply } from '../add-on-schema.ts';
@@ -80,9 +80,9 @@ export function webhookRoute({ requireBot, verify, take }: WebhookDeps): Route {
       },
       refusals: [404],
     },
-    async ({ path, request, principal }) => {
+    async ({ path, request, bytes, principal }) => {
       const bot = await requireBot(toBotReference(path));
-      const { body, replayed } = await take(bot, await readJsonBody(request), principal);
+      const { body, replayed } = await take(bot, await toJsonBody(request, bytes), principal);
       return reply(200, body, replayed ? { 'idempotent-replayed': 'true' } : {});
     },
     async (token, path) => {

@@ -3,10 +3,8 @@
 import { Cancellation, type CancelSignal } from '../../core/cancellation.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
-import { readDecodedBody } from '../../http/body.ts';
 import type { Endpoint } from '../adapters/adapter.ts';
 import { type EventStream, toReadable } from '../events.ts';
-import { REQUEST_BYTES_MAX } from '../limits.ts';
 import type { Caller, ModelCall, Served } from '../model-call.ts';
 import { readRequest } from '../request.ts';
 import type { Serve } from '../serve.ts';
@@ -17,6 +15,8 @@ export const AT_MOST_ONCE_HEADER = 'atrium-at-most-once';
 
 export type GatewayInput = {
   request: Request;
+  /** Its body. */
+  bytes: Uint8Array;
   requestId: string;
   principal: Caller;
   trace?: TraceContext | undefined;
@@ -25,13 +25,13 @@ export type GatewayInput = {
 
 export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Response>;
 
-/** Throws OpenAiRefusal, and the errors of `readDecodedBody`. The answer to a disconnected caller is never read. */
+/** Throws OpenAiRefusal. The answer to a disconnected caller is never read. */
 export const createForward =
   (deps: { serve: Serve; embeddings: Serve; onInterrupt: OnInterrupt }): Forward =>
   (endpoint, input) =>
-    respond(input, deps.onInterrupt, (bytes, signal) => {
+    respond(input, deps.onInterrupt, (signal) => {
       const serve = endpoint === 'embeddings' ? deps.embeddings : deps.serve;
-      return serve(toModelCall(input, { endpoint, request: readRequest(bytes), signal }));
+      return serve(toModelCall(input, { endpoint, request: readRequest(input.bytes), signal }));
     });
 
 export const toModelCall = (
@@ -50,22 +50,21 @@ export const toModelCall = (
 });
 
 /**
- * Reads the body; the response to a caller. One that has disconnected has the status that servers log for it. The signal
+ * The response to a caller. One that has disconnected has the status that servers log for it. The signal
  * aborts when the caller disconnects, and when the service ends before there is an answer: a stream that has begun hears of
  * that end itself.
  */
 export async function respond(
   input: Pick<GatewayInput, 'request' | 'keepPlace'>,
   onInterrupt: OnInterrupt,
-  run: (body: Uint8Array, signal: CancelSignal) => Promise<Served>,
+  run: (signal: CancelSignal) => Promise<Served>,
 ): Promise<Response> {
   const { request } = input;
   const cancellation = new Cancellation();
   cancellation.follow(request.signal);
   const forget = onInterrupt((reason) => cancellation.abort(reason));
   try {
-    const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
-    return toResponse(await run(body, cancellation), () => input.keepPlace?.());
+    return toResponse(await run(cancellation), () => input.keepPlace?.());
   } catch (error) {
     if (request.signal.aborted) return new Response(null, { status: 499 });
     throw error;

@@ -38,8 +38,8 @@ export function createWorkspaceEmbeddings(deps: {
     };
   };
   return (input: GatewayInput): Promise<Response> =>
-    respond(input, deps.onInterrupt, async (bytes, signal) => {
-      const body = await readBody(input.request, bytes);
+    respond(input, deps.onInterrupt, async (signal) => {
+      const body = await readBody(input.request, input.bytes);
       try {
         const request = checked(requestOf(body));
         const call = toModelCall(input, { endpoint: 'embeddings', request, signal });

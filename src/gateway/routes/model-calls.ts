@@ -21,6 +21,7 @@ import {
   IMAGE_REQUEST_EXAMPLE,
   MODEL_EXAMPLE,
 } from '../examples.ts';
+import { REQUEST_BYTES_MAX } from '../limits.ts';
 import {
   ChatRequest,
   type Choice,
@@ -54,6 +55,8 @@ const MODELS = {
   parameters: NoParameters,
   query: NoParameters,
 } as const;
+
+const BODY = { bodyBytesMax: REQUEST_BYTES_MAX, bodyInflates: true } as const;
 
 const CALL_STATUSES = [400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 502, 503, 504] as const;
 const ASK_STATUSES = [401, 403, 503] as const;
@@ -126,6 +129,7 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
         method: 'POST',
         path: '/{workspace_id}/v1/embeddings',
         summary: 'Turn texts into vectors',
+        ...BODY,
         bodyContent: {
           'application/json': {
             schema: embeddingIn(ModelEnum),
@@ -213,6 +217,7 @@ const callRoute = (
       path: `${prefix}${path}`,
       summary,
       description: DESCRIPTION,
+      ...BODY,
       bodyContent: { 'application/json': { schema, example: withModel(example, choices[endpoint]) } },
       responses: withOpenAiErrors(
         {

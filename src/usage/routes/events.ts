@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
 import { malformed } from '../../core/errors.ts';
-import { readDecodedBody } from '../../http/body.ts';
 import { type Route, reply, route } from '../../http/operation.ts';
 import { jsonText } from '../answers.ts';
 import { readCloudEvents } from '../cloud-events.ts';
@@ -90,6 +89,8 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
           'Structured, batched or binary mode, also gzip. What is accepted is on disk when the answer comes; the same ' +
           'source and id again is accepted and stored once. At most 1 MB an event, 8 MB and 1,000 events a request.',
         query: KeyQuery,
+        bodyBytesMax: REQUEST_BYTES_MAX,
+        bodyInflates: true,
         bodyContent: {
           'application/cloudevents+json': { schema: CloudEvent, example: EVENT_EXAMPLE },
           'application/cloudevents-batch+json': { schema: Type.Array(CloudEvent), example: [EVENT_EXAMPLE] },
@@ -112,10 +113,9 @@ export function eventRoutes({ ingest, retrieve, summarise }: EventRoutesDeps): R
           422: { description: 'None of them is right.', schema: NothingIngested },
         },
       },
-      async ({ path, request }) => {
-        const body = await readDecodedBody(request, REQUEST_BYTES_MAX);
+      async ({ path, request, bytes }) => {
         try {
-          const events = await readCloudEvents(request.headers, body);
+          const events = await readCloudEvents(request.headers, bytes);
           return reply(202, await ingest(path.workspace_id, events));
         } catch (error) {
           if (!(error instanceof NothingAccepted)) throw error;
