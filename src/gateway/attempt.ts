@@ -21,19 +21,11 @@ import { FAILED_LATENCY_MS, KEEP_ALIVE_MS, REACHED_LATELY_MS } from './limits.ts
 import type { Call } from './model-call.ts';
 import { noteLatency } from './plan.ts';
 import type { Target, Upstream } from './targets.ts';
+import { createReaderTime, type Phase, TIMED_OUT, toTimedOut } from './time-outs.ts';
 import { translateBlocks, translateWhole } from './translate.ts';
 import { addressOf, bodyFor, isUnsent, passedHeaders, sendRequest } from './upstream-request.ts';
 
 export type AttemptDeps = { deadlines: Deadlines; connectProbe: ConnectProbe };
-
-type Phase = 'connect' | 'first_byte' | 'idle' | 'total';
-
-const TIMED_OUT: Record<Phase, string> = {
-  connect: 'The upstream could not be connected to in time',
-  first_byte: 'The upstream did not begin to answer in time',
-  idle: 'The upstream fell silent in the middle of its answer',
-  total: 'The upstream took too long for its answer',
-};
 
 /**
  * Waits for a place at the upstream, and asks once. Throws AttemptFailure; 503 for a full queue; the signal's reason when
@@ -74,6 +66,7 @@ class Run {
   private readonly deadline;
   private readonly onAbort = (): void => this.controller.abort(this.call.signal.reason);
   private phase: Phase = 'first_byte';
+  private readonly readerTime;
   private expired: Phase | undefined;
   private unwatch: (() => void) | undefined;
   private streams = false;
@@ -86,6 +79,7 @@ class Run {
     this.upstream = upstream;
     this.call = call;
     this.deps = deps;
+    this.readerTime = createReaderTime(upstream.spec.timeoutsMs.reader);
     this.deadline = deps.deadlines.create(() => this.expire(this.phase));
     target.running += 1;
     target.circuit.begin();
@@ -97,16 +91,24 @@ class Run {
     this.controller.abort(new Error(TIMED_OUT[phase]));
     // A client that stops reading would release neither the place nor the reservation.
     if (!this.streams) return;
-    this.end(phase === 'total' ? 'left' : 'failed');
+    this.end(phase === 'total' || phase === 'reader' ? 'left' : 'failed');
     this.tellExpired?.();
   }
 
   /** The next thing must happen within its time, and everything within the total. */
   private awaitNext(phase: 'first_byte' | 'idle' | 'total'): void {
-    const { timeoutsMs } = this.upstream.spec;
-    const leftMs = timeoutsMs.total - (performance.now() - this.startedAtMs);
-    this.phase = leftMs < timeoutsMs[phase] ? 'total' : phase;
-    this.deadline.set(Math.min(leftMs, timeoutsMs[phase]));
+    this.await(phase, this.upstream.spec.timeoutsMs[phase]);
+  }
+
+  private await(phase: Phase, withinMs: number): void {
+    const leftMs = this.upstream.spec.timeoutsMs.total - (performance.now() - this.startedAtMs);
+    this.phase = leftMs < withinMs ? 'total' : phase;
+    this.deadline.set(Math.min(leftMs, withinMs));
+  }
+
+  /** An event has come, and the caller is to take it. */
+  private rest(): void {
+    this.await('reader', this.readerTime.begin(performance.now()));
   }
 
   /** Asks the upstream, from when on the time-outs run. */
@@ -173,7 +175,8 @@ class Run {
     }
     if (first === undefined) throw nonsense(new Error('an empty stream'));
     if (first !== 'silent') refuseError(first, this.upstream.spec);
-    this.awaitNext('total');
+    if (first === 'silent') this.awaitNext('total');
+    else this.rest();
     this.streams = true;
     return {
       kind: 'stream',
@@ -181,9 +184,12 @@ class Run {
       first: first === 'silent' ? undefined : first,
       blocks: first === 'silent' ? startingWith(coming, blocks) : blocks,
       settle: (outcome) => this.end(outcome),
-      touch: () => this.awaitNext('idle'),
-      rest: () => this.awaitNext('total'),
-      expired: () => this.timedOut(),
+      touch: () => {
+        this.readerTime.end(performance.now());
+        this.awaitNext('idle');
+      },
+      rest: () => this.rest(),
+      expired: () => toTimedOut(this.expired),
       onExpired: (listener) => {
         this.tellExpired = listener;
       },
@@ -200,16 +206,9 @@ class Run {
     return translateBlocks(blocks, translation.stream({ model, created, includeUsage }));
   }
 
-  private timedOut(): OpenAiRefusal | undefined {
-    if (this.expired === undefined) return undefined;
-    return new OpenAiRefusal('upstream-timeout', TIMED_OUT[this.expired], {
-      code: `upstream_${this.expired}_timeout`,
-    });
-  }
-
   /** The failure in our own words. A disconnect of the caller is not a failure of the upstream. */
   explain(error: unknown): unknown {
-    const late = this.timedOut();
+    const late = toTimedOut(this.expired);
     // Another connection, one that was kept, may have taken the request all the same.
     if (late !== undefined) return new AttemptFailure(late, { next: 'others' });
     if (this.call.signal.aborted || error instanceof AttemptFailure) return error;

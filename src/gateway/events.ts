@@ -46,7 +46,8 @@ export async function* iterate(stream: EventStream): AsyncGenerator<Uint8Array> 
   });
   try {
     for (;;) {
-      yield* blocks.splice(0);
+      // Some may come while the reader is busy with others, the last one among them.
+      while (blocks.length > 0) yield* blocks.splice(0);
       if (isOver) return;
       await pull();
     }

@@ -26,7 +26,13 @@ export const CHECKED_BYTES_MAX = 65_536;
 export const TAIL_BYTES = 4096;
 
 /** How an upstream is treated unless the models file says otherwise. */
-export const TIMEOUT_DEFAULTS_MS = { connect: 5000, first_byte: 60_000, idle: 60_000, total: 600_000 };
+export const TIMEOUT_DEFAULTS_MS = {
+  connect: 5000,
+  first_byte: 60_000,
+  idle: 60_000,
+  total: 600_000,
+  reader: 120_000,
+};
 export const RETRIES_DEFAULT = 2;
 export const RETRIES_MAX = 10;
 export const CONCURRENCY_DEFAULTS = { max: 8192, queue: 1024 };

@@ -222,7 +222,10 @@ class Pump {
       this.sendLast(DONE_BLOCK, 'ok');
     } else {
       const failure = this.answer.expired() ?? brokeOff(cause);
-      this.sendLast(toErrorEvent(toOpenAiError(failure).error), 'failed', failure);
+      const last = toErrorEvent(toOpenAiError(failure).error);
+      // A caller that reads too slowly is no failure of the upstream.
+      if (failure.kind === 'request-timeout') this.sendLast(last, 'cancelled');
+      else this.sendLast(last, 'failed', failure);
     }
   }
 }

@@ -6,7 +6,7 @@ import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import type { ChatPart } from '../../src/gateway/chat-call.ts';
 import { createConnectProbe } from '../../src/gateway/connect-probe.ts';
-import { toReadable } from '../../src/gateway/events.ts';
+import { iterate, toReadable } from '../../src/gateway/events.ts';
 import { createExecute } from '../../src/gateway/execute.ts';
 import { createLocalModels } from '../../src/gateway/local/answer.ts';
 import type { Served } from '../../src/gateway/model-call.ts';
@@ -67,8 +67,9 @@ function setting({
   url = mock.url,
   silenceMs = IMPATIENT_MS,
   totalMs = 120_000,
+  readerMs = 120_000,
 } = {}) {
-  const timeout_ms = { first_byte: silenceMs, idle: silenceMs, total: totalMs };
+  const timeout_ms = { first_byte: silenceMs, idle: silenceMs, total: totalMs, reader: readerMs };
   const targets = createTargets();
   const catalogue = targets.build(
     parseModelsFile(
@@ -85,6 +86,7 @@ function setting({
     ),
   );
   let accounts = 0;
+  const outcomes: string[] = [];
   const reserved = new Set<object>();
   const serve = createServe({
     ...{
@@ -107,8 +109,9 @@ function setting({
     }),
     ledger: {
       requireRoom: () => undefined,
-      add: () => {
+      add: ({ outcome }) => {
         accounts += 1;
+        outcomes.push(outcome);
       },
     },
   });
@@ -121,7 +124,7 @@ function setting({
     });
   };
   return {
-    ...{ deadlines, serve, accounts: () => accounts },
+    ...{ deadlines, serve, accounts: () => accounts, outcomes },
     streamChat: createStreamChat({ serve, catalogue: () => catalogue }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
@@ -169,6 +172,32 @@ test('a client that reads nothing, and stays, holds nothing for longer than the 
   toReadable(served.body);
   await rests();
   expect(accounts()).toBe(1);
+});
+
+test('a client that reads nothing releases its upstream when the time of readers is over', async () => {
+  const { begin, rests, outcomes } = setting({ readerMs: 500 });
+  const served = await begin('trickle+ms=20+words=100', true, new AbortController().signal);
+  if (served.kind !== 'stream') throw new Error('it is no stream');
+  toReadable(served.body);
+  await rests();
+  expect(outcomes).toEqual(['cancelled']);
+});
+
+test('a client that reads a little now and then keeps its upstream waiting no longer than that in all', async () => {
+  const { begin, rests, outcomes } = setting({ readerMs: 500, silenceMs: PATIENT_MS });
+  const served = await begin('trickle+ms=20+words=100', true, new AbortController().signal);
+  if (served.kind !== 'stream') throw new Error('it is no stream');
+  let [text, reads] = ['', 0];
+  for await (const block of iterate(served.body)) {
+    text += Buffer.from(block).toString();
+    reads += 1;
+    await Bun.sleep(100);
+  }
+  expect(reads).toBeLessThan(20);
+  expect(text).toContain('The caller has read too slowly');
+  expect(text).not.toContain('[DONE]');
+  await rests();
+  expect(outcomes).toEqual(['cancelled']);
 });
 
 describe('a conversation within the process', () => {

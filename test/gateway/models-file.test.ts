@@ -13,7 +13,7 @@ upstreams:
     base_url: https://models.example/v1/
     api_key: \${MAIN_API_KEY}
     headers: {X-Team: blue, X-Key: "k-\${MAIN_API_KEY}"}
-    timeout_ms: {connect: 1, first_byte: 2, idle: 3, total: 4}
+    timeout_ms: {connect: 1, first_byte: 2, idle: 3, total: 4, reader: 5}
     retries: 0
     concurrency: {max: 5, queue: 6}
     embedding_inputs_max: 7
@@ -64,7 +64,7 @@ test('all that it can say is understood', () => {
       passOrganization: false,
     },
     headers: { 'x-team': 'blue', 'x-key': 'k-sk-main' },
-    timeoutsMs: { connect: 1, first_byte: 2, idle: 3, total: 4 },
+    timeoutsMs: { connect: 1, first_byte: 2, idle: 3, total: 4, reader: 5 },
     concurrency: { max: 5, queue: 6 },
   });
 });
@@ -105,7 +105,7 @@ test('what it leaves out has defaults', () => {
         weight: 1,
         upstream: {
           ...{ kind: 'openai', retries: 2, headers: {}, streamUsage: true, passOrganization: false },
-          timeoutsMs: { connect: 5000, first_byte: 60_000, idle: 60_000, total: 600_000 },
+          timeoutsMs: { connect: 5000, first_byte: 60_000, idle: 60_000, total: 600_000, reader: 120_000 },
         },
       },
     ],
@@ -164,7 +164,7 @@ describe('a mistake is told with its line', () => {
     [
       'connect: 1,',
       'conect: 1,',
-      /^line 7: .*conect is unknown here; known: connect, first_byte, idle, total/,
+      /^line 7: .*conect is unknown here; known: connect, first_byte, idle, total, reader/,
     ],
     ['retries: 0', 'retries: -1', /^line 8: .*from 0 to 10/],
     ['retries: 0', 'retries: 11', /^line 8: .*from 0 to 10/],

@@ -164,7 +164,7 @@ function readHeaders(value: Located | undefined): Record<string, string> {
 }
 
 function readTimeouts(value: Located | undefined): Timeouts {
-  const members = value?.members(['connect', 'first_byte', 'idle', 'total']);
+  const members = value?.members(['connect', 'first_byte', 'idle', 'total', 'reader']);
   const read = (name: keyof Timeouts): number =>
     members?.[name]?.number({ minimum: 1, maximum: DAY_MS, integer: true }) ?? TIMEOUT_DEFAULTS_MS[name];
   return {
@@ -172,6 +172,7 @@ function readTimeouts(value: Located | undefined): Timeouts {
     first_byte: read('first_byte'),
     idle: read('idle'),
     total: read('total'),
+    reader: read('reader'),
   };
 }
 

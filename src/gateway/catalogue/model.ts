@@ -7,7 +7,14 @@ import { LOCAL_CHAT_MODEL } from '../local/models.ts';
 export const UPSTREAM_KINDS = ['openai', 'azure', 'anthropic'] as const;
 export type UpstreamKind = (typeof UPSTREAM_KINDS)[number];
 
-export type Timeouts = { connect: number; first_byte: number; idle: number; total: number };
+export type Timeouts = {
+  connect: number;
+  first_byte: number;
+  idle: number;
+  total: number;
+  /** How long the caller may keep a stream waiting in all. */
+  reader: number;
+};
 
 export type UpstreamSpec = {
   name: string;

@@ -2,6 +2,22 @@ import type { Planted } from '../mistake.ts';
 
 export const gateway: readonly Planted[] = [
   {
+    mistake: 'a caller may keep an upstream waiting after each event anew',
+    file: 'src/gateway/time-outs.ts',
+    text: 'msMax - waitedMs',
+    replacement: 'msMax',
+    test: 'test/gateway/leftovers.test.ts',
+    name: 'a little now and then',
+  },
+  {
+    mistake: 'what a stream says while its reader is busy is lost at its end',
+    file: 'src/gateway/events.ts',
+    text: 'while (blocks.length > 0) yield*',
+    replacement: 'yield*',
+    test: 'test/gateway/leftovers.test.ts',
+    name: 'a little now and then',
+  },
+  {
     mistake: 'answers of models count as one byte each',
     file: 'src/gateway/cache.ts',
     text: 'Math.max(1, bytes.length)',
@@ -288,7 +304,7 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a stream that breaks off ends as if it were whole',
     file: 'src/gateway/pump.ts',
-    text: "this.sendLast(toErrorEvent(toOpenAiError(failure).error), 'failed', failure);",
+    text: "this.sendLast(last, 'failed', failure);",
     replacement: "this.sendLast(DONE_BLOCK, 'ok', failure);",
     test: 'test/gateway/faults.test.ts',
   },
