@@ -1,5 +1,6 @@
 // The admission of connections. Until a signature has been checked, a request is unauthenticated. These share a pool of
-// connections in which the newest replaces the oldest, so that many unfinished uploads do not exclude legitimate ones.
+// connections in which the newest replaces the oldest, so that many unfinished uploads do not exclude legitimate ones. For the
+// same reason, requests under grants that hardly move give way to new ones where there are too many.
 import type { Socket } from 'node:net';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
@@ -7,11 +8,24 @@ import { limits } from './limits.ts';
 /** The service signs its own requests in their headers; it grants others forms and pre-signed URLs. */
 export type Authority = 'service' | 'grant';
 
-/** `admit` throws SlowDown where as many requests run under grants as may; the service's own always get a place. */
-export function createAdmission() {
+/** A request under a grant: the bytes that it has moved since it last had moved a step. */
+type Granted = { readonly socket: Socket; steppedAtMs: number; moved: number };
+
+/** `admit` throws SlowDown where as many requests run under grants as may, and all move; the service's own always get a place. */
+export function createAdmission(nowMs: () => number = () => performance.now()) {
   /** In the order in which they came. */
   const strangers = new Set<Socket>();
-  let granted = 0;
+  /** In the order in which they last moved a step. */
+  const granted = new Set<Granted>();
+
+  const makeRoom = (): void => {
+    if (granted.size < limits.requestsMax) return;
+    const [slowest] = granted;
+    if (slowest === undefined || nowMs() - slowest.steppedAtMs < limits.stepMsMax)
+      throw new S3Error('SlowDown');
+    granted.delete(slowest);
+    slowest.socket.destroy();
+  };
   return {
     /** A connection has been opened. */
     connected(socket: Socket): void {
@@ -21,20 +35,28 @@ export function createAdmission() {
       const [oldest] = strangers;
       oldest?.destroy();
     },
-    /** A request begins; `done` when it is answered. */
+    /** A request begins; `moved` when bytes of its body or its answer have passed, `done` when it is answered. */
     begin(socket: Socket) {
-      let counted = false;
+      let place: Granted | undefined;
       return {
         admit(authority: Authority): void {
           if (authority === 'grant') {
-            if (granted >= limits.requestsMax) throw new S3Error('SlowDown');
-            granted += 1;
-            counted = true;
+            makeRoom();
+            place = { socket, steppedAtMs: nowMs(), moved: 0 };
+            granted.add(place);
           }
           strangers.delete(socket);
         },
+        moved(bytes: number): void {
+          if (place === undefined) return;
+          place.moved += bytes;
+          if (place.moved < limits.stepBytes || !granted.delete(place)) return;
+          place.moved = 0;
+          place.steppedAtMs = nowMs();
+          granted.add(place);
+        },
         done(): void {
-          if (counted) granted -= 1;
+          if (place !== undefined) granted.delete(place);
         },
       };
     },

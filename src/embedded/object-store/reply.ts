@@ -14,11 +14,15 @@ export interface Reply {
   readonly file?: ByteRange & { readonly descriptor: number };
 }
 
-/** Resolves when all of the answer is handed over; rejects when the client leaves before. */
-export async function sendReply(response: ServerResponse, reply: Reply): Promise<void> {
+/** Resolves when all of the answer is handed over; rejects when the client leaves before. `moved` is called for parts of a file. */
+export async function sendReply(
+  response: ServerResponse,
+  reply: Reply,
+  moved: (bytes: number) => void,
+): Promise<void> {
   const { document, file } = reply;
   if (file !== undefined && file.length > 0) {
-    await sendFile(response, reply, file);
+    await sendFile(response, { ...reply, file }, moved);
     return;
   }
   if (file !== undefined) closeSync(file.descriptor);
@@ -33,8 +37,8 @@ export async function sendReply(response: ServerResponse, reply: Reply): Promise
 
 async function sendFile(
   response: ServerResponse,
-  reply: Reply,
-  file: ByteRange & { descriptor: number },
+  { file, ...reply }: Reply & Required<Pick<Reply, 'file'>>,
+  moved: (bytes: number) => void,
 ): Promise<void> {
   const content = createReadStream('', {
     fd: file.descriptor,
@@ -45,7 +49,9 @@ async function sendFile(
   try {
     response.writeHead(reply.status, { ...reply.headers, 'content-length': String(file.length) });
     response.socket?.setTimeout(limits.downloadIdleMsMax);
-    await pipeline(content, response);
+    const sent = pipeline(content, response);
+    content.on('data', (chunk) => moved(chunk.length));
+    await sent;
   } finally {
     content.destroy();
   }

@@ -16,11 +16,13 @@ export function pumpBody(request: StoreRequest, sink: Writable): Promise<void> {
   const onClose = () => {
     if (!message.complete) sink.destroy(new ClientGone());
   };
+  const onData = (chunk: Buffer) => request.moved(chunk.length);
   message.on('close', onClose);
   message.on('error', onClose);
   // Its listeners stay: a parser may emit a second error, which must not become an uncaught one.
   finished(sink, { readable: false }, (error) => {
     message.unpipe(sink);
+    message.off('data', onData);
     message.off('close', onClose);
     if (error) reject(error);
     else resolve();
@@ -28,7 +30,10 @@ export function pumpBody(request: StoreRequest, sink: Writable): Promise<void> {
   message.socket.setTimeout(limits.uploadIdleMsMax);
   request.acceptBody();
   if (message.destroyed && !message.complete) onClose();
-  else message.pipe(sink);
+  else {
+    message.pipe(sink);
+    message.on('data', onData);
+  }
   return promise;
 }
 

@@ -28,6 +28,8 @@ export interface StoreRequest {
   readonly acceptBody: () => void;
   /** Called once its signature has been found to hold; throws SlowDown where there is no room for it. */
   readonly admit: (authority: Authority) => void;
+  /** Called when bytes of its body have arrived: one that hardly moves may have to give way. */
+  readonly moved: (bytes: number) => void;
 }
 
 /**
@@ -37,7 +39,7 @@ export interface StoreRequest {
  */
 export function parseRequest(
   message: IncomingMessage,
-  { acceptBody, admit }: Pick<StoreRequest, 'acceptBody' | 'admit'>,
+  { acceptBody, admit, moved }: Pick<StoreRequest, 'acceptBody' | 'admit' | 'moved'>,
 ): StoreRequest {
   const target = message.url ?? '';
   const mark = target.indexOf('?');
@@ -59,6 +61,7 @@ export function parseRequest(
     message,
     acceptBody,
     admit,
+    moved,
   };
 }
 

@@ -43,14 +43,14 @@ export function createStoreServer(options: StoreServerOptions) {
         ...cors.headers(message.headers),
         ...ending,
       };
-      return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } });
+      return sendReply(response, { ...reply, headers: { ...reply.headers, ...shared } }, place.moved);
     };
     try {
       const acceptBody = () => {
         if (isWaiting) response.writeContinue();
         isWaiting = false;
       };
-      const request = parseRequest(message, { acceptBody, admit: place.admit });
+      const request = parseRequest(message, { acceptBody, admit: place.admit, moved: place.moved });
       await send(await (request.method === 'OPTIONS' ? cors.preflight(request) : route(request)));
     } catch (error) {
       if (isFault(error)) options.onFault(error);

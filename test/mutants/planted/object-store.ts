@@ -2,6 +2,13 @@ import type { Planted } from '../mistake.ts';
 
 export const objectStore: readonly Planted[] = [
   {
+    mistake: 'the upload that moves gives way to the next one',
+    file: 'src/embedded/object-store/admission.ts',
+    text: 'if (place.moved < limits.stepBytes || !granted.delete(place)) return;',
+    replacement: 'return;',
+    test: 'test/object-store/admission.test.ts',
+  },
+  {
     mistake: 'the embedded store ignores options that it does not have',
     file: 'src/embedded/object-store/routes.ts',
     text: 'if (other !== undefined) throw notImplemented(other);',
