@@ -187,7 +187,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9060);
-  expect(linesOf('src/')).toBeLessThanOrEqual(63_280);
+  expect(linesOf('src/')).toBeLessThanOrEqual(63_500);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);

@@ -15,7 +15,8 @@ const MAX = 16_777_216;
 
 /** Time passes when the test says so. */
 function stopClock(): (ms: number) => void {
-  let nowMs = performance.now();
+  // Whole, so that sums of times are exact.
+  let nowMs = Math.ceil(performance.now());
   spyOn(performance, 'now').mockImplementation(() => nowMs);
   return (ms) => {
     nowMs += ms;

@@ -40,6 +40,22 @@ export const guarantees: readonly Guarantee[] = [
     mistakes: ['a workspace may have all places of a class of work', 'revocation waits for a place'],
   },
   {
+    says: 'Slow clients keep others from nothing: a request whose body has not arrived takes no place, and unread answers, unfinished bodies and stalled transfers end or give way',
+    tests: [
+      'test/service/slow-clients.test.ts',
+      'test/http/body.test.ts',
+      'test/http/body-memory.test.ts',
+      'test/gateway/leftovers.test.ts',
+      'test/object-store/admission.test.ts',
+    ],
+    mistakes: [
+      'a request has its place before its body has arrived',
+      'a body that has stalled keeps its memory',
+      'a caller may keep an upstream waiting after each event anew',
+      'the upload that moves gives way to the next one',
+    ],
+  },
+  {
     says: 'A backup of a running service has every row of one moment and each object that its documents have; it comes back whole, or is refused',
     tests: ['test/backup/backup.test.ts', 'test/backup/command.test.ts'],
     mistakes: ['objects of purged documents are deleted while a backup runs'],

@@ -7,6 +7,9 @@ export type RawClient = {
   /** What has arrived so far. */
   received(): string;
   isClosed(): boolean;
+  /** Takes nothing more from the kernel; whether the connection is closed is not seen until it reads on. */
+  stopReading(): void;
+  readOn(): void;
   leave(): void;
 };
 
@@ -26,6 +29,8 @@ export function openRawClient(url: string): Promise<RawClient> {
     send: (text) => void socket.write(text),
     received: () => received,
     isClosed: () => closed,
+    stopReading: () => void socket.pause(),
+    readOn: () => void socket.resume(),
     leave: () => socket.destroy(),
   };
   return new Promise((resolve, reject) => {
