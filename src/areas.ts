@@ -8,7 +8,6 @@ import { createChat } from './chat/index.ts';
 import { createCompute } from './compute/index.ts';
 import type { Config } from './config.ts';
 import { systemClock } from './core/clock.ts';
-import type { GivingWay } from './core/giving-way.ts';
 import { createInterruption } from './core/interruption.ts';
 import type { Logger } from './core/logger.ts';
 import type { Principal } from './core/principal.ts';
@@ -49,13 +48,10 @@ export type Clients = {
   objects: ObjectStore;
 };
 
-/** What the areas have in common with the boundary. */
-type Shared = { log: Logger; givingWay: Pick<GivingWay, 'rest'> };
-
 export async function createAreas(
   config: Config,
   { sql, searchSql, smallSearchSql, accessSql, objects }: Clients,
-  { log, givingWay }: Shared,
+  log: Logger,
 ): Promise<Areas> {
   const clock = systemClock;
   const interruption = createInterruption();
@@ -105,7 +101,6 @@ export async function createAreas(
     findUserByEmail: access.findUserByEmail,
     requireWorkspace: access.requireWorkspace,
     embeddings: gateway.embeddings,
-    givingWay,
     clock,
     log,
     settings: config.documents,

@@ -5,7 +5,6 @@ import { createApp } from './app.ts';
 import { createAreas } from './areas.ts';
 import type { Config, S3Settings } from './config.ts';
 import { consoleRoutes } from './console/index.ts';
-import { createGivingWay } from './core/giving-way.ts';
 import { createLifecycle } from './core/lifecycle.ts';
 import type { AccessLog, Logger } from './core/logger.ts';
 import { toOrigin } from './core/origin.ts';
@@ -71,9 +70,7 @@ export async function startService(
   const smallSearchSql = connectForSmallSearch(backing.databaseUrl, log);
   const accessSql = connectForAccess(backing.databaseUrl, log);
   const objects = createObjectStore({ ...backing.s3, bucket, region, formProfile });
-  const givingWay = createGivingWay();
-  const clients = { sql, searchSql, smallSearchSql, accessSql, objects };
-  const areas = await createAreas(config, clients, { log, givingWay });
+  const areas = await createAreas(config, { sql, searchSql, smallSearchSql, accessSql, objects }, log);
   const requestMetrics = createRequestMetrics();
   const cors = createCors(config.server.corsOrigins);
   let ending = false;
@@ -91,7 +88,6 @@ export async function startService(
     log,
     access: log.access,
     requestMetrics,
-    requestBegan: givingWay.requestBegan,
     explainFailure: explainOutage,
     onInterrupt: areas.interruption.onInterrupt,
   });

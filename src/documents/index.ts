@@ -4,7 +4,6 @@ import { createBatcher } from '../core/batcher.ts';
 import { createCachedLookup } from '../core/cached-lookup.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Embeddings } from '../core/embed-texts.ts';
-import type { GivingWay } from '../core/giving-way.ts';
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic, UPKEEP_DELAY_MS } from '../core/periodic.ts';
@@ -64,7 +63,6 @@ export type DocumentsDeps = {
   requireWorkspace(id: string): Promise<void>;
   /** The models that embed passages. */
   embeddings: Embeddings;
-  givingWay: Pick<GivingWay, 'rest'>;
   clock: Clock;
   log: Logger;
   settings: {
@@ -143,7 +141,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
 
   const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
   const vectors = createVectors({
-    ...{ sql, searchSql: deps.searchSql, queue: deps.queue, givingWay: deps.givingWay },
+    ...{ sql, searchSql: deps.searchSql, queue: deps.queue },
     embeddings: deps.embeddings,
     settings: { ...settings.vectors, catchUpIntervalSeconds: settings.sweepIntervalSeconds },
     log,
@@ -160,8 +158,9 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   });
   const content = createContent({
     sql,
-    ...{ words: retrieval.words, objects },
-    ...{ queue: deps.queue, givingWay: deps.givingWay },
+    words: retrieval.words,
+    objects,
+    queue: deps.queue,
     documents: store,
     requireWorkspace: deps.requireWorkspace,
     replaced: vectors.wake,

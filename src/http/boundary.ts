@@ -44,8 +44,6 @@ export type BoundaryDeps = {
   log: Logger;
   access: AccessLog;
   requestMetrics: RequestMetrics;
-  /** Called with each request but those of probes. */
-  requestBegan?(): void;
   /** Converts a failure of a backing service into the refusal that the caller may see. */
   explainFailure(error: unknown): ServiceError | undefined;
   /** At the deadline of a shutdown, the requests in progress are answered 503. */
@@ -108,7 +106,6 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
           }
         };
         running.add(interrupt);
-        if (!probe) deps.requestBegan?.();
         const begin = (): unknown => answer(exchange).then(end, (error) => end(undefined, error));
         exchange.trace = beginTrace(request);
         if (refusing && !probe) interrupt();

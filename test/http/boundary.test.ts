@@ -15,7 +15,7 @@ const broken = (): never => {
   throw new Error('the log cannot be written');
 };
 
-function boundaryWith(deps: { log?: Partial<typeof LOG>; access?: () => void; requestBegan?: () => void }) {
+function boundaryWith(deps: { log?: Partial<typeof LOG>; access?: () => void }) {
   const { onInterrupt, interrupt } = createInterruption();
   const boundary = createBoundary({
     ...{ cors: createCors([]), requestMetrics: createRequestMetrics(), onInterrupt },
@@ -23,19 +23,18 @@ function boundaryWith(deps: { log?: Partial<typeof LOG>; access?: () => void; re
     explainFailure: () => undefined,
     log: { ...LOG, ...deps.log },
     access: deps.access ?? ignore,
-    requestBegan: deps.requestBegan ?? ignore,
   });
   return { boundary, interrupt };
 }
 
-const routeOf = (handle: () => unknown, area = 'test') =>
+const routeOf = (handle: () => unknown) =>
   route(
     {
       ...{
         id: 'test.boundary',
         method: 'POST',
         path: '/',
-        area,
+        area: 'test',
         summary: 'A test',
         credential: 'none',
       },
@@ -85,11 +84,4 @@ test('what fails after the end of a shutdown has answered its request is not log
   await Bun.sleep(1);
   expect(logged).toEqual([]);
   expect(boundary.running()).toBe(0);
-});
-
-test('work in the background gives way to requests, and not to probes', async () => {
-  let begun = 0;
-  const { boundary } = boundaryWith({ requestBegan: () => void begun++ });
-  for (const area of ['test', 'health', 'test']) await boundary.guard(routeOf(() => ({}), area))(ask());
-  expect(begun).toBe(2);
 });

@@ -7,7 +7,6 @@ import { COMMANDS } from '../../src/admin/commands.ts';
 import { createAreas } from '../../src/areas.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { ErrorKind } from '../../src/core/errors.ts';
-import { createGivingWay } from '../../src/core/giving-way.ts';
 import { createLogger } from '../../src/core/logger.ts';
 import type { Setting } from '../../src/core/settings-reader.ts';
 import { docsRoutes } from '../../src/http/docs.ts';
@@ -49,7 +48,7 @@ export async function allRoutes(): Promise<Route[]> {
   const { routes, checks } = await createAreas(
     config,
     { sql, searchSql: sql, smallSearchSql: sql, accessSql: sql, objects },
-    { log, givingWay: createGivingWay() },
+    log,
   );
   const requestMetrics = createRequestMetrics();
   const described = [

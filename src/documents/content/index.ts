@@ -1,6 +1,5 @@
 // The contents of documents: files are read by jobs, their text and passages are kept.
 
-import type { GivingWay } from '../../core/giving-way.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
@@ -42,7 +41,6 @@ export type ContentDeps = {
   requireWorkspace(id: string): Promise<void>;
   /** The passages of a document were replaced. */
   replaced(): void;
-  givingWay: Pick<GivingWay, 'rest'>;
   settings: ContentSettings;
   log: Logger;
 };
@@ -96,7 +94,6 @@ function createReading(deps: ContentDeps, store: ReturnType<typeof createContent
     reader,
     turns,
     bytesMax: settings.bytesMax,
-    givingWay: deps.givingWay,
     log,
   });
   const kind: Omit<JobKind, 'kind' | 'pollMs'> = {

@@ -1,7 +1,6 @@
 // A job's work: one document is read, and what was found is kept. Done twice, it has the same result: the second finds
 // nothing to read.
 
-import type { GivingWay } from '../../core/giving-way.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
@@ -20,7 +19,6 @@ export type ReadDocumentDeps = {
   /** One permit: a process reads one file at a time. */
   turns: Semaphore;
   bytesMax: number;
-  givingWay: Pick<GivingWay, 'rest'>;
   log: Logger;
 };
 
@@ -57,10 +55,7 @@ export function createReadDocument(deps: ReadDocumentDeps) {
         }
         // 4. What was found replaces what was kept, at once. Cut off within it, the job reads again.
         const { memory: _, ...reading } = outcome.reading;
-        const begunAt = performance.now();
         await store.keep(document, reading, outcome.chunks);
-        // The reader has a low priority of its own; what is kept goes through this process and the database.
-        await deps.givingWay.rest(performance.now() - begunAt);
         return 'done';
       });
     } catch (error) {

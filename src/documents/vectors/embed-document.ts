@@ -4,7 +4,6 @@
 import { createHash } from 'node:crypto';
 import type { Embeddings } from '../../core/embed-texts.ts';
 import { ServiceError } from '../../core/errors.ts';
-import type { GivingWay } from '../../core/giving-way.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { abortable } from '../../core/wait.ts';
@@ -25,7 +24,6 @@ export type EmbedDocumentDeps = {
   /** How long a document has its turn with a model, in milliseconds. */
   turnMs: number;
   pace: Pace;
-  givingWay: Pick<GivingWay, 'rest'>;
   log: Logger;
   /** Aborts at the end of the service. */
   ending: AbortSignal;
@@ -44,23 +42,9 @@ type Missing = { passageId: PassageText['id']; text: string; hash: string };
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 export function createEmbedDocument(deps: EmbedDocumentDeps) {
-  const { store, embeddings, pace, givingWay } = deps;
+  const { store, embeddings, pace } = deps;
 
-  let restedAt = 0;
-  const rest = async (): Promise<void> => {
-    await givingWay.rest(performance.now() - restedAt);
-    restedAt = performance.now();
-  };
-
-  return (id: string): Promise<JobOutcome> =>
-    deps.turns.run(async () => {
-      restedAt = performance.now();
-      try {
-        return await embedOne(id);
-      } finally {
-        await rest();
-      }
-    });
+  return (id: string): Promise<JobOutcome> => deps.turns.run(() => embedOne(id));
 
   async function embedOne(id: string): Promise<JobOutcome> {
     const current = await embeddings.current();
@@ -112,7 +96,6 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
         hasVectors = true;
         missing = missing.slice(some.length);
         if (performance.now() >= until) return 'again';
-        if (more || missing.length > 0) await rest();
       }
     }
     // Its passages have been removed meanwhile.

@@ -2,7 +2,6 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Embeddings } from '../../core/embed-texts.ts';
-import type { GivingWay } from '../../core/giving-way.ts';
 import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
@@ -41,7 +40,6 @@ export type VectorsDeps = {
   searchSql: Sql;
   queue: JobQueue;
   embeddings: Embeddings;
-  givingWay: Pick<GivingWay, 'rest'>;
   settings: VectorsSettings & { catchUpIntervalSeconds: number };
   log: Logger;
 };
@@ -72,7 +70,7 @@ export function createVectors(deps: VectorsDeps): {
     refuse: 'Too many documents are to be embedded',
   });
   const embedDocument = createEmbedDocument({
-    ...{ store, embeddings, turns, givingWay: deps.givingWay, log },
+    ...{ store, embeddings, turns, log },
     turnMs: EMBEDDING_TURN_MS,
     pace: createPace(),
     ending: ending.signal,

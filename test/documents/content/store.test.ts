@@ -2,7 +2,6 @@
 
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
-import { createGivingWay, type GivingWay } from '../../../src/core/giving-way.ts';
 import { newId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import type { Chunk } from '../../../src/documents/content/protocol.ts';
@@ -190,10 +189,7 @@ test('a document that is purged meanwhile is neither given a text nor queued, an
 });
 
 /** A stand-in for a reader that dies of a file, or finds no store, which a real one cannot be made to on purpose. */
-const readWith = (
-  outcome: () => Promise<ReadOutcome>,
-  givingWay: Pick<GivingWay, 'rest'> = createGivingWay(),
-) =>
+const readWith = (outcome: () => Promise<ReadOutcome>) =>
   createReadDocument({
     store: contents,
     objects: { readUrl: () => 'http://127.0.0.1:1/object' },
@@ -204,7 +200,6 @@ const readWith = (
     },
     turns: createSemaphore({ runningMax: 1, waitingMax: 10, refuse: 'busy' }),
     bytesMax: 1000,
-    givingWay,
     log: { info() {}, warn() {}, error() {}, debug() {} } as never,
   });
 
@@ -229,11 +224,7 @@ test('while the store is away nothing is counted, however often it is tried', as
     state: 'pending',
     reason: 'the object store cannot be reached',
   });
-  const rested: string[][] = [];
-  const back = readWith(async () => ({ reading: { ...found, memory: 0 }, chunks: chunksOf('abc') }), {
-    // The text can be found while the next document waits for requests.
-    rest: async () => void rested.push(await passagesOf(id)),
-  });
+  const back = readWith(async () => ({ reading: { ...found, memory: 0 }, chunks: chunksOf('abc') }));
   expect(await back(id)).toBe('done');
-  expect(rested).toEqual([['abc']]);
+  expect(await passagesOf(id)).toEqual(['abc']);
 });

@@ -4,7 +4,6 @@
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { createGivingWay } from '../../../src/core/giving-way.ts';
 import { createVectors } from '../../../src/documents/vectors/index.ts';
 import { EARLIER_EMBEDDING, EMBEDDING } from '../../../src/documents/vectors/store.ts';
 import { exclusively } from '../../../src/infra/postgres/exclusive.ts';
@@ -25,7 +24,6 @@ async function setting() {
     searchSql: sql,
     queue,
     embeddings: model,
-    givingWay: createGivingWay(),
     settings: { memoryBytesMax: 1_000_000, graphPassagesMin: 0, threads: 1, catchUpIntervalSeconds: 3600 },
     log,
   });

@@ -3,7 +3,6 @@
 import { expect, test } from 'bun:test';
 import { SERVICE } from '../../../src/core/author.ts';
 import { ServiceError, upstreamFailed } from '../../../src/core/errors.ts';
-import { createGivingWay, type GivingWay } from '../../../src/core/giving-way.ts';
 import { newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
@@ -19,11 +18,7 @@ import { createLibrary, fakeModel, vectorOf } from './library.ts';
 const { sql } = await shared(testDatabase());
 const store = createVectorStore(sql);
 
-async function setting({
-  turnMs = 60_000,
-  givingWay = createGivingWay() as Pick<GivingWay, 'rest'>,
-  store = createVectorStore(sql),
-} = {}) {
+async function setting({ turnMs = 60_000, store = createVectorStore(sql) } = {}) {
   const workspaceId = `w${newRandomId()}`.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   const library = createLibrary(sql, workspaceId);
   const model = fakeModel(`model-${newRandomId()}`);
@@ -35,7 +30,6 @@ async function setting({
     turns,
     turnMs,
     pace: createPace(),
-    givingWay,
     log: silentLog as never,
     ending: ending.signal,
   });
@@ -183,22 +177,6 @@ test('a new document costs four statements, and no transaction of several', asyn
   const before = sent().length;
   expect(await embed(id)).toBe('done');
   expect([sent().length - before, await countVectors(id)]).toEqual([4, EMBEDDED_AT_FIRST]);
-});
-
-test('after each call of a model, and at the end of a document, embedding gives way to requests', async () => {
-  const stored: number[] = [];
-  let id = '';
-  const rest = async (workedMs: number): Promise<void> => {
-    expect(workedMs).toBeGreaterThan(0);
-    stored.push(await countVectors(id));
-  };
-  const { library, embed } = await setting({ givingWay: { rest } });
-  id = await library.add(texts(0, 2 * EMBEDDED_AT_FIRST));
-  expect(await embed(id)).toBe('done');
-  expect(stored).toEqual([EMBEDDED_AT_FIRST, 2 * EMBEDDED_AT_FIRST]);
-  // A document that needs nothing costs something, too.
-  expect(await embed(id)).toBe('done');
-  expect(stored.length).toBe(3);
 });
 
 test('vectors go with a purge, and where nothing of the text is to be kept', async () => {

@@ -1,7 +1,6 @@
 // Searches by vectors over a database, and what they are to find.
 
 import { LRUCache } from 'lru-cache';
-import { createGivingWay } from '../../../src/core/giving-way.ts';
 import { newRandomId } from '../../../src/core/ids.ts';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
 import { createEmbedDocument } from '../../../src/documents/vectors/embed-document.ts';
@@ -63,7 +62,6 @@ export function setting(sql: Sql, model: FakeModel) {
       ...{ store: createVectorStore(sql), embeddings: model, turns, log, ending },
       turnMs: 60_000,
       pace: createPace(),
-      givingWay: createGivingWay(),
     }),
   };
 }
