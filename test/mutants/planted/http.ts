@@ -28,7 +28,7 @@ export const http: readonly Planted[] = [
     mistake: 'a request has its place before its body has arrived',
     file: 'src/http/boundary.ts',
     text: '    // A body that arrives slowly takes no place.\n',
-    replacement: '    await exchange.enter();\n',
+    replacement: '    await exchange.enter();\n    exchange.enter = () => undefined;\n',
     test: 'test/service/slow-clients.test.ts',
     name: 'take no place',
   },
