@@ -33,6 +33,8 @@ export const HISTORY_TOKENS_DEFAULT = 8000;
 export const HISTORY_TOKENS_MAX = 1_000_000;
 /** The cache of conversations in a process, which saves reading them again. */
 export const MEMORY_BYTES_MAX = 33_554_432;
+/** After so long without a message a conversation is read again. */
+export const MEMORY_KEPT_MS = 600_000;
 /** Approximate UTF-8 bytes of a token, and the overhead of a message beside its text. */
 export const BYTES_PER_TOKEN = 4;
 export const TOKENS_PER_MESSAGE = 4;

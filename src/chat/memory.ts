@@ -1,7 +1,7 @@
 // What was said before a question: read from the database once, and remembered by the process that goes on with it.
 
 import { LRUCache } from 'lru-cache';
-import { BYTES_PER_TOKEN, MEMORY_BYTES_MAX, TOKENS_PER_MESSAGE } from './limits.ts';
+import { BYTES_PER_TOKEN, MEMORY_BYTES_MAX, MEMORY_KEPT_MS, TOKENS_PER_MESSAGE } from './limits.ts';
 import type { TurnStore } from './store/turns.ts';
 import type { Said, Turn } from './turn.ts';
 
@@ -19,19 +19,34 @@ export type Memory = {
 /** The overhead of a cached conversation beside its texts. */
 const ENTRY_OVERHEAD_BYTES = 500;
 const MESSAGE_OVERHEAD_BYTES = 100;
+/** How often what is too old is removed. */
+const PURGE_EVERY_MS = 60_000;
 
 type Entry = Window & { version: number; said: readonly Said[] };
 
-export function createMemory(store: Pick<TurnStore, 'history'>, bytesMax = MEMORY_BYTES_MAX): Memory {
+export function createMemory(
+  store: Pick<TurnStore, 'history'>,
+  { bytesMax = MEMORY_BYTES_MAX, now = () => performance.now() } = {},
+): Memory {
   /** By the answer that a branch ends with. */
   const entries = new LRUCache<number, Entry>({
     maxSize: bytesMax,
+    ttl: MEMORY_KEPT_MS,
+    ttlResolution: 0,
+    perf: { now },
     sizeCalculation: ({ said }) =>
       said.reduce(
         (sum, { message }) => sum + message.length * 2 + MESSAGE_OVERHEAD_BYTES,
         ENTRY_OVERHEAD_BYTES,
       ),
   });
+  let purgedAt = now();
+  /** Conversations that ended, or were deleted, are not asked for again. */
+  const purge = (): void => {
+    if (now() - purgedAt < PURGE_EVERY_MS) return;
+    purgedAt = now();
+    entries.purgeStale();
+  };
   return {
     async before({ parentId, historyVersion }, window) {
       if (parentId === null || window.messagesMax === 0) return [];
@@ -48,6 +63,7 @@ export function createMemory(store: Pick<TurnStore, 'history'>, bytesMax = MEMOR
     },
 
     remember({ answerId, message, historyVersion }, { window, earlier, answer }) {
+      purge();
       const all: Said[] = [...earlier, { role: 'user', message }];
       if (answer !== '') all.push({ role: 'assistant', message: answer });
       const said = endOf(all, window);

@@ -69,7 +69,7 @@ test('it is read again after a deletion, under another window, and when the answ
 
 test('only so much is remembered: what was not used for longest goes', async () => {
   const store = fakeStore();
-  const memory = createMemory(store, 5 * (500 + 2 * (100 + 2 * 20)));
+  const memory = createMemory(store, { bytesMax: 5 * (500 + 2 * (100 + 2 * 20)) });
   for (let answerId = 1; answerId <= 20; answerId++)
     memory.remember(turnOf({ answerId, message: 'q'.repeat(20) }), {
       window: WINDOW,
@@ -82,7 +82,7 @@ test('only so much is remembered: what was not used for longest goes', async () 
 
 test('what is short counts too: as many are kept as fit, and empty windows not at all', async () => {
   const store = fakeStore();
-  const memory = createMemory(store, 10_000);
+  const memory = createMemory(store, { bytesMax: 10_000 });
   const remember = (answerId: number, window: Window) =>
     memory.remember(turnOf({ answerId, message: 'a' }), { window, earlier: [], answer: 'b' });
   for (let answerId = 1; answerId <= 1000; answerId++) remember(answerId, WINDOW);
@@ -93,4 +93,29 @@ test('what is short counts too: as many are kept as fit, and empty windows not a
   remember(2000, { messagesMax: 0, tokensMax: 25 });
   await memory.before(turnOf({ parentId: 2000 }), WINDOW);
   expect(store.reads).toEqual([1, 2000]);
+});
+
+test('what was not used for ten minutes goes, also where nobody asks for it', async () => {
+  const store = fakeStore();
+  const clock = { ms: 1000 };
+  const memory = createMemory(store, { now: () => clock.ms });
+  const remember = (answerId: number) => {
+    // Texts that are no longer held by anything else.
+    const said = { role: 'user' as const, message: `message ${answerId}` };
+    memory.remember(turnOf({ answerId, message: 'q' }), { window: WINDOW, earlier: [said], answer: 'a' });
+    return new WeakRef(said);
+  };
+  const held = Array.from({ length: 100 }, (_, index) => remember(index + 1));
+  clock.ms += 300_000;
+  remember(200);
+  clock.ms += 300_001;
+  remember(201);
+  await memory.before(turnOf({ parentId: 200 }), WINDOW);
+  expect(store.reads).toEqual([]);
+  await Bun.sleep(0);
+  Bun.gc(true);
+  // The collector is conservative: a few may still be on the stack.
+  expect(held.filter((each) => each.deref() !== undefined).length).toBeLessThan(50);
+  await memory.before(turnOf({ parentId: 1 }), WINDOW);
+  expect(store.reads).toEqual([1]);
 });
