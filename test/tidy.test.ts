@@ -184,7 +184,7 @@ test('the server stays within its alarm lengths', () => {
     ofServer.filter(({ path }) => path.startsWith(folder)).reduce((sum, { text }) => sum + lengthOf(text), 0);
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(15_465);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(200);
-  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3900);
+  expect(linesOf('src/chat/')).toBeLessThanOrEqual(3915);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9060);
   expect(linesOf('src/')).toBeLessThanOrEqual(63_500);
