@@ -1,4 +1,4 @@
-// The time-outs of one attempt: what is waited for, and what is said when it has not come.
+// The time-outs of one attempt: its phases, and the refusal that the caller gets when one of them takes too long.
 
 import { OpenAiRefusal } from '../http/openai-error.ts';
 

@@ -62,8 +62,8 @@ export function createSearchPlanner(deps: {
 
   return {
     /**
-     * Whether the next search asks Meilisearch. After a failure it does once the cooldown is over, also where no search came since:
-     * a service that nobody asks at night does not stay degraded until the morning.
+     * Whether the next search asks Meilisearch. After failures it does as soon as the cooldown is over. Otherwise a service without searches
+     * would say that it is degraded until the next one comes.
      */
     usesMirror: () => meilisearch !== undefined && circuit.state() !== 'open',
     async search(query: SearchQuery): Promise<Answered> {

@@ -1,6 +1,6 @@
 // The places of one class of work, and the line for them. They are shared between workspaces, and
 // within a workspace between keys: the one with the fewest running requests gets the next place. The line of a key serves its oldest
-// first, and its newest once the oldest has waited for long: of more than can be answered in time, those that are answered still are
+// request first. Once the oldest has waited for long it serves the newest first, so that during overload most answers are in time
 // (adaptive LIFO, Maurer, "Fail at Scale", ACM Queue 2015).
 
 /** Who asks. Without a credential both are empty. */
