@@ -72,10 +72,11 @@ export function createWork(url: string, random: Random) {
     /** What may have taken effect by now, answered or not. */
     known: copy,
     promised,
-    /** Whether everybody has been promised something. */
+    /** Whether everybody has been promised something that stays: a document that is purged is none. */
     async isUnderWay(): Promise<boolean> {
-      const { events, documents, answers, revoked, accounted } = await promised();
-      return [events, documents, answers, revoked].every(({ length }) => length > 0) && accounted > 0;
+      const { events, documents, purged, answers, revoked, accounted } = await promised();
+      const kept = documents.filter(({ id }) => !purged.includes(id));
+      return [events, kept, answers, revoked].every(({ length }) => length > 0) && accounted > 0;
     },
     async end(): Promise<void> {
       ended = true;
