@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { eventually, freePort } from '../../support/child.ts';
+import { testDatabase } from '../../support/database.ts';
 import { pricedModels, startGateway } from '../../support/gateway.ts';
 import { startService, WORKSPACE } from '../../support/service.ts';
 import { shared } from '../../support/shared.ts';
@@ -51,6 +52,7 @@ describe('requests a minute', () => {
 
   test('count streams, embeddings and all at once, too', async () => {
     const { key } = await client.newKey({ requests_per_minute: 3 });
+    const startedAt = performance.now();
     const body = { stream: true };
     const input = { input: ['a'], messages: undefined };
     const all = await Promise.all([
@@ -60,8 +62,11 @@ describe('requests a minute', () => {
         client.ask('embed', { key, path: `/${WORKSPACE}/v1/embeddings`, body: input }),
       ),
     ]);
-    expect(all.filter(({ status }) => status === 200)).toHaveLength(3);
-    expect(all.filter(({ status }) => status === 429)).toHaveLength(9);
+    // One more may be asked every twenty seconds from the first one on.
+    const moreMax = Math.floor((performance.now() - startedAt) / 20_000);
+    const answered = all.filter(({ status }) => status === 200).length;
+    expect(answered).toBeWithin(3, 3 + moreMax + 1);
+    expect(all.filter(({ status }) => status === 429)).toHaveLength(12 - answered);
     for (const response of all) await response.text();
   });
 
@@ -110,21 +115,30 @@ test('a budget that is used up is told as OpenAI does, and SDKs do not try again
 });
 
 test('limits outlive a restart', async () => {
-  await using own = await startGateway(pricedModels);
+  await using database = await testDatabase();
+  const environment = { DATABASE_URL: database.url };
+  await using own = await startGateway(pricedModels, environment);
   const before = createClient(own);
-  const { key } = await before.newKey({ requests_per_minute: 1, budget_per_month: 1000 });
-  expect((await askTimes(2, key, before)).map(({ status }) => status)).toEqual([200, 429]);
-  await Bun.sleep(2000);
+  // What is used at once is more than a minute gives back, by far, or than a month does.
+  const keys = [await before.newKey({ tokens_per_minute: 1 }), await before.newKey({ budget_per_month: 1 })];
+  for (const { key } of keys)
+    expect((await askTimes(2, key, before)).map(({ status }) => status)).toEqual([200, 429]);
+  await eventually('what was used to be told', async () => {
+    const told = await database.sql`
+      SELECT FROM model_allowances WHERE spent > 1 AND key_id IN ${database.sql(keys.map(({ id }) => id))}`;
+    return told.length === keys.length;
+  });
   own.service.child.kill('SIGKILL');
   await own.service.child.exited;
   const path = `${own.service.dataDir}/models.json`;
   await Bun.write(path, JSON.stringify(pricedModels(own.mock.url)));
   await using again = await startService({
     dataDir: own.service.dataDir,
-    environment: { MODELS_CONFIG: path },
+    environment: { ...environment, MODELS_CONFIG: path },
   });
   const after = createClient({ url: again.url, key: own.key });
-  expect((await askTimes(1, key, after)).map(({ status }) => status)).toEqual([429]);
+  for (const { key } of keys)
+    expect((await askTimes(1, key, after)).map(({ status }) => status)).toEqual([429]);
 });
 
 test('two processes share them', async () => {
@@ -133,18 +147,30 @@ test('two processes share them', async () => {
   const { key } = await asking.newKey({ requests_per_minute: 30 });
   let answered = 0;
   const startedAt = performance.now();
+  const refilled = (): number => ((performance.now() - startedAt) / 60_000) * 30;
+  const readLeft = async (): Promise<number> => {
+    const headers = { authorization: `Bearer ${key}`, connection: 'close' };
+    const { remaining } = (await (await fetch(`${own.url}/v1/me`, { headers })).json()) as {
+      remaining: { requests_per_minute: { remaining: number } };
+    };
+    return remaining.requests_per_minute.remaining;
+  };
+  /** Whether each process knows what both have let through. */
+  const isShared = async (): Promise<boolean> => {
+    const left = await Promise.all(Array.from({ length: 8 }, readLeft));
+    return Math.max(...left) <= Math.max(0, 30 - answered) + refilled() + 1;
+  };
   for (let round = 0; round < 12; round++) {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => asking.ask('ok', { key, headers: { connection: 'close' } })),
     );
     answered += answers.filter(({ status }) => status === 200).length;
     for (const response of answers) await response.text();
-    await Bun.sleep(300);
+    await eventually(`the use of round ${round} to be shared`, isShared);
   }
-  const refilled = ((performance.now() - startedAt) / 60_000) * 30;
   expect(answered).toBeGreaterThanOrEqual(30);
   // Between two tellings, the processes may let through what the other has used: half of a round.
-  expect(answered).toBeLessThanOrEqual(30 + refilled + 8);
+  expect(answered).toBeLessThanOrEqual(30 + refilled() + 8);
 });
 
 describe('who may ask', () => {
