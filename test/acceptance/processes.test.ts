@@ -52,6 +52,9 @@ const readiness = async (): Promise<Readiness> =>
     signal: AbortSignal.timeout(5000),
   }).then((answer) => answer.json())) as Readiness;
 
+const bothAnswer = async (): Promise<boolean> =>
+  (await readiness().catch(() => undefined))?.services.processes.state === 'ready';
+
 /** Series of /metrics with their values, of whichever process is asked. */
 async function figures(): Promise<Map<string, number>> {
   const answer = await fetch(`${setting.url}/metrics`, { headers: { connection: 'close' } });
@@ -169,7 +172,7 @@ describe('several processes', () => {
   test('say in /readyz that one of them does not answer', async () => {
     const [victim] = await serving();
     if (victim === undefined) throw new Error('there are no processes');
-    await eventually('both to answer', async () => (await readiness()).services.processes.state === 'ready');
+    await eventually('both to answer', bothAnswer);
     freeze(victim);
     try {
       const { status, services } = await eventually('the silence to be reported', async () => {
@@ -187,10 +190,7 @@ describe('several processes', () => {
       // It may have been replaced.
       if ((await serving()).includes(victim)) process.kill(victim, 'SIGCONT');
     }
-    await eventually('both to answer', async () => {
-      const now = await readiness().catch(() => undefined);
-      return now?.services.processes.state === 'ready';
-    });
+    await eventually('both to answer', bothAnswer);
   });
 
   test('go on without one that hangs, and it is replaced; no event waits for it', async () => {

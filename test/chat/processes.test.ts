@@ -81,12 +81,12 @@ describe('two processes', () => {
   test('a failure is told to those who wait elsewhere; a stream elsewhere gets the whole text', async () => {
     const { name } = await one.newSession();
     const id = freshId();
-    const failing = Promise.all([one.send(name, '[wait 100] [fail unavailable]', { id }), waitFor(one, 1)]);
-    await eventually('the model to be asked', () => one.model.running() === 1);
+    const failing = one.send(name, '[wait 100] [fail unavailable]', { id });
+    await waitFor(one, 1);
     expectRefusal(await other.send(name, '[wait 100] [fail unavailable]', { id }), 503);
     await failing;
     const slow = one.send(name, '[wait 100] stream', { id: 'stream' });
-    await eventually('the model to be asked', () => one.model.running() === 1);
+    await waitFor(one, 2);
     const events = eventsOf(
       (await other.send(name, '[wait 100] stream', { id: 'stream', stream: true })).text,
     );

@@ -188,12 +188,14 @@ describe('of many who leave at once', () => {
       const name = `${fault}/streamed/alone/stays`;
       await mock.reset(name);
       const controller = new AbortController();
+      let begun = 0;
       const leavers = Array.from({ length: MANY }, async () => {
         const response = await send({ url, key, model: name, stream: true, signal: controller.signal });
+        begun += 1;
         await response.text();
       });
       await eventually('all to run', async () => (await mock.state(name)).running === MANY);
-      if (phase === 'mid-answer') await Bun.sleep(200);
+      if (phase === 'mid-answer') await eventually('all answers to begin', () => begun === MANY);
       const leftAt = now();
       controller.abort();
       await Promise.allSettled(leavers);

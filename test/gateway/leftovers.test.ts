@@ -175,7 +175,7 @@ test('a client that reads nothing, and stays, holds nothing for longer than the 
 });
 
 test('a client that reads nothing releases its upstream when the time of readers is over', async () => {
-  const { begin, rests, outcomes } = setting({ readerMs: 500 });
+  const { begin, rests, outcomes } = setting({ readerMs: 500, silenceMs: PATIENT_MS });
   const served = await begin('trickle+ms=20+words=100', true, new AbortController().signal);
   if (served.kind !== 'stream') throw new Error('it is no stream');
   toReadable(served.body);
