@@ -74,7 +74,8 @@ test('it fails where the collector refuses at once, and where it is full or sile
   expect(refused.error?.message).toBe('the collector answered 400');
   expect(receiver.requests()).toBe(before + 1);
   receiver.turn('is-full');
-  const full = await exportBy(createExporter({ ...endpoint, timeoutMs: 300 }));
+  // Shorter than the first pause: a second request might be cut off by the time-out before it is refused.
+  const full = await exportBy(createExporter({ ...endpoint, timeoutMs: 750 }));
   expect(full.error?.message).toBe('the collector answered 503');
   receiver.turn('hangs');
   expect((await exportBy(createExporter({ ...endpoint, timeoutMs: 300 }))).code).toBe(FAILED);
@@ -84,7 +85,7 @@ test('it fails where the collector refuses at once, and where it is full or sile
 
 test('at most two requests are under way: another batch fails at once', async () => {
   receiver.turn('hangs');
-  const exporter = createExporter({ ...endpoint, timeoutMs: 500 });
+  const exporter = createExporter({ ...endpoint, timeoutMs: 3000 });
   const first = [exportBy(exporter), exportBy(exporter)];
   const third = await exportBy(exporter);
   expect(third.error?.message).toBe('earlier requests to the collector are not answered yet');
