@@ -37,7 +37,11 @@ const SEARCH_SETTINGS = {
  */
 export const connectForSmallSearch = (url: string, log: Logger): Sql =>
   connectPostgres({
-    ...{ url, applicationName: 'atrium-search-small', log, json: LOSSLESS, connectionsMax: 4 },
+    url,
+    applicationName: 'atrium-search-small',
+    log,
+    json: LOSSLESS,
+    connectionsMax: 4,
     settings: {
       ...SEARCH_SETTINGS,
       plan_cache_mode: 'force_generic_plan',

@@ -186,7 +186,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(200);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3915);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9060);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9070);
   expect(linesOf('src/')).toBeLessThanOrEqual(63_500);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
@@ -208,6 +208,7 @@ const BANS: Ban[] = [
       /^src\/(core\/json(-parser)?|gateway\/usage|processes\/store|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
   },
   { call: /\b(describe|test|it)\.(only|todo)\(/, instead: 'nothing', except: /^$/ },
+  { call: /\.\.\.\{|\.\.\.\[[^\n]*\],$/m, instead: 'the properties or elements themselves', except: /^$/ },
 ];
 
 test('banned calls have their replacement', () => {

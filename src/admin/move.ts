@@ -33,13 +33,11 @@ export async function move(file: string, { config, log, record }: Context): Prom
           sql,
           objects: sameStore ? undefined : { put: transfer.put, list: () => to.list('') },
         },
-        ...{
-          lock: BACKUP_LOCK,
-          objectKeys: OBJECT_KEYS,
-          rebuilt: REBUILT_TABLES,
-          isUsed: hasWorkspaces,
-          identity: readIdentity,
-        },
+        lock: BACKUP_LOCK,
+        objectKeys: OBJECT_KEYS,
+        rebuilt: REBUILT_TABLES,
+        isUsed: hasWorkspaces,
+        identity: readIdentity,
         awaitEvents: () =>
           awaitEvents(source, { config, log, timeoutMs: backing.beside ? EVENTS_WAIT_MS : 0 }),
         progress: progressTo(log),

@@ -72,7 +72,9 @@ export async function baseBackup(_: string, { config, log, record }: Context): P
     try {
       const { step } = progressTo(log);
       const base = await takeBase({
-        ...{ sql, store: archive, cluster: clusterIn(postgresFolder(config)) },
+        sql,
+        store: archive,
+        cluster: clusterIn(postgresFolder(config)),
         onProgress: (bytes) => step(() => `base backup: ${Math.round(bytes / 1024 ** 2)} MiB read`),
       });
       const { id, stopped_at, files, bytes, part_bytes } = base;
@@ -111,7 +113,12 @@ export async function restoreToMoment(
     const archive = openArchive(config, store.s3);
     try {
       restored = await restoreTo({
-        ...{ directory, settings, log, store: archive, at: moment, now: systemClock.now() },
+        directory,
+        settings,
+        log,
+        store: archive,
+        at: moment,
+        now: systemClock.now(),
         cluster: cluster === undefined ? undefined : String(cluster),
         ...progress,
       });

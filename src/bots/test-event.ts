@@ -40,7 +40,12 @@ export function toTestEvent(bot: Bot, { text, person, id, at }: TestMessage): Re
       chat: { user, eventTime, messagePayload: { message, space } },
     };
   return {
-    ...{ type: 'MESSAGE', eventTime, message, user, space },
-    ...{ configCompleteRedirectUrl: '', common: { hostApp: 'CHAT' } },
+    type: 'MESSAGE',
+    eventTime,
+    message,
+    user,
+    space,
+    configCompleteRedirectUrl: '',
+    common: { hostApp: 'CHAT' },
   };
 }

@@ -91,14 +91,10 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   /** Looks whether the models have changed. */
   reload(): void;
 } {
-  const { sql, objects, invalidation, clock, log, settings } = deps;
+  const { sql, searchSql, smallSearchSql, objects, meilisearch, invalidation, clock, log, settings } = deps;
   const store = createDocumentStore(sql, createSearchEntries(), { reads: settings.content.reads });
-  const search = createDocumentSearch({
-    ...{ sql, searchSql: deps.searchSql, smallSearchSql: deps.smallSearchSql },
-    bucket: objects.bucket,
-    meilisearch: deps.meilisearch,
-    log,
-  });
+  const { bucket } = objects;
+  const search = createDocumentSearch({ sql, searchSql, smallSearchSql, bucket, meilisearch, log });
   const documents = createCachedLookup({
     load: store.locate,
     ttlMs: CACHE_TTL_MS,
@@ -141,14 +137,16 @@ export function createDocuments(deps: DocumentsDeps): Area & {
 
   const custody = createBucketCustody({ store: createCustodyStore(sql), objects, log });
   const vectors = createVectors({
-    ...{ sql, searchSql: deps.searchSql, queue: deps.queue },
+    sql,
+    searchSql,
+    queue: deps.queue,
     embeddings: deps.embeddings,
     settings: { ...settings.vectors, catchUpIntervalSeconds: settings.sweepIntervalSeconds },
     log,
   });
   const retrieval = createRetrieval({
     sql,
-    searchSql: deps.searchSql,
+    searchSql,
     search,
     documents: store,
     searchVectors: vectors.searchVectors,

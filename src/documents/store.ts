@@ -145,10 +145,8 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
       });
       const assigned = Object.keys(values).length === 0 ? sql`name = name` : sql(values as never);
       const search = entries.revision(sql, found, changes);
-      const history = noted(sql, {
-        ...{ author, action: 'update', source: sql`revised` },
-        changes: changesOf(found, changes),
-      });
+      const source = sql`revised`;
+      const history = noted(sql, { author, action: 'update', source, changes: changesOf(found, changes) });
       const [row] = await sql<Document[]>`
         WITH revised AS (
           UPDATE documents SET ${assigned}

@@ -91,7 +91,10 @@ export function refuseError(block: Uint8Array, spec: UpstreamSpec): void {
   // Comments before it are no part of an answer.
   if (found === undefined || parseEvents(found.before).length > 0) return;
   const answer: WholeAnswer = {
-    ...{ kind: 'whole', status: 502, headers: {}, usage: undefined },
+    kind: 'whole',
+    status: 502,
+    headers: {},
+    usage: undefined,
     bytes: Buffer.from(JSON.stringify({ error: found.error })),
   };
   throw new AttemptFailure(failed('The upstream failed'), { next: 'same', answer });
@@ -167,7 +170,8 @@ export function toRefusal(
   if (error === undefined && !RETRIED.has(status)) {
     const refusal = failed(`The upstream failed with ${status} and without a reason`);
     return new AttemptFailure(refusal, {
-      ...{ next: retried ? 'same' : 'none', status },
+      next: retried ? 'same' : 'none',
+      status,
       retryAfterMs: readRetryAfter(response.headers),
     });
   }
@@ -182,7 +186,10 @@ export function toRefusal(
   };
   if (!retried) return answer;
   return new AttemptFailure(failed(`The upstream answered ${status}`), {
-    ...{ next: 'same', answer, status, retryAfterMs: readRetryAfter(response.headers) },
+    next: 'same',
+    answer,
+    status,
+    retryAfterMs: readRetryAfter(response.headers),
     unwell: status >= 500,
   });
 }

@@ -38,8 +38,12 @@ export function createAttemptLog(
     }
     const refusal = failure instanceof AttemptFailure ? failure.refusal : failure;
     const line = {
-      ...{ target: target.name, model: call.modelId, attempt: number },
-      ...{ kind: refusal.kind, code: refusal.details.code, cause: codeOf(refusal.cause) },
+      target: target.name,
+      model: call.modelId,
+      attempt: number,
+      kind: refusal.kind,
+      code: refusal.details.code,
+      cause: codeOf(refusal.cause),
       status: failure instanceof AttemptFailure ? failure.status : undefined,
       ms: Math.round(nowMs - startedAtMs),
       request_id: call.requestId,

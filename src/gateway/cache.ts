@@ -30,9 +30,11 @@ const MISS = { 'atrium-cache': 'miss' };
 
 export function createAnswerCache(now: () => number = () => performance.now()): AnswerCache {
   const kept = new LRUCache<string, Uint8Array>({
-    ...{ maxSize: CACHE_BYTES_MAX, maxEntrySize: CACHED_ANSWER_BYTES_MAX },
+    maxSize: CACHE_BYTES_MAX,
+    maxEntrySize: CACHED_ANSWER_BYTES_MAX,
     sizeCalculation: (bytes) => Math.max(1, bytes.length),
-    ...{ ttlResolution: 0, perf: { now } },
+    ttlResolution: 0,
+    perf: { now },
   });
   const coming = new Map<string, Promise<void>>();
   const metrics = { hits: 0, misses: 0 };

@@ -95,13 +95,11 @@ export const MODELS_STATE_EXAMPLE = {
   mistake: null,
   models: [
     {
-      ...{
-        id: 'gpt-4o-mini',
-        description: null,
-        owned_by: 'atrium',
-        endpoints: ['chat'],
-        default_of: ['chat'],
-      },
+      id: 'gpt-4o-mini',
+      description: null,
+      owned_by: 'atrium',
+      endpoints: ['chat'],
+      default_of: ['chat'],
       strategy: 'weighted',
       targets: [{ target: 'main/gpt-4o-mini', weight: 1 }],
       fallbacks: [],

@@ -96,7 +96,13 @@ export function createGateway(deps: GatewayDeps): Area & {
   const { current } = catalogue;
   const reserve = createReserve(allowances);
   const serve = createServe({
-    ...{ catalogue: current, reserve, cache, execute, ledger, deadlines, onInterrupt },
+    catalogue: current,
+    reserve,
+    cache,
+    execute,
+    ledger,
+    deadlines,
+    onInterrupt,
     onFirstEvent: (target, ms) => firstToken.observe({ target }, ms / 1000),
   });
   const embeddings = createServeEmbeddings({ serve, reserve, catalogue: current });

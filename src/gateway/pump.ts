@@ -232,7 +232,8 @@ class Pump {
 
 const brokeOff = (cause: unknown) =>
   new OpenAiRefusal('upstream-failed', 'The upstream broke off its answer', {
-    ...{ code: 'upstream_broke_off', cause },
+    code: 'upstream_broke_off',
+    cause,
   });
 
 const toldError = () => new OpenAiRefusal('upstream-failed', 'The upstream told an error within its answer');

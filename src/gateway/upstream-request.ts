@@ -115,15 +115,13 @@ function withFurther(
 
 /** Bun's words for connections that never came about. */
 const UNSENT: ReadonlySet<unknown> = new Set([
-  ...[
-    'ConnectionRefused',
-    'FailedToOpenSocket',
-    'ENOTFOUND',
-    'ECONNREFUSED',
-    'DNSException',
-    'ENETUNREACH',
-    'EHOSTUNREACH',
-  ],
+  'ConnectionRefused',
+  'FailedToOpenSocket',
+  'ENOTFOUND',
+  'ECONNREFUSED',
+  'DNSException',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
 ]);
 
 /** Whether the upstream cannot have seen the request. */

@@ -87,7 +87,11 @@ async function archive(
   const { url, s3, ...rest } = options;
   const directory = realpathSync(postgresFolder(config));
   return await startArchiver({
-    ...{ directory, cluster: clusterIn(directory), url: asSuperuser(url), settings, ...rest },
+    directory,
+    cluster: clusterIn(directory),
+    url: asSuperuser(url),
+    settings,
+    ...rest,
     store: openArchive(config, s3),
   });
 }

@@ -27,7 +27,11 @@ const readView = (): View => VIEWS.find((view) => view === query.value.get('show
 
 /** No place in the text, and no page of passages or of the history. */
 const NO_PLACE = {
-  ...{ at: undefined, from: undefined, passage: undefined, cited: undefined, quote: undefined },
+  at: undefined,
+  from: undefined,
+  passage: undefined,
+  cited: undefined,
+  quote: undefined,
   before: undefined,
 };
 

@@ -70,7 +70,10 @@ export function createVectors(deps: VectorsDeps): {
     refuse: 'Too many documents are to be embedded',
   });
   const embedDocument = createEmbedDocument({
-    ...{ store, embeddings, turns, log },
+    store,
+    embeddings,
+    turns,
+    log,
     turnMs: EMBEDDING_TURN_MS,
     pace: createPace(),
     ending: ending.signal,
@@ -150,7 +153,10 @@ function createSearching({ sql, searchSql, embeddings, settings, log }: VectorsD
   return {
     scanner,
     searchVectors: createSearchVectors({
-      ...{ loading, engineFor, embeddings, log },
+      loading,
+      engineFor,
+      embeddings,
+      log,
       queries: new LRUCache<string, Query>({ max: QUERIES_KEPT_MAX }),
       count: (outcome) => void searches.set(outcome, (searches.get(outcome) ?? 0) + 1),
     }),

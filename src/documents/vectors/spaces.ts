@@ -155,8 +155,11 @@ const isFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === MEMORY_FULL;
 
 const createSpace = (name: string): Space => ({
-  ...{ name, sequence: 0, bytes: 0 },
-  ...{ usedAtMs: 0, noRoomUntilMs: Number.NEGATIVE_INFINITY },
+  name,
+  sequence: 0,
+  bytes: 0,
+  usedAtMs: 0,
+  noRoomUntilMs: Number.NEGATIVE_INFINITY,
   updating: undefined,
   losses: 0,
 });

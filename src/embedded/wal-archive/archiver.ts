@@ -34,7 +34,11 @@ export async function startArchiver(options: ArchiverOptions): Promise<Archiver>
   const ending = new AbortController();
   let gaps = 0;
   const shipper = createShipper({
-    ...{ cluster, id, store, log, queueBytesMax: settings.queueBytesMax },
+    cluster,
+    id,
+    store,
+    log,
+    queueBytesMax: settings.queueBytesMax,
     onGap: () => {
       gaps += 1;
       upkeep.hurry();

@@ -75,7 +75,10 @@ export async function restoreTo(options: RestoreToOptions): Promise<RestoredTo> 
     // The history of the new timeline has to be there before another restore chooses the number of its own.
     archive: (cluster) =>
       createShipper({
-        ...{ cluster, id: archive.id, store, log },
+        cluster,
+        id: archive.id,
+        store,
+        log,
         queueBytesMax: Number.POSITIVE_INFINITY,
       }).shipAll(new AbortController().signal),
   });

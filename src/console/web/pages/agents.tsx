@@ -8,8 +8,12 @@ export default () => (
   <RegisteredList
     kind="agent"
     texts={{
-      ...{ title: 'page.agents', about: 'agents.about', add: 'agents.add', none: 'agents.none' },
-      ...{ deleteTitle: 'agents.delete.title', deleteText: 'agents.delete.text' },
+      title: 'page.agents',
+      about: 'agents.about',
+      add: 'agents.add',
+      none: 'agents.none',
+      deleteTitle: 'agents.delete.title',
+      deleteText: 'agents.delete.text',
     }}
     list={listAgents}
     read={readAgent}

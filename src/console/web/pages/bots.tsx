@@ -6,8 +6,12 @@ export default () => (
   <RegisteredList
     kind="bot"
     texts={{
-      ...{ title: 'page.bots', about: 'bots.about', add: 'bots.add', none: 'bots.none' },
-      ...{ deleteTitle: 'bots.delete.title', deleteText: 'bots.delete.text' },
+      title: 'page.bots',
+      about: 'bots.about',
+      add: 'bots.add',
+      none: 'bots.none',
+      deleteTitle: 'bots.delete.title',
+      deleteText: 'bots.delete.text',
     }}
     list={listBots}
     read={readBot}

@@ -40,7 +40,11 @@ export function createPrepare(deps: { sql: Transaction; bucket: string; common: 
       conditions.required.length + excluded.length === 0 &&
       (from ?? until) === undefined;
     const selections = branchesOf(query).map((branch) => ({
-      ...{ workspaceId, from, until, test, branch },
+      workspaceId,
+      from,
+      until,
+      test,
+      branch,
       texts: text === undefined ? texts : ranked(sql, text, isText && branch.required === undefined),
       required: branch.required === undefined ? required : [[branch.required], ...required],
       excluded: branch.excluded === undefined ? excluded : [...new Set([branch.excluded, ...excluded])],
