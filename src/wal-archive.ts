@@ -1,4 +1,4 @@
-// What the archive of the write-ahead log does, for probes and metrics of each process: the one that archives reports in a file.
+// The state of the archive of the write-ahead log, for the probes and metrics of each process. The archiving process reports it in a file.
 
 import type { Config } from './config.ts';
 import type { Clock } from './core/clock.ts';

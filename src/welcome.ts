@@ -8,7 +8,7 @@ import type { FirstKey } from './first-key.ts';
 
 export type Started = FirstKey & { url: string; readyMs: number };
 
-/** A log never holds the key: it is kept longer, and read by more people, than what a terminal shows. */
+/** The key is never logged: a log is kept longer, and read by more people, than the output of a terminal. */
 export function announceStart(config: Config, log: ProcessLog, started: Started): void {
   const models = describeModels(config);
   if (config.announces === 'on-terminal') process.stdout.write(renderWelcome(started, models));

@@ -31,7 +31,7 @@ export type OpenStream = {
 
 type Ids = Pick<AnswerStream, 'userMessageId' | 'answerId'>;
 
-/** `mayTell`: whether the answer is surely the one that counts. */
+/** `mayTell`: whether this answer is certain to be the one that counts. */
 export function openStream({ userMessageId, answerId }: Ids, mayTell: () => boolean): OpenStream {
   const listeners = new Set<AnswerListener>();
   const { promise, resolve, reject } = Promise.withResolvers<AnsweredTurn>();

@@ -42,7 +42,7 @@ export type Converse = {
   reply(turn: BotTurn & { message: string | null; reply: string }): Promise<{ answer: string }>;
 };
 
-/** Which of the documents the person may see; those that are gone are not among them. */
+/** The documents among these that the person may see; deleted ones are not among them. */
 export type VisibleToPerson = (
   person: { workspaceId: string; email: string },
   ids: readonly string[],

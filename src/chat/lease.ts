@@ -17,7 +17,7 @@ export function createLease(now: () => number = () => performance.now()): Lease 
     async renew(giveSign) {
       const sentAt = now();
       await giveSign();
-      // A sign that was heard before the one before it ran out leaves no gap.
+      // A renewal that arrives before the previous lease expires leaves no gap.
       if (now() >= heldUntil) heldSince = sentAt;
       // The database counts from a moment after this.
       heldUntil = sentAt + ALIVE_MS;

@@ -1,6 +1,6 @@
 // Ceilings and times of conversations, together.
 
-/** Questions that wait in a session's line, beside the one that is being answered. */
+/** Questions that may wait in a session's queue, beside the question that is being answered. */
 const WAITING_MAX = 8;
 export const PENDING_MAX = WAITING_MAX + 1;
 /** When one who found the line full may try again. */
@@ -10,7 +10,7 @@ export const RETRY_AFTER_SECONDS = 2;
 export const MESSAGE_BYTES_MAX = 524_288;
 /** Characters of an answer: more than models say. */
 export const ANSWER_LENGTH_MAX = 4_194_304;
-/** A page of messages ends with the one that takes their texts beyond this. */
+/** A page of messages ends with the message that takes the size of the texts beyond this. */
 export const PAGE_BYTES_MAX = 4_194_304;
 /** Characters of a channel's identifiers, and of titles. */
 export const ID_LENGTH_MAX = 1024;
@@ -39,7 +39,7 @@ export const MEMORY_KEPT_MS = 600_000;
 export const BYTES_PER_TOKEN = 4;
 export const TOKENS_PER_MESSAGE = 4;
 
-/** What a model is shown of documents: passages, records, and both together. */
+/** The sizes of what a model is shown from documents: passages, records, and both together. */
 export const PASSAGES_MAX = 6;
 export const RECORDS_MAX = 5;
 export const FOUND_MAX = 8;
@@ -74,7 +74,7 @@ export const STORE_RETRY_MS = 250;
 /** The interval at which a process extends its lease and checks for missed work; the length of the lease. */
 export const TICK_MS = 1000;
 export const ALIVE_MS = 8000;
-/** A longer silence may be the database's: who has just been silent does not say for ALIVE_MS that another is dead. */
+/** A process that was silent for longer than this declares no other one dead for ALIVE_MS, because the database may have caused the silence. */
 export const JUDGE_MS = 4000;
 /** Longer than a statement takes: answers that belong to the process but are unknown to it have been lost. */
 export const CLAIM_GRACE_MS = 15_000;

@@ -1,4 +1,4 @@
-// What was said before a question: read from the database once, and remembered by the process that goes on with it.
+// The messages before a question: read from the database once, and remembered by the process that continues the conversation.
 
 import { LRUCache } from 'lru-cache';
 import { BYTES_PER_TOKEN, MEMORY_BYTES_MAX, MEMORY_KEPT_MS, TOKENS_PER_MESSAGE } from './limits.ts';
@@ -12,14 +12,14 @@ export type Memory = {
   before(turn: Turn, window: Window): Promise<readonly Said[]>;
   /** For the question that follows; what deletion has made untrue is not used any more. */
   remember(turn: Turn, said: { window: Window; earlier: readonly Said[]; answer: string }): void;
-  /** The answer that was made is not the one that is stored. */
+  /** The generated answer is not the stored one. */
   forget(answerId: number): void;
 };
 
 /** The overhead of a cached conversation beside its texts. */
 const ENTRY_OVERHEAD_BYTES = 500;
 const MESSAGE_OVERHEAD_BYTES = 100;
-/** How often what is too old is removed. */
+/** How often expired conversations are removed. */
 const PURGE_EVERY_MS = 60_000;
 
 type Entry = Window & { version: number; said: readonly Said[] };

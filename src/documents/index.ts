@@ -1,4 +1,4 @@
-// Area A: documents. Their bytes travel between client and object store; here stand their records.
+// Area A: documents. File bytes go directly between client and object store; this area keeps their records.
 
 import { createBatcher } from '../core/batcher.ts';
 import { createCachedLookup } from '../core/cached-lookup.ts';

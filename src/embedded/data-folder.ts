@@ -85,7 +85,7 @@ const REMEDIES: Words = {
   hangs: () => 'See whether its server answers',
 };
 
-/** The folder, or the one that it would be made in. */
+/** The folder, or the existing folder in which it would be created. */
 function nearestFolder(path: string): { path: string; uid: number } {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? nearestFolder(dirname(path)) : { path, uid: found.uid };

@@ -126,7 +126,7 @@ export function createSharing(deps: {
         const nowMs = now();
         return pending !== undefined || allowances.values().some((allowance) => hasNews(allowance, nowMs));
       };
-      // One that is under way may have begun before.
+      // A synchronisation that is under way may have begun before this moment.
       await running;
       do if (!(await share())) return;
       while (isLeft());

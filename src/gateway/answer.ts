@@ -27,7 +27,7 @@ export type StreamAnswer = {
   settle(outcome: 'ok' | 'failed' | 'left', failure?: OpenAiRefusal): void;
   /** The time-out between two events, and of the whole: `expired` says which one it was that cancelled. */
   touch(): void;
-  /** An event has come: until the client has taken it, the upstream is not the one who is silent. */
+  /** Called when an event has arrived: until the client has taken it, the silence is not the upstream's. */
   rest(): void;
   expired(): OpenAiRefusal | undefined;
   /** Calls it when a time-out has cancelled the stream, also while it is not read. Absent: no time-out can. */
@@ -224,7 +224,7 @@ function readRetryAfter(headers: Headers): number | undefined {
 /** Answers up to here are read at once. */
 const SMALL_BYTES = 65_536;
 
-/** Reads a whole answer; `onChunk` is called for each chunk. Throws AttemptFailure for one that is too large. */
+/** Reads a whole answer; `onChunk` is called for each chunk. Throws AttemptFailure if it is too large. */
 export function readWhole(response: Response, onChunk: () => void): Promise<Uint8Array> {
   const length = Number(response.headers.get('content-length') ?? Number.NaN);
   if (length > ANSWER_BYTES_MAX) throw nonsense(new Error('the answer is too large'));

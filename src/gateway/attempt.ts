@@ -209,7 +209,7 @@ class Run {
   /** The failure in our own words. A disconnect of the caller is not a failure of the upstream. */
   explain(error: unknown): unknown {
     const late = toTimedOut(this.expired);
-    // Another connection, one that was kept, may have taken the request all the same.
+    // A kept connection may have taken the request all the same.
     if (late !== undefined) return new AttemptFailure(late, { next: 'others' });
     if (this.call.signal.aborted || error instanceof AttemptFailure) return error;
     if (error instanceof OpenAiRefusal) return error;

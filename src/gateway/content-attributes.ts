@@ -1,4 +1,4 @@
-// Prompts and answers as attributes of a span, for workspaces that are shown. Both are bounded: what is larger is left out, never cut.
+// Prompts and answers as attributes of a span, for the workspaces that allow it. Larger texts are left out, never cut.
 
 import { parseJson } from '../core/json.ts';
 import type { SpanAttributes } from '../core/tracing.ts';
@@ -10,7 +10,7 @@ import { type GatewayRequest, isText, readMember } from './request.ts';
 type Part = { type: string; content?: string };
 type Message = { role: string; parts: Part[]; finish_reason?: string };
 
-/** The messages or the prompt of a request; nothing for other endpoints, and for one that is too large or malformed. */
+/** The messages or the prompt of a request. Undefined for other endpoints, and where they are too large or malformed. */
 export function readPrompt(request: GatewayRequest, endpoint: Endpoint): SpanAttributes {
   if (!isText(endpoint)) return {};
   try {

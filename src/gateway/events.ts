@@ -34,7 +34,7 @@ export const streamOf =
     };
   };
 
-/** The blocks of the stream, for a reader in this process; one that leaves cancels the stream. */
+/** The blocks of the stream, for a reader in this process. If the reader leaves, the stream is cancelled. */
 export async function* iterate(stream: EventStream): AsyncGenerator<Uint8Array> {
   const blocks: Uint8Array[] = [];
   let isOver = false;
@@ -231,7 +231,7 @@ export function endsWithDone(block: Uint8Array): boolean {
 const FINISH_NAME = Buffer.from('"finish_reason":');
 const [QUOTE, BLANK] = [0x22, 0x20];
 
-/** Whether one is a text: most blocks have one that is null. */
+/** Whether the finish reason is a text: in most blocks it is null. */
 export function hasFinishReason(block: Uint8Array): boolean {
   const find = (from: number): number => Buffer.prototype.indexOf.call(block, FINISH_NAME, from);
   for (let at = find(0); at !== -1; at = find(at + 1)) {

@@ -16,7 +16,7 @@ import type { Catalogue, Model, Target, TargetFailure } from './targets.ts';
 export type Execution = {
   readonly catalogue: Catalogue;
   readonly model: Model;
-  /** The attempt that was made last: the one that has answered, or failed. */
+  /** The last attempt, which has answered or failed. */
   last: Attempt | undefined;
 };
 

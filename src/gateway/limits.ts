@@ -81,7 +81,7 @@ export const LISTING_BYTES_MAX = 4_194_304;
 /** Answers kept for repetition, all together, and the largest one. */
 export const CACHE_BYTES_MAX = 67_108_864;
 export const CACHED_ANSWER_BYTES_MAX = 1_048_576;
-/** How long a request waits for another one that asks the same. */
+/** How long a request waits for the answer of an identical request. */
 export const SHARED_WAIT_MS_MAX = 60_000;
 
 /** The counts of limits in this process are shared with the other processes at this interval. */

@@ -131,7 +131,7 @@ const expectedWait = ({ target, weight }: WeightedTarget, nowMs: number): number
 const keptOf = ({ latencyAtMs }: Target, nowMs: number): number =>
   Math.exp(-(nowMs - latencyAtMs) / LATENCY_DECAY_MS);
 
-/** A peak is believed at once, better times only little by little. */
+/** A slower answer counts at once; faster ones are averaged in slowly. */
 export function noteLatency(target: Target, latencyMs: number, nowMs: number): void {
   const kept = keptOf(target, nowMs);
   target.latencyMs =

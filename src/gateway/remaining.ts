@@ -7,7 +7,7 @@ import { type Allowance, leftOfRequests, leftOfTokens } from './allowance.ts';
 const leftOfBudget = ({ spent, reserved, elsewhere }: Allowance, budget: number): number =>
   Math.max(0, budget - spent - reserved.cost - elsewhere.cost);
 
-/** What a key without limits has. */
+/** The answer for a key without limits. */
 export const UNTOUCHED: RemainingLimits = {
   requests_per_minute: null,
   tokens_per_minute: null,

@@ -95,7 +95,7 @@ const explainRefusal = (refusal: ScanRefusal, bytes: Uint8Array): string =>
     ? 'The body must be a JSON object'
     : REFUSALS[refusal];
 
-/** One member's value, of those that are small. Throws 400 where its text is no JSON, no UTF-8, or too long. */
+/** The value of one member, which must be small. Throws 400 where its text is not JSON, not UTF-8, or too long. */
 function valueAt(bytes: Uint8Array, { names, starts, ends }: Members, index: number): Json {
   const start = starts[index] ?? 0;
   const end = ends[index] ?? 0;

@@ -113,7 +113,7 @@ function withFurther(
   return headers;
 }
 
-/** Bun's words for connections that never came about. */
+/** Bun's error codes for connections that were never made. */
 const UNSENT: ReadonlySet<unknown> = new Set([
   'ConnectionRefused',
   'FailedToOpenSocket',
@@ -158,7 +158,7 @@ export function readCallersHeaders(headers: Headers): Record<string, string> | u
   return found;
 }
 
-/** Those of them that this upstream is sent. */
+/** The headers of the caller that this upstream receives. */
 function headersFor(
   { passOrganization }: UpstreamSpec,
   headers: Record<string, string> | undefined,

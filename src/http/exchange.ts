@@ -1,4 +1,4 @@
-// One request on its way through the boundary: what is known of it so far.
+// One request on its way through the boundary, and everything that is known about it so far.
 
 import type { TObject, TSchema } from '@sinclair/typebox';
 import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
@@ -25,7 +25,7 @@ export class Exchange implements Input<TObject, TObject, TSchema> {
   called: string | undefined;
   /** Undefined without tracing. */
   trace: TraceContext | undefined;
-  /** What it has to return: undefined before it has a place, and once that is kept for a stream. */
+  /** The place that it has to give back: undefined before it is admitted, and after a stream has taken the place over. */
   place: Place | undefined;
   private readonly operation: Operation;
   private readonly address: string | null;

@@ -11,7 +11,7 @@ const REQUEST_BOUNDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2, 2.5, 5, 10, 11, 22, 30, 60, 600,
 ];
 
-/** What was observed under one set of labels: how many values are within each bound, how many there are, and their sum. */
+/** The observations under one set of labels: how many values are within each bound, how many there are, and their sum. */
 class Observations {
   private readonly counts: number[];
   private readonly bounds: readonly number[];
@@ -61,7 +61,7 @@ type Value = {
   values(): Sample[];
 };
 
-/** A metric of the distribution of what was observed, by labels. */
+/** A metric of the distribution of the observed values, by labels. */
 export type Histogram = {
   name: string;
   help: string;

@@ -102,7 +102,7 @@ export const toPlainSchema = (schema: TSchema): JsonSchema => convert(schema, {}
  */
 const PRIVATE_KEYWORDS = new Set(['$id', 'dictionary', 'parse', 'default', 'impliedDefault', 'present']);
 
-/** The default that the parser sets, or the one that the operation applies, because it has to know whether one was sent. */
+/** The default that the parser sets, or that the operation applies because it has to know whether a value was sent. */
 const defaultOf = (schema: TSchema) => ({ default: schema.default ?? schema['impliedDefault'] });
 
 function convert(schema: TSchema, components: SchemaComponents): JsonSchema {

@@ -105,7 +105,7 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   request: Request;
   /** The request id of the log: the caller's own where it is valid. */
   requestId: string;
-  /** What was called, of an operation that stands for several: the handler sets it, for the log. Visible ASCII without quotes. */
+  /** For an operation that stands for several: the name of the one that was called. The handler sets it for the log. Visible ASCII without quotes. */
   called?: string | undefined;
   /** The place of the request in a trace; undefined without tracing. Only of a sampled one it is the current one. */
   trace?: TraceContext | undefined;

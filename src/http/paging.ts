@@ -41,7 +41,7 @@ export type Position = { createdAt: Date; id: string };
 /** A row with its position; an integer stands as its digits in the cursor. */
 type Placed = { createdAt: Date; id: string | number };
 
-/** The requested rows: at most `limit`, those that follow `after` in the list. */
+/** The requested rows: at most `limit` of the rows that follow `after` in the list. */
 export type PageRequest = { limit: number; after: Position | undefined };
 
 export type Page<Item> = { items: Item[]; next_cursor: string | null };

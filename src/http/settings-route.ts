@@ -7,7 +7,7 @@ import { component, flag, nullable, text } from './schemas.ts';
 
 export type SettingsDeps = {
   settings: readonly SettingInForce[];
-  /** By the names of the parts; null for one that cannot be asked. */
+  /** By the names of the parts; null for a part that cannot be asked. */
   versions(): Promise<Record<string, string | null>>;
 };
 

@@ -1,4 +1,4 @@
-// The servers behind the areas: those that are configured, and embedded ones where none is.
+// The servers behind the areas: the configured ones, and embedded ones in place of those that are not configured.
 
 import { realpathSync } from 'node:fs';
 import type { Config, S3Settings } from '../config.ts';

@@ -1,4 +1,4 @@
-// The processes that serve, as their owner keeps them: one that dies or falls silent is replaced.
+// The processes that serve. Their owner replaces a process that dies or falls silent.
 
 import type { Subprocess } from 'bun';
 import type { Config } from '../config.ts';
@@ -13,7 +13,7 @@ export type Children = {
   /** Resolves when all serve; rejects with what keeps one of them from it. */
   start(): Promise<void>;
   reload(): void;
-  /** Asks them to end, and kills those that have not ended within the time. */
+  /** Asks the processes to end, and kills those that have not ended within the time. */
   end(timeoutMs: number): Promise<void>;
 };
 
@@ -29,9 +29,9 @@ type Child = Member & {
 };
 
 const RESTART_PAUSE_MS = 500;
-/** Signs of life that may fail to come, one a second: as the owner counts, which may stand still itself. */
+/** The number of missed heartbeats, one a second by the owner's own count, after which a process is replaced. */
 const SILENT_MAX = 10;
-/** Before the first one: a busy machine takes its time to load a program. */
+/** The same before the first heartbeat, because a busy machine takes long to load a program. */
 const SILENT_START_MAX = 60;
 
 /** The last message of a process may arrive after its end is noticed. */
@@ -50,7 +50,7 @@ export function createChildren(options: {
   let claiming: Promise<void> | undefined;
   let stopping = false;
 
-  /** Resolves when the process serves, rejects when it ends instead. One that served and ends is replaced. */
+  /** Resolves when the process serves, rejects when it ends instead. A process that served and then ends is replaced. */
   const startOne = (): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let reason = 'A process ended before it could serve';

@@ -29,7 +29,7 @@ export function createGathering(count: number, members: () => Iterable<Member>) 
 
   /** Sums must not fall while a process hangs, or when it has ended. */
   const partsOf = ({ topic, answers }: Question): Part[] => {
-    // One that has ended since is among the departed.
+    // A process that has ended since is among the departed.
     const all = [...members()];
     const answerOf = (member: Member | undefined): unknown =>
       member && (answers.get(member) ?? (topic === 'metrics' ? silent(member) : undefined));

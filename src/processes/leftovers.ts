@@ -56,7 +56,7 @@ function recordsIn(folder: string): string[] {
   }
 }
 
-/** Undefined for one that is damaged: its owner was killed while it wrote. */
+/** Undefined for a damaged file: its owner was killed while it wrote. */
 function readEntry(file: string): Entry | undefined {
   try {
     const { process: child, owner } = parseJson(readFileSync(file, 'utf8')) as Partial<Entry>;

@@ -1,4 +1,4 @@
-// The object store behind the areas: the one that is configured, or the embedded one.
+// The object store behind the areas: the configured one, or the embedded one.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

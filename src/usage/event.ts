@@ -1,4 +1,4 @@
-// A usage event as it is stored: the validated attributes of a CloudEvent, and those that the service adds.
+// A usage event as it is stored: the validated attributes of a CloudEvent, and the attributes that the service adds.
 
 /** All columns except the time of storage, which the database sets. */
 export type UsageEvent = {

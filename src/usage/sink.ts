@@ -54,7 +54,7 @@ export function createSink(deps: SinkDeps): { job: Job; metrics: SinkMetrics } {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
 
-  /** Waiting events, up to a batch; if there are fewer, also those that arrive within a moment. */
+  /** The waiting events, up to a batch. If there are fewer, events that arrive within a moment are added. */
   const collect = async (): Promise<Batch> => {
     const batch: Batch = { deliveries: [], rows: [], bytes: 0 };
     let lingered = false;

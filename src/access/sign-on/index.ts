@@ -60,7 +60,7 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
     if (error instanceof ServiceError && error.kind === 'malformed') throw error;
     const problem = instead ?? toProblem(error);
     const line = { request_id: requestId, problem, reason: describeFailure(error) };
-    // What the person alone has caused needs no attention.
+    // Failures that the person alone has caused need no attention.
     if (error instanceof SignOnProblem && error.cause === undefined)
       log.info(line, 'a single sign-on was refused');
     else log.warn(line, 'a single sign-on has failed');
@@ -79,7 +79,7 @@ export function createSignOn({ settings, store, forget, wakeMover, clock, log }:
     const claims = await provider.exchange(new URL(`${CALLBACK_PATH}?${search}`, originOf(request)), flight);
     const person = toPerson(settings.issuer, claims);
     const grants = grantsOf(settings.roles, claims);
-    // The one that was asked for comes first; the sort is stable.
+    // The requested workspace comes first; the sort is stable.
     grants.sort(
       (a, b) => Number(b.workspace === flight.workspace) - Number(a.workspace === flight.workspace),
     );

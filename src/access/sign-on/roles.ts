@@ -8,7 +8,7 @@ import { isWorkspaceName } from '../workspace-names.ts';
 /** Who has this value among those of the claim has these scopes in the workspace. `ANY_VALUE` stands for every value. */
 export type Role = { claim: string; value: string; workspace: string; scopes: readonly Scope[] };
 
-/** What a person may do in a workspace. */
+/** The rights of a person in a workspace. */
 export type Grant = { workspace: string; scopes: readonly Scope[] };
 
 export type Claims = Readonly<Record<string, unknown>>;

@@ -152,7 +152,7 @@ export function createTurnStore(sql: Transaction, owner: string) {
 type BranchRow = Said & { id: number; parentId: number | null; bytes: number };
 type Left = { messagesLeft: number; bytesLeft: number };
 
-/** The messages of the session up to this one, the latest first; also those that were replaced. */
+/** The messages of the session up to this one, the latest first, including replaced ones. */
 const readSession = (
   sql: Transaction,
   lastId: number,

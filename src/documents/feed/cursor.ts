@@ -67,6 +67,6 @@ export function parseFeedCursor(secret: Buffer, follower: Follower, text: string
 export const beginAnew = (reason: string) =>
   gone(`The cursor is of no use any more: ${reason}. Begin without one`);
 
-/** A caller with other rights has another scope: no change of a document shows a change of its reader's rights. */
+/** The scope includes the caller's rights, because a change of these changes no document. */
 const scopeOf = ({ viewer: { workspaceId, userId, email, admin }, embeddings }: Follower): string =>
   [workspaceId, userId, email, admin, embeddings].join('\0');

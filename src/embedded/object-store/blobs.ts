@@ -94,7 +94,7 @@ export async function openBlobs(directory: string, disk: DiskCalls) {
     } catch (error) {
       await writer.settled();
       await remove(id);
-      // The next start removes one that stays.
+      // If the file stays, the next start removes it.
       await disk.call(() => rm(path, { force: true })).catch(() => undefined);
       throw error;
     } finally {

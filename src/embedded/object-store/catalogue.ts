@@ -172,7 +172,7 @@ function createSnapshots(database: Database, file: FileHandle) {
         waiting -= 1;
       }
     },
-    /** One that is being written is given up. */
+    /** An entry that is being written is abandoned. */
     end(): Promise<void> {
       ending = true;
       return running;

@@ -1,4 +1,4 @@
-// Whether the disk takes uploads: known from those that failed, and tried again until one does not.
+// Whether the disk takes uploads. A failed upload shows that it does not; writing is tried again until it succeeds.
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type DiskFault, diskFaultOf } from '../../core/disk-fault.ts';

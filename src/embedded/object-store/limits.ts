@@ -35,7 +35,7 @@ export const limits = {
 
   /** Requests at once under upload forms and pre-signed URLs; the service's own, signed in their headers, do not count. */
   requestsMax: 1024,
-  /** Beyond it, the one that has moved less than this for longest gives way, if that is so long. */
+  /** Beyond the limit, the request that has moved fewer bytes than this for the longest time gives way, if it has done so for at least this time. */
   stepBytes: 64 * KiB,
   stepMsMax: 10_000,
   /** Connections on which nothing was authorised yet: beyond it the oldest gives way. */

@@ -28,7 +28,7 @@ export interface StoreRequest {
   readonly acceptBody: () => void;
   /** Called once its signature has been found to hold; throws SlowDown where there is no room for it. */
   readonly admit: (authority: Authority) => void;
-  /** Called when bytes of its body have arrived: one that hardly moves may have to give way. */
+  /** Called when bytes of the body have arrived, because a request that hardly moves may have to give way. */
   readonly moved: (bytes: number) => void;
 }
 

@@ -13,7 +13,7 @@ import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
 import type { Credentials } from './signature.ts';
 
-/** Options of the signature, and those that clients add to any request. S3 gives no meaning to `x-` without `amz`. */
+/** Options of the signature, and options that clients add to any request. S3 gives no meaning to `x-` without `amz`. */
 const TAKEN_BY_ALL =
   /^x-(?!amz-)|^x-amz-(algorithm|checksum-mode|content-sha256|credential|date|expires|sdk-.+|signature|signedheaders|user-agent)$/;
 

@@ -10,10 +10,10 @@ import { serverSettings } from './settings.ts';
 /** Long enough for the recovery after a crash under load. */
 const READY_TIMEOUT_MS = 120_000;
 const READY_POLL_MS = 3;
-/** For the last backends of a killed server, which notice its end by themselves. */
+/** How long the last backends of a killed server may take to notice its end by themselves. */
 const LINGERING_TIMEOUT_MS = 15_000;
 const LINGERING_POLL_MS = 100;
-/** Those that have not noticed it by then never do. */
+/** A backend that still runs after this time does not notice that its server was killed. */
 const LINGERING_GRACE_MS = 3000;
 const PORTS_TRIED_MAX = 5;
 

@@ -10,7 +10,7 @@ import { createUpkeep, type UpkeepDeps } from './upkeep.ts';
 
 const POLL_MS = 500;
 const REPORT_MS = 5000;
-/** At an orderly end, for the last of the log; what is not sent then is sent at the next start. */
+/** The time for sending the end of the log at an orderly shutdown. The rest is sent at the next start. */
 const FINISH_MS = 10_000;
 
 export type ArchiverOptions = UpkeepDeps & {

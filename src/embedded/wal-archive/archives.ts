@@ -1,4 +1,4 @@
-// What a bucket's archives hold, and which of it a restore to a moment needs.
+// Lists the archives of a bucket, and selects the objects that a restore to a moment needs.
 
 import { parseJson } from '../../core/json.ts';
 import {

@@ -46,7 +46,7 @@ export async function readIdentifier(cluster: string): Promise<string> {
   return String(control.readBigUInt64LE(0));
 }
 
-/** Throws BaseRefused while another one is made. One that was cut off leaves parts, which are removed with the next. */
+/** Throws BaseRefused while another base backup is made. The parts of an interrupted one are removed by the next. */
 export async function takeBase(deps: BaseDeps): Promise<BaseManifest> {
   const { sql, cluster, store, signal } = deps;
   const keys = keysOf(await readIdentifier(cluster));
@@ -123,7 +123,7 @@ async function end(connection: Reserved): Promise<{ position: string; label: str
   return row;
 }
 
-/** Folders before what is in them. What is removed meanwhile is left out. */
+/** Folders come before their contents. Files that are removed meanwhile are left out. */
 async function* entriesOf(cluster: string, folder = ''): AsyncGenerator<TarEntry> {
   const names = await readdir(join(cluster, folder)).catch(orAbsent);
   for (const name of (names ?? []).sort()) {

@@ -141,7 +141,7 @@ async function* readParts(
   }
 }
 
-/** Only what is not in the list of the archive is absent: a store that is away must not look like the end of the log. */
+/** A file counts as absent only if the archive's list does not name it: an unreachable store must not look like the end of the log. */
 function createFetch(store: ArchiveStore, archive: Archive, onFetched: () => void) {
   const keys = keysOf(archive.id);
   const ahead = new Map<string, Promise<Uint8Array | undefined>>();

@@ -1,4 +1,4 @@
-// What the archive no longer needs for a restore to any moment within its days.
+// Finds the objects of the archive that a restore to a moment within the days of retention does not need.
 
 import {
   type Archive,
@@ -60,7 +60,7 @@ export async function removeExpired(
   { days, now: local }: { days: number; now: Date },
 ): Promise<{ bases: number; logs: number }> {
   const keys = keysOf(archive.id);
-  // A clock that was set forward by mistake must not remove what the next days need.
+  // A clock that was set forward by mistake must not cause the removal of objects that are still needed.
   const now = Math.min(local.getTime(), (await store.now()).getTime());
   const before = new Date(now - days * DAY_MS);
   const ways = new Map<number, Timeline>();

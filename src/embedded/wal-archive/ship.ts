@@ -26,7 +26,7 @@ export type ShipperDeps = {
   store: Pick<ArchiveStore, 'add' | 'read' | 'ensureBucket' | 'bucket'>;
   log: Logger;
   queueBytesMax: number;
-  /** Called when segments were given up: what is archived from now on does not continue what was before. */
+  /** Called when segments were given up: later segments then do not continue the earlier ones. */
   onGap?(): void;
 };
 

@@ -1,4 +1,4 @@
-// What the archiver reports, in a file: the processes that answer requests are not always the one that archives.
+// The archiver reports its status in a file, because the processes that answer requests are often not the one that archives.
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ export type WalArchiveStatus = {
   last_archived: string | null;
   last_archived_at: string | null;
   base_backup_at: string | null;
-  /** Why segments are not archived now, why no base backup could be made, and why what is too old is not removed. */
+  /** The reasons why segments are not archived now, why no base backup could be made, and why expired objects are not removed. */
   failure: string | null;
   base_backup_failure: string | null;
   retention_failure: string | null;

@@ -39,7 +39,7 @@ export function openArchiveStore(bucket: Bucket) {
       return await put(key, compressed, 'application/zstd');
     },
 
-    /** What was added; undefined where there is nothing. Throws for an object that is damaged. */
+    /** The object's content; undefined where there is no object. Throws for a damaged object. */
     async read(key: string): Promise<Uint8Array | undefined> {
       const compressed = await read(key);
       if (compressed === undefined) return undefined;

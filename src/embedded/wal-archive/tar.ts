@@ -46,7 +46,7 @@ export async function* tarContent(path: string, size: number): AsyncGenerator<Ui
     let left = size;
     while (left > 0) {
       const buffer = Buffer.alloc(Math.min(left, READ_BYTES));
-      // What the log repeats after the backup's beginning is not needed of the file.
+      // Pages that the log repeats after the beginning of the backup are not needed from the file.
       const { bytesRead } = (await file?.read(buffer, 0, buffer.length, size - left)) ?? { bytesRead: 0 };
       const part = bytesRead === 0 ? buffer : buffer.subarray(0, bytesRead);
       left -= part.length;

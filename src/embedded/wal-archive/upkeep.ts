@@ -136,7 +136,7 @@ export function createUpkeep({ cluster, url, store, settings, log }: UpkeepDeps,
   }
 
   async function keep(): Promise<void> {
-    // What is in the archive is of another copy then.
+    // In that case the archive belongs to another copy of the database.
     if (watched.hasConflict()) return;
     const archive = await readArchive(store, watched.id, await store.list(`${watched.id}/`));
     const timeline = await timelineOf(cluster);

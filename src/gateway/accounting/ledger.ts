@@ -47,7 +47,7 @@ export function createLedger(deps: {
   let open: LedgerFile | undefined;
   /** No more is added to them; their events are not recorded yet. */
   const closed: LedgerFile[] = [];
-  /** Requests that are under way, or more: those that end without an account stay counted. */
+  /** An upper bound of the requests that are under way: those that end without an account stay counted. */
   let letIn = 0;
   /** When files of dead processes are looked for again. */
   let adoptAtMs = 0;

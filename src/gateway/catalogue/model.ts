@@ -60,7 +60,7 @@ export type CatalogueSpec = {
   models: readonly ModelSpec[];
   /** Of conversations and of workspaces' embeddings, which have one wherever there is a model. */
   defaults: { chat: string | undefined; embeddings: string };
-  /** Those that the models file states: they answer requests that name no model. */
+  /** The default models of the models file: they answer requests that name no model. */
   statedDefaults: Partial<Record<Endpoint, string>>;
 };
 

@@ -59,7 +59,7 @@ class Refused extends Error {
   }
 }
 
-/** One request to limits and accounts. A part that fails ends those that still run. */
+/** One request for limits and accounts. If one part fails, the parts that still run are cancelled. */
 async function serveParts(
   serve: Serve,
   call: ModelCall,
@@ -96,7 +96,7 @@ async function serveParts(
     if (!(error instanceof Refused)) throw error;
     served = error.served;
   } finally {
-    // Those that were cancelled have used something, too.
+    // Cancelled parts have used tokens, too.
     await Promise.allSettled(parts);
     unfollow();
     reservation.settle(used);

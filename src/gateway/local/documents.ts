@@ -8,7 +8,7 @@ import { ECHO_DOCUMENT_UNITS_MAX, ECHO_DOCUMENTS_MAX, ECHO_QUOTE_UNITS_MAX } fro
 const BLOCK = /^<(documents-[0-9a-f]{32})>\n[\s\S]*<\/\1>$/;
 const DOCUMENT = /<document number="(\d{1,3})"[^>]*>\n([^<]*)\n<\/document>/g;
 
-/** A document that has less of the question's words than this share of what the best one has is not quoted. */
+/** A document is not quoted if it has fewer of the question's words than this share of those in the best document. */
 const SHARE_OF_BEST_MIN = 0.5;
 
 /** The question, and behind it a paragraph for each of the documents in the block that deals with it. */
@@ -26,7 +26,7 @@ export function withQuotes(question: string, block: string): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '&amp;': '&' };
 
-/** A number in brackets that stands in a document is none of a citation. */
+/** A bracketed number in a document must not be read as a citation. */
 const toText = (escaped: string): string =>
   escaped
     .replaceAll(/&#\d+;\s*(\^?\d[^\]】］\n]{0,40})[\]】］]/gu, '($1)')

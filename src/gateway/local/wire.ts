@@ -10,7 +10,7 @@ import { tokensOf } from './tokens.ts';
 
 export type Said = {
   text: string;
-  /** Those that were generated: a prompt that is repeated at the head of the text is none. */
+  /** The generated tokens only: a prompt that is repeated at the beginning of the text is not counted. */
   tokens: number;
   finishReason: 'stop' | 'length' | 'tool_calls';
 };

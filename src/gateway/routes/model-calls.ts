@@ -194,7 +194,7 @@ export function modelCallRoutes(deps: ModelCallRoutesDeps): Route[] {
 
 const suffix = (prefix: string): string => (prefix === '' ? '-at-root' : '');
 
-/** An example whose model is one that there is. */
+/** An example that names an existing model. */
 const withModel = (example: object, choice: () => Choice) => (): object => {
   const { ids, fallback } = choice();
   const model = fallback ?? ids[0];

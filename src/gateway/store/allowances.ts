@@ -30,7 +30,7 @@ export type Shared = {
   elsewhere: Reserved;
 };
 
-/** `number` grows from batch to batch: one that is sent again, its answer having been lost, has the same. */
+/** `number` grows from batch to batch. A batch whose answer was lost is sent again with the same number. */
 export type Batch = {
   processId: string;
   number: number;

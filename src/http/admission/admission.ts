@@ -45,7 +45,7 @@ export type AdmissionDeps = {
 };
 
 /**
- * The event loop begins requests one after the other for so long before it looks for others: those that came together wait in
+ * The event loop begins requests one after the other for this time before it looks for others: requests that came together wait in
  * line instead, where shares and delays are known, and probes are answered between them.
  */
 const TURN_MS = 10;
@@ -75,7 +75,7 @@ export function createAdmission({
   let isStepping = false;
   let sweeper: ReturnType<typeof setInterval> | undefined;
 
-  /** Begins one that waits, of each class in turn, and lets the event loop read what has arrived before the next. */
+  /** Begins one waiting request of each class in turn, and lets the event loop read new arrivals before the next. */
   const step = (): void => {
     isStepping = false;
     for (let tried = 0; tried < gates.length; tried++) {

@@ -38,7 +38,7 @@ export function createPlaces(bounds: {
   waiting: number;
   patienceMs: number;
 }) {
-  /** Those that had their turn last are last, because a turn moves a workspace to the end. */
+  /** The workspaces that were served last come last, because each turn moves a workspace to the end. */
   const workspaces = new Map<string, Workspace>();
   let running = 0;
   let waiting = 0;
@@ -106,7 +106,7 @@ export function createPlaces(bounds: {
       return false;
     },
 
-    /** Takes out of the line what is to have the next place now, and occupies it; undefined where nothing can. */
+    /** Takes the request that is next out of the line and gives it a place; undefined where no request can begin. */
     next(nowMs: number): { place: Place; entry: Waiting } | undefined {
       if (waiting === 0 || running >= bounds.total) return undefined;
       const [workspaceId, workspace] =
@@ -167,7 +167,7 @@ function dropIdle(shares: Map<string, Workspace | Place>): void {
   for (const [name, each] of shares) if (isIdle(each)) shares.delete(name);
 }
 
-/** The first of those that fit with the smallest size. */
+/** The first entry with the smallest size among those that fit. */
 function least<Each>(
   all: Iterable<Each>,
   fits: (each: Each) => boolean,

@@ -1,4 +1,4 @@
-// What was refused for overload: counted for /metrics, told once in the log, and shown in /readyz where it lasts.
+// Refusals for overload: counted for /metrics, logged once, and shown in /readyz while they last.
 
 import type { Logger } from '../../core/logger.ts';
 import type { ServiceState } from '../health.ts';

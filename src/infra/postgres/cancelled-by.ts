@@ -58,7 +58,7 @@ function watch(query: Query, signal: AbortSignal, canceller: Transaction): void 
 
 async function cancel(query: Query, over: AbortSignal, canceller: Transaction): Promise<void> {
   for (let lookMs = LOOK_MS_MIN; ; lookMs = Math.min(2 * lookMs, LOOK_MS_MAX)) {
-    // An answer that has arrived is heard of first.
+    // An answer that has already arrived is processed before the cancellation.
     await setImmediate();
     if (over.aborted) return;
     if (query.state !== null && query.active) await cancelRunning(query.state, over, canceller);

@@ -197,7 +197,7 @@ export function createLane({ name, entry, threads, niceness, waitingMax, log, me
       wanted: seats.length - unopened.length,
       replaced,
       waiting: line.length,
-      /** Also a thread that has not left yet its cancelled part: nothing else can begin there. */
+      /** Includes threads whose cancelled part has not stopped yet, because nothing else can begin there. */
       running: running().length,
     }),
   };

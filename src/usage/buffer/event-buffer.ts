@@ -31,7 +31,7 @@ export type FetchLimits = { bytesMax: number; packsMax: number; waitMs: number }
 export type EventBuffer = {
   /** As spans name it: the system and the destination of its messages. */
   description: { system: string; destination: string };
-  /** Opens it, or begins to: a server that is away is waited for in the background. Throws one line for one that can't serve. */
+  /** Opens the buffer, or begins to: an unreachable server is waited for in the background. Throws one line for a server that cannot serve. */
   start(): Promise<void>;
   /**
    * Resolves once the pack is durable; then it is delivered until acknowledged, also when the process dies here.

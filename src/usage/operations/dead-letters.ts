@@ -24,7 +24,7 @@ export function createDeadLetters({ store, appender }: { store: DeadLetterStore;
       if (letters.length === 0) return 0;
       await store.recordReplay(workspaceId, letters.length, author);
       await appender.append(letters.map(({ row }) => toCopy(Buffer.from(row))));
-      // One that was refused again meanwhile has the new copy, and stays.
+      // An event that was refused again meanwhile has a new copy, and stays.
       await store.deleteCopies(letters);
       return letters.length;
     },

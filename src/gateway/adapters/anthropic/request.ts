@@ -6,7 +6,7 @@ import { toMessages } from './messages.ts';
 import { isAbsent, requireObject } from './shapes.ts';
 import { toToolChoice, toTools } from './tools.ts';
 
-/** Anthropic insists on a limit; this is one that each of its models takes. */
+/** Anthropic requires a limit; every one of its models accepts this one. */
 const MAX_TOKENS_DEFAULT = 4096;
 
 /** OpenAI's scale ends at 2, Anthropic's at 1. */

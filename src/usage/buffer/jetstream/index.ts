@@ -69,7 +69,7 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
       const { client, lost } = require();
       const sentAt = performance.now();
       const acknowledged = client.publish(subject, pack, { timeout: SLOW_MS_MAX, ...headersOf(trace) });
-      // One that comes too late for its caller shows that the server is slow, and not gone.
+      // An answer that comes too late for its caller shows that the server is slow, and not gone.
       const hear = (): void => {
         session.answered();
         appending.answered(performance.now() - sentAt);
@@ -87,7 +87,7 @@ export function createJetStreamBuffer(deps: SessionDeps): EventBuffer {
     async fetch({ bytesMax, packsMax, waitMs }) {
       const waiting = await pullSome({ batch: packsMax, bytesMax, waitMs: 0 });
       if (waiting.length > 0) return waiting.map(toDelivery);
-      // The first that comes, or one that is larger than all that was asked for; and what came beside it.
+      // The first message to come, or a message that is larger than the whole request; and messages that came with it.
       const first = (await pullSome({ batch: 1, waitMs })).map(toDelivery);
       const left = bytesMax - first.reduce((sum, { pack }) => sum + pack.length, 0);
       if (first.length === 0 || left <= 0 || packsMax === 1) return first;

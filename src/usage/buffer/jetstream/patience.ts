@@ -15,7 +15,7 @@ const FACTOR = 2;
 /** Of an answer that is faster than those before, as in the time-out of TCP (RFC 6298). */
 const SHARE = 1 / 8;
 
-/** From `minMs` to `maxMs`; again `minMs` once no answer was heard for `maxMs`, because a server that is gone is not slow. */
+/** From `minMs` to `maxMs`. It is `minMs` again after `maxMs` without any answer, because a server that is gone is not slow. */
 export function createPatience({ minMs, maxMs }: { minMs: number; maxMs: number }): Patience {
   let smoothedMs = 0;
   let heardAt = Number.NEGATIVE_INFINITY;

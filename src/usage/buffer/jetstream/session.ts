@@ -42,7 +42,7 @@ const PREPARE_RETRY_MS = 500;
  */
 const API_TIMEOUT_MS = 2000;
 const API_TIMEOUT_MS_MAX = 10_000;
-/** Without an answer for so long, another server is tried: one that is parted from the others can't serve, and may not know. */
+/** After this time without an answer another server is tried: a server that is cut off from the others cannot serve, and may not know it. */
 const MOVE_AFTER_MS = 5000;
 /** Each move that brought no answer doubles the time: where all of them are slow, it is too short for any of them. */
 const MOVE_AFTER_MS_MAX = 60_000;
@@ -131,7 +131,7 @@ export function createSession({ settings, identity, log }: SessionDeps) {
   const begin = (): void => void prepare();
 
   return {
-    /** Waits a moment for the server. Throws `ServerRefused` for one that can't serve; one that is away comes later. */
+    /** Waits a moment for the server, which may come later. Throws `ServerRefused` if it cannot serve. */
     async start(): Promise<void> {
       const { url, creds } = settings;
       link = linkNats({ url, creds, name: 'atrium', log, onConnect: begin, onLoss });

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 5000;
 const METRICS_TIMEOUT_MS = 2000;
 const OPEN_TIMEOUT_MS = 10_000;
 
-/** A thread that has died is replaced by the next call; one that is overdue gets no events until it has answered. */
+/** A dead thread is replaced by the next call; an overdue thread gets no events until it has answered. */
 export function createJournal(settings: JournalSettings & { log: Logger }): EventBuffer {
   const { directory, bytesMax, log } = settings;
   const thread = createThread<JournalCalls, string>({
