@@ -175,7 +175,7 @@ describe('a message', () => {
     expect(first.message.text).toContain('still thinking');
     expect(asked[0]?.signal.aborted).toBe(true);
     resolve({ answer: 'at last' });
-    expect(await createProcess(50)(bot, event)).toEqual({ message: { text: 'at last' }, replayed: false });
+    expect(await createProcess()(bot, event)).toEqual({ message: { text: 'at last' }, replayed: false });
   });
 
   test('whose model answers nothing is answered with nothing', async () => {

@@ -25,7 +25,8 @@ const service = await shared(
       MODELS_CONFIG: modelsFile,
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-token=secret%20token',
-      OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
+      // Also where the collector, which is this process, is given no processor for a while: what fails is lost.
+      OTEL_EXPORTER_OTLP_TIMEOUT: '10000',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=tests',
       // A caller's decision holds; without one no trace is sampled.

@@ -55,7 +55,9 @@ test('a day is summed once it is over, for every workspace, and again to the sam
 });
 
 test('a day that is not over is not summed', async () => {
-  await database.sql`UPDATE usage_finished_days SET until = date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC')`;
+  // In the last minute of a day the next one, which is not over when the test is.
+  await database.sql`
+    UPDATE usage_finished_days SET until = date_trunc('day', (clock_timestamp() + interval '1 minute') AT TIME ZONE 'UTC')`;
   const before = await finishedUntil();
   expect(await createFinishedDays(database.sql).sumNext(never)).toBe(false);
   expect(await finishedUntil()).toBe(before);
