@@ -97,7 +97,7 @@ test('a service is backed up while it runs, restored elsewhere, and moved to ano
   });
   await expectAll(there.url, document);
   await ask(there.url, 'DELETE', `/v1/${WORKSPACE}/${document.id}`);
-}, 180_000);
+});
 
 test('a backup of a folder without a service is refused in one line, and nothing is made', async () => {
   const folder = freshFolder();

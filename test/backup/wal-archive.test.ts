@@ -2,13 +2,16 @@
 // that they begin.
 
 import { expect, test } from 'bun:test';
-import { readFileSync, renameSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { runAdminWith } from '../support/admin.ts';
 import { eventually, freePort } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
 import { startService } from '../support/service.ts';
 import { addDocument, ask } from './over-http.ts';
+
+/** What waits is told every five seconds, and log waits for a quarter of each second: it may be missed many times. */
+const TOLD_MS_MAX = 600_000;
 
 type Readiness = {
   services: { wal_archive: { state: string; waiting_bytes: number; base_backup_at: string | null } };
@@ -65,11 +68,20 @@ test('a service is restored to moments between its writes, after kills, twice, a
     expect(metrics).toMatch(/^atrium_wal_archive_archived_total [1-9]/m);
     for (const name of ['base_backup_age_seconds', 'given_up_total', 'lag_seconds', 'waiting_bytes'])
       expect(metrics).toMatch(new RegExp(`^atrium_wal_archive_${name} \\d`, 'm'));
+    await eventually(
+      'log that waits to be told',
+      async () => {
+        await addDocument(url, 'temporary', 'temporary');
+        const { services } = (await (await fetch(`${url}/readyz`)).json()) as Readiness;
+        return services.wal_archive.waiting_bytes > 0 || undefined;
+      },
+      TOLD_MS_MAX,
+    );
     // As soon as something is to be archived: what was not acknowledged is sent by the next start.
     await eventually('log that waits', async () => {
       await addDocument(url, 'temporary', 'temporary');
-      const { services } = (await (await fetch(`${url}/readyz`)).json()) as Readiness;
-      return services.wal_archive.waiting_bytes > 0 || undefined;
+      const status = readdirSync(join(dataDir, 'postgres/cluster/pg_wal/archive_status'));
+      return status.some((name) => name.endsWith('.ready')) || undefined;
     });
     service.child.kill('SIGKILL');
     await service.child.exited;

@@ -281,7 +281,6 @@ test.skipIf(missing !== undefined || natsServer === undefined || Bun.which('wget
     }
     expect(await check('nats-1', portsOf('nats-1').monitor)).not.toBe(0);
   },
-  120_000,
 );
 
 /** The servers, user and password of `nats://user:password@host:port,…`. */
@@ -307,7 +306,6 @@ test.skipIf(missing !== undefined || findServer('minio') === undefined || Bun.wh
       await store.stop();
     }
   },
-  60_000,
 );
 
 test.skipIf(missing !== undefined || Bun.which('curl') === null)(
@@ -362,5 +360,4 @@ test.skipIf(haproxy === undefined || Bun.which('wget') === null)(
     ready.status = 503;
     await eventually('nobody to get any', async () => (await answeredBy()) === '503');
   },
-  60_000,
 );
