@@ -318,15 +318,22 @@ test.skipIf(missing !== undefined || Bun.which('curl') === null)(
   },
 );
 
+/** Of a check that hangs (src/http/health.ts). */
+const READYZ_MS_MAX = 2500;
+
 /** A fake of a server: one path answers with a status, everything else with its port. */
 function servesOnly(path: string, status: number) {
-  const state = { status, asked: 0, port: freePort() };
+  const state = { status, asked: 0, port: freePort(), delayMs: 0, answered: 0 };
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: state.port,
-    fetch(request) {
+    async fetch(request) {
       const isAsked = new URL(request.url).pathname === path;
       state.asked += isAsked ? 0 : 1;
+      if (isAsked) {
+        await Bun.sleep(state.delayMs);
+        state.answered += 1;
+      }
       return new Response(`${state.port}`, { status: isAsked ? state.status : 200 });
     },
   });
@@ -348,10 +355,17 @@ test.skipIf(haproxy === undefined || Bun.which('wget') === null)(
       );
     const both = async () =>
       new Set([await answeredBy(), await answeredBy(), await answeredBy(), await answeredBy()]);
-    await eventually('both to get requests', async () => {
+    const haveBoth = async () => {
       const by = await both();
       return by.has(`${ready.port}`) && by.has(`${ending.port}`);
-    });
+    };
+    await eventually('both to get requests', haveBoth);
+    // As it takes while a backing service hangs that the others do without.
+    ready.delayMs = READYZ_MS_MAX;
+    const looks = ready.answered + 3;
+    await eventually('slow looks', () => ready.answered >= looks);
+    await eventually('both to get requests all the same', haveBoth);
+    ready.delayMs = 0;
     ending.status = 503;
     await eventually('one to get none', async () => [...(await both())].join() === `${ready.port}`);
     const before = ending.asked;
