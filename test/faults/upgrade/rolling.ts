@@ -68,6 +68,8 @@ const STREAM = { model: 'long', words: 30, listeners: 4 };
 const STREAM_PAUSE_MS = 200;
 /** On a crowded machine. */
 const TIMEOUTS_MS = { connect: 20_000, first_byte: 20_000, idle: 20_000, total: 60_000 };
+/** As long as a model may take: a stream is read to its end, for 6 s on a machine that is always in time. */
+const ANSWER_MS_MAX = TIMEOUTS_MS.total;
 const FAILURES = ['lost', '500', '502', '503', '504'];
 
 /** Throws where an instance does not start; what clients saw is in the outcome. */
@@ -173,6 +175,7 @@ async function createLoad({ seed, pauseMs }: Plan, url: string) {
       ...{ url, kind, parts: PARTS, losesPower: false, random: own, tally, violations },
       isPreparing: () => isPreparing,
       isOver: () => isOver,
+      answerMsMax: ANSWER_MS_MAX,
     });
     return { ...desk, pause: () => Bun.sleep(own.between(pauseMs)) };
   };
