@@ -6,6 +6,8 @@ import { basename, join } from 'node:path';
 import { type Child, eventually, startChild } from './child.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 
+const START_MS_MAX = 60_000;
+
 export const BOOTSTRAP_KEY = 'test-bootstrap-key-0123456789abcdef';
 export const WORKSPACE = 'acme';
 
@@ -56,6 +58,8 @@ export async function startService(
     detached?: boolean;
     terminal?: boolean;
     command?: readonly string[];
+    /** How long its start may take; default a minute. */
+    startMsMax?: number;
   } = {},
 ): Promise<RunningService> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'atrium-service-'));
@@ -98,10 +102,11 @@ export async function startService(
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
   try {
-    const url = await eventually('the service to listen', () => {
+    const isListening = () => {
       if (exited) throw new Error(`the service ended: ${child.output()}`);
       return /listens on (\S+)\s/.exec(child.output())?.[1];
-    });
+    };
+    const url = await eventually('the service to listen', isListening, options.startMsMax ?? START_MS_MAX);
     return { url, dataDir, child, [Symbol.asyncDispose]: stop };
   } catch (error) {
     await stop();
