@@ -26,8 +26,7 @@ async function admin(dataDir: string, ...words: string[]): Promise<string> {
 test('a restored backup of the database sweeps nothing that was confirmed since, until an operator decides', async () => {
   const folder = freshFolder();
   const [dataDir, backup] = [join(folder, 'data'), join(folder, 'backup')];
-  const environment = { UPLOAD_RETENTION_SECONDS: `${RETENTION_SECONDS}`, SWEEP_INTERVAL_SECONDS: '1' };
-  const start = () => startService({ dataDir, environment });
+  const start = (environment: Record<string, string> = {}) => startService({ dataDir, environment });
   const store = async (url: string): Promise<string> => {
     const library = createLibrary(createPlainCaller(url), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
     const { storage_url } = await library.stored();
@@ -53,7 +52,11 @@ test('a restored backup of the database sweeps nothing that was confirmed since,
   rmSync(join(dataDir, 'postgres'), { recursive: true });
   cpSync(backup, join(dataDir, 'postgres'), { recursive: true });
 
-  await using service = await start();
+  // Not before: on a slow machine the sweeper would take an upload before its confirm.
+  await using service = await start({
+    UPLOAD_RETENTION_SECONDS: `${RETENTION_SECONDS}`,
+    SWEEP_INTERVAL_SECONDS: '1',
+  });
   await eventually(
     'the service to say so',
     async () => (await bucketState(service.url)).state === 'degraded',
