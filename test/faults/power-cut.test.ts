@@ -11,7 +11,7 @@ import { eventually } from '../support/child.ts';
 import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 import { embeddedBucket, listKeys } from './support/bucket.ts';
-import { createPlainCaller } from './support/caller.ts';
+import { asksAgain, createPlainCaller } from './support/caller.ts';
 import { accountedRequests, allDocuments, createWork, type Promised } from './support/power-work.ts';
 import { createRandom, seedOfRun } from './support/random.ts';
 
@@ -52,7 +52,10 @@ describe.skipIf(missing !== undefined)(
           }
         }
         await disk.cut();
-        await work.end();
+        const ended = work.end();
+        // What nobody can answer any more is not waited for.
+        running.child.kill('SIGKILL');
+        await ended;
       } finally {
         running.child.kill('SIGKILL');
         await running.child.exited;
@@ -75,7 +78,7 @@ describe.skipIf(missing !== undefined)(
         });
       }
     };
-    const callerOf = ({ service }: Restarted) => createPlainCaller(service.url);
+    const callerOf = ({ service }: Restarted) => asksAgain(createPlainCaller(service.url));
     const metricsOf = (machine: Restarted) =>
       createMetrics(callerOf(machine), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
 

@@ -38,18 +38,18 @@ export type Promised = {
 
 /** Works until it ends. What is not answered is no promise. */
 export function createWork(url: string, random: Random) {
-  const call = asksAgain(createPlainCaller(url, 10_000));
   const known: Promised = {
     ...{ events: [], documents: [], purged: [], purgedSurely: [], answers: [] },
     ...{ keys: [], revoking: [], revoked: [], asked: 0, accounted: 0 },
   };
+  const call = asksAgain(countingModels(createPlainCaller(url), known));
   const library = createLibrary(call, { workspace: WORKSPACE, key });
   let ended = false;
   const workers = [
     sendEvents(call, known, random.fork()),
     keepDocuments(library, known, random.fork()),
     converse(call, known),
-    askModels(call, known),
+    askModels(call),
     makeKeys(call, known),
   ].map(async (step) => {
     while (!ended) {
@@ -87,6 +87,14 @@ export function createWork(url: string, random: Random) {
 
 type Step = () => Promise<void>;
 
+/** Each attempt may ask a model, also one that is refused and made again. */
+const countingModels =
+  (call: Caller, known: Promised): Caller =>
+  (method, path, options) => {
+    if (/\/(chat\/completions|messages\/send-message\/.*)$/.test(path)) known.asked += 1;
+    return call(method, path, options);
+  };
+
 function sendEvents(call: Caller, known: Promised, random: Random): Step {
   const metrics = createMetrics(call, { workspace: WORKSPACE, key });
   return async () => {
@@ -118,15 +126,13 @@ function converse(call: Caller, known: Promised): Step {
   return async () => {
     if (session === undefined || questions % 5 === 0) session = await chat.newSession();
     questions += 1;
-    known.asked += 1;
     const { message_id } = await chat.ask(session.name, `question ${questions}`);
     known.answers.push({ session: session.chat_session_id, id: message_id });
   };
 }
 
-function askModels(call: Caller, known: Promised): Step {
+function askModels(call: Caller): Step {
   return async () => {
-    known.asked += 1;
     const json = { model: 'local-echo', messages: [{ role: 'user', content: 'a question' }] };
     bodyOf(await call('POST', '/v1/chat/completions', { key, json }), 200);
   };
