@@ -14,6 +14,8 @@ import { ANSWER_MS_MAX, becomesReady, createClient } from './support/setting.ts'
 
 const SOURCE = 'failover';
 const PAUSE_MS = 50;
+/** Longer than an answer that was made waits to be stored, which is a minute. */
+const MESSAGE_MS_MAX = 90_000;
 /** Acknowledgements of each kind that are waited for before and after the fault. */
 const STEP = 5;
 
@@ -24,7 +26,9 @@ async function work(service: RunningService) {
   const { library } = createClient(service);
   const call = createPlainCaller(service.url, ANSWER_MS_MAX);
   const metrics = createMetrics(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
-  const chat: ChatClient = createChatClient(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
+  const chat: ChatClient = createChatClient(createPlainCaller(service.url, MESSAGE_MS_MAX), {
+    ...{ workspace: WORKSPACE, key: BOOTSTRAP_KEY },
+  });
   const patched = await library.stored();
   const session = await chat.newSession();
   const acknowledged: Record<Kind, string[]> = { confirm: [], patch: [], event: [], message: [] };

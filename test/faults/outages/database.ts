@@ -49,6 +49,12 @@ const MAY_ANSWER = new Set([
   'models.embed-for-workspace',
 ]);
 
+/**
+ * By the clock on the wall, as the cache counts, which keeps a key of which it hears nothing for half a minute. A process hears
+ * again, or knows that it does not, after some seconds; the rest is for a busy machine.
+ */
+const REFUSED_WITHIN_MS = 20_000;
+
 export function describeDatabaseOutages(setting: () => Setting): void {
   let endpoints: Endpoints;
   beforeAll(async () => {
@@ -174,16 +180,13 @@ export function describeDatabaseOutages(setting: () => Setting): void {
         await eventually('a listening connection to be cut', async () => {
           const cut = await sql`
             select pg_terminate_backend(pid) from pg_stat_activity
-            where pid <> pg_backend_pid() and query ~* '(listen |notify)'`;
+            where pid <> pg_backend_pid() and query ~* '^(listen |select pg_notify)'`;
           return cut.length > 0;
         });
         expect((await client.people.revoke(id)).status).toBe(204);
-        // A cache that heard nothing would keep it for half a minute.
-        await eventually(
-          'the key to be refused',
-          async () => (await elsewhere.presign()).status === 401,
-          5000,
-        );
+        const revokedAt = performance.now();
+        await eventually('the key to be refused', async () => (await elsewhere.presign()).status === 401);
+        expect(performance.now() - revokedAt).toBeLessThan(REFUSED_WITHIN_MS);
       }
     } finally {
       await sql.end({ timeout: 1 });
