@@ -4,6 +4,7 @@
 import type { Answer } from '../../acceptance/support/caller.ts';
 import { type DocumentRecord, type Library, md5 } from '../../acceptance/support/library.ts';
 import { type Content, postFile } from '../../acceptance/support/uploads.ts';
+import { eventually } from '../../support/child.ts';
 import { answered, LostAnswer } from './caller.ts';
 import {
   describeEntry,
@@ -76,7 +77,8 @@ function actions(load: Load): Record<Action, () => Promise<void>> {
     if (entry?.id === undefined || entry.state.phase === 'absent') return;
     const changed = next(entry.state);
     entry.possible = [changed];
-    accept(entry, await ask(entry.id, changed));
+    const { id } = entry;
+    accept(entry, await insist(() => ask(id, changed)));
     acknowledge(entry, changed);
   };
 
@@ -118,7 +120,7 @@ function actions(load: Load): Record<Action, () => Promise<void>> {
     async empty() {
       client.emptied = client.entries.filter(({ state }) => state.phase === 'binned');
       for (const entry of client.emptied) entry.possible = [{ phase: 'absent' }];
-      const answer = await library.emptyTrash();
+      const { answer } = await insist(library.emptyTrash);
       if (answer.status !== 204) throw new Error(`emptying the bin: ${answer.status} ${answer.text}`);
       for (const entry of client.emptied) acknowledge(entry, { phase: 'absent' });
       client.emptied = [];
@@ -128,8 +130,24 @@ function actions(load: Load): Record<Action, () => Promise<void>> {
 
 const word = (random: Random): string => `w${random.below(2 ** 31).toString(36)}`;
 
-function accept(entry: Entry, { status, text }: Answer): void {
-  if (status !== 200 && status !== 204) throw new Error(`${entry.firstName}: ${status} ${text}`);
+type Insisted = { answer: Answer; wasRefused: boolean };
+
+/** Asks again what a starved machine refuses for the moment: an attempt that was refused may have been carried out all the same. */
+async function insist(ask: () => Promise<Answer>): Promise<Insisted> {
+  let wasRefused = false;
+  const answer = await eventually('an answer other than 503', async () => {
+    const given = await ask();
+    if (given.status !== 503) return given;
+    wasRefused = true;
+    return undefined;
+  });
+  return { answer, wasRefused };
+}
+
+/** What was carried out by an attempt before finds nothing more to do. */
+function accept(entry: Entry, { answer: { status, text }, wasRefused }: Insisted): void {
+  if (status !== 200 && status !== 204 && !(wasRefused && status === 404))
+    throw new Error(`${entry.firstName}: ${status} ${text}`);
 }
 
 function acknowledge(entry: Entry, state: State): void {
