@@ -13,6 +13,7 @@ import { freshFolder } from '../support/folders.ts';
 import type { ModelsFile } from '../support/gateway.ts';
 import { startMockUpstream } from '../support/mock-upstream.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { asksAgain } from './support/caller.ts';
 import { createRandom, seedOfRun } from './support/random.ts';
 
 const DOCUMENTS = 8;
@@ -50,7 +51,7 @@ test('no vector is doubled or missing after kills, and none is left of a purged 
       },
     });
   const libraryOf = ({ url }: RunningService): Library =>
-    createLibrary(createCaller(url), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
+    createLibrary(asksAgain(createCaller(url)), { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   configure('first');
   let service = await start();
   try {
