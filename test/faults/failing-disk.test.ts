@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import type { Caller } from '../acceptance/support/caller.ts';
 import { createLibrary } from '../acceptance/support/library.ts';
 import { createMetrics, eventOf } from '../acceptance/support/metrics.ts';
 import { createChatClient } from '../support/chat-client.ts';
@@ -49,23 +50,30 @@ describe.skipIf(missing !== undefined)(
         const said = { EIO: 'fails', EROFS: 'is read-only', ENOSPC: 'is full' }[error];
         await using service = await startService({ dataDir: join(disk.path, 'data'), environment });
         const call = createPlainCaller(service.url, 20_000);
-        const metrics = createMetrics(call, { workspace: WORKSPACE, key });
-        const library = createLibrary(call, { workspace: WORKSPACE, key });
-        const chat = createChatClient(call, { workspace: WORKSPACE, key });
+        const clientsOf = (asked: Caller) => ({
+          asked,
+          metrics: createMetrics(asked, { workspace: WORKSPACE, key }),
+          library: createLibrary(asked, { workspace: WORKSPACE, key }),
+          chat: createChatClient(asked, { workspace: WORKSPACE, key }),
+        });
+        const struck = clientsOf(call);
+        const { metrics, library } = struck;
+        /** A starved machine may refuse what comes before the disk fails. */
+        const patient = clientsOf(asksAgain(call));
         const statuses = new Set<number>();
         const taken: string[] = [];
-        const act = async (): Promise<void> => {
+        const act = async (clients: typeof struck): Promise<void> => {
           const event = eventOf({ source: 'failing-disk' });
-          const { name } = await chat.newSession();
+          const { name } = await patient.chat.newSession();
           const answers = await Promise.all([
-            metrics.send(event),
-            chat.send(name, 'a question'),
-            call('POST', '/v1/chat/completions', {
+            clients.metrics.send(event),
+            clients.chat.send(name, 'a question'),
+            clients.asked('POST', '/v1/chat/completions', {
               key,
               json: { model: 'local-echo', messages: [{ role: 'user', content: 'a question' }] },
             }),
-            call('POST', '/admin/api/session', { json: { key } }),
-            library.trash(),
+            clients.asked('POST', '/admin/api/session', { json: { key } }),
+            clients.library.trash(),
           ]);
           if (answers[0]?.status === 202) taken.push(String(event['id']));
           for (const { status } of answers) statuses.add(status < 300 ? 200 : status);
@@ -82,13 +90,12 @@ describe.skipIf(missing !== undefined)(
           body.append('file', new Blob(['content']), 'upload.txt');
           return (await fetch(form.url, { method: 'POST', body })).status;
         };
-        const patient = createLibrary(asksAgain(call), { workspace: WORKSPACE, key });
-        const kept = await patient.stored({ name: 'kept.txt' }, 'kept');
-        for (let round = 0; round < 3; round++) await act();
+        const kept = await patient.library.stored({ name: 'kept.txt' }, 'kept');
+        for (let round = 0; round < 3; round++) await act(patient);
         expect([...statuses]).toEqual([200]);
 
         await disk.fail({ calls: REFUSED, path: 'data/**', error });
-        for (let round = 0; round < 5; round++) await act();
+        for (let round = 0; round < 5; round++) await act(struck);
         expect([...statuses].toSorted()).toEqual([200, 503]);
         expect(await upload()).toBe(error === 'ENOSPC' ? 507 : 503);
         expect(await states()).toMatchObject({
@@ -110,7 +117,7 @@ describe.skipIf(missing !== undefined)(
           Object.values(await states()).every(({ state }) => state === 'ready'),
         );
         statuses.clear();
-        await act();
+        await act(struck);
         expect([...statuses]).toEqual([200]);
         await eventually('every event', async () => {
           const stored = (await metrics.all()).filter(({ source }) => source === 'failing-disk');
@@ -131,9 +138,10 @@ describe.skipIf(missing !== undefined)(
         await using service = await startService({ dataDir: join(disk.path, 'data'), postgres: 'embedded' });
         const call = createPlainCaller(service.url, 20_000);
         const library = createLibrary(call, { workspace: WORKSPACE, key });
-        const kept = await library.stored({ name: 'kept.txt' }, 'kept');
+        const patient = createLibrary(asksAgain(call), { workspace: WORKSPACE, key });
+        const kept = await patient.stored({ name: 'kept.txt' }, 'kept');
         const write = () => call('POST', '/admin/api/session', { json: { key } });
-        expect((await write()).status).toBe(204);
+        await eventually('a sign-in', async () => (await write()).status === 204);
 
         await disk.fail({ calls: REFUSED, path: 'data/postgres/**', error });
         await eventually('it to be said', async () => {

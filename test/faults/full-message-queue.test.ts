@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createMetrics, eventOf } from '../acceptance/support/metrics.ts';
 import { eventually } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
+import { machineNow } from '../support/machine-time.ts';
 import { missingNats, startNats } from '../support/nats-server.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, startService, WORKSPACE } from '../support/service.ts';
@@ -53,16 +54,17 @@ test.skipIf(disk === undefined)(
         };
         return services['usage_events'];
       };
-      const beganAt = performance.now();
-      for (let index = 0; index < 5; index++) expect(await send()).toBe(202);
-      const takenMs = (performance.now() - beganAt) / 5;
-      expect(await usage()).toMatchObject({ state: 'ready' });
+      const beganAt = machineNow();
+      for (let index = 0; index < 5; index++)
+        await eventually('an event to be taken', async () => (await send()) === 202);
+      const takenMs = (machineNow() - beganAt) / 5;
+      await eventually('the buffer to be ready', async () => (await usage())?.state === 'ready');
       full.fill();
       // A busy machine may refuse one for its time; a full disk is said, and lasts.
       await eventually('a refusal', async () => (await send()) === 503 && (await usage())?.state !== 'ready');
-      const startedAt = performance.now();
+      const startedAt = machineNow();
       expect(await send()).toBe(503);
-      expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS + TIMES_TAKEN * takenMs);
+      expect(machineNow() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS + TIMES_TAKEN * takenMs);
       expect((await usage())?.state).not.toBe('ready');
       full.free();
       // This server takes nothing more before it is started again, also once its disk has room.
