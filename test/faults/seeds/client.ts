@@ -118,7 +118,8 @@ export function createDesk(options: {
   const { url, kind, parts, losesPower, random, tally, violations, isPreparing, isOver } = options;
   const { observe, answerMsMax = ANSWER_MS_MAX, pauseMs = PAUSE_MS } = options;
   const plain = observed(createPlainCaller(url, answerMsMax), observe);
-  const insistent = asksAgain(plain);
+  // Nothing is struck yet that could keep an answer: it may take as long as the machine needs.
+  const insistent = asksAgain(observed(createPlainCaller(url), observe));
   const ask: Caller = (...request) => (isPreparing() ? insistent : plain)(...request);
   const note = (invariant: string, detail: string): void =>
     violate(violations, invariant, `${kind}: ${detail}`);

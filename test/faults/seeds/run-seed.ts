@@ -164,7 +164,7 @@ function heal({ links, smallDisk, clocks }: Site): void {
 async function checkEnd(site: Site, violations: Violations): Promise<void> {
   const code = await site.parts.service.end();
   if (code !== 0) violate(violations, 'SIGTERM ends the service with 0', `code ${code}`);
-  await eventually('all processes to end', () => survivorsOf(site.dataDir()).length === 0, 5000).catch(() =>
+  await eventually('all processes to end', () => survivorsOf(site.dataDir()).length === 0).catch(() =>
     violate(violations, 'no process is left behind', survivorsOf(site.dataDir()).join('\n')),
   );
   const store = join(site.dataDir(), 'object-store');

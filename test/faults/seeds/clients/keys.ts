@@ -76,10 +76,12 @@ export async function createKeysClient(desk: Desk): Promise<Client> {
         // Several times: one process may know what another does not.
         for (let attempt = 0; attempt < desk.parts.processes; attempt++) {
           const { status } = await use(key);
-          if (key.revoked === true && status !== 401)
+          const expected = { true: [401], false: [200], perhaps: [200, 401] }[`${key.revoked}`];
+          if (key.revoked === true && status < 300)
             violate('a revoked key opens nothing', `${key.id}: ${status}`);
-          if (key.revoked === false && status !== 200)
-            problems.push(`a key that was made is good: ${status}`);
+          // A busy machine may refuse one for its time, and is asked again.
+          else if (!expected.includes(status))
+            problems.push(`a key that was made is good, and a revoked one is not: ${status}`);
         }
       }
       const users = await listed();

@@ -6,6 +6,7 @@ import { type Answer, bodyOf } from '../../../acceptance/support/caller.ts';
 import { createLibrary, type DocumentRecord, freshName } from '../../../acceptance/support/library.ts';
 import { createPeople } from '../../../acceptance/support/people.ts';
 import { postFile } from '../../../acceptance/support/uploads.ts';
+import { eventually } from '../../../support/child.ts';
 import type { Client, Desk } from '../client.ts';
 
 const DOCUMENTS = 4;
@@ -105,10 +106,14 @@ export async function createKnowledgeClient(desk: Desk): Promise<Client> {
 
   for (let count = 0; count < DOCUMENTS; count++) {
     const text = newText();
-    const form = bodyOf<Parameters<typeof postFile>[0]>(await library.presign(), 201);
-    await (await postFile(form, write(text))).body?.cancel();
-    const json = { temp_key: form.fields['key'] ?? '', document_metadata: { name: freshName('md') } };
-    const { id, storage_url: url } = bodyOf<DocumentRecord>(await library.confirm(json), 201);
+    // Uploads are swept after seconds, which a starved machine may need before it confirms: then it is sent again.
+    const { id, storage_url: url } = await eventually('a document', async () => {
+      const form = bodyOf<Parameters<typeof postFile>[0]>(await library.presign(), 201);
+      await (await postFile(form, write(text))).body?.cancel();
+      const json = { temp_key: form.fields['key'] ?? '', document_metadata: { name: freshName('md') } };
+      const answer = await library.confirm(json);
+      return answer.status !== 404 && bodyOf<DocumentRecord>(answer, 201);
+    });
     const object = url.replace(/^s3:\/\/[^/]+\//, '');
     documents.push({ id, object, possible: [{ phase: 'live', ...text }], open: undefined });
   }
