@@ -10,7 +10,7 @@ import { connectTo } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
-import { createPlainCaller, LostAnswer } from './support/caller.ts';
+import { asksAgain, createPlainCaller, LostAnswer } from './support/caller.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
 
 const PROCESSES = 3;
@@ -152,7 +152,14 @@ async function crashRepeatedly({
 
   // Every caller was told one answer.
   for (const [text, answers] of told) expect([text, answers.size]).toEqual([text, 1]);
-  await verifyRows(sessions, { counts, told, transcript: first.transcript });
+  const { transcript } = createChatClient(
+    asksAgain(createPlainCaller(`http://127.0.0.1:${fleet.ports[0]}`)),
+    {
+      workspace: WORKSPACE,
+      key: BOOTSTRAP_KEY,
+    },
+  );
+  await verifyRows(sessions, { counts, told, transcript });
   await verifyEvents(fleet, { databaseUrl: postgres.url, sessions: sessions.length, messages: told.size });
 }
 
@@ -190,7 +197,7 @@ async function verifyEvents(
   fleet: Fleet,
   { databaseUrl, sessions, messages }: { databaseUrl: string; sessions: number; messages: number },
 ): Promise<void> {
-  const call = createPlainCaller(`http://127.0.0.1:${fleet.ports[0]}`, 20_000);
+  const call = asksAgain(createPlainCaller(`http://127.0.0.1:${fleet.ports[0]}`));
   const metrics = createMetrics(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   const count = sessions + 2 * messages;
   let found: MetricRecord[] = [];

@@ -9,6 +9,7 @@ import { freshFolder } from '../support/folders.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { asksAgain } from './support/caller.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
 
 const CRASHES = 6;
@@ -19,9 +20,17 @@ const ANSWERS_MIN = 90;
 
 /** Whether a file of accounts has more than its head. */
 const hasAccounts = (directory: string): boolean =>
-  readdirSync(directory).some(
-    (name) => name.endsWith('.names') && readFileSync(join(directory, name), 'utf8').split('\n').length > 2,
-  );
+  readdirSync(directory).some((name) => name.endsWith('.names') && linesOf(join(directory, name)) > 2);
+
+/** None of a file that the service has removed since it was listed. */
+const linesOf = (path: string): number => {
+  try {
+    return readFileSync(path, 'utf8').split('\n').length;
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ENOENT') throw error;
+    return 0;
+  }
+};
 
 /** What clients saw: of each model, answers that came whole, and requests that got none. */
 type Seen = Record<'whole' | 'streamed', { answered: number; lost: number }>;
@@ -111,7 +120,7 @@ type Readiness = { services: { usage_events: { waiting_packs: number } } };
 type Usage = { items: { group: string; requests: number; prompt_tokens: number }[] };
 
 async function expectAccounts({ url, dataDir }: RunningService, seen: Seen): Promise<void> {
-  const call = createCaller(url);
+  const call = asksAgain(createCaller(url));
   const read = async (): Promise<Map<string, number>> => {
     const path = `/admin/api/workspaces/${WORKSPACE}/model-usage`;
     const { items } = bodyOf<Usage>(await call('GET', path, { key: BOOTSTRAP_KEY }), 200);
@@ -128,7 +137,7 @@ async function expectAccounts({ url, dataDir }: RunningService, seen: Seen): Pro
   const accounted = [...counts];
   expect({ seen, accounted, all: isAccounted(counts) }).toEqual({ seen, accounted, all: true });
   // None comes twice: there is nothing left that could be handed on again.
-  await eventually('all files to be handed on', () => !hasAccounts(join(dataDir, 'events/models')), 30_000);
+  await eventually('all files to be handed on', () => !hasAccounts(join(dataDir, 'events/models')));
   await eventually('all events to be stored', async () => {
     const { services } = bodyOf<Readiness>(await call('GET', '/readyz'), 200);
     return services.usage_events.waiting_packs === 0;
