@@ -26,7 +26,7 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
   // The framework's way from the server's router to a handler costs some microseconds: the handlers stand there themselves.
   const serverRoutes: Record<string, Partial<Record<Method, Handler>>> = {};
   const app = new Elysia({
-    // What the server's router finds does not pass here: no route is compiled before it is asked for, nor given to that router again.
+    // Requests that the server's own router matches do not pass here: no route is compiled before its first request, or given to that router twice.
     precompile: false,
     systemRouter: false,
     normalize: false,

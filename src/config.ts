@@ -23,7 +23,7 @@ export type Config = ReturnType<typeof loadConfig>;
 /** The object store that is configured, or the embedded one once it listens. */
 export type S3Settings = NonNullable<Config['objects']['external']>;
 
-/** What the process that reads files gets: no credentials, only what reaching the object store may need. */
+/** The environment of the process that reads files: no credentials, only variables that a connection to the object store may need. */
 const READER_VARIABLES =
   'PATH HOME TMPDIR TZ NODE_ENV NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED SSL_CERT_FILE HTTP_PROXY HTTPS_PROXY NO_PROXY ' +
   'http_proxy https_proxy no_proxy';
@@ -157,7 +157,7 @@ function toStore({ S3_ENDPOINT, S3_PUBLIC_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_
   };
 }
 
-/** A models file counts as one that names upstreams, because it may name them when it is read again. */
+/** A models file is taken to name upstreams, because it may name them when it is read again. */
 const isHarmless = ({ HOST, MODELS_CONFIG, OPENAI_BASE_URL }: Given): boolean =>
   isLoopback(HOST.replace(/^\[(.+)\]$/, '$1')) &&
   MODELS_CONFIG === undefined &&

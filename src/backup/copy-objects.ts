@@ -1,4 +1,4 @@
-// The objects of a move: those that the target's store lacks.
+// Copies the objects of a move that the target's store lacks.
 
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';

@@ -67,7 +67,7 @@ async function* countRows(
   }
 }
 
-/** The same bytes in larger parts: a row is far smaller than what is worth a call. */
+/** The same bytes in larger parts, because a row is too small to be written by a call of its own. */
 async function* joinParts(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let joined = Buffer.allocUnsafe(PART_BYTES);
   let length = 0;

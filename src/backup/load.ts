@@ -16,14 +16,14 @@ import type { Progress } from './progress.ts';
 type LoadedTable = Pick<Table, 'name' | 'columns'>;
 
 type LoadDeps<Loaded extends LoadedTable> = {
-  /** Each after those that its foreign keys name. */
+  /** Each table comes after the tables that its foreign keys name. */
   tables: readonly Loaded[];
   sequences: readonly Sequence[];
   /** Tables that stay empty, because the service makes them anew. */
   rebuilt: readonly string[];
   /** In the text format of COPY. */
   rows(table: Loaded): AsyncIterable<Uint8Array>;
-  /** Throws where the rows that have arrived are not those that were sent. */
+  /** Throws if the rows that arrived differ from the rows that were sent. */
   check(table: Loaded, sql: Transaction): Promise<void>;
   /** Called when everything is loaded, before it is committed. */
   beforeCommit?(): Promise<void>;
@@ -50,7 +50,7 @@ export async function loadRows<Loaded extends LoadedTable>(sql: Sql, deps: LoadD
     await connection`COMMIT`;
     await connection`ANALYZE`;
   } finally {
-    // Rolls back what was not committed.
+    // Rolls back an open transaction.
     connection.release();
   }
 }

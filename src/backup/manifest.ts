@@ -115,7 +115,7 @@ export function lockFolder(directory: string): FileLock {
 const isOurs = (name: string): boolean =>
   /^(?:manifest\.json(?:\.new)?|lock|packs|rows-[0-9a-f-]{36}|working-set\.sqlite)$/.test(name);
 
-/** Rows of other backups than this: those before it, and those that were cut off. */
+/** The rows of other backups: earlier ones, and interrupted ones. */
 export function removeOtherRows(directory: string, kept: Pick<Manifest, 'id'> | undefined): void {
   for (const name of readdirSync(directory)) {
     if (name.startsWith('rows-') && name !== `rows-${kept?.id}`)

@@ -36,7 +36,7 @@ export function listPacks(folder: string): string[] {
   return complete.sort();
 }
 
-/** Reads the index of a pack. Throws a sentence for one that is damaged, or whose pack has another size. */
+/** Reads the index of a pack. Throws a sentence if it is damaged, or if the pack has another size. */
 export function readPack(folder: string, id: string): { pack: Pack; entries: Entry[] } {
   let text: string;
   let entries: Entry[];
@@ -77,7 +77,7 @@ export async function* readEntry(pack: FileHandle, entry: Entry): AsyncGenerator
   }
 }
 
-/** Whether the bytes of the object are those that were written. */
+/** Whether the object has the bytes that were written. */
 export async function isIntact(pack: FileHandle, entry: Entry): Promise<boolean> {
   const hash = new Bun.CryptoHasher('sha256');
   for await (const part of readEntry(pack, entry)) hash.update(part);

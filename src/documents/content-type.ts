@@ -1,4 +1,4 @@
-// What a file is said to be: by the form that it came with, else by its extension.
+// The media type of a file: that of its upload form, else that of its extension.
 
 import mime from 'mime';
 import type { ParseOutcome } from '../http/parsed.ts';
@@ -10,13 +10,13 @@ import { CONTENT_TYPE_LENGTH_MAX } from './limits.ts';
  */
 export const UNTOLD_TYPE = 'binary/octet-stream';
 
-/** The type of a confirmed file: the one that its form said, else that of the extension, else bytes of any kind. */
+/** The media type of a confirmed file: that of its upload form, else that of the extension, else `application/octet-stream`. */
 export function contentTypeOf(told: string, extension: string | null): string {
   if (told !== '' && told !== UNTOLD_TYPE) return told;
   return (extension === null ? null : mime.getType(extension)) ?? 'application/octet-stream';
 }
 
-/** What a browser shows without running any of it. HTML, SVG and XML may hold scripts and are not among them. */
+/** The media types that a browser shows without running anything. HTML, SVG and XML may hold scripts and are not among them. */
 export const INLINE_TYPES: readonly string[] = [
   'application/pdf',
   'text/plain',

@@ -40,7 +40,7 @@ export function toObjectKey(parts: {
   return `${workspaceId}/${folder === '' ? '' : `${folder}/`}${id}${fileType === null ? '' : `.${fileType}`}`;
 }
 
-/** What a key in the bucket is: an upload, a document's object, or nothing of ours. */
+/** The kind of a key in the bucket: an upload, a document's object, or a foreign key. */
 export function classifyKey(
   key: string,
 ): { kind: 'upload' } | { kind: 'document'; id: string } | { kind: 'foreign' } {

@@ -100,7 +100,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
       return row;
     },
 
-    /** By id where `reference` is one and exists, else by exact name; only what the viewer sees. */
+    /** The document with this id, else the one with exactly this name; only documents that the viewer may see. */
     async find(viewer: Viewer, reference: string, preference: Preference): Promise<Found | undefined> {
       const id = isUuid(reference) ? reference.toLowerCase() : undefined;
       const named = id === undefined ? sql`name = ${reference}` : sql`(id = ${id} OR name = ${reference})`;
@@ -237,7 +237,7 @@ export function createDocumentStore(sql: Sql, entries: SearchEntries, { reads = 
     listFolders: (viewer: Viewer, request: Omit<FolderRequest, 'workspaceId'>): Promise<string[]> =>
       readFolders(sql, visible(viewer), { ...request, workspaceId: viewer.workspaceId }),
 
-    /** Of the given documents, those that exist, with the key that their object has. */
+    /** The existing ones of the given documents, each with the key of its object. */
     async objectKeysOf(ids: readonly string[]): Promise<Map<string, string>> {
       const rows = await sql<{ id: string; objectKey: string }[]>`
         SELECT id, object_key AS "objectKey" FROM documents WHERE id = ANY (${ids as string[]}::uuid[])`;

@@ -8,7 +8,7 @@ import { createNumbering } from './numbering.ts';
 export type CitingAnswer = {
   /** What can be sent now. */
   push(delta: string): string;
-  /** What is to be sent behind the text so far, and the citations of both. */
+  /** The text to send after the text so far, and the citations of both. */
   end(text: string): { rest: string; citations: Citation[] };
 };
 

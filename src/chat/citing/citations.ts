@@ -39,7 +39,7 @@ function numbered({ answer, passages, used }: Cited, asked: Terms): Citation[] {
   });
 }
 
-/** What the answer says where it names the number: the sentence before it, or behind it at the beginning of a line. */
+/** The sentence of the answer that the number belongs to: the one before the number, or, at the beginning of a line, the one after it. */
 function claimsOf(answer: string, number: number): string[] {
   const marker = `[${number}]`;
   const claims: string[] = [];

@@ -1,4 +1,4 @@
-/** What a model is shown, and what a citation of it says: a passage of a document's text, or its record. */
+/** A passage of a document's text, or the document's record: what a model is shown, and what its citation says. */
 export type Passage = {
   document_id: string;
   name: string;
@@ -10,5 +10,5 @@ export type Passage = {
   text: string;
 };
 
-/** A question with what the same person asked before it in the conversation, the latest last. */
+/** A question, with the earlier questions of the same person in the conversation, the latest last. */
 export type Inquiry = { workspaceId: string; email: string; question: string; earlier: readonly string[] };

@@ -37,7 +37,7 @@ export const ANSWERED: ResponseSpec = {
   stream: ANSWER_STREAM_EXAMPLE,
 };
 
-/** Which of the documents (by id, of the caller's workspace) the caller may see; those that are gone are not among them. */
+/** The documents among these (by id, of the caller's workspace) that the caller may see; deleted ones are not among them. */
 export type VisibleDocuments = (principal: Principal, ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** What citations of earlier versions do not have. */

@@ -10,7 +10,7 @@ import { t } from './text.ts';
 
 type Tested = Schemas['BotTested'];
 
-/** Sends a test event, which takes the way of a real one, and shows what was answered. */
+/** Sends a test event, which is handled like a real one, and shows the answer. */
 export function BotTrial({ id, keyAlone }: { id: string; keyAlone: boolean }) {
   const [text, setText] = useState('');
   const [tested, setTested] = useState<Tested>();

@@ -27,7 +27,7 @@ function readPlace(): { start: number; end: number } | undefined {
 
 export const placeOf = ({ start, end }: { start: number; end: number }): string => `${start}-${end}`;
 
-/** Where the shown part begins: what the URL says, else a little before the passage. */
+/** The beginning of the shown part: that of the URL, else a little before the passage. */
 function readFrom(start: number | undefined): number {
   const from = Number(query.value.get('from') ?? Number.NaN);
   if (Number.isSafeInteger(from) && from >= 0) return from;

@@ -16,7 +16,7 @@ const ACTIONS_OF: Record<View, readonly ActionName[]> = {
 
 type BulkProps = { view: View; chosen: readonly Row[]; onDone(): void; onClear(): void };
 
-/** What is done with all chosen documents; those that fail stay chosen, with the reason. */
+/** The actions on all chosen documents; documents on which the action fails stay chosen, with the reason. */
 export function Bulk({ view, chosen, onDone, onClear }: BulkProps) {
   const acting = useAction();
   const [failures, setFailures] = useState<readonly string[]>([]);

@@ -23,7 +23,7 @@ type TagDialogProps = {
   apply(act: (id: string) => Promise<unknown>): Promise<void>;
 };
 
-/** Adds tags to documents; those that they have stay. */
+/** Adds tags to documents, which keep their other tags. */
 export function TagDialog({ chosen, onClose, apply }: TagDialogProps) {
   const [text, setText] = useState('');
   const acting = useAction();

@@ -34,7 +34,7 @@ export async function fetchFile(
   } finally {
     clearTimeout(whole);
     clearTimeout(stall);
-    // What is not needed of an answer is not fetched.
+    // The rest of an answer that is not needed is not fetched.
     ended.abort();
   }
 }

@@ -16,7 +16,7 @@ export function detectLanguage(text: string): string | null {
   return toLanguage(detect(sample));
 }
 
-/** The primary language of a tag such as `en-GB`; null for what is none. */
+/** The primary language of a tag such as `en-GB`; null where the text is no such tag. */
 export function toLanguage(tag: string | null | undefined): string | null {
   const primary = /^[a-z]{2,3}(?=[-_]|$)/i.exec(tag?.trim() ?? '')?.[0]?.toLowerCase();
   return primary ?? null;

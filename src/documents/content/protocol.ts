@@ -15,7 +15,7 @@ export type ReadRequest = {
 
 export type ToReader = { read: ReadRequest } | 'next';
 
-/** What was found; `reason` says where not all of the text is kept. Lengths are in characters. */
+/** The result of a reading. `reason` is set where only a part of the text is kept. Lengths are in characters. */
 export type Reading = {
   state: 'ready' | 'empty';
   reason: string | null;
@@ -27,7 +27,7 @@ export type Reading = {
   memory: number;
 };
 
-/** A part of what was read, in its order. */
+/** A part of the text that was read; parts come in order. */
 export type Chunk =
   | { kind: 'text'; format: TextFormat; part: number; text: string }
   /** `words` are those of each passage and of the headings above it. */

@@ -63,7 +63,7 @@ export function createReadDocument(deps: ReadDocumentDeps) {
     }
   }
 
-  /** Only what the file did to its reader counts; everything else is tried again until it succeeds. */
+  /** Only failures that the file has caused are counted; all others are tried again until they succeed. */
   async function failed(document: ToRead, error: unknown): Promise<JobOutcome> {
     if (!(error instanceof ReaderDied)) {
       const ended = error instanceof ReaderEnded ? 'the service ended while the file was read' : undefined;

@@ -32,7 +32,7 @@ export type Passage = {
   end: number;
 };
 
-/** How many documents of a workspace are in each state; those that are not known yet are counted as `unknown`. */
+/** The number of a workspace's documents in each state; documents without a state yet count as `unknown`. */
 export type ContentCounts = Record<ContentState | 'unknown', number> & {
   passages: number;
   /** Documents whose passages have no vectors yet, of any model. */

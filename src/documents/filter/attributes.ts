@@ -53,7 +53,7 @@ const COMPARED: Rules = {
   fallback: 'eq',
 };
 
-/** Each filter parameter with the operators it allows and the one that stands for none. */
+/** Each filter parameter, with the operators that it allows and its default operator. */
 export const ATTRIBUTES: Readonly<Record<Attribute, Rules>> = {
   name: TEXT,
   owner_id: TEXT,

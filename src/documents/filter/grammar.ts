@@ -17,7 +17,7 @@ const LISTS: ReadonlySet<Operator> = new Set(['in', 'not_in', 'any', 'not_any'])
 const TRUTHS: ReadonlySet<Operator> = new Set(['is_empty', 'is_not_empty', 'is__not_empty']);
 const KNOWN: ReadonlySet<string> = new Set(OPERATORS);
 
-/** One filter, or what is wrong with it; `loc` says where it stands in the request. */
+/** One filter, or the problem with it; `loc` is its place in the request. */
 export function parseFilter(
   attribute: Attribute,
   text: string,
@@ -49,7 +49,7 @@ function splitKey(text: string): { key: string | undefined; value: string } {
     : { key: text.slice(0, arrow), value: text.slice(arrow + 2) };
 }
 
-/** What a filter of the attribute looks like, as a regular expression for people. */
+/** The form of the attribute's filters, as a regular expression for people to read. */
 function patternOf(attribute: Attribute): string {
   const key = isDictionary(attribute) ? '([^:]*->)?' : '';
   const value = attribute === 'created_at' ? '.+' : '[^:]+';

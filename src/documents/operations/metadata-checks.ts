@@ -1,4 +1,4 @@
-// What a confirm and a patch refuse alike.
+// The checks that a confirm and a patch share.
 
 import { forbidden, valueError } from '../../core/errors.ts';
 import type { Viewer } from '../policy.ts';

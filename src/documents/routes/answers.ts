@@ -1,4 +1,4 @@
-// What the routes of the area have in common.
+// The answers that several routes of the area share.
 
 import { renderCursor } from '../../http/paging.ts';
 import type { Document } from '../document.ts';

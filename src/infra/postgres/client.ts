@@ -90,7 +90,7 @@ export function connectPostgres(options: ClientOptions): Sql {
   const ownSocket = candidates.length === 0 ? {} : { socket: findPrimary(options, url, candidates).connect };
   const connect = (differences: object) =>
     openPostgres(url, { ...connectionOptions(options), ...ownSocket, ...differences });
-  /** A server that has become read-only is left for the one that takes writes. */
+  /** If the server has become read-only, connections move to the server that takes writes. */
   const isLost = (error: unknown): boolean =>
     isConnectionLost(error) || (candidates.length > 0 && codeOf(error) === READ_ONLY);
   const session = { ...sessionSettings(options.applicationName, statementTimeoutMs), ...options.settings };

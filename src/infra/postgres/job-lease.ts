@@ -37,7 +37,7 @@ export async function leaseJobs(
   return jobs.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Extends the lease of those that are still ours. */
+/** Extends the leases of the jobs that this process still holds. */
 export async function renewLease(sql: Transaction, jobs: Job[], leaseMs: number): Promise<void> {
   await sql`
     update jobs set run_at = now() + ${leaseMs}::float8 * interval '1 ms'

@@ -10,7 +10,7 @@ import { within } from '../../core/wait.ts';
 import type { Host } from './address.ts';
 import { isUnavailable, markDatabaseError } from './unavailable.ts';
 
-/** After which others are used too, where the one that was used before has not answered. */
+/** The time after which other hosts are tried, too, if the host that was used before has not answered. */
 const PREFERENCE_MS = 1_000;
 /** How long an answer holds: connections that are opened together ask once, and so do statements of an outage. */
 const VALID_MS = 500;
@@ -48,7 +48,7 @@ export function createPrimary(
     const any = Promise.any(checks).catch((error: AggregateError) => {
       throw toRefusal(candidates, error.errors);
     });
-    // The one that was used before is used as long as it takes writes, even if another one says the same.
+    // The former host is used as long as it takes writes, even if another one takes them, too.
     const preferred = checks.find((_, index) => candidates[index] === current)?.catch(() => any) ?? any;
     return within(preferred, PREFERENCE_MS, () => any);
   };

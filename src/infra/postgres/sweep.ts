@@ -9,7 +9,7 @@ export function createSweep(options: {
   sql: Sql;
   name: string;
   intervalMs: number;
-  /** What is older is outdated; read once a run, so that a run ends although rows go on growing old. */
+  /** Older rows are outdated. The moment is read once a run, so that a run ends although further rows become outdated. */
   horizon(): Date;
   deleteSome(before: Date): Promise<number>;
   log: Logger;

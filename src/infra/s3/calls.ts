@@ -80,7 +80,7 @@ export function createObjectCalls(options: ObjectStoreOptions) {
       return (await headersOfBucket(client, bucket, within(CHECK_TIMEOUT_MS)).catch(fail))[DISK_FAULT_HEADER];
     },
 
-    /** What the store's own clock says, to the second: the times of its objects are by it. */
+    /** The time by the store's own clock, in whole seconds: the times of its objects come from that clock. */
     async now(): Promise<Date> {
       const { date } = await headersOfBucket(client, bucket, within(CALL_TIMEOUT_MS)).catch(fail);
       if (date === undefined) throw failure(new Error('it does not say its time'));

@@ -40,7 +40,7 @@ export function createTransfer(
             throw new Error('the store is silent');
           });
         try {
-          // Stored bytes are to stay as they are, also those that were stored with a content encoding.
+          // Stored bytes stay as they are, also with a content encoding.
           const answer = await inTime(
             fetch(objects.readUrl(key, URL_SECONDS), { decompress: false, signal: ending.signal }),
           );
@@ -51,7 +51,7 @@ export function createTransfer(
           const body = watched(answer.body ?? new Blob().stream(), inTime);
           return await read({ size: Number(size), type, body });
         } finally {
-          // What was read to its end is not concerned.
+          // An answer that was read to its end is not affected.
           ending.abort();
         }
       }),

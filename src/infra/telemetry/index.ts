@@ -17,7 +17,7 @@ import type { TracingSettings } from './settings.ts';
 import { RecordedSpan, type SpanSetting } from './span.ts';
 
 export type Telemetry = {
-  /** Makes no more spans, and sends those that wait, for at most `timeoutMs`. */
+  /** Stops making spans, and sends the waiting ones for at most `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;
 };
 

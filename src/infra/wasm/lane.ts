@@ -35,7 +35,7 @@ type Seat = {
 export function createLane({ name, entry, threads, niceness, waitingMax, log, metricsOf }: LaneOptions) {
   const line: Task[] = [];
   let seats: readonly Seat[] = [];
-  /** Those that wait for the first work. */
+  /** The threads that are opened with the first work. */
   let unopened: readonly Seat[] = [];
   let replaced = 0;
   let ended = false;
@@ -171,7 +171,7 @@ export function createLane({ name, entry, threads, niceness, waitingMax, log, me
     run(work: Work): Promise<PartResult[]> {
       const { signal, kind, waitMsMax } = work;
       openForWork();
-      // What a thread takes as soon as it is open does not count as waiting.
+      // Work that an opening thread will take at once does not count as waiting.
       if (line.length >= waitingMax + seats.filter(({ isOpen }) => !isOpen).length) {
         metricsOf(kind).refused++;
         return Promise.reject(refusals.full(work));

@@ -1,8 +1,8 @@
 import type { Ending, Lane } from './work.ts';
 
-/** What a pool has done since it was made, and does now. */
+/** The totals of a pool since it was made, and its present state. */
 export type PoolMetrics = {
-  /** Those that are open, of those that should be. */
+  /** The number of open threads, and the number that should be open. */
   threads: { open: number; wanted: number; replaced: number };
   lanes: Record<Lane, { waiting: number; running: number }>;
   /** By the kind of work. */

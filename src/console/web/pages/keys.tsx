@@ -197,7 +197,7 @@ function Limits({ of: { limits } }: { of: Key }) {
   );
 }
 
-/** What was spent this month, beside the budget where there is one. */
+/** The spending of this month, beside the budget if there is one. */
 const Spent = ({ cost, budget }: { cost: number; budget: number | null | undefined }) =>
   budget == null ? (
     <span>{formatMoney(cost)}</span>

@@ -52,7 +52,7 @@ export default function Models() {
   );
 }
 
-/** Why the models could not be read again; those that were known go on. */
+/** The reason why the models file could not be read again; the former models stay in use. */
 const Mistake = ({ of: { mistake, read_at: readAt } }: { of: State }) =>
   mistake === null ? null : (
     <Notice
@@ -131,7 +131,7 @@ const ModelName = ({
   </>
 );
 
-/** Its targets, those that are left alone marked, and the models behind them. */
+/** The targets of a model, with marks on those that are not used now, and the models behind them. */
 const Answerers = ({
   of: { targets: own, fallbacks, strategy },
   targets,

@@ -41,7 +41,7 @@ async function readAttachment(
   try {
     await readFile(file, outline);
   } catch (error) {
-    // One that cannot be read is named, and the mail is read nevertheless.
+    // An attachment that cannot be read is named, and the rest of the mail is read.
     if (error instanceof TextFull) throw error;
   }
 }
