@@ -7,12 +7,13 @@
 import type { TraceContext } from '../../core/trace-context.ts';
 import { currentTrace } from '../../core/tracing.ts';
 import { endStatementSpan, startStatementSpan } from './statement-span.ts';
-import { DatabaseTimeout, markDatabaseError } from './unavailable.ts';
+import { ConnectionLost, DatabaseTimeout, markDatabaseError } from './unavailable.ts';
 
 /** The used part of postgres.js' query object, a promise that starts its work when it is first awaited. */
 export type Query = Promise<unknown> & {
   /** Called by `then`, `execute` and the like; starts the work. */
   handle: () => unknown;
+  resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
   /** Removes a statement that was not sent yet from the queue. */
   cancel: () => void;
@@ -51,6 +52,7 @@ export const isQuery = (value: unknown): value is Query =>
 /** Applies the time-out from the start of the statement; a fragment of another statement is never started. */
 export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout: StatementTimeout): Q {
   const start = query.handle;
+  refuseForeignResult(query);
   // Here, because a promise that is awaited is begun outside its caller's context.
   const trace = currentTrace();
   let state: 'new' | 'started' | 'refused' = 'new';
@@ -65,6 +67,23 @@ export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout
   };
   return query;
 }
+
+/**
+ * A statement that begins between the failure of a socket and its end stays with the connection object of postgres.js 3.4.9, which
+ * takes the end of the next connection's start for its answer (`closed` and `ReadyForQuery` in its connection.js). Such a result is
+ * empty, and has no command: the server never had the statement.
+ */
+function refuseForeignResult(query: Query): void {
+  const { resolve } = query;
+  query.resolve = (result) => {
+    const isForeign = query.cursorFn === undefined && Array.isArray(result) && commandOf(result) === null;
+    if (isForeign) query.reject(new ConnectionLost());
+    else resolve(result);
+  };
+}
+
+/** The command tag of a result; undefined where it is that of several statements. */
+const commandOf = (result: unknown[] & { command?: unknown }): unknown => result.command;
 
 function watch(query: Query, statementTimeout: StatementTimeout, trace: TraceContext | undefined): void {
   const span = startStatementSpan(trace);
