@@ -243,8 +243,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'a failure with a reason does not say when to come again',
     file: 'src/gateway/answer.ts',
-    text: "next: 'same', answer, status, retryAfterMs: readRetryAfter(response.headers) }",
-    replacement: "next: 'same', answer, status }",
+    text: "next: 'same',\n    answer,\n    status,\n    retryAfterMs: readRetryAfter(response.headers),",
+    replacement: "next: 'same',\n    answer,\n    status,",
     test: 'test/gateway/retry-after.test.ts',
     name: 'an upstream’s time to wait',
   },
