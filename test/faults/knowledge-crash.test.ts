@@ -76,7 +76,7 @@ async function followOnce(url: string, copy: Copy, limit: number): Promise<'more
   return 'lost';
 }
 
-/** To the end of the export, where nobody is killed: what a busy machine refuses is asked for again. */
+/** Follows the export to its end while nothing is killed. What a busy machine refuses is asked for again. */
 const followToEnd = (url: string, copy: Copy, limit: number): Promise<unknown> =>
   eventually('the end of the export', async () => {
     for (;;) {
