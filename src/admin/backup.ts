@@ -1,7 +1,6 @@
 // `bun run admin backup`, `verify` and `restore`: what a backup needs of the service's parts.
 
 import { existsSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { join, resolve } from 'node:path';
 import { version } from '../../package.json';
 import { hasWorkspaces } from '../access/index.ts';
@@ -9,6 +8,7 @@ import { createProgress, restoreBackup, takeBackup, verifyBackup } from '../back
 import type { Config, S3Settings } from '../config.ts';
 import { systemClock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
+import { lowerPriority, lowerPriorityOf } from '../core/priority.ts';
 import { connectDatabase, MIGRATIONS } from '../database.ts';
 import {
   BACKUP_LOCK,
@@ -18,12 +18,14 @@ import {
   REBUILT_TABLES,
   readIdentity,
 } from '../documents/index.ts';
+import { openFileReader } from '../embedded/object-store/index.ts';
 import { MODEL_USAGE_PROJECTION } from '../gateway/index.ts';
 import type { Sql } from '../infra/postgres/client.ts';
 import { readMigrations } from '../infra/postgres/migrate.ts';
-import { createObjectStore } from '../infra/s3/client.ts';
-import { createTransfer } from '../infra/s3/transfer.ts';
+import { createObjectStore, type ObjectStore } from '../infra/s3/client.ts';
+import { createTransfer, type ObjectReader } from '../infra/s3/transfer.ts';
 import { openBacking, startBacking } from '../processes/backing.ts';
+import { objectStoreFolder } from '../processes/store.ts';
 import { createUsage } from '../usage/index.ts';
 
 /** For events that were accepted before the backup, to be stored. */
@@ -39,23 +41,35 @@ export type Context = { config: Config; log: Logger; record(sql: Sql, action: st
 export const openObjects = ({ objects: { bucket, region, formProfile } }: Config, s3: S3Settings) =>
   createObjectStore({ ...s3, bucket, region, formProfile });
 
+/** Those of the embedded store from its files, so that its clients and the service do not wait for the copies. */
+export function openReader(config: Config, objects: ObjectStore): ObjectReader & { close(): void } {
+  const transfer = createTransfer(objects);
+  if (config.objects.external !== undefined) return { get: transfer.get, close: () => undefined };
+  return openFileReader(objectStoreFolder(config), config.objects.bucket, transfer);
+}
+
 export const progressTo = (log: Logger) => createProgress((sentence) => log.warn({}, sentence));
 
 export async function backup(folder: string, { config, log, record }: Context): Promise<Done> {
-  setPriority(NICENESS);
+  lowerPriority(NICENESS);
   const backing = await openBacking(config, log);
   try {
     const sql = await connectDatabase(backing.databaseUrl, log);
     const objects = openObjects(config, backing.s3);
+    const reader = openReader(config, objects);
     try {
       await record(sql, 'service.backup');
       const report = await takeBackup(resolve(folder), {
         sql,
-        transfer: createTransfer(objects),
+        objects: reader,
         lock: BACKUP_LOCK,
         objectKeys: OBJECT_KEYS,
         rebuilt: REBUILT_TABLES,
         identity: () => readIdentity(sql),
+        // The embedded server is on this machine.
+        onReading: (pid) => {
+          if (config.databaseUrl === undefined) lowerPriorityOf(pid, 'postgres', NICENESS);
+        },
         // Where no service runs nothing stores them.
         awaitEvents: () => awaitEvents(sql, { config, log, timeoutMs: backing.beside ? EVENTS_WAIT_MS : 0 }),
         version,
@@ -67,6 +81,7 @@ export async function backup(folder: string, { config, log, record }: Context): 
         refusal: `the backup is complete, but the store has no object for ${report.missing_objects} documents; manifest.json lists their keys`,
       };
     } finally {
+      reader.close();
       objects.close();
       await sql.end();
     }

@@ -12,7 +12,15 @@ import { connectDatabase } from '../database.ts';
 import { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES, readIdentity } from '../documents/index.ts';
 import { createTransfer } from '../infra/s3/transfer.ts';
 import { type Backing, openBacking, startBacking } from '../processes/backing.ts';
-import { awaitEvents, type Context, type Done, EVENTS_WAIT_MS, openObjects, progressTo } from './backup.ts';
+import {
+  awaitEvents,
+  type Context,
+  type Done,
+  EVENTS_WAIT_MS,
+  openObjects,
+  openReader,
+  progressTo,
+} from './backup.ts';
 
 export async function move(file: string, { config, log, record }: Context): Promise<Done> {
   const next = readTarget(file);
@@ -21,6 +29,7 @@ export async function move(file: string, { config, log, record }: Context): Prom
   const backing = await openBacking(config, log);
   const target = await openTarget(next, { backing, sameStore, log });
   const [from, to] = [openObjects(config, backing.s3), openObjects(next, target.s3)];
+  const reader = openReader(config, from);
   try {
     const source = await connectDatabase(backing.databaseUrl, log);
     const sql = await connectDatabase(target.databaseUrl, log);
@@ -28,7 +37,7 @@ export async function move(file: string, { config, log, record }: Context): Prom
     if (!sameStore) await to.ensureBucket();
     try {
       const report = await moveService({
-        source: { sql: source, transfer: createTransfer(from) },
+        source: { sql: source, objects: reader },
         target: {
           sql,
           objects: sameStore ? undefined : { put: transfer.put, list: () => to.list('') },
@@ -48,6 +57,7 @@ export async function move(file: string, { config, log, record }: Context): Prom
       await Promise.all([source.end(), sql.end()]);
     }
   } finally {
+    reader.close();
     from.close();
     to.close();
     await target.stop();

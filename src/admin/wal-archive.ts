@@ -1,13 +1,13 @@
 // `bun run admin wal-archive …`: what the archive of the embedded database's log can restore, and the restore to a moment.
 
 import { createWriteStream, rmSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { linesOf } from '../backup/files.ts';
 import type { Config } from '../config.ts';
 import { systemClock } from '../core/clock.ts';
 import { parseDateTime } from '../core/date-time.ts';
 import type { Logger } from '../core/logger.ts';
+import { lowerPriority } from '../core/priority.ts';
 import { SettingsError } from '../core/settings-reader.ts';
 import { connectDatabase, postgresFolder } from '../database.ts';
 import { OBJECT_KEYS } from '../documents/index.ts';
@@ -61,7 +61,7 @@ function requireArchive(config: Config): NonNullable<Config['walArchive']> {
 
 export async function baseBackup(_: string, { config, log, record }: Context): Promise<Done> {
   requireArchive(config);
-  setPriority(NICENESS);
+  lowerPriority(NICENESS);
   const backing = await openBacking(config, log);
   const archive = openArchive(config, backing.s3);
   try {

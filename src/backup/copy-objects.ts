@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { newRandomId } from '../core/ids.ts';
 import type { Lease } from '../infra/postgres/exclusive.ts';
 import type { ListedObject } from '../infra/s3/client.ts';
-import type { IncomingObject, Transfer } from '../infra/s3/transfer.ts';
+import { type ObjectReader, type ReadObject, type Transfer, wholeOf } from '../infra/s3/transfer.ts';
 import { OBJECTS_AT_ONCE, SMALL_OBJECT_BYTES } from './limits.ts';
 import type { Progress } from './progress.ts';
 import { openWorkingSet, type WorkingSet } from './working-set.ts';
@@ -16,7 +16,7 @@ import { openWorkingSet, type WorkingSet } from './working-set.ts';
 export type TargetObjects = { put: Transfer['put']; list(): AsyncIterable<ListedObject[]> } | undefined;
 
 type Deps = {
-  source: { transfer: Pick<Transfer, 'get'> };
+  source: { objects: ObjectReader };
   target: { objects: TargetObjects };
   progress: Progress;
 };
@@ -39,7 +39,7 @@ export async function copyObjects(
     let done = 0;
     const copyOne = async (key: string): Promise<void> => {
       lease.assert();
-      const found = await deps.source.transfer.get(key, async ({ body, ...about }) => {
+      const found = await deps.source.objects.get(key, async ({ body, ...about }) => {
         await using content = await readContent(folder, { ...about, body });
         await objects.put(key, { ...about, body: content.blob });
         return true;
@@ -59,10 +59,10 @@ export async function copyObjects(
 /** In memory, or for a large one in a file, which is removed with it. */
 async function readContent(
   folder: string,
-  { size, body }: IncomingObject,
+  { size, body }: ReadObject,
 ): Promise<AsyncDisposable & { blob: Blob }> {
   if (size <= SMALL_OBJECT_BYTES)
-    return { blob: await new Response(body).blob(), [Symbol.asyncDispose]: async () => undefined };
+    return { blob: new Blob([await wholeOf(body)]), [Symbol.asyncDispose]: async () => undefined };
   const path = join(folder, newRandomId());
   await pipeline(body, createWriteStream(path, { mode: 0o600 }));
   return { blob: Bun.file(path), [Symbol.asyncDispose]: () => rm(path) };

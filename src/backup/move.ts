@@ -8,7 +8,7 @@ import type { Reserved, Sql, Transaction } from '../infra/postgres/client.ts';
 import { copyOut } from '../infra/postgres/copy.ts';
 import { exclusively } from '../infra/postgres/exclusive.ts';
 import { copyOutStatement, quoteName, readSequences, readTables } from '../infra/postgres/tables.ts';
-import type { Transfer } from '../infra/s3/transfer.ts';
+import type { ObjectReader } from '../infra/s3/transfer.ts';
 import { type Copying, copyObjects, type TargetObjects } from './copy-objects.ts';
 import { linesOf } from './files.ts';
 import { closeGate, isGateClosed, openGate } from './gate.ts';
@@ -17,7 +17,7 @@ import { BackupRefused } from './manifest.ts';
 import type { Progress } from './progress.ts';
 
 export type MoveDeps = {
-  source: { sql: Sql; transfer: Pick<Transfer, 'get'> };
+  source: { sql: Sql; objects: ObjectReader };
   /** The database is connected to with the schema of this version. */
   target: { sql: Sql; objects: TargetObjects };
   /** As for a backup. */

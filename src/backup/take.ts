@@ -9,7 +9,7 @@ import type { Reserved, Sql } from '../infra/postgres/client.ts';
 import { copyOut } from '../infra/postgres/copy.ts';
 import { exclusively, type Lease } from '../infra/postgres/exclusive.ts';
 import { copyOutStatement, readSequences, readTables } from '../infra/postgres/tables.ts';
-import type { Transfer } from '../infra/s3/transfer.ts';
+import { type ObjectReader, wholeOf } from '../infra/s3/transfer.ts';
 import { readLines, writeRows } from './files.ts';
 import { OBJECTS_AT_ONCE, SMALL_OBJECT_BYTES } from './limits.ts';
 import {
@@ -32,7 +32,7 @@ import { openWorkingSet, type WorkingSet } from './working-set.ts';
 
 export type BackupDeps = {
   sql: Sql;
-  transfer: Pick<Transfer, 'get'>;
+  objects: ObjectReader;
   /** The name of the lease that holds back the deletion of objects. */
   lock: string;
   /** A SELECT of the keys of the objects that documents have. */
@@ -40,6 +40,8 @@ export type BackupDeps = {
   /** Tables that the service makes anew by itself. */
   rebuilt: readonly string[];
   identity(): Promise<string>;
+  /** Told which process of the server reads the rows. */
+  onReading?(pid: number): void;
   /** Waits until the events that were accepted are stored; returns how many packs are not, null where that is not known. */
   awaitEvents(): Promise<number | null>;
   /** Of the service. */
@@ -144,8 +146,9 @@ async function copyRows(folder: string, { connection, deps }: { connection: Rese
   await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;
   // The disk of the folder may take its time between two tables.
   await connection`SET LOCAL idle_in_transaction_session_timeout = 0`;
-  const [moment] = await connection<{ taken_at: Date; postgres: string }[]>`
-    SELECT clock_timestamp() AS taken_at, current_setting('server_version') AS postgres`;
+  const [moment] = await connection<{ taken_at: Date; postgres: string; pid: number }[]>`
+    SELECT clock_timestamp() AS taken_at, current_setting('server_version') AS postgres, pg_backend_pid() AS pid`;
+  if (moment !== undefined) deps.onReading?.(moment.pid);
   const migrations = await connection<Manifest['migrations']>`
     SELECT id, name, checksum FROM schema_migrations ORDER BY id`;
   const found = await readTables(connection, deps.rebuilt);
@@ -179,9 +182,9 @@ async function copyObjects(
   const writer = createPackWriter(packsFolder(directory), set.addPack);
   const copyOne = async (key: string): Promise<void> => {
     lease.assert();
-    const size = await deps.transfer.get(key, async ({ body, ...about }) => {
-      const small = about.size <= SMALL_OBJECT_BYTES;
-      await writer.add({ key, ...about, body: small ? await new Response(body).bytes() : body });
+    const size = await deps.objects.get(key, async ({ body, ...about }) => {
+      const isSmall = about.size <= SMALL_OBJECT_BYTES;
+      await writer.add({ key, ...about, body: isSmall ? await wholeOf(body) : body });
       return about.size;
     });
     if (size === undefined) {

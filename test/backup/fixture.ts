@@ -92,7 +92,7 @@ export const backUp = (
   takeBackup(folder, {
     ...{
       sql,
-      transfer,
+      objects: transfer,
       lock: BACKUP_LOCK,
       objectKeys: OBJECT_KEYS,
       rebuilt: REBUILT_TABLES,

@@ -23,7 +23,7 @@ await takeBackup(folder, {
   progress: createProgress(() => undefined),
   identity: () => readIdentity(sql),
   awaitEvents: async () => (at === 'events' ? die() : 0),
-  transfer: {
+  objects: {
     get: (...given) => {
       read += 1;
       return `${read}` === at ? die() : transfer.get(...given);

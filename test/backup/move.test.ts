@@ -20,7 +20,7 @@ async function moveTo(source: Service, target: Service, differing: Differing = {
   const { put } = target.transfer;
   try {
     return await moveService({
-      source: { sql: from, transfer: { get: differing.get ?? source.transfer.get } },
+      source: { sql: from, objects: { get: differing.get ?? source.transfer.get } },
       target: { sql: to, objects: { put, list: () => target.objects.list('') } },
       ...{
         lock: BACKUP_LOCK,

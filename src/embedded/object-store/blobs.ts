@@ -58,6 +58,9 @@ export class TooManyUnnamed extends Error {
   }
 }
 
+/** A file that holds the bytes of a blob for as long as an object has it. */
+export const blobPath = (directory: string, id: string): string => join(directory, 'blobs', id);
+
 export async function openBlobs(directory: string, disk: DiskCalls) {
   const staging = join(directory, 'staging');
   const kept = join(directory, 'blobs');
@@ -128,7 +131,7 @@ export async function openBlobs(directory: string, disk: DiskCalls) {
   return {
     receive,
     /** A file descriptor that the caller closes. It stays readable after the blob is removed. */
-    open: (id: string) => openSync(join(kept, id), 'r'),
+    open: (id: string) => openSync(blobPath(directory, id), 'r'),
     remove,
     recover,
     /** Removes files that have been set aside for longer. */

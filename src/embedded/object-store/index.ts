@@ -7,6 +7,8 @@ import { limits } from './limits.ts';
 import { openStore } from './store.ts';
 import type { ObjectStoreOptions, StoreCalls, StoreNotice } from './thread-messages.ts';
 
+export { openFileReader } from './file-reader.ts';
+
 /** Called with failures of the store itself, of which clients see InternalError at most. */
 interface Log {
   /** Called with the findings of its start. */

@@ -28,6 +28,8 @@ export const limits = {
   /** Received bytes that wait for the disk, per upload, before the socket is paused. */
   writeBufferBytes: 256 * KiB,
   readBufferBytes: 256 * KiB,
+  /** Beside the store, files up to this size are read at once, and larger ones in parts. */
+  wholeReadBytesMax: MiB,
   /** Dirty bytes of one upload before they are pushed to the disk, so that the last fsync is short. */
   unsyncedBytesMax: 64 * MiB,
   /** Received bytes between two collections: buffers lie outside the heap, where their garbage is not seen. */

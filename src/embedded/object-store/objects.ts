@@ -205,7 +205,7 @@ interface Attributes {
   readonly version: string | undefined;
 }
 
-function toStoredObject(row: ObjectRow): StoredObject {
+export function toStoredObject(row: ObjectRow): StoredObject {
   // Written by toRow only.
   const { version, headers }: Attributes = JSON.parse(row.attributes);
   return {

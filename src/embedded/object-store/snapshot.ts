@@ -3,7 +3,7 @@
 // that files without a name were written later, and that an older log does not apply.
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { syncFolder } from '../../core/durable.ts';
 import { limits } from './limits.ts';
 
@@ -11,6 +11,8 @@ import { limits } from './limits.ts';
 const VERSION_OFFSET = 60;
 /** Instead of the catalogue's own. Formats to come have higher numbers than both. */
 export const SNAPSHOT_VERSION = 2;
+
+export const snapshotPath = (directory: string): string => join(directory, 'catalogue.snapshot.sqlite');
 
 /**
  * Copies a database file that does not change meanwhile; the target is replaced atomically or not at all. False if the

@@ -11,7 +11,7 @@ import { type Catalogue, openCatalogue } from './catalogue.ts';
 import { createDiskCalls } from './disk-calls.ts';
 import { limits } from './limits.ts';
 import { createObjects } from './objects.ts';
-import { isSnapshot } from './snapshot.ts';
+import { isSnapshot, snapshotPath } from './snapshot.ts';
 
 interface OpenOptions {
   /** For how long a file without a name is kept aside. */
@@ -27,7 +27,7 @@ export async function openStore(directory: string, options: OpenOptions) {
   makeFolder(directory);
   await chmod(directory, 0o700);
   const path = join(directory, 'catalogue.sqlite');
-  const snapshot = join(directory, 'catalogue.snapshot.sqlite');
+  const snapshot = snapshotPath(directory);
   const disk = createDiskCalls({ msMax: limits.diskCallMsMax, runningMax: limits.diskCallsMax });
   const blobs = await openBlobs(directory, disk);
   if (!existsSync(path) && !(await blobs.isEmpty())) {

@@ -8,6 +8,19 @@ import type { ObjectStore } from './client.ts';
 /** An object as it is read. */
 export type IncomingObject = { size: number; type: string; body: ReadableStream<Uint8Array> };
 
+/** A way to the bytes of objects: that of `createTransfer`, or a shorter one, which may have the bytes of a small object at once. */
+export type ObjectReader = {
+  get<Value>(key: string, read: (object: ReadObject) => Promise<Value>): Promise<Value | undefined>;
+};
+export type ReadObject = Omit<IncomingObject, 'body'> & {
+  body: Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array>;
+};
+
+/** The bytes of a small one. */
+export async function wholeOf(body: ReadObject['body']): Promise<Uint8Array<ArrayBuffer>> {
+  return body instanceof Uint8Array ? body : Buffer.concat(await Array.fromAsync(body));
+}
+
 /** An object to be written. */
 export type OutgoingObject = { size: number; type: string; body: Blob };
 
