@@ -135,6 +135,7 @@ export async function restore(folder: string, { config, log, record }: Context):
       isUsed: hasWorkspaces,
       rebuilt: REBUILT_TABLES,
       transfer: createTransfer(objects),
+      putSmall: backing.keepObjects,
       list: () => objects.list(''),
       isMark: (key) => key.startsWith(MARKS),
       ownerMark,

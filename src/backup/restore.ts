@@ -1,29 +1,26 @@
 // Restores a backup into an empty service. The rows are loaded in one transaction, which goes last: a restore that was cut off
 // leaves an empty database, and some objects, which the next one finds.
 
-import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sql, Transaction } from '../infra/postgres/client.ts';
 import { quoteName } from '../infra/postgres/tables.ts';
 import type { ListedObject } from '../infra/s3/client.ts';
 import type { Transfer } from '../infra/s3/transfer.ts';
 import { readRows } from './files.ts';
-import { SMALL_OBJECT_BYTES, WRITES_AT_ONCE } from './limits.ts';
 import { loadRows } from './load.ts';
 import {
   BackupRefused,
   lockFolder,
   type Manifest,
-  packsFolder,
   requireManifest,
   rowsFolder,
   tableFile,
   workingSetPath,
 } from './manifest.ts';
-import { packPath, readEntry } from './packs.ts';
 import type { Progress } from './progress.ts';
+import { type SmallObject, startPuttingObjects } from './put-objects.ts';
 import { checkBackup } from './verify.ts';
-import { type HeldEntry, openWorkingSet, type WorkingSet } from './working-set.ts';
+import { openWorkingSet, type WorkingSet } from './working-set.ts';
 
 export type RestoreDeps = {
   /** The migrations that this version knows, in their order. */
@@ -37,6 +34,8 @@ export type RestoreDeps = {
   /** Tables that the service makes anew by itself. */
   rebuilt: readonly string[];
   transfer: Pick<Transfer, 'put'>;
+  /** Writes small objects of differing keys together, where the store can. */
+  putSmall: ((objects: readonly SmallObject[]) => Promise<void>) | undefined;
   list(): AsyncIterable<ListedObject[]>;
   /** Whether an object of the bucket is a mark of a database; and the mark of the one that owns the bucket. */
   isMark(key: string): boolean;
@@ -152,68 +151,4 @@ async function settlePresent(manifest: Manifest, deps: RestoreDeps, set: Working
   }
   if (other !== undefined && !isOwn)
     throw notEmpty(`the bucket has objects that the backup does not have, such as ${other}`);
-}
-
-/** Disposed of, it ends with the objects that it has begun. */
-function startPuttingObjects(
-  directory: string,
-  deps: RestoreDeps,
-  set: WorkingSet,
-): AsyncDisposable & { done: Promise<void> } {
-  let wanted = true;
-  const done = putObjects(directory, { ...deps, isWanted: () => wanted }, set);
-  done.catch(() => undefined);
-  return {
-    done,
-    async [Symbol.asyncDispose]() {
-      wanted = false;
-      await done.catch(() => undefined);
-    },
-  };
-}
-
-async function putObjects(
-  directory: string,
-  { transfer, progress, isWanted }: RestoreDeps & { isWanted(): boolean },
-  set: WorkingSet,
-): Promise<void> {
-  const total = set.needed();
-  let done = 0;
-  let failure: { error: unknown } | undefined;
-  for (const { id } of set.packs()) {
-    const path = packPath(packsFolder(directory), id);
-    await using pack = await open(path, 'r');
-    const putOne = async (entry: HeldEntry): Promise<void> => {
-      const { key, offset, size, type } = entry;
-      // Of a small object the bytes are sent at once; a part of a file would be opened and read as a stream.
-      const isSmall = size <= SMALL_OBJECT_BYTES;
-      const body = isSmall
-        ? new Blob(await partsOf(pack, entry))
-        : Bun.file(path).slice(offset, offset + size);
-      await transfer.put(key, { size, type, body });
-      done += 1;
-      progress.step(() => `objects: ${done} of ${total} written`);
-    };
-    for (const page of set.entriesOf(id)) {
-      const rest = page.values();
-      const work = async (): Promise<void> => {
-        for (const entry of rest) {
-          if (!isWanted() || failure !== undefined) return;
-          await putOne(entry).catch((error: unknown) => {
-            failure ??= { error };
-          });
-        }
-      };
-      await Promise.all(Array.from({ length: WRITES_AT_ONCE }, work));
-      if (failure !== undefined) throw failure.error;
-      if (!isWanted()) return;
-    }
-  }
-}
-
-/** Copies, because the parts that are read are valid for a moment alone. */
-async function partsOf(pack: FileHandle, entry: HeldEntry): Promise<Uint8Array<ArrayBuffer>[]> {
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  for await (const part of readEntry(pack, entry)) parts.push(new Uint8Array(part));
-  return parts;
 }

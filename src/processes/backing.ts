@@ -6,6 +6,7 @@ import type { Logger } from '../core/logger.ts';
 import { SettingsError } from '../core/settings-reader.ts';
 import { postgresFolder } from '../database.ts';
 import { isInUse, openDataFolder } from '../embedded/data-folder.ts';
+import type { EmbeddedStore } from '../embedded/object-store/index.ts';
 import {
   asSuperuser,
   clusterIn,
@@ -23,7 +24,13 @@ import {
 } from '../embedded/wal-archive/index.ts';
 import { readEmbeddedObjects, startEmbeddedObjects } from './store.ts';
 
-export type Backing = { databaseUrl: string; s3: S3Settings; stop(): Promise<void> };
+export type Backing = {
+  databaseUrl: string;
+  s3: S3Settings;
+  /** Of the embedded store, where this process has started it. */
+  keepObjects?: EmbeddedStore['keep'];
+  stop(): Promise<void>;
+};
 
 const RESTART_PAUSE_MS = 500;
 /** A process's pools, its listener, the locks of its jobs, and a few that replace lost ones. */
@@ -70,7 +77,7 @@ export async function startBacking(
     if (archiver !== undefined) stops.push(archiver.endBases);
     if (databaseUrl === undefined || s3 === undefined)
       throw new Error('a backing service is neither set nor embedded');
-    return { databaseUrl, s3, stop };
+    return { databaseUrl, s3, ...(objects && { keepObjects: objects.keep }), stop };
   } catch (error) {
     await stop();
     throw error;

@@ -8,7 +8,7 @@ import { randomBase62 } from '../core/ids.ts';
 import type { Logger } from '../core/logger.ts';
 import { isLoopback, toOrigin } from '../core/origin.ts';
 import { isInUse, openDataFolder } from '../embedded/data-folder.ts';
-import { startObjectStore } from '../embedded/object-store/index.ts';
+import { type EmbeddedStore, startObjectStore } from '../embedded/object-store/index.ts';
 
 /** Where the embedded store is, or would be. */
 export const objectStoreFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string =>
@@ -60,7 +60,7 @@ export function readEmbeddedObjects(config: Config, log: Logger): S3Settings | u
 export async function startEmbeddedObjects(
   config: Config,
   log: Logger,
-): Promise<{ settings: S3Settings; close(): Promise<void> }> {
+): Promise<{ settings: S3Settings } & Pick<EmbeddedStore, 'keep' | 'close'>> {
   const directory = objectStoreFolder(config);
   const identity = readIdentity(`${directory}.json`, log) ?? { secretAccessKey: randomBase62(30), port: 0 };
   const options = {
@@ -96,6 +96,7 @@ export async function startEmbeddedObjects(
       accessKeyId: options.accessKeyId,
       secretAccessKey: options.secretAccessKey,
     },
+    keep: store.keep,
     close: store.close,
   };
 }

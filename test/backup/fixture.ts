@@ -116,6 +116,7 @@ export const restoreInto = (
     isUsed: hasWorkspaces,
     rebuilt: REBUILT_TABLES,
     transfer,
+    putSmall: undefined,
     list: () => objects.list(''),
     isMark: (key) => key.startsWith(MARKS),
     ownerMark,

@@ -133,6 +133,29 @@ test('a flush of the folder that fails refuses what was moved into it meanwhile,
   await rm(directory, { recursive: true, force: true });
 });
 
+test('objects that come together are named after the flush of their folder, and where it fails none is there', async () => {
+  const objects = await openObjects();
+  await objects.createBucket('b-1');
+  const given = Array.from({ length: 50 }, (_, n) => ({
+    ...{ key: `${n}`, contentType: 'text/plain', body: Buffer.from(`${n}`) },
+  }));
+  folderFailures = 1;
+  await expect(objects.keep('b-1', given)).rejects.toThrow('EIO');
+  expect(() => objects.get({ bucket: 'b-1', key: '0' })).toThrow();
+  for (const folder of ['blobs', 'staging']) expect(readdirSync(join(directory, folder))).toEqual([]);
+  calls.length = 0;
+  expect(await waitsForDisk(() => objects.keep('b-1', given))).toBe(true);
+  // The reason for files without a name, the folder, the names.
+  expect(calls.filter((call) => !call.startsWith('write'))).toEqual([
+    'datasync file, 0 kept',
+    'sync folder, 50 kept',
+    'datasync file, 50 kept',
+  ]);
+  expect(objects.get({ bucket: 'b-1', key: '49' }).sizeBytes).toBe(2);
+  await objects.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
 /** Whether the work is answered only once flushes go on; afterwards it must have ended well. */
 async function waitsForDisk(work: () => Promise<unknown>): Promise<boolean> {
   const held = Promise.withResolvers<void>();

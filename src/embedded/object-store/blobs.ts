@@ -107,6 +107,29 @@ export async function openBlobs(directory: string, disk: DiskCalls) {
     }
   }
 
+  /** As `receive`, for whole bodies: `announce` is called once for all, and its promise ends before they are there. */
+  async function receiveAll<Given extends { readonly body: Uint8Array }>(
+    all: readonly Given[],
+    announce: (ids: readonly string[]) => Promise<void>,
+  ): Promise<{ given: Given; blob: Blob }[]> {
+    const received = all.map((given) => ({ given, blob: toBlob(given.body) }));
+    const ids = received.map(({ blob }) => blob.id);
+    try {
+      await allOf(received, ({ given: { body }, blob: { id } }) =>
+        disk.call(() => writeFile(join(staging, id), body, { flag: 'wx', mode: 0o600, flush: true })),
+      );
+      await announce(ids);
+      await moveIn(() => allOf(ids, (id) => disk.call(() => rename(join(staging, id), join(kept, id)))));
+      return received;
+    } catch (error) {
+      for (const id of ids) {
+        await remove(id);
+        await disk.call(() => rm(join(staging, id), { force: true })).catch(() => undefined);
+      }
+      throw error;
+    }
+  }
+
   /** Must be called before the first receive: cleans up after a crash. Throws TooManyUnnamed before any change. */
   async function recover({ isNamed, isPassing, unexplainedMax }: Names): Promise<Recovery> {
     const all = await readdir(kept);
@@ -130,6 +153,7 @@ export async function openBlobs(directory: string, disk: DiskCalls) {
 
   return {
     receive,
+    receiveAll,
     /** A file descriptor that the caller closes. It stays readable after the blob is removed. */
     open: (id: string) => openSync(blobPath(directory, id), 'r'),
     remove,
@@ -147,6 +171,18 @@ export async function openBlobs(directory: string, disk: DiskCalls) {
     tryWrite: () => disk.call(() => writeFile(join(directory, '.probe'), '.', { mode: 0o600 })),
     close: () => keptFolder.close(),
   };
+}
+
+function toBlob(body: Uint8Array): Blob {
+  const md5 = createDigest('md5');
+  md5.update(body);
+  return { id: crypto.randomUUID(), sizeBytes: body.length, digests: new Map([['md5', md5.finish()]]) };
+}
+
+/** Rejects with the first failure once all have ended. */
+async function allOf<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {
+  const outcomes = await Promise.allSettled(items.map(run));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 /**

@@ -9,8 +9,8 @@ import type { ObjectReader, ReadObject } from '../../infra/s3/transfer.ts';
 import { blobPath } from './blobs.ts';
 import type { ObjectRow } from './catalogue.ts';
 import { limits } from './limits.ts';
-import { type StoredObject, toStoredObject } from './objects.ts';
 import { isSnapshot, snapshotPath } from './snapshot.ts';
+import { type StoredObject, toStoredObject } from './stored-object.ts';
 
 /**
  * Leaves to `others` what the files do not tell: objects that are younger than the snapshot, and those whose file has gone or has

@@ -73,6 +73,9 @@ export const limits = {
     Math.min(16, Math.floor((Number(process.env['UV_THREADPOOL_SIZE']) || availableParallelism()) / 2)),
   ),
 
+  /** For objects that come together. */
+  keepMsMax: 120_000,
+
   startMsMax: 60_000,
   /** For running requests at the end. */
   drainMsMax: 10_000,

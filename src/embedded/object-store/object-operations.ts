@@ -7,10 +7,11 @@ import { contentTypeOf, renderContentHeaders } from './content-headers.ts';
 import { notImplemented, S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import { assertBucketName, assertKey } from './names.ts';
-import type { ObjectName, Objects, StoredObject } from './objects.ts';
+import type { ObjectName, Objects } from './objects.ts';
 import { openPayload } from './payload.ts';
 import type { Reply } from './reply.ts';
 import type { StoreRequest } from './request.ts';
+import type { StoredObject } from './stored-object.ts';
 import { element, renderDocument, S3_NAMESPACE } from './xml.ts';
 
 /** Each takes a request whose signature holds, whose bucket and key are valid names, and whose options it takes. */

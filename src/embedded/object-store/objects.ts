@@ -2,23 +2,23 @@
 // and every promise here resolves only when the change would survive a loss of power.
 import { DiskHangs } from '../../core/disk-fault.ts';
 import type { Blob, Blobs } from './blobs.ts';
-import type { Catalogue, ObjectRow } from './catalogue.ts';
+import type { Catalogue } from './catalogue.ts';
+import { parseContentType } from './content-headers.ts';
 import type { DiskCalls } from './disk-calls.ts';
 import { createDiskWatch } from './disk-watch.ts';
 import { S3Error } from './errors.ts';
 import { limits } from './limits.ts';
 import { type ListPage, type ListQuery, readPage } from './listing.ts';
-
-export interface StoredObject {
-  readonly blob: string;
-  readonly sizeBytes: number;
-  /** MD5 of the content in hex, without quotes. */
-  readonly etag: string;
-  readonly modifiedMs: number;
-  /** The version of this write; undefined for objects from before there were versions. */
-  readonly version: string | undefined;
-  readonly contentType: string;
-}
+import { assertKey } from './names.ts';
+import {
+  newVersion,
+  type StoredObject,
+  toNewObject,
+  toRow,
+  toStoredObject,
+  wholeSecond,
+} from './stored-object.ts';
+import type { GivenObject } from './thread-messages.ts';
 
 /** The object to delete: any under the name, or only that version, or only that ETag (without quotes). */
 export interface Removal {
@@ -74,15 +74,18 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
     for (const blob of blobsOf(replaced)) if (!catalogue.isNamed(blob)) catalogue.pass(blob);
   }
 
-  async function write(name: ObjectName, object: StoredObject): Promise<void> {
-    assertBucket(name.bucket);
-    const replaced = find(name);
+  /** Of differing names in one bucket, in one commit. */
+  async function write(...named: readonly (readonly [ObjectName, StoredObject])[]): Promise<void> {
+    for (const [{ bucket }] of named.slice(0, 1)) assertBucket(bucket);
+    const replaced = named.map(([name]) => find(name));
     catalogue.atomically(() => {
-      catalogue.put(name.bucket, name.key, toRow(object));
-      catalogue.settle(object.blob);
-      pass([replaced]);
+      for (const [{ bucket, key }, object] of named) {
+        catalogue.put(bucket, key, toRow(object));
+        catalogue.settle(object.blob);
+      }
+      pass(replaced);
     });
-    await release([replaced]);
+    await release(replaced);
   }
 
   const watch = createDiskWatch({ catalogue, blobs, disk });
@@ -126,18 +129,11 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
     },
     /** Gives the blob a name; where that fails, the blob is removed. */
     put: async (name: ObjectName, blob: Blob, contentType: string): Promise<StoredObject> => {
-      const object = {
-        blob: blob.id,
-        sizeBytes: blob.sizeBytes,
-        etag: (blob.digests.get('md5') ?? Buffer.alloc(0)).toString('hex'),
-        modifiedMs: wholeSecond(Date.now()),
-        version: newVersion(),
-        contentType,
-      };
+      const object = toNewObject(blob, contentType);
       const store = async (): Promise<void> => {
         try {
           disk.assertAnswers();
-          await write(name, object);
+          await write([name, object]);
         } catch (error) {
           await discard(blob);
           throw error;
@@ -146,6 +142,31 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
       await watch.noting(store());
       return object;
     },
+    /** Receives and names objects of differing keys together: they share the flushes of the disk. */
+    keep: (bucket: string, given: readonly GivenObject[]): Promise<void> =>
+      change(async () => {
+        assertBucket(bucket);
+        const valid = given.map(({ contentType, ...each }) => {
+          assertKey(each.key);
+          return { ...each, contentType: parseContentType(contentType) };
+        });
+        const received = await blobs.receiveAll(valid, async (ids) => {
+          catalogue.atomically(() => ids.forEach(catalogue.pass));
+          // So many files without a name have to be explained after a loss of power, too.
+          await catalogue.durable();
+        });
+        try {
+          await write(
+            ...received.map(
+              ({ given: { key, contentType }, blob }) =>
+                [{ bucket, key }, toNewObject(blob, contentType)] as const,
+            ),
+          );
+        } catch (error) {
+          for (const { blob } of received) await discard(blob);
+          throw error;
+        }
+      }),
     /** Copies no bytes: both names share the blob. `assertMeant` sees the source as it is when the copy is made, and may throw. */
     copy: (
       source: ObjectName,
@@ -157,7 +178,7 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
         assertMeant(found);
         const written = { modifiedMs: wholeSecond(Date.now()), version: newVersion(), contentType };
         const object = { ...found, ...written };
-        await write(target, object);
+        await write([target, object]);
         return object;
       }),
     /** Names that hold nothing, or another version, are no error. Returns the keys that hold something with another ETag, which stay. */
@@ -194,39 +215,3 @@ export function createObjects(parts: { catalogue: Catalogue; blobs: Blobs; disk:
 
 const blobsOf = (objects: readonly (StoredObject | undefined)[]): Set<string> =>
   new Set(objects.flatMap((object) => (object === undefined ? [] : [object.blob])));
-
-/** HTTP dates know no finer time, and an object has one date everywhere. */
-const wholeSecond = (timeMs: number): number => timeMs - (timeMs % 1000);
-
-/** In the catalogue. Earlier versions of the store read metadata, of which no client has any. */
-interface Attributes {
-  readonly headers: { readonly 'content-type': string };
-  readonly metadata: Record<string, never>;
-  readonly version: string | undefined;
-}
-
-export function toStoredObject(row: ObjectRow): StoredObject {
-  // Written by toRow only.
-  const { version, headers }: Attributes = JSON.parse(row.attributes);
-  return {
-    blob: row.blob,
-    sizeBytes: row.size,
-    etag: row.etag,
-    modifiedMs: row.modified_ms,
-    version,
-    contentType: headers['content-type'],
-  };
-}
-
-function toRow({ version, contentType, ...object }: StoredObject): ObjectRow {
-  const attributes: Attributes = { headers: { 'content-type': contentType }, metadata: {}, version };
-  return {
-    blob: object.blob,
-    size: object.sizeBytes,
-    etag: object.etag,
-    modified_ms: object.modifiedMs,
-    attributes: JSON.stringify(attributes),
-  };
-}
-
-const newVersion = (): string => crypto.randomUUID().replaceAll('-', '');

@@ -17,7 +17,16 @@ export interface ObjectStoreOptions {
   readonly retentionSeconds: number;
 }
 
+/** An object that comes without a request. */
+export interface GivenObject {
+  readonly key: string;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
 export type StoreCalls = {
+  /** Keeps objects of differing keys in the bucket of the settings; answers when all of them are on the disk. */
+  keep(objects: readonly GivenObject[]): void;
   /** Lets running requests finish for a bounded time. */
   close(): void;
 };

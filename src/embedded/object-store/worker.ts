@@ -2,7 +2,7 @@
 import { serveThread } from '../../core/thread.ts';
 import { createStoreServer } from './server.ts';
 import { openStore } from './store.ts';
-import type { ObjectStoreOptions, StoreCalls, StoreNotice } from './thread-messages.ts';
+import type { GivenObject, ObjectStoreOptions, StoreCalls, StoreNotice } from './thread-messages.ts';
 
 serveThread<ObjectStoreOptions, StoreCalls, number>(
   async (options, notify: (notice: StoreNotice) => void) => {
@@ -29,7 +29,8 @@ serveThread<ObjectStoreOptions, StoreCalls, number>(
     };
     try {
       if (!objects.hasBucket(options.bucket)) await objects.createBucket(options.bucket);
-      return { opened: await server.listen(options.host, options.port), calls: { close } };
+      const keep = (given: readonly GivenObject[]): Promise<void> => objects.keep(options.bucket, given);
+      return { opened: await server.listen(options.host, options.port), calls: { close, keep } };
     } catch (error) {
       await objects.close();
       throw error;
