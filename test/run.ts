@@ -33,7 +33,11 @@ async function runTests(): Promise<number> {
   const [first] = cluster?.servers ?? [];
   const tests = Bun.spawn(
     [
-      ...[process.execPath, 'test', '--no-orphans', `--parallel=${FILES_AT_ONCE}`, `--timings=${TIMINGS}`],
+      process.execPath,
+      'test',
+      '--no-orphans',
+      `--parallel=${FILES_AT_ONCE}`,
+      `--timings=${TIMINGS}`,
       ...process.argv.slice(2).filter((each) => !each.startsWith(GROUP)),
       ...(group === undefined ? [] : filesOf(group).map((path) => `./${path}`)),
     ],

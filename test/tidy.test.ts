@@ -208,8 +208,14 @@ const BANS: Ban[] = [
       /^src\/(core\/json(-parser)?|gateway\/usage|processes\/store|embedded\/postgres\/connection-file|embedded\/object-store\/[\w-]+)\.ts$/,
   },
   { call: /\b(describe|test|it)\.(only|todo)\(/, instead: 'nothing', except: /^$/ },
-  { call: /\.\.\.\{|\.\.\.\[[^\n]*\],$/m, instead: 'the properties or elements themselves', except: /^$/ },
 ];
+
+/** A spread of a literal: an object, or an array of which nothing is asked. */
+const GROUPING = /\.\.\.\{|\.\.\.\[([^\n]*\],)?$/m;
+
+test('no spread groups the properties or elements that it contains', () => {
+  expect(sources.filter(({ text }) => GROUPING.test(text)).map(({ path }) => path)).toEqual([]);
+});
 
 test('banned calls have their replacement', () => {
   const found = ofServer.flatMap(({ path, text }) =>

@@ -69,14 +69,12 @@ export async function fill(
   const keys = { accessKeyId: 'atrium', secretAccessKey };
   const transfer = createTransfer(
     createObjectStore({
-      ...{
-        endpoint,
-        publicEndpoint: endpoint,
-        region: 'us-east-1',
-        bucket: 'atrium',
-        formProfile: 'standard',
-        ...keys,
-      },
+      endpoint,
+      publicEndpoint: endpoint,
+      region: 'us-east-1',
+      bucket: 'atrium',
+      formProfile: 'standard',
+      ...keys,
     }),
   );
   const ids = Array.from({ length: documents }, () => newId());

@@ -23,8 +23,12 @@ type Verified = { flight: number; ratio: number; micros(name: keyof Round): numb
 
 export async function measureVerification(): Promise<void> {
   const rows = (await compareVerification(ROUNDS)).map(({ flight, ratio, micros }) => [
-    ...[`${flight}`, micros('bare').toFixed(1), micros('ours').toFixed(1), `${ratio.toFixed(2)} ×`],
-    ...[`≤ ${TARGET} ×: ${ratio <= TARGET ? 'met' : '**missed**'}`, micros('synchronous').toFixed(1)],
+    `${flight}`,
+    micros('bare').toFixed(1),
+    micros('ours').toFixed(1),
+    `${ratio.toFixed(2)} ×`,
+    `≤ ${TARGET} ×: ${ratio <= TARGET ? 'met' : '**missed**'}`,
+    micros('synchronous').toFixed(1),
   ]);
   printTable(
     `Verifying an event's token, warm key set (µs a call, medians of ${ROUNDS} rounds of ${CALLS}; the ratio is that of the rounds)`,
@@ -50,8 +54,10 @@ export async function compareVerification(rounds: number): Promise<Verified[]> {
     log: silentLog,
   });
   const verification: Verification = {
-    ...{ mode: 'project_number', audience: AUDIENCE },
-    ...{ jwks: server.url, jwks_anywhere: true },
+    mode: 'project_number',
+    audience: AUDIENCE,
+    jwks: server.url,
+    jwks_anywhere: true,
   };
   const at = token.lastIndexOf('.');
   const signed = Buffer.from(token.slice(0, at));

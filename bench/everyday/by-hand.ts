@@ -11,14 +11,17 @@ import { SHAPES } from './shapes.ts';
 const [url = '', workspaceText = '{}'] = process.argv.slice(2);
 const workspace = JSON.parse(workspaceText) as Workspace;
 const sql = connectPostgres({
-  ...{ url, applicationName: 'bench-by-hand', log: silentLog },
+  url,
+  applicationName: 'bench-by-hand',
+  log: silentLog,
   json: { parse: parseJson, serialize: JSON.stringify },
   settings: { jit: 'off', random_page_cost: '1.1', max_parallel_workers_per_gather: '0' },
 });
 const statements = SHAPES.map((shape) => shape.byHand(workspace));
 
 const server = Bun.serve({
-  ...{ port: 0, hostname: '127.0.0.1' },
+  port: 0,
+  hostname: '127.0.0.1',
   async fetch(request) {
     const statement = statements[Number(new URL(request.url).pathname.slice(1))];
     if (statement === undefined) return new Response(null, { status: 404 });

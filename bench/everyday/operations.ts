@@ -60,8 +60,12 @@ const openSession = (url: string, session: string): Promise<Response> =>
   });
 
 const event = (id: string) => ({
-  ...{ specversion: '1.0', id, source: '/bench', type: `bench.${Number.parseInt(id.slice(0, 2), 16) % 5}` },
-  ...{ subject: `person-${id.slice(0, 1)}@example.com`, time: '2026-01-31T10:00:00.123Z' },
+  specversion: '1.0',
+  id,
+  source: '/bench',
+  type: `bench.${Number.parseInt(id.slice(0, 2), 16) % 5}`,
+  subject: `person-${id.slice(0, 1)}@example.com`,
+  time: '2026-01-31T10:00:00.123Z',
   data: { value: 1, model: 'local-echo', prompt_tokens: 812, completion_tokens: 97, session: id },
 });
 

@@ -30,9 +30,13 @@ export async function measureSearches(options: Pace & { documents: readonly numb
       const { shape, found, ours, byHand } = compared;
       const [processor, latency] = [ratioOf(compared), ours.ms / byHand.ms];
       return [
-        ...[shape, whole(found), `${whole(ours.answering)} + ${whole(ours.postgres)}`],
-        ...[`${whole(byHand.answering)} + ${whole(byHand.postgres)}`, `${processor.toFixed(2)} ×`],
-        ...[`${milliseconds(ours.ms)}, ${milliseconds(byHand.ms)}`, `${latency.toFixed(2)} ×`],
+        shape,
+        whole(found),
+        `${whole(ours.answering)} + ${whole(ours.postgres)}`,
+        `${whole(byHand.answering)} + ${whole(byHand.postgres)}`,
+        `${processor.toFixed(2)} ×`,
+        `${milliseconds(ours.ms)}, ${milliseconds(byHand.ms)}`,
+        `${latency.toFixed(2)} ×`,
         `≤ ${TARGET} ×: ${Math.max(processor, latency) <= TARGET ? 'met' : '**missed**'}`,
       ];
     });
@@ -80,7 +84,9 @@ export async function compareSearches(documents: number, pace: Pace): Promise<Co
 
 async function startByHand(databaseUrl: string, workspace: Workspace) {
   const child = startChild([
-    ...[process.execPath, join(import.meta.dir, 'by-hand.ts'), databaseUrl],
+    process.execPath,
+    join(import.meta.dir, 'by-hand.ts'),
+    databaseUrl,
     JSON.stringify(workspace),
   ]);
   const port = await eventually('the statements by hand', () => /^(\d+)\n/.exec(child.output())?.[1]);

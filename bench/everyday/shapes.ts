@@ -41,7 +41,8 @@ const asAdmin = (
   query: string,
   parts: (terms: ReturnType<typeof createTerms>, workspace: Workspace) => Parts,
 ): Shape => ({
-  ...{ name, query },
+  name,
+  query,
   byHand(workspace) {
     const { where, ...rest } = parts(createTerms(workspace.id), workspace);
     return statement(workspace, { ...rest, where: where === undefined ? ALL : `${ALL} AND ${where}` });
@@ -57,7 +58,9 @@ export const SHAPES: readonly Shape[] = [
   asAdmin('everything, newest first', '', () => ({})),
   asAdmin('a tag', `tags=any:${tag}`, ({ label }) => ({ where: pdf, values: [label('tags', tag)] })),
   {
-    ...{ name: 'a tag, as the reader', query: `tags=any:${tag}`, reader: true },
+    name: 'a tag, as the reader',
+    query: `tags=any:${tag}`,
+    reader: true,
     byHand(workspace) {
       const terms = createTerms(workspace.id);
       return statement(workspace, {
@@ -67,35 +70,44 @@ export const SHAPES: readonly Shape[] = [
     },
   },
   asAdmin('two facets', `tags=any:${tag}&file_type=eq:pdf`, ({ label }) => ({
-    ...{ where: 's.terms @> ARRAY[$2::uuid, $3::uuid]' },
+    where: 's.terms @> ARRAY[$2::uuid, $3::uuid]',
     values: [label('tags', tag), label('file_type', 'pdf')],
   })),
   asAdmin('not a tag', `tags=not_any:${tag}`, ({ label }) => ({
-    ...{ where: `NOT ${pdf}`, values: [label('tags', tag)] },
+    where: `NOT ${pdf}`,
+    values: [label('tags', tag)],
   })),
   asAdmin(
     'a year, oldest first',
     'created_at=gte:2025-01-01T00:00:00Z&created_at=lt:2026-01-01T00:00:00Z&order_by=created_at%20ASC',
     () => ({
-      ...{ where: 's.created_at >= $2::timestamptz AND s.created_at < $3::timestamptz' },
-      ...{ order: 's.created_at, s.id', values: ['2025-01-01T00:00:00Z', '2026-01-01T00:00:00Z'] },
+      where: 's.created_at >= $2::timestamptz AND s.created_at < $3::timestamptz',
+      order: 's.created_at, s.id',
+      values: ['2025-01-01T00:00:00Z', '2026-01-01T00:00:00Z'],
     }),
   ),
   asAdmin('by name', 'order_by=name%20ASC', () => ({ order: 's.name, s.id' })),
   asAdmin('large ones, by size', 'file_size=gte:200000&order_by=file_size%20DESC', () => ({
-    ...{ where: 's.file_size >= $2::bigint', order: 's.file_size DESC, s.id', values: [200_000] },
+    where: 's.file_size >= $2::bigint',
+    order: 's.file_size DESC, s.id',
+    values: [200_000],
   })),
   asAdmin('a slot', 'slots=eq:department->legal', ({ leaf }) => ({
-    ...{ where: pdf, values: [leaf('slots', 'department', 'legal')] },
+    where: pdf,
+    values: [leaf('slots', 'department', 'legal')],
   })),
   asAdmin('a name contains', `name=contains:${name}`, () => ({
-    ...{ where: 's.name LIKE $2', values: [`%${name}%`] },
+    where: 's.name LIKE $2',
+    values: [`%${name}%`],
   })),
   asAdmin('a summary contains', `summary=contains:${word}`, () => ({
-    ...{ from: TEXTS, where: 't.summary LIKE $2', values: [`%${word}%`] },
+    from: TEXTS,
+    where: 't.summary LIKE $2',
+    values: [`%${word}%`],
   })),
   asAdmin('q: one word', `q=${word}`, (_, workspace) => ({
-    ...{ from: TEXTS, where: 't.words @@ $2::tsquery' },
+    from: TEXTS,
+    where: 't.words @@ $2::tsquery',
     order: 'ts_rank(t.words, $2::tsquery) DESC, s.created_at DESC, s.id',
     values: [`'${wordPrefix(workspace.id)}${word}':*`],
   })),

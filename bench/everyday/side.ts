@@ -31,8 +31,13 @@ export async function startSide(folder: string): Promise<Side> {
   const child = startChild([process.execPath, join(folder, 'src/main.ts')], {
     directory: folder,
     environment: {
-      ...{ NODE_ENV: 'production', PORT: '0', DATA_DIR: dataDir, LOG_FORMAT: 'json' },
-      ...{ BOOTSTRAP_WORKSPACE: WORKSPACE, BOOTSTRAP_API_KEY: KEY, CONTENT: 'off' },
+      NODE_ENV: 'production',
+      PORT: '0',
+      DATA_DIR: dataDir,
+      LOG_FORMAT: 'json',
+      BOOTSTRAP_WORKSPACE: WORKSPACE,
+      BOOTSTRAP_API_KEY: KEY,
+      CONTENT: 'off',
     },
   });
   const dispose = async (): Promise<void> => {

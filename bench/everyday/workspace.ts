@@ -9,7 +9,10 @@ import { createAccess } from '../search/load.ts';
 import { COLUMNS, toLines } from '../search/rows.ts';
 
 export const workspaceOf = (documents: number): Workspace => ({
-  ...{ id: `everyday-${documents}`, number: documents, documents, users: 20 },
+  id: `everyday-${documents}`,
+  number: documents,
+  documents,
+  users: 20,
 });
 
 /** Documents, entries, words and keys; the triggers count them as they do any others. */

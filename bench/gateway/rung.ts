@@ -61,8 +61,11 @@ const asked = async ({ request }: ModelCall): Promise<Served & { kind: 'whole' }
 };
 /** No other request uses the key. */
 const NOTHING_ELSEWHERE = {
-  ...{ requestsMs: 0, tokensMs: 0, spent: 0, monthLeftMs: 86_400_000 },
-  ...{ month: new Date().getUTCFullYear() * 100 + new Date().getUTCMonth() + 1 },
+  requestsMs: 0,
+  tokensMs: 0,
+  spent: 0,
+  monthLeftMs: 86_400_000,
+  month: new Date().getUTCFullYear() * 100 + new Date().getUTCMonth() + 1,
   elsewhere: { tokensMs: 0, cost: 0 },
 };
 const allowances = createAllowances({
@@ -75,12 +78,10 @@ const allowances = createAllowances({
 });
 const unlimited: Reservation = { headers: () => ({}), settle: ignore };
 const ledger = createLedger({
-  ...{
-    directory: join(folder, name.replaceAll(' ', '-')),
-    record: async () => undefined,
-    clock: systemClock,
-    log,
-  },
+  directory: join(folder, name.replaceAll(' ', '-')),
+  record: async () => undefined,
+  clock: systemClock,
+  log,
 });
 const serve = createServe({
   catalogue: () => catalogue,
@@ -88,13 +89,17 @@ const serve = createServe({
   cache: createAnswerCache(),
   execute: has('attempt')
     ? createExecute({
-        ...{ deadlines, connectProbe: createConnectProbe(), attempts: new Map(), logFailedAttempt: ignore },
+        deadlines,
+        connectProbe: createConnectProbe(),
+        attempts: new Map(),
+        logFailedAttempt: ignore,
         answerLocally: () => Promise.reject(new Error('no local model')),
       })
     : async (call): Promise<Answer> => ({ ...(await asked(call)), usage: undefined }),
   ledger: has('ledger') ? ledger : { add: ignore, requireRoom: ignore },
   onFirstEvent: ignore,
-  ...{ deadlines, onInterrupt },
+  deadlines,
+  onInterrupt,
 });
 
 const handle = (input: GatewayInput): Promise<Response> => {
@@ -110,8 +115,14 @@ const handle = (input: GatewayInput): Promise<Response> => {
 const authentication = createAuthentication({
   store: {
     findLive: async () => ({
-      ...{ keyId: 'bench', workspaceId: 'bench', userId: 'bench', email: 'bench@example.com' },
-      ...{ scopes: ['models'], limits: LIMITS, expiresAt: null, lastUsedAt: null },
+      keyId: 'bench',
+      workspaceId: 'bench',
+      userId: 'bench',
+      email: 'bench@example.com',
+      scopes: ['models'],
+      limits: LIMITS,
+      expiresAt: null,
+      lastUsedAt: null,
     }),
   },
   informed: () => true,
@@ -121,7 +132,11 @@ const authentication = createAuthentication({
 const cors = createCors([]);
 const boundary = createBoundary({
   authenticators: { key: authentication.authenticate, session: async () => undefined },
-  ...{ cors, log, access: log.access, onInterrupt, requestMetrics: createRequestMetrics() },
+  cors,
+  log,
+  access: log.access,
+  onInterrupt,
+  requestMetrics: createRequestMetrics(),
   explainFailure: () => undefined,
 });
 const call = route(

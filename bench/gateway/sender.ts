@@ -106,7 +106,11 @@ times.sort((a, b) => a - b);
 firsts.sort((a, b) => a - b);
 console.log(
   JSON.stringify({
-    ...{ count: times.length, failed, seconds, p50: at(times, 0.5), p99: at(times, 0.99) },
+    count: times.length,
+    failed,
+    seconds,
+    p50: at(times, 0.5),
+    p99: at(times, 0.99),
     firstP50: at(firsts, 0.5),
   }),
 );

@@ -45,9 +45,15 @@ export async function startSetting(): Promise<Setting> {
   const port = freePort();
   const gateway = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts')], {
     env: {
-      ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], ...ENVIRONMENT },
-      ...{ PORT: String(port), DATA_DIR: join(folder, 'data'), MODELS_CONFIG: models, LOG_FORMAT: 'json' },
-      ...{ BOOTSTRAP_WORKSPACE: WORKSPACE, BOOTSTRAP_API_KEY: BOOTSTRAP_KEY },
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      ...ENVIRONMENT,
+      PORT: String(port),
+      DATA_DIR: join(folder, 'data'),
+      MODELS_CONFIG: models,
+      LOG_FORMAT: 'json',
+      BOOTSTRAP_WORKSPACE: WORKSPACE,
+      BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
     },
     stdio: ['ignore', Bun.file('/dev/null'), 'inherit'],
   });
@@ -100,9 +106,20 @@ export async function send({ folder }: Setting, side: Side, load: Load): Promise
   const before = processorMicros(side.pid);
   const sender = Bun.spawn(
     [
-      ...[process.execPath, join(import.meta.dir, 'sender.ts'), '--url', `${side.url}/v1/chat/completions`],
-      ...['--key', side.key, '--body', file, '--flight', String(load.flight)],
-      ...['--seconds', String(load.seconds ?? 3), '--count', String(load.count ?? 0)],
+      process.execPath,
+      join(import.meta.dir, 'sender.ts'),
+      '--url',
+      `${side.url}/v1/chat/completions`,
+      '--key',
+      side.key,
+      '--body',
+      file,
+      '--flight',
+      String(load.flight),
+      '--seconds',
+      String(load.seconds ?? 3),
+      '--count',
+      String(load.count ?? 0),
     ],
     { env: { ...process.env, ...ENVIRONMENT }, stdio: ['ignore', 'pipe', 'inherit'] },
   );

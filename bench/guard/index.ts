@@ -25,8 +25,12 @@ export async function run(): Promise<void> {
     `What holds, and what was measured in ${whole((performance.now() - startedAt) / 1000)} s`,
     ['ratio', 'holds', 'measured', 'of it', `≥ ${SHARE_MIN}`, 'tries'],
     judged.map(({ name, holds, measured, share, tries }) => [
-      ...[name, holds.toFixed(2), measured.toFixed(2), share.toFixed(2)],
-      ...[share >= SHARE_MIN ? 'kept' : '**worse**', String(tries)],
+      name,
+      holds.toFixed(2),
+      measured.toFixed(2),
+      share.toFixed(2),
+      share >= SHARE_MIN ? 'kept' : '**worse**',
+      String(tries),
     ]),
   );
   const worse = judged.filter(({ share }) => share < SHARE_MIN);

@@ -37,8 +37,13 @@ const floodAttempt = (url: URL, target: string, each: Flood, beside: () => Promi
   const bytes = each.bytes(url);
   return {
     cell: {
-      ...{ target, group: 'connections', family: each.name, largest: false },
-      ...{ bytes: bytes.length * each.count, held: true, beside: true },
+      target,
+      group: 'connections',
+      family: each.name,
+      largest: false,
+      bytes: bytes.length * each.count,
+      held: true,
+      beside: true,
     },
     prepare: () => () => flood(url, { count: each.count, bytes: () => bytes }, beside),
   };
@@ -46,13 +51,17 @@ const floodAttempt = (url: URL, target: string, each: Flood, beside: () => Promi
 
 export const serviceMeter = ({ url, service }: Setting): Promise<Meter> =>
   startMeter({
-    ...{ url, pid: service.child.pid, mainThread: true },
+    url,
+    pid: service.child.pid,
+    mainThread: true,
     request: renderHead(url, { method: 'GET', target: '/healthz', headers: [] }),
   });
 
 const storeMeter = ({ store, download, service }: Setting): Promise<Meter> =>
   startMeter({
-    ...{ url: store, pid: service.child.pid, mainThread: false },
+    url: store,
+    pid: service.child.pid,
+    mainThread: false,
     request: renderHead(store, { method: 'GET', target: download.pathname + download.search, headers: [] }),
   });
 

@@ -24,8 +24,13 @@ export async function startMeter(options: {
   const { url, pid, request } = options;
   const child = Bun.spawn(
     [
-      ...[process.execPath, join(import.meta.dir, 'probe.ts'), url.hostname, url.port, request],
-      ...[`${pid}`, options.mainThread ? 'main' : 'busiest'],
+      process.execPath,
+      join(import.meta.dir, 'probe.ts'),
+      url.hostname,
+      url.port,
+      request,
+      `${pid}`,
+      options.mainThread ? 'main' : 'busiest',
     ],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );

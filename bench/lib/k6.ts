@@ -44,13 +44,18 @@ export async function k6(
   const record = join(folder, 'record.ndjson');
   // The dashboard sums up within k6; it is not served.
   const dashboard = {
-    ...{ K6_WEB_DASHBOARD: 'true', K6_WEB_DASHBOARD_PORT: '-1', K6_WEB_DASHBOARD_PERIOD: '1s' },
-    ...{ K6_WEB_DASHBOARD_TAGS: 'area', K6_WEB_DASHBOARD_RECORD: record },
+    K6_WEB_DASHBOARD: 'true',
+    K6_WEB_DASHBOARD_PORT: '-1',
+    K6_WEB_DASHBOARD_PERIOD: '1s',
+    K6_WEB_DASHBOARD_TAGS: 'area',
+    K6_WEB_DASHBOARD_RECORD: record,
   };
   try {
     const child = Bun.spawn([binary, 'run', '--quiet', '--no-usage-report', '--address', '', script], {
       env: {
-        ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], SUMMARY: out },
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        SUMMARY: out,
         ...(recorded ? dashboard : {}),
         ...environment,
       },

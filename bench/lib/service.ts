@@ -45,9 +45,15 @@ export async function startBuilt({
   const child = startChild([runtime, MAIN], {
     directory: ROOT,
     environment: {
-      ...{ NODE_ENV: 'production', UV_THREADPOOL_SIZE: '64', BUN_CONFIG_MAX_HTTP_REQUESTS: '16384' },
-      ...{ PORT: String(port), DATA_DIR: dataDir, LOG_FORMAT: 'json' },
-      ...{ BOOTSTRAP_WORKSPACE: WORKSPACE, BOOTSTRAP_API_KEY: BOOTSTRAP_KEY, ...environment },
+      NODE_ENV: 'production',
+      UV_THREADPOOL_SIZE: '64',
+      BUN_CONFIG_MAX_HTTP_REQUESTS: '16384',
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      LOG_FORMAT: 'json',
+      BOOTSTRAP_WORKSPACE: WORKSPACE,
+      BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
+      ...environment,
     },
   });
   const stop = (): Promise<void> => child.stop();

@@ -37,7 +37,9 @@ export const SHAPE: Readonly<Record<ShapeName, Shape>> = {
       { time: 0.1, load: SHARE_OF_LOAD },
       { time: 0.9, load: SHARE_OF_LOAD },
     ],
-    ...{ refusals: false, p99TimesMax: 5, minutes: 2 },
+    refusals: false,
+    p99TimesMax: 5,
+    minutes: 2,
   },
   stress: {
     meaning: 'up to twice the capacity, in steps: what happens to what is too much?',
@@ -46,12 +48,14 @@ export const SHAPE: Readonly<Record<ShapeName, Shape>> = {
       { time: 0.15, load: 2 },
       { time: 0.1, load: 0.25 },
     ),
-    ...{ refusals: true, minutes: 3 },
+    refusals: true,
+    minutes: 3,
   },
   spike: {
     meaning: 'twice the capacity all at once, and back: is it well again at once?',
     stages: levels({ time: 0.35, load: 0.2 }, { time: 0.2, load: 2 }, { time: 0.45, load: 0.2 }),
-    ...{ refusals: true, minutes: 2 },
+    refusals: true,
+    minutes: 2,
   },
   soak: {
     meaning: 'half of the capacity for long: does memory grow, does anything fail?',
@@ -59,7 +63,8 @@ export const SHAPE: Readonly<Record<ShapeName, Shape>> = {
       { time: 0.02, load: SHARE_OF_SOAK },
       { time: 0.98, load: SHARE_OF_SOAK },
     ],
-    ...{ refusals: false, minutes: 30 },
+    refusals: false,
+    minutes: 30,
   },
 };
 
@@ -73,8 +78,11 @@ const GRACEFUL_STOP = '30s';
 /** For one that waits for each answer before it asks again, `users` of them, choosing among the areas. */
 export const closedScenario = (users: number, seconds: number): object => ({
   mixed: {
-    ...{ executor: 'constant-vus', vus: users, duration: `${seconds}s` },
-    ...{ exec: 'mixed', gracefulStop: GRACEFUL_STOP },
+    executor: 'constant-vus',
+    vus: users,
+    duration: `${seconds}s`,
+    exec: 'mixed',
+    gracefulStop: GRACEFUL_STOP,
   },
 });
 
@@ -101,8 +109,11 @@ export function scenariosOf({ stages }: Shape, extent: Extent): object {
     stages === undefined
       ? single
       : {
-          ...{ executor: 'ramping-arrival-rate', timeUnit: '1m', startRate: 0 },
-          ...{ preAllocatedVUs: USERS_MIN, maxVUs: USERS_MAX },
+          executor: 'ramping-arrival-rate',
+          timeUnit: '1m',
+          startRate: 0,
+          preAllocatedVUs: USERS_MIN,
+          maxVUs: USERS_MAX,
           stages: stages.map(({ time, load }) => ({
             duration: `${Math.round(time * seconds * 1000)}ms`,
             target: target(weight, load),

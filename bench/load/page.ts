@@ -97,11 +97,16 @@ function plotsOf({ overTime, memory, weights }: LoadResult): Plot[] {
   });
   return [
     {
-      ...{ title: 'Throughput', unit: 'requests a second', seconds, stacked: true },
+      title: 'Throughput',
+      unit: 'requests a second',
+      seconds,
+      stacked: true,
       lines: Object.keys(weights).map((area) => line(area, ({ byArea }) => byArea[area] ?? 0)),
     },
     {
-      ...{ title: 'Latency', unit: 'ms', seconds },
+      title: 'Latency',
+      unit: 'ms',
+      seconds,
       lines: [
         line('p50', ({ p50Ms }) => p50Ms),
         line('p95', ({ p95Ms }) => p95Ms),
@@ -109,7 +114,9 @@ function plotsOf({ overTime, memory, weights }: LoadResult): Plot[] {
       ],
     },
     {
-      ...{ title: 'Errors', unit: 'a second', seconds },
+      title: 'Errors',
+      unit: 'a second',
+      seconds,
       lines: [
         line('not begun: the service was late', ({ notBegun }) => notBegun),
         line('refused', ({ refused }) => refused),
@@ -117,7 +124,9 @@ function plotsOf({ overTime, memory, weights }: LoadResult): Plot[] {
       ],
     },
     {
-      ...{ title: 'Memory', unit: 'MiB, proportional', stacked: true },
+      title: 'Memory',
+      unit: 'MiB, proportional',
+      stacked: true,
       seconds: samples.map(({ second }) => second),
       lines: [
         part('the service', ({ service }) => service),

@@ -26,17 +26,17 @@ export function summarise(measured: Measured) {
   const { count, requestsPerSecond, p50Ms, p95Ms, p99Ms, counters } = loadOf(metrics);
   const areas = Object.keys(weights);
   return {
-    ...{
-      shape: name,
-      meaning: SHAPE[name].meaning,
-      area,
-      weights,
-      minutes,
-      startedAt: startedAt.toISOString(),
-    },
+    shape: name,
+    meaning: SHAPE[name].meaning,
+    area,
+    weights,
+    minutes,
+    startedAt: startedAt.toISOString(),
     machine: { processors: availableParallelism(), memoryMiB: Math.round(totalmem() / 1024 ** 2) },
     servers: configured.length === 0 ? 'embedded' : configured.join(', '),
-    ...{ idle, capacityPerSecond: capacity, broken },
+    idle,
+    capacityPerSecond: capacity,
+    broken,
     requests: { count, perSecond: requestsPerSecond, p50Ms, p95Ms, p99Ms },
     p99TimesIdle: idle === undefined ? undefined : p99Ms / idle.p99Ms,
     iterations: {

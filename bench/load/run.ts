@@ -66,7 +66,14 @@ export async function runLoad({ shape: name, area, environment = {}, ...asked }:
   const { configured } = setting;
   const samples = memory.samples;
   return summarise({
-    ...{ name, area, weights, minutes, configured, startedAt, idle, samples },
+    name,
+    area,
+    weights,
+    minutes,
+    configured,
+    startedAt,
+    idle,
+    samples,
     capacity: shape.stages === undefined ? undefined : capacity,
     k6: k6Result,
   });
@@ -86,8 +93,12 @@ const runScript = ({ options, weights, setting, refusals, choice = 'chance' }: S
     join(import.meta.dir, 'main.js'),
     {
       OPTIONS: JSON.stringify({ ...options, summaryTrendStats: STATISTICS }),
-      ...{ SETTING: setting.file, WEIGHTS: weights, RUN: crypto.randomUUID().slice(0, 8) },
-      ...{ REFUSALS: refusals ? 'allowed' : 'mistakes', SHOWS_MISTAKES: '1', CHOICE: choice },
+      SETTING: setting.file,
+      WEIGHTS: weights,
+      RUN: crypto.randomUUID().slice(0, 8),
+      REFUSALS: refusals ? 'allowed' : 'mistakes',
+      SHOWS_MISTAKES: '1',
+      CHOICE: choice,
     },
     { recorded: true },
   );

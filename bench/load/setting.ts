@@ -66,7 +66,9 @@ export async function startSetting(environment: Record<string, string> = {}): Pr
   await Bun.write(file, JSON.stringify(await prepare(service.url)));
   const kept = begun.move();
   return {
-    ...{ service, file, configured: Object.keys(servers) },
+    service,
+    file,
+    configured: Object.keys(servers),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
@@ -108,7 +110,14 @@ async function prepare(url: string): Promise<object> {
   const event = { specversion: '1.0', id: 'first', source: 'load', type: 'report.made', data: { value: 1 } };
   await sendEvent(url, key, event);
   return {
-    ...{ url, key, workspace: WORKSPACE, model: MODEL, bot: BOT, tags: TAGS, texts: TEXTS, documents },
+    url,
+    key,
+    workspace: WORKSPACE,
+    model: MODEL,
+    bot: BOT,
+    tags: TAGS,
+    texts: TEXTS,
+    documents,
     cookie: (signedIn.headers.get('set-cookie') ?? '').split(';')[0],
     since: new Date(Date.now() - 7 * 24 * 3_600_000).toISOString(),
     questions: await answered(ask, asked),

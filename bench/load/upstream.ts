@@ -13,12 +13,19 @@ const usageOf = (text: string) => {
 function streamOf(text: string, model: string): string {
   const chunk = (delta: object, finish_reason: string | null) =>
     encode({
-      ...{ id: 'echo', object: 'chat.completion.chunk', created: 1, model },
+      id: 'echo',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model,
       choices: [{ index: 0, delta, finish_reason }],
     });
   const words = text.match(/\S+\s*/g) ?? [];
   const usage = encode({
-    ...{ id: 'echo', object: 'chat.completion.chunk', created: 1, model, choices: [] },
+    id: 'echo',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model,
+    choices: [],
     usage: usageOf(text),
   });
   const body = words.map((content) => chunk({ content }, null)).join('');
@@ -36,7 +43,11 @@ const server = Bun.serve({
     if (stream === true)
       return new Response(streamOf(content, model), { headers: { 'content-type': 'text/event-stream' } });
     return Response.json({
-      ...{ id: 'echo', object: 'chat.completion', created: 1, model, usage: usageOf(content) },
+      id: 'echo',
+      object: 'chat.completion',
+      created: 1,
+      model,
+      usage: usageOf(content),
       choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
     });
   },

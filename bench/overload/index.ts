@@ -28,8 +28,13 @@ export async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'atrium-overload-'));
   const child = startChild([process.execPath, join(import.meta.dir, '../../src/main.ts')], {
     environment: {
-      ...{ NODE_ENV: 'production', PORT: '0', DATA_DIR: folder, LOG_FORMAT: 'json', CONTENT: 'off' },
-      ...{ BOOTSTRAP_WORKSPACE: WORKSPACE, BOOTSTRAP_API_KEY: KEY },
+      NODE_ENV: 'production',
+      PORT: '0',
+      DATA_DIR: folder,
+      LOG_FORMAT: 'json',
+      CONTENT: 'off',
+      BOOTSTRAP_WORKSPACE: WORKSPACE,
+      BOOTSTRAP_API_KEY: KEY,
     },
   });
   try {
@@ -41,7 +46,11 @@ export async function run(): Promise<void> {
     const load = (rate: number): Promise<LoadOutcome> =>
       loadOf(
         {
-          ...{ url, seconds, rate, inFlight: IN_FLIGHT, requests },
+          url,
+          seconds,
+          rate,
+          inFlight: IN_FLIGHT,
+          requests,
           probe: render(url, { method: 'GET', path: '/healthz' }),
         },
         join(folder, 'load.json'),

@@ -47,7 +47,10 @@ export async function ensurePassages(folder: string, workspace: Workspace): Prom
   const directory = join(folder, 'postgres');
   const server = await startPostgres({ directory, log: silentLog, settings: BULK_SETTINGS });
   const sql = connectPostgres({
-    ...{ url: server.url, applicationName: 'bench', log: silentLog, statementTimeoutMs: 0 },
+    url: server.url,
+    applicationName: 'bench',
+    log: silentLog,
+    statementTimeoutMs: 0,
   });
   try {
     const restore = await strip(sql, TABLES);

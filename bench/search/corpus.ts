@@ -16,7 +16,10 @@ export type Workspace = { id: string; number: number; documents: number; users: 
 export const workspacesOf = (sizes: { documents: number; others: number; small: number }): Workspace[] => [
   { id: LARGE, number: 0, documents: sizes.documents, users: 200 },
   ...Array.from({ length: sizes.others }, (_, at) => ({
-    ...{ id: `small-${at + 1}`, number: at + 1, documents: sizes.small, users: 20 },
+    id: `small-${at + 1}`,
+    number: at + 1,
+    documents: sizes.small,
+    users: 20,
   })),
 ];
 
@@ -79,7 +82,11 @@ export function documentAt(workspace: Workspace, position: number): Document {
   const curators = curatorsAt(random, workspace, position);
   const summary = random() < 0.1 ? null : sentence(random, language, 15 + below(random, 46));
   return {
-    ...{ id, createdAt, fileType, summary, curators },
+    id,
+    createdAt,
+    fileType,
+    summary,
+    curators,
     workspaceId: workspace.id,
     uploadId: `${hexDigits(random, 8)}-${hexDigits(random, 4)}-4${hexDigits(random, 3)}-8${hexDigits(random, 3)}-${hexDigits(random, 12)}`,
     name: nameOf(random, language, createdAt, fileType),

@@ -125,14 +125,19 @@ export async function createAccess(sql: Sql, workspaces: readonly Workspace[]): 
     await bootstrap({ workspace: workspace.id, key: keyOf(workspace, 'admin') });
     const text = keyOf(workspace, 'reader');
     await keys.insert({
-      ...{ id: newId(), workspaceId: workspace.id, name: 'bench', prefix: shownPrefix(text) },
-      ...{ hash: hashSecret(text), scopes: ['documents:read', 'documents:write'], limits: {} },
-      ...{ expiresAt: null, createdAt: systemClock.now(), author: SERVICE },
-      ...{
-        userEmail: userEmail(workspace, READER),
-        userId: userId(workspace, READER),
-        emitsUserEvent: false,
-      },
+      id: newId(),
+      workspaceId: workspace.id,
+      name: 'bench',
+      prefix: shownPrefix(text),
+      hash: hashSecret(text),
+      scopes: ['documents:read', 'documents:write'],
+      limits: {},
+      expiresAt: null,
+      createdAt: systemClock.now(),
+      author: SERVICE,
+      userEmail: userEmail(workspace, READER),
+      userId: userId(workspace, READER),
+      emitsUserEvent: false,
     });
   }
 }

@@ -95,7 +95,9 @@ export async function measureWrites(session: Session, idle: readonly Quick[]): P
 function printWrites(title: string, inserted: number, patched: Load): void {
   const { requestsPerSecond, p50Ms, p95Ms, failed } = patched;
   const row = (name: string, rate: number, times: string): string[] => [
-    ...[name, whole(rate), times],
+    name,
+    whole(rate),
+    times,
     `≥ ${whole(WRITES_PER_SECOND_TARGET)}/s: ${rate >= WRITES_PER_SECOND_TARGET ? 'met' : '**missed**'}`,
   ];
   const refused = failed === 0 ? '' : `, ${failed} refused`;
@@ -133,8 +135,13 @@ function printBeside(
       'target',
     ],
     beside.map(({ shape, loads }, at) => [
-      ...[shape.name, times(at, 1), multiple(ratio(at, 1)), times(at, 8), multiple(ratio(at, 8))],
-      ...[shareOfMirror(Object.values(loads)), verdict([ratio(at, 1), ratio(at, 8)], target)],
+      shape.name,
+      times(at, 1),
+      multiple(ratio(at, 1)),
+      times(at, 8),
+      multiple(ratio(at, 8)),
+      shareOfMirror(Object.values(loads)),
+      verdict([ratio(at, 1), ratio(at, 8)], target),
     ]),
   );
 }

@@ -16,8 +16,12 @@ export async function startServer(
 ): Promise<Server> {
   const child = startChild([process.execPath, join(import.meta.dir, '../../src/main.ts')], {
     environment: {
-      ...{ NODE_ENV: 'production', PORT: '0', DATA_DIR: folder, LOG_FORMAT: 'json' },
-      ...{ BOOTSTRAP_WORKSPACE: LARGE, BOOTSTRAP_API_KEY: keyOf(large, 'admin') },
+      NODE_ENV: 'production',
+      PORT: '0',
+      DATA_DIR: folder,
+      LOG_FORMAT: 'json',
+      BOOTSTRAP_WORKSPACE: LARGE,
+      BOOTSTRAP_API_KEY: keyOf(large, 'admin'),
       ...environment,
     },
   });

@@ -19,16 +19,14 @@ import { LARGE_SHAPES, type Shape, SMALL_SHAPES } from './shapes.ts';
 type Measured = { shape: Shape; who: Who; found: number; loads: Loads; floor: Loads };
 
 const HEAD = [
-  ...[
-    'shape',
-    'as',
-    'found',
-    'p50 · p95 ms at 1',
-    '× floor',
-    'p50 · p95 ms at 8',
-    '× floor',
-    'by Meilisearch',
-  ],
+  'shape',
+  'as',
+  'found',
+  'p50 · p95 ms at 1',
+  '× floor',
+  'p50 · p95 ms at 8',
+  '× floor',
+  'by Meilisearch',
   'target',
 ];
 
@@ -101,7 +99,13 @@ function toCells({ shape, who, found, loads, floor }: Measured, mirrored: boolea
     return `${milliseconds(p50Ms)} · ${milliseconds(p95Ms)}${failed === 0 ? '' : `, ${failed} refused`}`;
   };
   return [
-    ...[shape.name, who, whole(found), times(1), multiple(ratio(1)), times(8), multiple(ratio(8))],
+    shape.name,
+    who,
+    whole(found),
+    times(1),
+    multiple(ratio(1)),
+    times(8),
+    multiple(ratio(8)),
     shareOfMirror(Object.values(loads)),
     verdict([ratio(1), ratio(8)], mirrored ? shape.mirroredTarget : shape.target),
   ];

@@ -68,32 +68,43 @@ const mistype = (word: string): string => {
 };
 
 export const FACET_RANGE: Shape = {
-  ...{ name: 'facet + range, newest first', target: 10, mirroredTarget: 8 },
+  name: 'facet + range, newest first',
+  target: 10,
+  mirroredTarget: 8,
   query: (random) => [['tags', `any:${commonTag(random)}`], ...period(random)],
 };
 export const EVERYTHING: Shape = {
-  ...{ name: 'everything, newest first', target: 10, mirroredTarget: 8 },
+  name: 'everything, newest first',
+  target: 10,
+  mirroredTarget: 8,
   query: somePage,
 };
 export const BY_NAME: Shape = {
-  ...{ name: 'everything, by name', target: 10, mirroredTarget: 8 },
+  name: 'everything, by name',
+  target: 10,
+  mirroredTarget: 8,
   query: (random) => [['order_by', pick(random, ['name ASC', 'name DESC'])], ...somePage(random)],
 };
 const NAME_SELECTIVE: Shape = {
-  ...{ name: 'name contains, selective', target: 10, mirroredTarget: 10 },
+  name: 'name contains, selective',
+  target: 10,
+  mirroredTarget: 10,
   query: (random, workspace) => [
     ['name', `contains:${longest(wordsOf(random, workspace, 'name', 4)).slice(1)}`],
   ],
 };
 const TYPED_WORDS: Shape = {
-  ...{ name: 'q: two words, one mistyped', target: 20, mirroredTarget: 20 },
+  name: 'q: two words, one mistyped',
+  target: 20,
+  mirroredTarget: 20,
   query(random, workspace) {
     const [first = '', second = ''] = wordsOf(random, workspace, 'name', 6);
     return [['q', `${first} ${mistype(second)}`]];
   },
 };
 export const SUMMARY_COMMON: Shape = {
-  ...{ name: 'summary contains, common', slow: true },
+  name: 'summary contains, common',
+  slow: true,
   query: (random) => [['summary', `contains:${commonWord(random).slice(1, 6)}`]],
 };
 
@@ -102,7 +113,9 @@ export const LARGE_SHAPES: readonly Shape[] = [
   EVERYTHING,
   BY_NAME,
   {
-    ...{ name: 'three common facets', target: 40, mirroredTarget: 8 },
+    name: 'three common facets',
+    target: 40,
+    mirroredTarget: 8,
     query: (random) => [
       ['tags', `any:${commonTag(random)}`],
       ['categories', `any:${pick(random, CATEGORIES.slice(0, 6))}`],
@@ -110,14 +123,18 @@ export const LARGE_SHAPES: readonly Shape[] = [
     ],
   },
   {
-    ...{ name: 'not_any of a common tag, neq', target: 40, mirroredTarget: 8 },
+    name: 'not_any of a common tag, neq',
+    target: 40,
+    mirroredTarget: 8,
     query: (random) => [
       ['tags', `not_any:${commonTag(random)}`],
       ['file_type', `neq:${pick(random, FILE_TYPES)}`],
     ],
   },
   {
-    ...{ name: 'in, not_in', target: 40, mirroredTarget: 8 },
+    name: 'in, not_in',
+    target: 40,
+    mirroredTarget: 8,
     query: (random) => [
       ['file_type', `in:${pick(random, FILE_TYPES.slice(0, 3))},${pick(random, FILE_TYPES.slice(3))}`],
       ['file_type', `not_in:${pick(random, FILE_TYPES.slice(3, 6))},${pick(random, FILE_TYPES.slice(6))}`],
@@ -125,11 +142,15 @@ export const LARGE_SHAPES: readonly Shape[] = [
   },
   NAME_SELECTIVE,
   {
-    ...{ name: 'name contains, common', target: 80, mirroredTarget: 80 },
+    name: 'name contains, common',
+    target: 80,
+    mirroredTarget: 80,
     query: (random) => [['name', `contains:${commonWord(random).slice(0, 5)}`]],
   },
   {
-    ...{ name: 'offset 100,000, newest first', target: 10, mirroredTarget: 10 },
+    name: 'offset 100,000, newest first',
+    target: 10,
+    mirroredTarget: 10,
     query(random, workspace) {
       const offset = Math.min(DEEP_OFFSET, Math.floor(workspace.documents / 4)) + PAGE * below(random, 40);
       return random() < 0.5
@@ -144,7 +165,8 @@ export const LARGE_SHAPES: readonly Shape[] = [
     },
   },
   {
-    ...{ name: 'size range, by size', mirroredTarget: 8 },
+    name: 'size range, by size',
+    mirroredTarget: 8,
     query(random) {
       const least = sizeAt(random() * 2 - 1);
       return [

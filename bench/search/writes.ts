@@ -36,7 +36,10 @@ export function patchesOf(url: string, workspace: Workspace): Patch[] {
 /** Inserts into the workspace until the time is over; returns how many a second. */
 export async function insertFor(databaseUrl: string, workspace: Workspace, seconds: number): Promise<number> {
   const sql = connectPostgres({
-    ...{ url: databaseUrl, applicationName: 'bench', log: silentLog, connectionsMax: INSERTS_IN_FLIGHT },
+    url: databaseUrl,
+    applicationName: 'bench',
+    log: silentLog,
+    connectionsMax: INSERTS_IN_FLIGHT,
   });
   const store = createDocumentStore(sql, createSearchEntries());
   const random = createRandom(Date.now());
@@ -69,7 +72,10 @@ export async function insertFor(databaseUrl: string, workspace: Workspace, secon
 /** Takes away what `insertFor` has added, in this run or in one that was broken off. */
 export async function removeInserted(databaseUrl: string): Promise<void> {
   const sql = connectPostgres({
-    ...{ url: databaseUrl, applicationName: 'bench', log: silentLog, statementTimeoutMs: 0 },
+    url: databaseUrl,
+    applicationName: 'bench',
+    log: silentLog,
+    statementTimeoutMs: 0,
   });
   try {
     let removed = 0;

@@ -72,7 +72,9 @@ async function measureWarm(folder: string, rounds: number): Promise<void> {
     ],
     [
       [
-        ...[whole(median(bare)), whole(median(service)), `${ratio.toFixed(2)} ×`],
+        whole(median(bare)),
+        whole(median(service)),
+        `${ratio.toFixed(2)} ×`,
         verdict([ratio], WARM_TIMES_MAX),
       ],
     ],

@@ -47,10 +47,18 @@ async function startSide(
   const child = Bun.spawn([process.execPath, join(root, 'src/main.ts')], {
     cwd: root,
     env: {
-      ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', LOG_FORMAT: 'json' },
-      ...{ UV_THREADPOOL_SIZE: '64', BUN_CONFIG_MAX_HTTP_REQUESTS: '16384' },
-      ...{ PORT: String(port), DATA_DIR: join(folder, name.replaceAll(/\W/g, '-')), MODELS_CONFIG: models },
-      ...{ BOOTSTRAP_WORKSPACE: WORKSPACE, BOOTSTRAP_API_KEY: BOOTSTRAP_KEY, ...environment },
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      NODE_ENV: 'production',
+      LOG_FORMAT: 'json',
+      UV_THREADPOOL_SIZE: '64',
+      BUN_CONFIG_MAX_HTTP_REQUESTS: '16384',
+      PORT: String(port),
+      DATA_DIR: join(folder, name.replaceAll(/\W/g, '-')),
+      MODELS_CONFIG: models,
+      BOOTSTRAP_WORKSPACE: WORKSPACE,
+      BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
+      ...environment,
     },
     stdio: ['ignore', Bun.file('/dev/null'), 'inherit'],
   });

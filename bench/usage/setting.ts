@@ -51,7 +51,10 @@ export async function startSetting(buffer: BufferName): Promise<Setting> {
     const { url } = service;
     const targets = await makeTargets(url);
     return {
-      ...{ service, sql, databaseUrl, dataDir },
+      service,
+      sql,
+      databaseUrl,
+      dataDir,
       targets,
       send: (load) => send(url, targets, load),
       async [Symbol.asyncDispose]() {

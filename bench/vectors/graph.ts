@@ -71,7 +71,9 @@ export async function measureGraph(passages: number, threads: number, folders: s
 
   const searchWith = (engine: VectorEngine): SearchVectors =>
     createSearchVectors({
-      ...{ loading, log, count: () => undefined },
+      loading,
+      log,
+      count: () => undefined,
       engineFor: () => engine,
       embeddings: { current: async () => MODEL, embed: async ({ texts }) => [await embed([...texts])] },
       queries: new LRUCache<string, Query>({ max: 1 }),

@@ -144,7 +144,8 @@ async function measureSearch(passages: number, rounds: number, threads: number):
   if (answering === undefined) throw new Error('nothing is embedded');
   const loadedMs = await timedAsync(() => spaces.current(answering));
   const search = createSearchVectors({
-    ...{ loading, log },
+    loading,
+    log,
     engineFor: () => createMemoryEngine({ spaces, scanner, log }),
     embeddings: {
       current: async () => MODEL,

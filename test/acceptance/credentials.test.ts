@@ -22,7 +22,8 @@ const setting = await shared(startSetting({ GATEWAY_ANONYMOUS: 'false' }));
 const operations = operationsOf(await readDocument(setting.url)).map(({ name, method, path, operation }) => {
   const { parameters = [], security = [], requestBody } = operation;
   return {
-    ...{ name, method },
+    name,
+    method,
     path: path.replaceAll('{workspace_id}', setting.workspace).replaceAll(/\{\w+\}/g, crypto.randomUUID()),
     schemes: security.flatMap((each) => Object.keys(each)),
     header: parameters.find((each) => each.in === 'header' && each.required)?.name,

@@ -39,7 +39,14 @@ test('has each change with its author, the newest first, down to the upload', as
 
   const entries = await historyOf(library, id);
   expect(entries.map(({ action }) => action)).toEqual([
-    ...['content', 'restore', 'bin', 'unarchive', 'archive', 'update', 'update', 'upload'],
+    'content',
+    'restore',
+    'bin',
+    'unarchive',
+    'archive',
+    'update',
+    'update',
+    'upload',
   ]);
   const changed = (at: number) =>
     new Map(entries.at(at)?.changes.map(({ field, ...values }) => [field, values]));
@@ -98,7 +105,14 @@ test('comes in pages that have every entry once, also while others are added', a
     expectStatus(await library.patch(id, { summary: `later ${seen.length}` }), 200);
   }
   expect(seen.map(({ changes, action }) => changes[0]?.after ?? action)).toEqual([
-    ...['6', '5', '4', '3', '2', '1', '0', 'upload'],
+    '6',
+    '5',
+    '4',
+    '3',
+    '2',
+    '1',
+    '0',
+    'upload',
   ]);
   expectStatus(await library.history(id, { cursor: 'nonsense' }), 422);
   expectStatus(await library.history(id, { limit: 101 }), 422);

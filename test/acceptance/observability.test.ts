@@ -120,7 +120,8 @@ describe('/metrics', () => {
     const chat = async (stream: boolean): Promise<void> => {
       const json = { model: 'local-echo', stream, messages: [{ role: 'user', content: 'Good morning' }] };
       const answer = await setting.call('POST', '/v1/chat/completions', {
-        ...{ json, headers: { authorization: `Bearer ${setting.adminKey}` } },
+        json,
+        headers: { authorization: `Bearer ${setting.adminKey}` },
       });
       expectStatus(answer, 200);
     };

@@ -164,7 +164,10 @@ describe('the models in the OpenAPI document', () => {
   test('answers that can come as a stream have it beside the JSON, with an example that a client can read', () => {
     const channel = '{workspace_id}/{channel}/{channel_plugin}/{channel_id}';
     const paths = [
-      ...['/v1/chat/completions', '/chat/completions', '/v1/completions', '/completions'],
+      '/v1/chat/completions',
+      '/chat/completions',
+      '/v1/completions',
+      '/completions',
       `/api/v1/chat/messages/send-message/${channel}/bychannelsession/{channel_session_id}`,
     ];
     for (const path of paths) {

@@ -258,7 +258,11 @@ describe('the OpenAPI document', () => {
     };
     const versions = Object.fromEntries(tags.map((tag) => [tag.name, tag['x-version']]));
     expect(versions).toMatchObject({
-      ...{ documents: '1.0.0', models: '0.0.0', chat: 'v1', bots: 'v1', compute: 'v1' },
+      documents: '1.0.0',
+      models: '0.0.0',
+      chat: 'v1',
+      bots: 'v1',
+      compute: 'v1',
     });
     expect(versions['metrics']).toBeUndefined();
     for (const { description, 'x-version': version } of tags) expect(description).toContain(version ?? '');

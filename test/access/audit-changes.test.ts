@@ -27,8 +27,16 @@ async function binned(count = 1): Promise<string[]> {
 
 async function deadLetter(): Promise<string> {
   const row = encodeRow({
-    ...{ id: newId(), eventId: newId(), workspaceId: WORKSPACE, type: 'a.b', source: 'test', subject: '' },
-    ...{ timeMicroseconds: 1_000_000n, data: '{"value":1}', extensions: null, value: '1' },
+    id: newId(),
+    eventId: newId(),
+    workspaceId: WORKSPACE,
+    type: 'a.b',
+    source: 'test',
+    subject: '',
+    timeMicroseconds: 1_000_000n,
+    data: '{"value":1}',
+    extensions: null,
+    value: '1',
   });
   await createDeadLetterStore(sql).add({ workspaceId: WORKSPACE, reason: 'refused', row });
   return '';
@@ -306,7 +314,9 @@ test.each([0, 60])(
       after: { name: 'k', replaced_by: rotated.id },
     });
     expect(begun).toMatchObject({
-      ...{ action: 'access.rotate-key', request_id: ended?.request_id, before: null },
+      action: 'access.rotate-key',
+      request_id: ended?.request_id,
+      before: null,
       after: { name: 'k', expires_at: null, replaces: old.id },
     });
     expect(begun?.after?.['prefix']).not.toBe(ended?.after?.['prefix']);

@@ -86,8 +86,12 @@ test('the command line prints the log, and is its author where it changes someth
   const query = 'actor=command-line&limit=1';
   const [entry] = await list(query);
   expect(entry).toMatchObject({
-    ...{ action: 'access.create-user', actor: 'command-line', via: 'command-line' },
-    ...{ user_id: null, key_id: null, address: null },
+    action: 'access.create-user',
+    actor: 'command-line',
+    via: 'command-line',
+    user_id: null,
+    key_id: null,
+    address: null,
   });
   const words = `audit show --workspace ${WORKSPACE} --actor command-line --limit 1`;
   expect(JSON.parse(await admin(`${words} --json`)).items).toEqual([entry]);

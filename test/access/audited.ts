@@ -78,14 +78,17 @@ export async function startAudited() {
   const newKey = (email?: string) => made('/keys', { name: 'k', scopes: ['models'], user_email: email });
 
   return {
-    ...{
-      sql,
-      url: database.url,
-      ownerId: owner?.id ?? '',
-      ownerEmail: owner?.email ?? '',
-      bootstrapId: bootstrap?.id,
-    },
-    ...{ secrets, ask, list, made, newUser, newKey },
+    sql,
+    url: database.url,
+    ownerId: owner?.id ?? '',
+    ownerEmail: owner?.email ?? '',
+    bootstrapId: bootstrap?.id,
+    secrets,
+    ask,
+    list,
+    made,
+    newUser,
+    newKey,
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();

@@ -46,46 +46,79 @@ type Call = { operation: string; method: string; path: string; keyId?: string; b
 
 const OPERATIONS: Record<string, (target: Target) => Call> = {
   'revoke-key': ({ operatorKey: { id } }) => ({
-    ...{ operation: 'access.revoke-key', method: 'DELETE', path: `/keys/${id}` },
+    operation: 'access.revoke-key',
+    method: 'DELETE',
+    path: `/keys/${id}`,
   }),
   'rotate-key': ({ operatorKey: { id } }) => ({
-    ...{ operation: 'access.rotate-key', method: 'POST', path: `/keys/${id}/rotate`, body: {} },
+    operation: 'access.rotate-key',
+    method: 'POST',
+    path: `/keys/${id}/rotate`,
+    body: {},
   }),
   'disable-key': ({ operatorKey: { id } }) => ({
-    ...{ operation: 'access.update-key', method: 'PATCH', path: `/keys/${id}`, body: { disabled: true } },
+    operation: 'access.update-key',
+    method: 'PATCH',
+    path: `/keys/${id}`,
+    body: { disabled: true },
   }),
   'rename-key': ({ operatorKey: { id } }) => ({
-    ...{ operation: 'access.update-key', method: 'PATCH', path: `/keys/${id}`, body: { name: 'x' } },
+    operation: 'access.update-key',
+    method: 'PATCH',
+    path: `/keys/${id}`,
+    body: { name: 'x' },
   }),
   'rename-user': ({ userId }) => ({
-    ...{ operation: 'access.update-user', method: 'PATCH', path: `/users/${userId}`, body: { name: 'x' } },
+    operation: 'access.update-user',
+    method: 'PATCH',
+    path: `/users/${userId}`,
+    body: { name: 'x' },
   }),
   'change-email': ({ userId }) => ({
-    ...{ operation: 'access.update-user', method: 'PATCH', path: `/users/${userId}` },
+    operation: 'access.update-user',
+    method: 'PATCH',
+    path: `/users/${userId}`,
     body: { email: `${crypto.randomUUID()}@example.com` },
   }),
   'delete-user': ({ userId }) => ({
-    ...{ operation: 'access.delete-user', method: 'DELETE', path: `/users/${userId}` },
+    operation: 'access.delete-user',
+    method: 'DELETE',
+    path: `/users/${userId}`,
   }),
   'create-operator-key': ({ email }) => ({
-    ...{ operation: 'access.create-key', method: 'POST', path: '/keys' },
+    operation: 'access.create-key',
+    method: 'POST',
+    path: '/keys',
     body: { name: 'n', scopes: ['operator'], user_email: email },
   }),
   'key-in-their-name': ({ email }) => ({
-    ...{ operation: 'access.create-key', method: 'POST', path: '/keys' },
+    operation: 'access.create-key',
+    method: 'POST',
+    path: '/keys',
     body: { name: 'n', scopes: ['chat'], user_email: email.toUpperCase() },
   }),
   'rotate-plain-key': ({ plainKey: { id } }) => ({
-    ...{ operation: 'access.rotate-key', method: 'POST', path: `/keys/${id}/rotate`, body: {} },
+    operation: 'access.rotate-key',
+    method: 'POST',
+    path: `/keys/${id}/rotate`,
+    body: {},
   }),
   'disable-plain-key': ({ plainKey: { id } }) => ({
-    ...{ operation: 'access.update-key', method: 'PATCH', path: `/keys/${id}`, body: { disabled: true } },
+    operation: 'access.update-key',
+    method: 'PATCH',
+    path: `/keys/${id}`,
+    body: { disabled: true },
   }),
   'enable-plain-key': ({ plainKey: { id } }) => ({
-    ...{ operation: 'access.update-key', method: 'PATCH', path: `/keys/${id}`, body: { disabled: false } },
+    operation: 'access.update-key',
+    method: 'PATCH',
+    path: `/keys/${id}`,
+    body: { disabled: false },
   }),
   'revoke-plain-key': ({ plainKey: { id } }) => ({
-    ...{ operation: 'access.revoke-key', method: 'DELETE', path: `/keys/${id}` },
+    operation: 'access.revoke-key',
+    method: 'DELETE',
+    path: `/keys/${id}`,
   }),
 };
 

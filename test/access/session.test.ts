@@ -242,8 +242,12 @@ test('any key, and any sign-in, may ask for whom it speaks', async () => {
   const powerless = await administration.makeKey(['chat'], { user_email: 'widget@example.com' });
   const asked = await administration.ask('GET', SESSION, { key: powerless.key });
   expect(JSON.parse(asked.text)).toEqual({
-    ...{ workspace_id: WORKSPACE, user_email: 'widget@example.com', scopes: ['chat'] },
-    ...{ user_id: expect.any(String), key_id: powerless.id, sign_on_workspaces: null },
+    workspace_id: WORKSPACE,
+    user_email: 'widget@example.com',
+    scopes: ['chat'],
+    user_id: expect.any(String),
+    key_id: powerless.id,
+    sign_on_workspaces: null,
   });
   const cookie = await openSession();
   const signedIn = await administration.ask('GET', SESSION, { headers: { cookie } });

@@ -62,7 +62,14 @@ export async function startSignOn() {
     visitor.load(address, { via: [providerHost] });
 
   return {
-    ...{ provider, settings, url, sql, host, providerHost, comeBack, callback },
+    provider,
+    settings,
+    url,
+    sql,
+    host,
+    providerHost,
+    comeBack,
+    callback,
     /** What the service has written, whole lines alone. */
     output: (): string => child.output().slice(0, child.output().lastIndexOf('\n') + 1),
 

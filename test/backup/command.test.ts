@@ -33,9 +33,10 @@ test('a service is backed up while it runs, restored elsewhere, and moved to ano
     await using service = await startService({ postgres: 'embedded' });
     const { url, dataDir } = service;
     document = await addDocument(url, 'kept.txt', 'kept');
-    const event = { ...{ specversion: '1.0', id: 'one', source: 'test', type: 'a.b' }, data: { value: 7 } };
+    const event = { specversion: '1.0', id: 'one', source: 'test', type: 'a.b', data: { value: 7 } };
     await fetch(`${url}${EVENTS}/events`, {
-      ...{ method: 'POST', body: JSON.stringify(event) },
+      method: 'POST',
+      body: JSON.stringify(event),
       headers: { ...headers, 'content-type': 'application/cloudevents+json' },
     });
     const made = await admin(['backup', folder, '--json'], dataDir);

@@ -29,8 +29,14 @@ export async function startStoreOfBackups() {
   const keys = { accessKeyId: 'backup', secretAccessKey: 'backup-secret' };
   const store = await startObjectStore(
     {
-      ...{ directory: freshFolder(), host: '127.0.0.1', port: 0, region: 'us-east-1', bucket: 'first' },
-      ...{ corsOrigins: [], retentionSeconds: 86_400, ...keys },
+      directory: freshFolder(),
+      host: '127.0.0.1',
+      port: 0,
+      region: 'us-east-1',
+      bucket: 'first',
+      corsOrigins: [],
+      retentionSeconds: 86_400,
+      ...keys,
     },
     console,
   );
@@ -38,14 +44,12 @@ export async function startStoreOfBackups() {
     const { endpoint } = store;
     const bucket = `b-${crypto.randomUUID()}`;
     const objects = createObjectStore({
-      ...{
-        endpoint,
-        publicEndpoint: endpoint,
-        region: 'us-east-1',
-        bucket,
-        formProfile: 'standard',
-        ...keys,
-      },
+      endpoint,
+      publicEndpoint: endpoint,
+      region: 'us-east-1',
+      bucket,
+      formProfile: 'standard',
+      ...keys,
     });
     await objects.ensureBucket();
     return objects;
@@ -53,7 +57,10 @@ export async function startStoreOfBackups() {
   const start = async (): Promise<Service> => {
     const [database, objects] = await Promise.all([testDatabase(), openBucket()]);
     return {
-      ...{ endpoint: store.endpoint, database, objects, transfer: createTransfer(objects) },
+      endpoint: store.endpoint,
+      database,
+      objects,
+      transfer: createTransfer(objects),
       async [Symbol.asyncDispose]() {
         objects.close();
         await database.drop();
@@ -90,15 +97,13 @@ export const backUp = (
   differing: Partial<Parameters<typeof takeBackup>[1]> = {},
 ) =>
   takeBackup(folder, {
-    ...{
-      sql,
-      objects: transfer,
-      lock: BACKUP_LOCK,
-      objectKeys: OBJECT_KEYS,
-      rebuilt: REBUILT_TABLES,
-      version: '1.2.3',
-      progress: quiet,
-    },
+    sql,
+    objects: transfer,
+    lock: BACKUP_LOCK,
+    objectKeys: OBJECT_KEYS,
+    rebuilt: REBUILT_TABLES,
+    version: '1.2.3',
+    progress: quiet,
     identity: () => readIdentity(sql),
     awaitEvents: async () => 0,
     ...differing,

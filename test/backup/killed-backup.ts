@@ -13,13 +13,22 @@ const die = (): never => {
 };
 const sql = connectTo(url);
 const objects = createObjectStore({
-  ...{ endpoint, publicEndpoint: endpoint, region: 'us-east-1', bucket, formProfile: 'standard' },
-  ...{ accessKeyId: 'backup', secretAccessKey: 'backup-secret' },
+  endpoint,
+  publicEndpoint: endpoint,
+  region: 'us-east-1',
+  bucket,
+  formProfile: 'standard',
+  accessKeyId: 'backup',
+  secretAccessKey: 'backup-secret',
 });
 const transfer = createTransfer(objects);
 let read = 0;
 await takeBackup(folder, {
-  ...{ sql, lock: BACKUP_LOCK, objectKeys: OBJECT_KEYS, rebuilt: REBUILT_TABLES, version: '1.2.3' },
+  sql,
+  lock: BACKUP_LOCK,
+  objectKeys: OBJECT_KEYS,
+  rebuilt: REBUILT_TABLES,
+  version: '1.2.3',
   progress: createProgress(() => undefined),
   identity: () => readIdentity(sql),
   awaitEvents: async () => (at === 'events' ? die() : 0),

@@ -22,13 +22,11 @@ async function moveTo(source: Service, target: Service, differing: Differing = {
     return await moveService({
       source: { sql: from, objects: { get: differing.get ?? source.transfer.get } },
       target: { sql: to, objects: { put, list: () => target.objects.list('') } },
-      ...{
-        lock: BACKUP_LOCK,
-        objectKeys: OBJECT_KEYS,
-        rebuilt: REBUILT_TABLES,
-        isUsed: hasWorkspaces,
-        identity: readIdentity,
-      },
+      lock: BACKUP_LOCK,
+      objectKeys: OBJECT_KEYS,
+      rebuilt: REBUILT_TABLES,
+      isUsed: hasWorkspaces,
+      identity: readIdentity,
       awaitEvents: differing.awaitEvents ?? (async () => 0),
       progress: quiet,
     });
@@ -79,7 +77,9 @@ test('every row and every object arrives, also what is added until the last step
   const keys = rows.map(({ key }) => key);
   expect(keys).toEqual(expect.arrayContaining([first, ...added]));
   expect(report).toMatchObject({
-    ...{ objects: keys.length, objects_copied: keys.length, missing_objects: 0 },
+    objects: keys.length,
+    objects_copied: keys.length,
+    missing_objects: 0,
     objects_copied_last: keys.length - 1,
   });
   expect(await describeRows(target.database.sql)).toEqual(await describeRows(source.database.sql));
@@ -91,8 +91,11 @@ test('every row and every object arrives, also what is added until the last step
   await expect(addDocument(source)).rejects.toThrow('read-only');
   // As after a kill that came when all was done.
   expect(await moveTo(source, target)).toMatchObject({
-    ...{ tables: report.tables, rows: report.rows, objects: keys.length },
-    ...{ objects_copied: 0, missing_objects: 0 },
+    tables: report.tables,
+    rows: report.rows,
+    objects: keys.length,
+    objects_copied: 0,
+    missing_objects: 0,
   });
   await addDocument(target);
   await expect(moveTo(source, target)).rejects.toThrow('it or the source has changed');

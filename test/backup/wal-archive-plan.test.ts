@@ -26,14 +26,27 @@ import { freshFolder } from '../support/folders.ts';
 const day = (number: number): string => `2026-01-0${number}T00:00:00.000Z`;
 const at = (segment: number, offset: string): string => `0/${segment.toString(16).toUpperCase()}${offset}`;
 const baseOf = (timeline: number, segment: number, stopped_at: string): BaseManifest => ({
-  ...{ format: 'atrium-base-backup', format_version: 1, id: stopped_at, postgres: '18.4', timeline },
-  ...{ start: at(segment, '000028'), stop: at(segment, '000120'), started_at: stopped_at, stopped_at },
-  ...{ files: 1, bytes: 1, parts: 1, part_bytes: 1 },
+  format: 'atrium-base-backup',
+  format_version: 1,
+  id: stopped_at,
+  postgres: '18.4',
+  timeline,
+  start: at(segment, '000028'),
+  stop: at(segment, '000120'),
+  started_at: stopped_at,
+  stopped_at,
+  files: 1,
+  bytes: 1,
+  parts: 1,
+  part_bytes: 1,
 });
 const names = (timeline: number, ...numbers: number[]): string[] =>
   numbers.map((number) => segmentName({ timeline, number }));
 const archiveOf = (bases: BaseManifest[], logs: string[], timelines: Archive['timelines'] = []): Archive => ({
-  ...{ id: '7', bases, bytes: 0, timelines },
+  id: '7',
+  bases,
+  bytes: 0,
+  timelines,
   logs: new Map(logs.map((name) => [name, new Date(0)])),
 });
 

@@ -31,7 +31,9 @@ function fixture(names: readonly string[], { queueBytesMax = Number.POSITIVE_INF
   const state = { away: false, beforeAnswer: async (): Promise<void> => undefined };
   const start = () =>
     createShipper({
-      ...{ cluster, id: '7', queueBytesMax },
+      cluster,
+      id: '7',
+      queueBytesMax,
       log: { ...silentLog, error: (_: object, message: string) => void told.push(message) },
       store: {
         bucket: 'wal',
@@ -52,7 +54,13 @@ function fixture(names: readonly string[], { queueBytesMax = Number.POSITIVE_INF
   let shipper = start();
   const status = (): string[] => readdirSync(folder).sort();
   return {
-    ...{ cluster, hand, held, sent, told, state, status },
+    cluster,
+    hand,
+    held,
+    sent,
+    told,
+    state,
+    status,
     shipper: () => shipper,
     restart: (): void => {
       shipper = start();

@@ -35,7 +35,10 @@ import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const KEYS = { accessKeyId: 'archive', secretAccessKey: 'archive-secret' };
 const SETTINGS = {
-  ...{ bucket: 'wal', timeoutSeconds: 1, retentionDays: 7, baseIntervalHours: 24 },
+  bucket: 'wal',
+  timeoutSeconds: 1,
+  retentionDays: 7,
+  baseIntervalHours: 24,
   queueBytesMax: Number.MAX_SAFE_INTEGER,
 };
 const DAY_MS = 86_400_000;
@@ -66,7 +69,10 @@ async function startStore(name: StoreName): Promise<Place> {
 
 const openArchive = ({ stop: _, ...identity }: Place) =>
   openArchiveStore({
-    ...{ ...identity, publicEndpoint: identity.endpoint, region: 'us-east-1', bucket: 'wal' },
+    ...identity,
+    publicEndpoint: identity.endpoint,
+    region: 'us-east-1',
+    bucket: 'wal',
     formProfile: 'standard',
   });
 
@@ -123,7 +129,9 @@ describe.each(STORES.map((name) => [titleOf(name), name] as const))('an archive 
       };
       const base = (onProgress?: () => void) =>
         takeBase({
-          ...{ sql: superuser, cluster, store: openArchive({ ...place, endpoint: proxy.url }) },
+          sql: superuser,
+          cluster,
+          store: openArchive({ ...place, endpoint: proxy.url }),
           ...(onProgress === undefined ? {} : { onProgress }),
         });
       const sent = () => eventually('the log to be sent', () => waiting().length === 0 || undefined);
@@ -131,8 +139,13 @@ describe.each(STORES.map((name) => [titleOf(name), name] as const))('an archive 
       await sql`CREATE TABLE IF NOT EXISTS written (row int)`;
       await sql`TRUNCATE written`;
       const archiver = await startArchiver({
-        ...{ directory, cluster, url: asSuperuser(postgres.url), settings: SETTINGS, isService: true },
-        ...{ store: openArchive({ ...place, endpoint: proxy.url }), log: silentLog },
+        directory,
+        cluster,
+        url: asSuperuser(postgres.url),
+        settings: SETTINGS,
+        isService: true,
+        store: openArchive({ ...place, endpoint: proxy.url }),
+        log: silentLog,
       });
       let ended = false;
       const end = async (): Promise<void> => {
@@ -218,13 +231,15 @@ describe.each(STORES.map((name) => [titleOf(name), name] as const))('an archive 
       const elsewhere = freshFolder();
       const restore = (at: Date | undefined, step = quiet.step as (render: () => string) => void) =>
         restoreTo({
-          ...{
-            directory: elsewhere,
-            store: openArchive({ ...place, endpoint: proxy.url }),
-            settings: SETTINGS,
-            at,
-          },
-          ...{ cluster: undefined, now: systemClock.now(), log: silentLog, note: quiet.note, step },
+          directory: elsewhere,
+          store: openArchive({ ...place, endpoint: proxy.url }),
+          settings: SETTINGS,
+          at,
+          cluster: undefined,
+          now: systemClock.now(),
+          log: silentLog,
+          note: quiet.note,
+          step,
         });
       expect(restore(new Date('2999-01-01'))).rejects.toThrow('has not come yet');
       expect(restore(new Date('2001-01-01'))).rejects.toThrow('no base backup before that time');

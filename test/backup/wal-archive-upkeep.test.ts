@@ -22,7 +22,10 @@ function storeInMemory() {
     return true;
   };
   const store: ArchiveStore = {
-    ...{ bucket: 'wal', add, close: () => undefined, now: async () => new Date() },
+    bucket: 'wal',
+    add,
+    close: () => undefined,
+    now: async () => new Date(),
     ensureBucket: async () => false,
     has: async (key) => held.has(key),
     read: async (key) => held.get(key),
@@ -104,7 +107,10 @@ test('what a store does not remove is told until it does, and nothing is removed
   const archive = storeInMemory();
   for (const days of [30, 20])
     await archive.store.addJson(`${ID}/bases/of-${days}.json`, {
-      ...{ id: `of-${days}`, timeline: 1, start: '0/5000028', stop: '0/5000100' },
+      id: `of-${days}`,
+      timeline: 1,
+      start: '0/5000028',
+      stop: '0/5000100',
       stopped_at: new Date(Date.now() - days * DAY_MS).toISOString(),
     });
   let conflict = true;

@@ -61,7 +61,9 @@ const createProcess = (answerTimeoutMs = 5_000) =>
   createAnswerEvent({
     converse: fakeConverse,
     replies: createReplyStore(database.sql),
-    ...{ answerTimeoutMs, clock: systemClock, log: silentLog },
+    answerTimeoutMs,
+    clock: systemClock,
+    log: silentLog,
   });
 
 const messageEvent = (text: string, fields: object = {}): ChatappEvent => ({

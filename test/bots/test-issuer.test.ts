@@ -11,7 +11,10 @@ import { createSigner } from './signer.ts';
 
 const { jwk } = await createSigner('platform');
 const verificationOf = (audience: string): Verification => ({
-  ...{ mode: 'project_number', audience, jwks: { keys: [jwk] }, jwks_anywhere: false },
+  mode: 'project_number',
+  audience,
+  jwks: { keys: [jwk] },
+  jwks_anywhere: false,
 });
 let nowMs = Date.parse('2026-01-31T10:00:00Z');
 const clock = { now: () => new Date(nowMs) };

@@ -62,7 +62,9 @@ describe('the key of an event', () => {
   test('tells commands about one message by their time and their number', () => {
     const command = (appCommandId: number, eventTime: string) =>
       event({
-        ...{ type: 'APP_COMMAND', message: named, eventTime },
+        type: 'APP_COMMAND',
+        message: named,
+        eventTime,
         appCommandMetadata: { appCommandId, appCommandType: 'MESSAGE_ACTION' },
       });
     const events = [command(1, 'a'), command(2, 'a'), command(1, 'b')];

@@ -34,16 +34,16 @@ export async function fillWithHostileContent(url: string, { sql }: TestDatabase)
   await fetch(`${url}/admin/api/session`, { ...session, body: JSON.stringify({ key }) });
   const documents = await storeDocuments(url);
   await put('PUT', `${base}/agents/hostile`, {
-    ...{
-      name: hostile(200),
-      kind: 'persona',
-      instructions: hostile(10_000),
-      knowledge: 'documents',
-      default: true,
-    },
+    name: hostile(200),
+    kind: 'persona',
+    instructions: hostile(10_000),
+    knowledge: 'documents',
+    default: true,
   });
   await put('PUT', `${base}/bots/hostile`, {
-    ...{ verification: { mode: 'key' }, welcome_text: hostile(4000), agent_id: 'hostile' },
+    verification: { mode: 'key' },
+    welcome_text: hostile(4000),
+    agent_id: 'hostile',
   });
   const conversation = await talk(url);
   const metrics = createMetrics(call, { workspace: WORKSPACE, key });
@@ -52,20 +52,16 @@ export async function fillWithHostileContent(url: string, { sql }: TestDatabase)
   expectStatus(await metrics.send(event), 202);
   await metrics.stored(hostile(900), 1);
   const row = encodeRow({
-    ...{
-      id: newId(),
-      eventId: hostile(300),
-      workspaceId: WORKSPACE,
-      type: hostile(200),
-      source: hostile(200),
-      subject: '',
-    },
-    ...{
-      timeMicroseconds: 1_000_000n,
-      data: JSON.stringify({ value: hostile(10_000) }),
-      extensions: null,
-      value: '1',
-    },
+    id: newId(),
+    eventId: hostile(300),
+    workspaceId: WORKSPACE,
+    type: hostile(200),
+    source: hostile(200),
+    subject: '',
+    timeMicroseconds: 1_000_000n,
+    data: JSON.stringify({ value: hostile(10_000) }),
+    extensions: null,
+    value: '1',
   });
   await createDeadLetterStore(sql).add({ workspaceId: WORKSPACE, reason: hostile(10_000), row });
   return [
@@ -82,12 +78,11 @@ async function storeDocuments(url: string): Promise<string[]> {
   const ids: string[] = [];
   for (const type of ['html', 'csv', 'svg']) {
     const given = {
-      ...{ name: `${hostile(500)}.${type}`, summary: `zeppelin ${hostile(10_000)}` },
-      ...{
-        tags: [hostile(250), 'plain'],
-        categories: [hostile(250)],
-        slots: { [hostile(100)]: hostile(1000) },
-      },
+      name: `${hostile(500)}.${type}`,
+      summary: `zeppelin ${hostile(10_000)}`,
+      tags: [hostile(250), 'plain'],
+      categories: [hostile(250)],
+      slots: { [hostile(100)]: hostile(1000) },
     };
     ids.push((await library.stored(given, hostile(10_000), hostile(100).replaceAll('/', '|'))).id);
   }

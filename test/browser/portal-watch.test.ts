@@ -21,8 +21,16 @@ const BASE = `/admin/api/workspaces/${WORKSPACE}`;
 /** An event that the database has refused, as the sink keeps it. */
 async function refuseEvent({ sql }: TestDatabase, type: string): Promise<void> {
   const row = encodeRow({
-    ...{ id: newId(), eventId: newId(), workspaceId: WORKSPACE, type, source: 'test', subject: '' },
-    ...{ timeMicroseconds: 1_000_000n, data: '{"value":1}', extensions: null, value: '1' },
+    id: newId(),
+    eventId: newId(),
+    workspaceId: WORKSPACE,
+    type,
+    source: 'test',
+    subject: '',
+    timeMicroseconds: 1_000_000n,
+    data: '{"value":1}',
+    extensions: null,
+    value: '1',
   });
   await createDeadLetterStore(sql).add({ workspaceId: WORKSPACE, reason: 'out of range', row });
 }

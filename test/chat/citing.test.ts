@@ -82,7 +82,12 @@ const HOURS =
   'Visitors are welcome. In summer the shop is open from nine to five. In winter it opens at ten.';
 const PUMP = 'The pump is reset by holding the red key for eleven seconds.';
 const passage = (text: string, place: Partial<Passage> = {}): Passage => ({
-  ...{ document_id: text.slice(0, 3), name: 'a.pdf', page: 2, heading: 'Service', score: 0.5, text },
+  document_id: text.slice(0, 3),
+  name: 'a.pdf',
+  page: 2,
+  heading: 'Service',
+  score: 0.5,
+  text,
   ...place,
 });
 const cite = (answer: string, used: number[] = [], question = 'When is the shop open?') =>

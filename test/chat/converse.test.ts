@@ -139,15 +139,13 @@ test('a key that names somebody else reads its owner’s documents, not theirs; 
 
 test('an answer ends with a line for each of its sources that the person may see now', async () => {
   const found = (documentId: string, page: number | null) => ({
-    ...{
-      documentId,
-      name: `${documentId} <a|b>.pdf`,
-      passage: 0,
-      page,
-      heading: null,
-      text: 'x',
-      score: 0.5,
-    },
+    documentId,
+    name: `${documentId} <a|b>.pdf`,
+    passage: 0,
+    page,
+    heading: null,
+    text: 'x',
+    score: 0.5,
   });
   const passages = [found('pump', 3), found('hidden', 1), found('valve', null)];
   const citing = await setting.start({ retrieve: async () => ({ passages }) });

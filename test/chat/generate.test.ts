@@ -10,9 +10,17 @@ import type { StreamChat } from '../../src/gateway/chat-call.ts';
 import { createFakeModel } from './fake-model.ts';
 
 const AGENT: Agent = {
-  ...{ id: 'helper', kind: 'persona', model: null, instructions: '', temperature: null },
-  ...{ historyMessages: 20, historyTokens: 8000, knowledge: 'none', replies: [] },
-  ...{ knowledgeOnly: false, notFoundText: null },
+  id: 'helper',
+  kind: 'persona',
+  model: null,
+  instructions: '',
+  temperature: null,
+  historyMessages: 20,
+  historyTokens: 8000,
+  knowledge: 'none',
+  replies: [],
+  knowledgeOnly: false,
+  notFoundText: null,
 };
 
 function generateWith(
@@ -25,13 +33,26 @@ function generateWith(
     findAgent: async () => AGENT,
     memory: createMemory({ history: async () => [] }),
     knowledge: { find: async () => ({ passages: [], isWhole: true }) },
-    ...{ streamChat, timeoutMs },
+    streamChat,
+    timeoutMs,
   });
   const said: string[] = [];
   const turn = {
-    ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
-    ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
-    ...{ channelAnswerId: null, message, caller: { email: 'a@example.com', readsAs: null }, attempt: 1 },
+    workspaceId: 'acme',
+    sessionId: 1,
+    channelSessionId: 's',
+    personaId: 0,
+    agiId: 'x',
+    agentId: null,
+    parentId: null,
+    historyVersion: 0,
+    userMessageId: 1,
+    answerId: 2,
+    channelMessageId: null,
+    channelAnswerId: null,
+    message,
+    caller: { email: 'a@example.com', readsAs: null },
+    attempt: 1,
   };
   const made = generate(turn, { onText: (text) => said.push(text), signal: leaving.signal });
   return { made, said, leave: (reason: Error) => leaving.abort(reason) };

@@ -65,7 +65,8 @@ test('history is the end of the branch within its messages and bytes', async () 
       const rows = given.map(({ back, length }, index): Row => {
         lastId += 1;
         return {
-          ...{ id: lastId, parentId: index < back ? null : firstId + index - back },
+          id: lastId,
+          parentId: index < back ? null : firstId + index - back,
           message: 'ü'.repeat(length),
         };
       });

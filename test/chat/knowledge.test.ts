@@ -13,7 +13,12 @@ import { shared } from '../support/shared.ts';
 import { EMAIL, keyOf, startSetting } from './setting.ts';
 
 const documentOf = (name: string, summary: string): FoundDocument => ({
-  ...{ id: name, name, summary, tags: ['manual'], categories: null, slots: { page: 3 } },
+  id: name,
+  name,
+  summary,
+  tags: ['manual'],
+  categories: null,
+  slots: { page: 3 },
 });
 const LIBRARY = [
   documentOf('pump.txt', 'How the pump is reset after a failure'),
@@ -33,7 +38,10 @@ const search = async (person: { workspaceId: string; email: string }, text: stri
 };
 
 const inquiryOf = (question: string, ...earlier: string[]): Inquiry => ({
-  ...{ workspaceId: 'acme', email: EMAIL, question, earlier },
+  workspaceId: 'acme',
+  email: EMAIL,
+  question,
+  earlier,
 });
 const namesOf = (found: readonly { passage: { name: string } }[]) => found.map(({ passage }) => passage.name);
 
@@ -238,8 +246,13 @@ await chat.putAgent('other', { name: 'Other', kind: 'persona' });
 
 describe('an agent', () => {
   const HOURS = {
-    ...{ number: 1, document_id: 'hours', name: 'hours.pdf', page: 3, heading: 'Opening hours' },
-    ...{ quote: 'In winter at ten.', score: 0.8 },
+    number: 1,
+    document_id: 'hours',
+    name: 'hours.pdf',
+    page: 3,
+    heading: 'Opening hours',
+    quote: 'In winter at ten.',
+    score: 0.8,
   };
 
   test('with knowledge keeps the citations that its answer names, which its model is shown', async () => {
@@ -333,7 +346,10 @@ describe('an agent that answers from documents alone', () => {
     const calls = chat.model.calls.length;
     const answer = await chat.ask(name, 'zebra');
     expect(answer).toMatchObject({
-      ...{ answer: "I can't find this in the documents.", citations: [], model: null, finish_reason: 'stop' },
+      answer: "I can't find this in the documents.",
+      citations: [],
+      model: null,
+      finish_reason: 'stop',
       usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
     });
     await chat.putAgent('only', { ...ONLY, not_found_text: 'Das steht in keinem Dokument.' });

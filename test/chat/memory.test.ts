@@ -6,9 +6,21 @@ import type { Said, Turn } from '../../src/chat/turn.ts';
 
 const WINDOW: Window = { messagesMax: 4, tokensMax: 25 };
 const turnOf = (fields: Partial<Turn>): Turn => ({
-  ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
-  ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
-  ...{ channelAnswerId: null, message: 'question', caller: { email: '', readsAs: null }, attempt: 1 },
+  workspaceId: 'acme',
+  sessionId: 1,
+  channelSessionId: 's',
+  personaId: 0,
+  agiId: 'x',
+  agentId: null,
+  parentId: null,
+  historyVersion: 0,
+  userMessageId: 1,
+  answerId: 2,
+  channelMessageId: null,
+  channelAnswerId: null,
+  message: 'question',
+  caller: { email: '', readsAs: null },
+  attempt: 1,
   ...fields,
 });
 

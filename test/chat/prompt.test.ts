@@ -6,7 +6,12 @@ import { toPrompt } from '../../src/chat/prompt.ts';
 import { toMessagesRequest } from '../../src/gateway/adapters/anthropic/request.ts';
 
 const passage = (name: string, text: string, place: Partial<Passage> = {}): Passage => ({
-  ...{ document_id: name, name, page: null, heading: null, score: 1, text },
+  document_id: name,
+  name,
+  page: null,
+  heading: null,
+  score: 1,
+  text,
   ...place,
 });
 const promptOf = (...passages: Passage[]) => promptTo(passages);

@@ -168,8 +168,13 @@ describe('failures of the model', () => {
 describe('memory', () => {
   test('the model is shown the branch before the question, within messages and tokens', async () => {
     await chat.putAgent('forgetful', {
-      ...{ name: 'Forgetful', kind: 'persona', model: 'm', instructions: 'Be brief.' },
-      ...{ history_messages: 4, history_tokens: 40, temperature: 0.5 },
+      name: 'Forgetful',
+      kind: 'persona',
+      model: 'm',
+      instructions: 'Be brief.',
+      history_messages: 4,
+      history_tokens: 40,
+      temperature: 0.5,
     });
     const { name } = await chat.newSession({ agi_id: 'forgetful' });
     for (const text of ['one', 'two', 'three']) await chat.ask(name, text);

@@ -10,15 +10,33 @@ import { silentLog } from '../support/database.ts';
 
 const WINDOW = { messagesMax: 10, tokensMax: 1000 };
 const TURN: Turn = {
-  ...{ workspaceId: 'acme', sessionId: 1, channelSessionId: 's', personaId: 0, agiId: 'x', agentId: null },
-  ...{ parentId: null, historyVersion: 0, userMessageId: 1, answerId: 2, channelMessageId: null },
-  ...{ channelAnswerId: null, message: 'question', caller: { email: '', readsAs: null }, attempt: 1 },
+  workspaceId: 'acme',
+  sessionId: 1,
+  channelSessionId: 's',
+  personaId: 0,
+  agiId: 'x',
+  agentId: null,
+  parentId: null,
+  historyVersion: 0,
+  userMessageId: 1,
+  answerId: 2,
+  channelMessageId: null,
+  channelAnswerId: null,
+  message: 'question',
+  caller: { email: '', readsAs: null },
+  attempt: 1,
 };
 const NEXT: Turn = { ...TURN, parentId: TURN.answerId, userMessageId: 3, answerId: 4, message: 'next' };
 
 const answered = (message: string) => ({
-  ...{ message, citations: [], agentId: 'x', kind: 'persona' as const },
-  ...{ model: 'm', finishReason: 'stop', promptTokens: 1, completionTokens: 1 },
+  message,
+  citations: [],
+  agentId: 'x',
+  kind: 'persona' as const,
+  model: 'm',
+  finishReason: 'stop',
+  promptTokens: 1,
+  completionTokens: 1,
 });
 
 /** What the next question is told of the one before, where storing its answer ended so; the store is a fake. */
@@ -63,8 +81,10 @@ test('an answer that could not be stored is not remembered', async () => {
 
 test('an answer that was stored is remembered without being read again', async () => {
   const stored: Finished = {
-    ...{ outcome: 'stored' as const, nextId: null, historyVersion: 0 },
-    ...{ createdAt: new Date(0), event: null },
+    outcome: 'stored' as const,
+    nextId: null,
+    historyVersion: 0,
+    createdAt: new Date(0),
   };
   expect(await recalledAfter(async () => stored)).toEqual({
     answer: 'the answer of this process',

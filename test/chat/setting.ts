@@ -39,10 +39,7 @@ function principalOf(key: string): Principal | undefined {
   if (key === KEY) return PRINCIPAL;
   const [name = '', ...scopes] = key.split(' ') as [string, ...Scope[]];
   if (scopes.length === 0) return undefined;
-  return {
-    ...PRINCIPAL,
-    ...{ keyId: key, userId: name, email: `${name}@example.com`, scopes: new Set(scopes) },
-  };
+  return { ...PRINCIPAL, keyId: key, userId: name, email: `${name}@example.com`, scopes: new Set(scopes) };
 }
 
 export type ChatProcess = ChatClient & {
@@ -103,7 +100,12 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
   const { routes, jobs, converse } = createChat({
     requireWorkspace: async () => undefined,
     visibleToPerson: async (_, ids) => new Set(ids.filter((id) => id !== 'hidden')),
-    ...{ sql, invalidation, searchDocuments, retrieve, visibleDocuments, log: silentLog },
+    sql,
+    invalidation,
+    searchDocuments,
+    retrieve,
+    visibleDocuments,
+    log: silentLog,
     streamChat: model.streamChat,
     settings: { retrievalTimeoutMs: 60_000 },
     wakeMover: () => undefined,
@@ -133,7 +135,9 @@ async function startChat(url: string, options: StartOptions): Promise<ChatProces
   return {
     ...createChatClient(inProcess(fetch), { workspace: WORKSPACE, key: KEY }),
     as: (key) => createChatClient(inProcess(fetch), { workspace: WORKSPACE, key }),
-    ...{ fetch, converse, model },
+    fetch,
+    converse,
+    model,
     settle: lifecycle.settle,
     stop: () => (stopping ??= stop()),
     async sever() {

@@ -15,7 +15,10 @@ import { silentLog, type TestDatabase, testDatabase } from '../support/database.
 
 const REACH = { userId: '019a9f3e-7c1b-7d52-9a44-2f60c1d3b7aa', admin: false };
 const KEYS = {
-  ...{ workspaceId: 'acme', channel: 'web', channelPlugin: 'widget', channelId: 'shop' },
+  workspaceId: 'acme',
+  channel: 'web',
+  channelPlugin: 'widget',
+  channelId: 'shop',
   channelSessionId: 'here',
 };
 
@@ -50,8 +53,14 @@ function startProcess(name: string) {
       calls.push({ say: onText, end: resolve, signal });
       signal.addEventListener('abort', () => reject(signal.reason));
       return promise.then(() => ({
-        ...{ message: `${name} ${turn.attempt}`, citations: [], agentId: 'x', kind: 'persona' as const },
-        ...{ model: 'm', finishReason: 'stop', promptTokens: 1, completionTokens: 1 },
+        message: `${name} ${turn.attempt}`,
+        citations: [],
+        agentId: 'x',
+        kind: 'persona' as const,
+        model: 'm',
+        finishReason: 'stop',
+        promptTokens: 1,
+        completionTokens: 1,
       }));
     },
     memory: createMemory(turns),
@@ -60,7 +69,10 @@ function startProcess(name: string) {
     log: silentLog,
   });
   return {
-    ...{ owner, line, calls, finishes: () => stored },
+    owner,
+    line,
+    calls,
+    finishes: () => stored,
     adopt: createRecoveryStore(database.sql, owner).adopt,
     lapse(): void {
       isHeld = false;
@@ -73,14 +85,15 @@ function startProcess(name: string) {
     async take() {
       const takenAt = performance.now();
       const taken = await turns.accept({
-        ...{ workspaceId: 'acme', place: { sessionKey: sessionKeyOf(KEYS) }, reach: REACH },
-        ...{
-          requestKey: requestKeyOf('1'),
-          message: 'question',
-          channelMessageId: '1',
-          channelAnswerId: null,
-        },
-        ...{ agentId: null, caller: { email: 'a@example.com', readsAs: '' } },
+        workspaceId: 'acme',
+        place: { sessionKey: sessionKeyOf(KEYS) },
+        reach: REACH,
+        requestKey: requestKeyOf('1'),
+        message: 'question',
+        channelMessageId: '1',
+        channelAnswerId: null,
+        agentId: null,
+        caller: { email: 'a@example.com', readsAs: '' },
       });
       if (taken.outcome !== 'accepted') throw new Error(taken.outcome);
       return { ...taken, takenAt };

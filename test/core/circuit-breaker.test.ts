@@ -6,7 +6,9 @@ import { createCircuitBreaker } from '../../src/core/circuit-breaker.ts';
 function setting() {
   let nowMs = 0;
   const circuit = createCircuitBreaker({
-    ...{ failuresMax: 5, openMsMin: 5000, openMsMax: 60_000 },
+    failuresMax: 5,
+    openMsMin: 5000,
+    openMsMax: 60_000,
     now: () => nowMs,
   });
   return {

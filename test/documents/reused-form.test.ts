@@ -19,8 +19,12 @@ import { freshFolder } from '../support/folders.ts';
 const folder = freshFolder();
 const credentials = { region: 'us-east-1', accessKeyId: 'form', secretAccessKey: 'form-secret' };
 const person: Principal = {
-  ...{ keyId: newId(), workspaceId: 'acme', userId: newId(), email: 'ada@example.com' },
-  ...{ scopes: new Set(['documents:write' as const]), limits: {} },
+  keyId: newId(),
+  workspaceId: 'acme',
+  userId: newId(),
+  email: 'ada@example.com',
+  scopes: new Set(['documents:write' as const]),
+  limits: {},
 };
 
 let database: TestDatabase;

@@ -123,8 +123,12 @@ function confirmOf(
     uploadBytesMax: 1000,
   });
   const person: Principal = {
-    ...{ keyId: newId(), workspaceId: 'acme', userId: newId(), email: 'ada@example.com' },
-    ...{ scopes: new Set(['documents:write' as const]), limits: {} },
+    keyId: newId(),
+    workspaceId: 'acme',
+    userId: newId(),
+    email: 'ada@example.com',
+    scopes: new Set(['documents:write' as const]),
+    limits: {},
   };
   return (key: string) => confirm(person, { temp_key: key, document_metadata: { name: 'a.txt' } });
 }
@@ -159,15 +163,22 @@ describe('a confirm that takes so long that a sweep overtakes it', () => {
     const store = createDocumentStore(narrow, createSearchEntries());
     const insert = (id: string) =>
       store.insert({
-        ...{ id, workspaceId: 'acme', uploadId: newRandomId(), uploadObject: '', ownerId: newId() },
-        ...{
-          name: 'a.txt',
-          objectKey: `acme/${id}`,
-          contentType: 'text/plain',
-          fileSize: 1,
-          fileType: 'txt',
-        },
-        ...{ fileHash: null, tags: null, categories: null, summary: null, access: null, slots: null },
+        id,
+        workspaceId: 'acme',
+        uploadId: newRandomId(),
+        uploadObject: '',
+        ownerId: newId(),
+        name: 'a.txt',
+        objectKey: `acme/${id}`,
+        contentType: 'text/plain',
+        fileSize: 1,
+        fileType: 'txt',
+        fileHash: null,
+        tags: null,
+        categories: null,
+        summary: null,
+        access: null,
+        slots: null,
         status: 'private',
       });
     // The server has not yet seen the statement of the first one, and has prepared that of the second.

@@ -57,7 +57,9 @@ async function startProcess(): Promise<Process> {
   const service = await startService({ environment });
   const { url, child } = service;
   return {
-    ...{ url, pause: () => child.kill('SIGSTOP'), resume: () => child.kill('SIGCONT') },
+    url,
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
     chat: createChatClient(createPlainCaller(url, PATIENCE_MS), { workspace: WORKSPACE, key: BOOTSTRAP_KEY }),
     async kill() {
       child.kill('SIGKILL');

@@ -28,7 +28,8 @@ async function work(service: RunningService) {
   const call = createPlainCaller(service.url, ANSWER_MS_MAX);
   const metrics = createMetrics(call, { workspace: WORKSPACE, key: BOOTSTRAP_KEY });
   const chat: ChatClient = createChatClient(createPlainCaller(service.url, MESSAGE_MS_MAX), {
-    ...{ workspace: WORKSPACE, key: BOOTSTRAP_KEY },
+    workspace: WORKSPACE,
+    key: BOOTSTRAP_KEY,
   });
   /** Once all is over: what a busy machine refuses is no loss, and is asked for again. */
   const again = asksAgain(call);

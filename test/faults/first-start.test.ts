@@ -60,10 +60,16 @@ describe.skipIf(disk === undefined)(
 const asNobody =
   process.geteuid?.() === 0 && Bun.which('setpriv') !== null
     ? [
-        ...['setpriv', '--clear-groups', `--reuid=${NOBODY}`, `--regid=${NOBODY}`],
-        ...['--securebits=+no_setuid_fixup', '--inh-caps=-all,+dac_read_search'],
-        ...['--ambient-caps=-all,+dac_read_search', '--bounding-set=-all,+dac_read_search'],
-        ...[process.execPath, MAIN],
+        'setpriv',
+        '--clear-groups',
+        `--reuid=${NOBODY}`,
+        `--regid=${NOBODY}`,
+        '--securebits=+no_setuid_fixup',
+        '--inh-caps=-all,+dac_read_search',
+        '--ambient-caps=-all,+dac_read_search',
+        '--bounding-set=-all,+dac_read_search',
+        process.execPath,
+        MAIN,
       ]
     : undefined;
 

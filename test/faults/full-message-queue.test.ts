@@ -33,7 +33,9 @@ test.skipIf(disk === undefined)(
       await using service = await startService({
         dataDir,
         environment: {
-          ...{ DATABASE_URL: postgres.url, NATS_URL: nats.url, NATS_MONITOR_URL: nats.monitorUrl },
+          DATABASE_URL: postgres.url,
+          NATS_URL: nats.url,
+          NATS_MONITOR_URL: nats.monitorUrl,
           EVENT_BUFFER_BYTES_MAX: `${16 * 2 ** 20}`,
         },
       });

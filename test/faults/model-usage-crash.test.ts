@@ -100,7 +100,8 @@ async function askAgainAndAgain(
         method: 'POST',
         headers: { authorization: `Bearer ${BOOTSTRAP_KEY}`, 'content-type': 'application/json' },
         body: JSON.stringify({
-          ...{ model, stream: model === 'streamed' },
+          model,
+          stream: model === 'streamed',
           messages: [{ role: 'user', content: 'hello' }],
         }),
         signal: AbortSignal.timeout(5000),

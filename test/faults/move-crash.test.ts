@@ -137,7 +137,8 @@ test.skipIf(missing !== undefined)(
     await expectDocuments(again, contents);
     expect(await clientOf(again).metrics.stored('move', 1)).toHaveLength(1);
     const listed = await clientOf(again).call('GET', `/v1/filter/${WORKSPACE}`, {
-      ...{ key: BOOTSTRAP_KEY, query: { size: 100 } },
+      key: BOOTSTRAP_KEY,
+      query: { size: 100 },
     });
     expect(bodyOf<{ total: number }>(listed, 200).total).toBe(contents.size);
   },

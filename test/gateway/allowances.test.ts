@@ -86,7 +86,8 @@ describe('requests a minute', () => {
     expect(refusal.kind).toBe('too-many-requests');
     expect(refusal.retryAfterSeconds).toBe(15);
     expect(refusal.details).toMatchObject({
-      ...{ type: 'requests', code: 'rate_limit_exceeded' },
+      type: 'requests',
+      code: 'rate_limit_exceeded',
       headers: { 'x-ratelimit-remaining-requests': '0', 'retry-after-ms': '15000' },
     });
   });

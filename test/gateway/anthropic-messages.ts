@@ -95,11 +95,16 @@ export function assemble(chunks: readonly JsonObject[]): JsonObject {
     }
   }
   const message = {
-    ...{ role: 'assistant', content: calls.length > 0 && !hasText ? null : content, refusal: null },
+    role: 'assistant',
+    content: calls.length > 0 && !hasText ? null : content,
+    refusal: null,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
   return {
-    ...{ id, object: 'chat.completion', created, model },
+    id,
+    object: 'chat.completion',
+    created,
+    model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: finish }],
     usage,
   };

@@ -42,7 +42,11 @@ describe('a request', () => {
       stream: true,
     });
     expect(sent).toMatchObject({
-      ...{ max_tokens: 5, temperature: 1, top_p: 0.5, stop_sequences: ['END'], stream: true },
+      max_tokens: 5,
+      temperature: 1,
+      top_p: 0.5,
+      stop_sequences: ['END'],
+      stream: true,
     });
     expect(ask({ ...user('hello'), max_tokens: 5, max_completion_tokens: 7 })['max_tokens']).toBe(7);
     expect(ask({ ...user('hello'), stop: ['a', 'b'] })['stop_sequences']).toEqual(['a', 'b']);
@@ -92,7 +96,9 @@ describe('a request', () => {
 
   test('carries the calls of tools and their results, all results of a turn in one message', () => {
     const call = (id: string, args: string): JsonObject => ({
-      ...{ id, type: 'function', function: { name: 'weather', arguments: args } },
+      id,
+      type: 'function',
+      function: { name: 'weather', arguments: args },
     });
     const sent = messagesOf(
       { role: 'user', content: 'weather?' },
@@ -274,23 +280,27 @@ const CONTEXT = { model: 'my-claude', created: 1_700_000_000 };
 describe('an answer', () => {
   test('is a chat completion with the model that was asked for', () => {
     const answer = {
-      ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-opus' },
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'claude-opus',
       content: [
         { type: 'thinking', thinking: 'hm' },
         { type: 'text', text: 'Hello' },
       ],
       stop_reason: 'end_turn',
       usage: {
-        ...{
-          input_tokens: 10,
-          cache_creation_input_tokens: 20,
-          cache_read_input_tokens: 30,
-          output_tokens: 4,
-        },
+        input_tokens: 10,
+        cache_creation_input_tokens: 20,
+        cache_read_input_tokens: 30,
+        output_tokens: 4,
       },
     };
     expect(translation.response(answer, CONTEXT)).toEqual({
-      ...{ id: 'msg_1', object: 'chat.completion', created: 1_700_000_000, model: 'my-claude' },
+      id: 'msg_1',
+      object: 'chat.completion',
+      created: 1_700_000_000,
+      model: 'my-claude',
       choices: [
         {
           index: 0,
@@ -300,7 +310,9 @@ describe('an answer', () => {
         },
       ],
       usage: {
-        ...{ prompt_tokens: 60, completion_tokens: 4, total_tokens: 64 },
+        prompt_tokens: 60,
+        completion_tokens: 4,
+        total_tokens: 64,
         prompt_tokens_details: { cached_tokens: 30 },
       },
     });

@@ -41,7 +41,8 @@ describe('under an outage', () => {
     const lines: Partial<Line>[] = [];
     const logFailed = createAttemptLog({ warn: (fields) => void lines.push(fields) }, () => nowMs);
     const failure = new AttemptFailure(new OpenAiRefusal('upstream-failed', 'It failed'), {
-      ...{ next: 'same', status: 503 },
+      next: 'same',
+      status: 503,
     });
     return {
       lines,
@@ -78,7 +79,12 @@ describe('under an outage', () => {
     for (let index = 0; index < 1000; index++) fail(target);
     expect(lines).toHaveLength(ATTEMPT_LOG_BURST + 1);
     expect(lines.at(-1)).toMatchObject({
-      ...{ model: 'm', attempt: 2, kind: 'upstream-failed', status: 503, ms: 7, request_id: 'r' },
+      model: 'm',
+      attempt: 2,
+      kind: 'upstream-failed',
+      status: 503,
+      ms: 7,
+      request_id: 'r',
       omitted: 1000 - ATTEMPT_LOG_BURST,
     });
     for (let second = 0; second < 600; second++) {

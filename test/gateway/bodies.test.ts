@@ -100,7 +100,10 @@ describe('a request that another area makes as an object', () => {
     const request = requestOf({ model: 'told', messages, stream: true });
     const body = await bodyFor(target, { request, endpoint: 'chat', includeUsage: false });
     expect(JSON.parse(Buffer.from(body).toString())).toEqual({
-      ...{ model: 'theirs', messages, stream: true, stream_options: { include_usage: true } },
+      model: 'theirs',
+      messages,
+      stream: true,
+      stream_options: { include_usage: true },
     });
     expect(Buffer.from(request.bytes).toString()).toBe(
       JSON.stringify({ model: 'told', messages, stream: true }),
@@ -113,8 +116,14 @@ describe('a request that another area makes as an object', () => {
     };
     const request = requestOf({ messages, toJSON } as never);
     const answer = await createLocalModels(async () => new Float32Array())('local-echo', {
-      ...{ endpoint: 'chat', modelId: 'local-echo', request, includeUsage: false, headers: undefined },
-      ...{ atMostOnce: false, continues: false, signal: new AbortController().signal },
+      endpoint: 'chat',
+      modelId: 'local-echo',
+      request,
+      includeUsage: false,
+      headers: undefined,
+      atMostOnce: false,
+      continues: false,
+      signal: new AbortController().signal,
       caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
     });
     if (answer.kind !== 'whole') throw new Error('it is a stream');

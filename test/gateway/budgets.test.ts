@@ -72,7 +72,8 @@ function start(sql: Sql, clock: Clock, onCounted: (hasNews: boolean) => void = (
     }
   };
   return {
-    ...{ begin, faults },
+    begin,
+    faults,
     sync: async (): Promise<void> => allowances.job.settle?.(),
     async spend(keyId: string, cost: number): Promise<string> {
       const begun = await begin(keyId, 0);
@@ -89,12 +90,21 @@ type Process = ReturnType<typeof start>;
 async function read(keyId: string, clock: Clock) {
   const told = [
     {
-      ...{ keyId, hasNews: false, requestsMs: 0, tokensMs: 0, month: 0, spent: 0 },
+      keyId,
+      hasNews: false,
+      requestsMs: 0,
+      tokensMs: 0,
+      month: 0,
+      spent: 0,
       reserved: { tokensMs: 0, cost: 0 },
     },
   ];
   const known = await createAllowanceStore(database.sql, { now: () => clock.ms }).share({
-    ...{ processId: `reader-${++readers}`, number: 1, told, ageMs: 0, leaseMs: 1 },
+    processId: `reader-${++readers}`,
+    number: 1,
+    told,
+    ageMs: 0,
+    leaseMs: 1,
   });
   return known?.get(keyId);
 }

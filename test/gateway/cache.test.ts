@@ -10,18 +10,32 @@ import { readRequest } from '../../src/gateway/request.ts';
 import type { Model } from '../../src/gateway/targets.ts';
 
 const MODEL: Model = {
-  ...{ id: 'm', endpoints: ['chat'], strategy: 'weighted', targets: [], fallbacks: [], price: undefined },
-  ...{ cacheTtlSeconds: 60, created: 0, ownedBy: 'test', description: undefined },
+  id: 'm',
+  endpoints: ['chat'],
+  strategy: 'weighted',
+  targets: [],
+  fallbacks: [],
+  price: undefined,
+  cacheTtlSeconds: 60,
+  created: 0,
+  ownedBy: 'test',
+  description: undefined,
 };
 
 const ANSWER = {
-  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
   choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
 };
 
 const whole = (status = 200, body: object = ANSWER): Served => ({
-  ...{ kind: 'whole', status, headers: { 'x-request-id': 'r' }, bytes: Buffer.from(JSON.stringify(body)) },
+  kind: 'whole',
+  status,
+  headers: { 'x-request-id': 'r' },
+  bytes: Buffer.from(JSON.stringify(body)),
 });
 
 type Asked = {
@@ -51,7 +65,10 @@ function setting() {
     serve: ({ body = BODY, workspaceId = 'w', endpoint = 'chat', model = MODEL, ...rest }: Asked = {}) =>
       cache.serve({
         call: {
-          ...{ endpoint, headers: {}, atMostOnce: false, continues: false },
+          endpoint,
+          headers: {},
+          atMostOnce: false,
+          continues: false,
           request: readRequest(typeof body === 'string' ? Buffer.from(body) : body),
           caller: { workspaceId, email: '', keyId: '', limits: {} },
           signal: rest.signal ?? new AbortController().signal,
@@ -317,7 +334,8 @@ describe('streams', () => {
   test('one that fails lets those who wait go on', async () => {
     const { serve, asked } = setting();
     const dying = async (): Promise<Served> => ({
-      ...{ kind: 'stream', headers: {} },
+      kind: 'stream',
+      headers: {},
       body: ({ close }) => ({ pull: close, cancel: () => undefined }),
     });
     const first = await serve({ body: STREAMED, fresh: dying });

@@ -11,7 +11,8 @@ function listing() {
   let list: unknown = { data: [{ id: 'first' }] };
   let asked = 0;
   const server = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
     async fetch() {
       asked += 1;
       const answer = JSON.stringify(list);

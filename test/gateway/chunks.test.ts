@@ -68,7 +68,9 @@ const chunkOf = (choices: Json[], rest: JsonObject = {}): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...rest })}\n\n`;
 const DONE = 'data: [DONE]\n\n';
 const deltaOf = (delta: JsonObject, rest: JsonObject = {}): Json => ({
-  ...{ index: 0, delta, finish_reason: null },
+  index: 0,
+  delta,
+  finish_reason: null,
   ...rest,
 });
 
@@ -89,7 +91,8 @@ describe('chunks as providers send them', () => {
       {
         index: 0,
         message: {
-          ...{ role: 'assistant', content: null },
+          role: 'assistant',
+          content: null,
           tool_calls: [
             { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
             { id: 'b', type: 'function', function: { name: 'g', arguments: '{}' } },

@@ -44,7 +44,9 @@ for (const { path, text } of shown) {
         body: JSON.stringify({ model: id, messages: [{ role: 'user', content: 'hello' }] }),
       });
       expect([id, response.status, await response.json()]).toEqual([
-        ...[id, 502, { error: expect.objectContaining({ type: 'upstream_error' }) }],
+        id,
+        502,
+        { error: expect.objectContaining({ type: 'upstream_error' }) },
       ]);
     }
   });

@@ -8,8 +8,16 @@ import { readRequest } from '../../src/gateway/request.ts';
 import type { Model } from '../../src/gateway/targets.ts';
 
 const modelOf = (price: Model['price']): Model => ({
-  ...{ id: 'm', endpoints: ['chat'], strategy: 'weighted', targets: [], fallbacks: [], price },
-  ...{ cacheTtlSeconds: 0, created: 0, ownedBy: 'test', description: undefined },
+  id: 'm',
+  endpoints: ['chat'],
+  strategy: 'weighted',
+  targets: [],
+  fallbacks: [],
+  price,
+  cacheTtlSeconds: 0,
+  created: 0,
+  ownedBy: 'test',
+  description: undefined,
 });
 
 function estimate(

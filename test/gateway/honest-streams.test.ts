@@ -92,7 +92,9 @@ const ask = async (raw: Uint8Array, mock: object): Promise<Answer> => {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
-      ...{ model: 'raw', stream: true, messages: [{ role: 'user', content: 'go' }] },
+      model: 'raw',
+      stream: true,
+      messages: [{ role: 'user', content: 'go' }],
       mock: { ...mock, raw: Buffer.from(raw).toString('base64') },
     }),
   });

@@ -21,11 +21,19 @@ import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { freshFolder } from '../support/folders.ts';
 
 const ACCOUNT: Account = {
-  ...{ workspaceId: 'w', subject: 'a@example.com', keyId: 'k', endpoint: 'chat', model: 'm' },
-  ...{ target: 'u/m', outcome: 'ok' },
+  workspaceId: 'w',
+  subject: 'a@example.com',
+  keyId: 'k',
+  endpoint: 'chat',
+  model: 'm',
+  target: 'u/m',
+  outcome: 'ok',
 };
 const MEASURES: Measures = {
-  ...{ requests: 1, cost: 0.5, latencyMs: 10, firstEventMs: 4 },
+  requests: 1,
+  cost: 0.5,
+  latencyMs: 10,
+  firstEventMs: 4,
   usage: { promptTokens: 3, completionTokens: 5, estimated: false },
 };
 
@@ -57,15 +65,13 @@ function ledger(events = new Map<string, ServiceEvent>()) {
     log: { ...silentLog, error: (...given: unknown[]) => void errors.push(given) },
   });
   return {
-    ...{
-      events,
-      errors,
-      buffer,
-      add: created.add,
-      requireRoom: created.requireRoom,
-      fault: created.fault,
-      job: created.job,
-    },
+    events,
+    errors,
+    buffer,
+    add: created.add,
+    requireRoom: created.requireRoom,
+    fault: created.fault,
+    job: created.job,
     handOn: async () => created.job.settle?.(),
     setNow: (next: string) => {
       now = new Date(next);
@@ -96,12 +102,25 @@ test('requests of one account are one event, with their sums', async () => {
   await handOn();
   const [ok, failed] = events.values();
   expect(ok).toMatchObject({
-    ...{ workspaceId: 'w/models', type: 'model.usage', subject: 'a@example.com' },
+    workspaceId: 'w/models',
+    type: 'model.usage',
+    subject: 'a@example.com',
     time: new Date('2026-11-21T10:00:00Z'),
     data: {
-      ...{ value: 1000, key_id: 'k', endpoint: 'chat', model: 'm', target: 'u/m', outcome: 'ok' },
-      ...{ requests: 1000, estimated: 0, prompt_tokens: 3000, completion_tokens: 5000, cost: 500 },
-      ...{ latency_ms: 10_000, first_events: 1000, first_event_ms: 4000 },
+      value: 1000,
+      key_id: 'k',
+      endpoint: 'chat',
+      model: 'm',
+      target: 'u/m',
+      outcome: 'ok',
+      requests: 1000,
+      estimated: 0,
+      prompt_tokens: 3000,
+      completion_tokens: 5000,
+      cost: 500,
+      latency_ms: 10_000,
+      first_events: 1000,
+      first_event_ms: 4000,
     },
   });
   expect(failed?.data).toMatchObject({ requests: 1, first_events: 0 });
@@ -114,7 +133,11 @@ test('later parts of a request add to its tokens and cost alone', async () => {
   add(ACCOUNT, { ...MEASURES, requests: 0, usage: { ...MEASURES.usage, estimated: true } });
   await handOn();
   expect([...events.values()][0]?.data).toMatchObject({
-    ...{ requests: 1, estimated: 0, prompt_tokens: 6, cost: 1, latency_ms: 10 },
+    requests: 1,
+    estimated: 0,
+    prompt_tokens: 6,
+    cost: 1,
+    latency_ms: 10,
   });
 });
 

@@ -20,20 +20,30 @@ import { startMockUpstream } from '../support/mock-upstream.ts';
 import { shared } from '../support/shared.ts';
 
 const FAULTS = [
-  ...['ok', 'die', 'die-mid', 'hang', 'hang-mid', 'status-400', 'status-401', 'status-429', 'status-500'],
-  ...[
-    'redirect',
-    'html',
-    'empty',
-    'invalid-json',
-    'cut',
-    'no-done',
-    'error-mid',
-    'bad-chunk',
-    'gzip',
-    'shards',
-  ],
-  ...['crlf', 'unstreamed', 'big+mb=1', 'trickle+ms=20+words=100', 'slow+ms=100'],
+  'ok',
+  'die',
+  'die-mid',
+  'hang',
+  'hang-mid',
+  'status-400',
+  'status-401',
+  'status-429',
+  'status-500',
+  'redirect',
+  'html',
+  'empty',
+  'invalid-json',
+  'cut',
+  'no-done',
+  'error-mid',
+  'bad-chunk',
+  'gzip',
+  'shards',
+  'crlf',
+  'unstreamed',
+  'big+mb=1',
+  'trickle+ms=20+words=100',
+  'slow+ms=100',
 ];
 
 const mock = await shared(startMockUpstream());
@@ -75,7 +85,7 @@ function setting({
     parseModelsFile(
       JSON.stringify({
         upstreams: {
-          mock: { base_url: `${url}/v1`, ...{ retries: 1, timeout_ms, concurrency: { max: 4, queue: 100 } } },
+          mock: { base_url: `${url}/v1`, retries: 1, timeout_ms, concurrency: { max: 4, queue: 100 } },
         },
         models: Object.fromEntries([
           ...FAULTS.map((fault) => [fault, { targets: [{ upstream: 'mock', model: fault }] }]),
@@ -89,20 +99,20 @@ function setting({
   const outcomes: string[] = [];
   const reserved = new Set<object>();
   const serve = createServe({
-    ...{
-      catalogue: () => catalogue,
-      cache: createAnswerCache(),
-      deadlines,
-      onInterrupt: () => () => undefined,
-      onFirstEvent: () => undefined,
-    },
+    catalogue: () => catalogue,
+    cache: createAnswerCache(),
+    deadlines,
+    onInterrupt: () => () => undefined,
+    onFirstEvent: () => undefined,
     reserve: () => {
       const reservation = { headers: () => ({}), settle: () => void reserved.delete(reservation) };
       reserved.add(reservation);
       return reservation;
     },
     execute: createExecute({
-      ...{ deadlines, connectProbe: createConnectProbe(), attempts: new Map() },
+      deadlines,
+      connectProbe: createConnectProbe(),
+      attempts: new Map(),
       logFailedAttempt: () => undefined,
       answerLocally: createLocalModels(async (texts) => new Float32Array(texts.length * 384)),
       random: () => 0,
@@ -118,13 +128,20 @@ function setting({
   const begin = async (model: string, stream: boolean, signal: AbortSignal): Promise<Served> => {
     const body = { model, stream, messages: [{ role: 'user', content: 'hello' }] };
     return serve({
-      ...{ endpoint: 'chat', headers: {}, atMostOnce: false, continues: false, signal },
+      endpoint: 'chat',
+      headers: {},
+      atMostOnce: false,
+      continues: false,
+      signal,
       request: readRequest(Buffer.from(JSON.stringify(body))),
       caller: { workspaceId: 'w', email: '', keyId: '', limits: {} },
     });
   };
   return {
-    ...{ deadlines, serve, accounts: () => accounts, outcomes },
+    deadlines,
+    serve,
+    accounts: () => accounts,
+    outcomes,
     streamChat: createStreamChat({ serve, catalogue: () => catalogue }),
     /** Whether nothing is left. */
     async rests(): Promise<void> {
@@ -278,7 +295,9 @@ const SILENCE_MS = 1500;
 
 test('an upstream that makes comments while its queue is long is waited for', async () => {
   const upstream = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0, idleTimeout: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 0,
     fetch: () => {
       const body = new ReadableStream<Uint8Array>({
         async start(controller) {

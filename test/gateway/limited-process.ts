@@ -21,7 +21,11 @@ export class Clock {
 }
 
 export const NOTHING_TOLD = {
-  ...{ hasNews: false, requestsMs: 0, tokensMs: 0, month: 0, spent: 0 },
+  hasNews: false,
+  requestsMs: 0,
+  tokensMs: 0,
+  month: 0,
+  spent: 0,
   reserved: { tokensMs: 0, cost: 0 },
 };
 
@@ -143,7 +147,8 @@ export function memoryStore(
           const shared: Shared = {
             requestsMs: Math.max(0, row.requestsAt - clock.ms),
             tokensMs: Math.max(0, row.tokensAt - clock.ms),
-            ...{ month: monthNow(), spent: row.spent.get(monthNow()) ?? 0 },
+            month: monthNow(),
+            spent: row.spent.get(monthNow()) ?? 0,
             monthLeftMs:
               Date.UTC(new Date(clock.ms).getUTCFullYear(), new Date(clock.ms).getUTCMonth() + 1) - clock.ms,
             elsewhere: NOTHING_TOLD.reserved,

@@ -39,30 +39,41 @@ defaults: {chat: opus, embeddings: local-multilingual-e1}
 test('all that it can say is understood', () => {
   const { models, defaults } = parse(GOOD);
   expect(models.map(({ id }) => id)).toEqual([
-    ...['gpt-4o-mini', 'claude/opus', 'opus', 'pictures', 'local-echo', 'local-multilingual-e1'],
+    'gpt-4o-mini',
+    'claude/opus',
+    'opus',
+    'pictures',
+    'local-echo',
+    'local-multilingual-e1',
   ]);
   expect(defaults).toEqual({ chat: 'opus', embeddings: 'local-multilingual-e1' });
   expect(models[0]).toMatchObject({
-    ...{ endpoints: ['chat', 'completions'], strategy: 'latency', fallbacks: ['claude/opus', 'local-echo'] },
-    ...{ price: { inputPerMillion: 0.15, outputPerMillion: 0.6 }, cacheTtlSeconds: 60, ownedBy: 'us' },
+    endpoints: ['chat', 'completions'],
+    strategy: 'latency',
+    fallbacks: ['claude/opus', 'local-echo'],
+    price: { inputPerMillion: 0.15, outputPerMillion: 0.6 },
+    cacheTtlSeconds: 60,
+    ownedBy: 'us',
     description: 'small',
     targets: [
       { model: 'gpt', weight: 3, upstream: { name: 'main' } },
       {
-        ...{ model: 'mini', weight: 0 },
+        model: 'mini',
+        weight: 0,
         upstream: { name: 'azure', kind: 'azure', apiVersion: '2024-10-21', passOrganization: true },
       },
     ],
   });
   expect(models[0]?.targets[0]?.upstream).toEqual({
-    ...{ name: 'main', kind: 'openai', baseUrl: 'https://models.example/v1', apiKey: 'sk-main' },
-    ...{
-      apiVersion: undefined,
-      retries: 0,
-      embeddingInputsMax: 7,
-      streamUsage: false,
-      passOrganization: false,
-    },
+    name: 'main',
+    kind: 'openai',
+    baseUrl: 'https://models.example/v1',
+    apiKey: 'sk-main',
+    apiVersion: undefined,
+    retries: 0,
+    embeddingInputsMax: 7,
+    streamUsage: false,
+    passOrganization: false,
     headers: { 'x-team': 'blue', 'x-key': 'k-sk-main' },
     timeoutsMs: { connect: 1, first_byte: 2, idle: 3, total: 4, reader: 5 },
     concurrency: { max: 5, queue: 6 },
@@ -80,7 +91,9 @@ test('defaults that it states are those of requests without a model, and no othe
     ).statedDefaults;
   expect(stated({})).toEqual({});
   expect(stated({ images: 'm', embeddings: 'm', completions: 'm' })).toEqual({
-    ...{ images: 'm', embeddings: 'm', completions: 'm' },
+    images: 'm',
+    embeddings: 'm',
+    completions: 'm',
   });
   // A model of both answers both, unless another one is stated.
   expect(stated({ chat: 'm' })).toEqual({ chat: 'm', completions: 'm' });
@@ -99,12 +112,19 @@ test('what it leaves out has defaults', () => {
   expect(models.map(({ id }) => id)).toEqual(['m', 'local-multilingual-e1']);
   expect(defaults).toEqual({ chat: 'm', embeddings: 'local-multilingual-e1' });
   expect(models[0]).toMatchObject({
-    ...{ endpoints: ['chat', 'completions'], strategy: 'weighted', fallbacks: [], cacheTtlSeconds: 0 },
+    endpoints: ['chat', 'completions'],
+    strategy: 'weighted',
+    fallbacks: [],
+    cacheTtlSeconds: 0,
     targets: [
       {
         weight: 1,
         upstream: {
-          ...{ kind: 'openai', retries: 2, headers: {}, streamUsage: true, passOrganization: false },
+          kind: 'openai',
+          retries: 2,
+          headers: {},
+          streamUsage: true,
+          passOrganization: false,
           timeoutsMs: { connect: 5000, first_byte: 60_000, idle: 60_000, total: 600_000, reader: 120_000 },
         },
       },

@@ -25,8 +25,15 @@ type Setting = {
 };
 
 const spec = ({ id = 'm', strategy = 'weighted', targets, fallbacks = [] }: Setting): ModelSpec => ({
-  ...{ id, strategy, fallbacks, endpoints: ['chat'], price: undefined, cacheTtlSeconds: 0, created: 0 },
-  ...{ ownedBy: 'test', description: undefined },
+  id,
+  strategy,
+  fallbacks,
+  endpoints: ['chat'],
+  price: undefined,
+  cacheTtlSeconds: 0,
+  created: 0,
+  ownedBy: 'test',
+  description: undefined,
   targets: targets.map(([each, model, weight = 1]) => ({ upstream: each, model, weight })),
 });
 

@@ -57,7 +57,9 @@ function pumped(
   const settled: Settled[] = [];
   let touched = 0;
   const answer: StreamAnswer = {
-    ...{ kind: 'stream', headers: {}, blocks },
+    kind: 'stream',
+    headers: {},
+    blocks,
     first: options.first === undefined ? undefined : Buffer.from(options.first),
     settle: (outcome) => void settled.push(outcome),
     touch: () => {
@@ -68,7 +70,11 @@ function pumped(
   };
   const deadlines = options.deadlines ?? createDeadlines();
   const stream = pumpStream({
-    ...{ answer, deadlines, spec: undefined, estimatePrompt: () => 10, startedAtMs: performance.now() },
+    answer,
+    deadlines,
+    spec: undefined,
+    estimatePrompt: () => 10,
+    startedAtMs: performance.now(),
     hidesUsage: options.hidesUsage ?? false,
     endsPlainly: options.endsPlainly ?? false,
     signal: options.signal ?? new AbortController().signal,
@@ -125,7 +131,9 @@ describe('while the upstream is silent', () => {
     while (!seen.includes('[DONE]')) await read();
     const events = seen.split('\n\n').filter((each) => each !== '');
     expect(events.filter((each) => each !== ': keep-alive')).toEqual([
-      ...['data: {"id":"c","choices":[]}', FINISH.trim(), DONE.trim()],
+      'data: {"id":"c","choices":[]}',
+      FINISH.trim(),
+      DONE.trim(),
     ]);
     await eventually('nothing to wait', () => deadlines.size() === 0);
   });

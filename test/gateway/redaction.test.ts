@@ -128,7 +128,8 @@ describe('over HTTP', () => {
     new Response(text, { headers: { 'content-type': 'text/event-stream' } });
 
   const upstream = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
     async fetch(request) {
       const { model } = (await request.json()) as { model: string };
       return answers[model]?.() ?? new Response('', { status: 404 });

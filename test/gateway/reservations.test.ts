@@ -28,11 +28,13 @@ describe('what running requests may use', () => {
     const one = limitedProcess(new Clock());
     const running = await one.run(limits, { tokens: 400, cost: 0.5 });
     expect(running.headers()).toMatchObject({
-      ...{ 'x-ratelimit-remaining-tokens': '600', 'x-ratelimit-reset-tokens': '24s' },
+      'x-ratelimit-remaining-tokens': '600',
+      'x-ratelimit-reset-tokens': '24s',
     });
     running.settle({ tokens: 100, completionTokens: 0, cost: 0.1 });
     expect(running.headers()).toMatchObject({
-      ...{ 'x-ratelimit-remaining-tokens': '900', 'x-ratelimit-reset-tokens': '6s' },
+      'x-ratelimit-remaining-tokens': '900',
+      'x-ratelimit-reset-tokens': '6s',
     });
   });
 

@@ -49,13 +49,15 @@ describe('an upstream’s time to wait', () => {
 /** Asks a target that refuses so once; for how long it is left alone then. The target is a fake without an upstream. */
 async function restMsAfter(headers: Record<string, string>): Promise<number> {
   const target: Target = {
-    ...{ name: 'fake/m', headerName: 'fake/m', model: 'm', upstream: undefined, running: 0 },
-    ...{
-      circuit: createCircuitBreaker({ ...CIRCUIT, now: () => 0 }),
-      cooldownUntilMs: 0,
-      latencyMs: 0,
-      latencyAtMs: 0,
-    },
+    name: 'fake/m',
+    headerName: 'fake/m',
+    model: 'm',
+    upstream: undefined,
+    running: 0,
+    circuit: createCircuitBreaker({ ...CIRCUIT, now: () => 0 }),
+    cooldownUntilMs: 0,
+    latencyMs: 0,
+    latencyAtMs: 0,
   };
   const model = { id: 'm', targets: [{ target, weight: 1 }], fallbacks: [] } as unknown as Model;
   const execute = createExecute({

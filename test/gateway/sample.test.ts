@@ -41,14 +41,10 @@ const scalar: fc.Arbitrary<Json> = fc.oneof(
   fc.record(
     {
       type: fc.constantFrom('integer', 'number'),
-      ...{
-        minimum: fc.double({ noNaN: true, min: -20, max: 20 }),
-        maximum: fc.integer({ min: -20, max: 20 }),
-      },
-      ...{
-        exclusiveMinimum: fc.integer({ min: -20, max: 20 }),
-        exclusiveMaximum: fc.integer({ min: -20, max: 20 }),
-      },
+      minimum: fc.double({ noNaN: true, min: -20, max: 20 }),
+      maximum: fc.integer({ min: -20, max: 20 }),
+      exclusiveMinimum: fc.integer({ min: -20, max: 20 }),
+      exclusiveMaximum: fc.integer({ min: -20, max: 20 }),
     },
     { requiredKeys: ['type'] },
   ),
@@ -112,7 +108,9 @@ describe('a schema as SDKs write it has a sample', () => {
   const cases: Record<string, [Json, unknown]> = {
     'of pydantic, with references': [
       {
-        ...{ title: 'Plan', type: 'object', required: ['step', 'notes', 'tags', 'at'] },
+        title: 'Plan',
+        type: 'object',
+        required: ['step', 'notes', 'tags', 'at'],
         properties: {
           step: { $ref: '#/$defs/Step' },
           notes: { anyOf: [{ type: 'string' }, { type: 'null' }], default: null, title: 'Notes' },

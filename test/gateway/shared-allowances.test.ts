@@ -90,7 +90,10 @@ test('processes share tokens and money, and the month turns for both', async () 
 
 const tellSpent = (store: AllowanceStore, keyId: string, told: Pick<Told, 'month' | 'spent'>) =>
   store.share({
-    ...{ processId: nextReader(), number: 1, ageMs: 0, leaseMs: ALLOWANCE_LEASE_MS },
+    processId: nextReader(),
+    number: 1,
+    ageMs: 0,
+    leaseMs: ALLOWANCE_LEASE_MS,
     told: [{ ...NOTHING_TOLD, keyId, hasNews: true, ...told }],
   });
 
@@ -188,14 +191,23 @@ test('a restart forgets nothing that was told', async () => {
 test('a thousand keys are told in one statement', async () => {
   const { store } = two();
   const told = Array.from({ length: 1000 }, (_, index) => ({
-    ...{ keyId: `many-${index}`, hasNews: true, requestsMs: 1000, tokensMs: 0, month: 202611, spent: 0.1 },
+    keyId: `many-${index}`,
+    hasNews: true,
+    requestsMs: 1000,
+    tokensMs: 0,
+    month: 202611,
+    spent: 0.1,
     reserved: { tokensMs: 5, cost: 0.5 },
   }));
   const batch = { number: 1, told, ageMs: 0, leaseMs: ALLOWANCE_LEASE_MS };
   expect((await store.share({ processId: 'one', ...batch }))?.size).toBe(1000);
   const again = await store.share({ processId: 'other', ...batch });
   expect(again?.get('many-7')).toEqual({
-    ...{ requestsMs: 2000, tokensMs: 0, month: 202611, spent: 0.2, monthLeftMs: 600_000 },
+    requestsMs: 2000,
+    tokensMs: 0,
+    month: 202611,
+    spent: 0.2,
+    monthLeftMs: 600_000,
     elsewhere: { tokensMs: 5, cost: 0.5 },
   });
 });

@@ -23,7 +23,8 @@ test('processes know of each other’s reservations, and what was given back is 
   await syncAll();
   const refusal = refusalOf(await other.begin(limits, { tokens: 10, cost: 1 }, keyId));
   expect(refusal.details).toMatchObject({
-    ...{ type: 'tokens', code: 'rate_limit_exceeded' },
+    type: 'tokens',
+    code: 'rate_limit_exceeded',
     headers: { 'x-ratelimit-remaining-tokens': '0' },
   });
   running.settle(NOTHING_USED);

@@ -113,7 +113,7 @@ describe('a batch that is larger than the upstream takes', () => {
     const response = await embed('kept', { user: 'u'.repeat(65_536) });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
-      ...{ error: { message: "The members besides 'input' are too large", type: 'invalid_request_error' } },
+      error: { message: "The members besides 'input' are too large", type: 'invalid_request_error' },
     });
     expect(asked).toEqual([]);
     expect((await embed('kept', { user: 'u'.repeat(60_000) })).status).toBe(200);

@@ -55,7 +55,9 @@ async function costOf(
 function sender(target: Target, family: BodyFamily, member: string | undefined): () => Promise<number> {
   const { method, path, credential, body } = target;
   const request = {
-    ...{ method, target: path, body: place(family, BYTES, body?.example, member) },
+    method,
+    target: path,
+    body: place(family, BYTES, body?.example, member),
     headers: [...credential, `content-type: ${body?.mediaType}`],
   };
   return async () => (await send(setting.url, request)).status;

@@ -18,7 +18,9 @@ const broken = (): never => {
 function boundaryWith(deps: { log?: Partial<typeof LOG>; access?: () => void }) {
   const { onInterrupt, interrupt } = createInterruption();
   const boundary = createBoundary({
-    ...{ cors: createCors([]), requestMetrics: createRequestMetrics(), onInterrupt },
+    cors: createCors([]),
+    requestMetrics: createRequestMetrics(),
+    onInterrupt,
     authenticators: { key: () => undefined, session: () => Promise.resolve(undefined) },
     explainFailure: () => undefined,
     log: { ...LOG, ...deps.log },
@@ -30,14 +32,12 @@ function boundaryWith(deps: { log?: Partial<typeof LOG>; access?: () => void }) 
 const routeOf = (handle: () => unknown) =>
   route(
     {
-      ...{
-        id: 'test.boundary',
-        method: 'POST',
-        path: '/',
-        area: 'test',
-        summary: 'A test',
-        credential: 'none',
-      },
+      id: 'test.boundary',
+      method: 'POST',
+      path: '/',
+      area: 'test',
+      summary: 'A test',
+      credential: 'none',
       body: Type.Object({}),
       responses: { 200: { description: 'Good.' } },
     },

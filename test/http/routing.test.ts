@@ -36,7 +36,12 @@ const echo = (path: string): Route => {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
   return route(
     {
-      ...{ id: `test.${path}`, method: 'GET', path, area: 'test', summary: 'A test', credential: 'none' },
+      id: `test.${path}`,
+      method: 'GET',
+      path,
+      area: 'test',
+      summary: 'A test',
+      credential: 'none',
       parameters: Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()]))),
       query: Type.Object({ q: Type.Optional(Type.String()) }),
       responses: {},
@@ -54,7 +59,10 @@ let stop: () => Promise<unknown>;
 beforeAll(() => {
   const cors = createCors([]);
   const boundary = createBoundary({
-    ...{ cors, log, access: ignore, requestMetrics: createRequestMetrics() },
+    cors,
+    log,
+    access: ignore,
+    requestMetrics: createRequestMetrics(),
     authenticators: { key: () => undefined, session: () => Promise.resolve(undefined) },
     onInterrupt: () => () => undefined,
     explainFailure: () => undefined,
@@ -119,8 +127,23 @@ function literal(target: string): ReturnType<typeof normalised> {
 }
 
 const WORDS = [
-  ...['v1', 'metrics', 'models', 'filter', 'metadata', 'archive', 'list', 'detail', 'trash', 'embeddings'],
-  ...['admin', 'api', 'workspaces', 'keys', 'acme', 'default', 'public'],
+  'v1',
+  'metrics',
+  'models',
+  'filter',
+  'metadata',
+  'archive',
+  'list',
+  'detail',
+  'trash',
+  'embeddings',
+  'admin',
+  'api',
+  'workspaces',
+  'keys',
+  'acme',
+  'default',
+  'public',
 ];
 const ODD = [
   '',

@@ -69,7 +69,9 @@ async function openObjects(): Promise<Objects> {
 type Receive = Parameters<Objects['receive']>[0];
 const receive = (blobs: { receive(options: Receive): Promise<Blob> }, ...buffers: Buffer[]) =>
   blobs.receive({
-    ...{ sizeBytesMax: Number.POSITIVE_INFINITY, digests: ['md5'], check: () => undefined },
+    sizeBytesMax: Number.POSITIVE_INFINITY,
+    digests: ['md5'],
+    check: () => undefined,
     async fill(sink) {
       for (const buffer of buffers)
         await new Promise<void>((resolve) => void sink.write(buffer, () => resolve()));
@@ -137,7 +139,9 @@ test('objects that come together are named after the flush of their folder, and 
   const objects = await openObjects();
   await objects.createBucket('b-1');
   const given = Array.from({ length: 50 }, (_, n) => ({
-    ...{ key: `${n}`, contentType: 'text/plain', body: Buffer.from(`${n}`) },
+    key: `${n}`,
+    contentType: 'text/plain',
+    body: Buffer.from(`${n}`),
   }));
   folderFailures = 1;
   await expect(objects.keep('b-1', given)).rejects.toThrow('EIO');

@@ -59,7 +59,8 @@ function readerOf(directory: string, bucket = BUCKET) {
   const reader = openFileReader(directory, bucket, others);
   const read = async (key: string) =>
     await reader.get(key, async ({ size, type, body }) => ({
-      ...{ size, type },
+      size,
+      type,
       content: Buffer.from(await wholeOf(body)),
     }));
   return { read, left, [Symbol.dispose]: () => reader.close() };

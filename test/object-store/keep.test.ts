@@ -8,7 +8,8 @@ import { callsBy, countFiles, createClient, createDirectory, startStore, storeOp
 const TYPE = 'text/plain; charset=utf-8';
 const objectsOf = (count: number) =>
   Array.from({ length: count }, (_, n) => ({
-    ...{ key: `a b/ü ${n}`, contentType: TYPE },
+    key: `a b/ü ${n}`,
+    contentType: TYPE,
     body: new Uint8Array(randomBytes(n * 10)),
   }));
 

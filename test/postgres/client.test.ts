@@ -24,16 +24,16 @@ test('values of every type we use survive the round trip', async () => {
       ${true} as boolean, ${date}::timestamptz as instant, ${date}::timestamp as local, ${null}::text as nothing,
       ${sql.json({ a: [1, 'x'] })}::jsonb as json, ${Buffer.from([0, 255])}::bytea as bytes`;
   expect(row).toEqual({
-    ...{
-      text: 'é"\\',
-      int: 42,
-      large: 9007199254740993n,
-      small: 7,
-      boolean: true,
-      instant: date,
-      local: date,
-    },
-    ...{ nothing: null, json: { a: [1, 'x'] }, bytes: Buffer.from([0, 255]) },
+    text: 'é"\\',
+    int: 42,
+    large: 9007199254740993n,
+    small: 7,
+    boolean: true,
+    instant: date,
+    local: date,
+    nothing: null,
+    json: { a: [1, 'x'] },
+    bytes: Buffer.from([0, 255]),
   });
 });
 
@@ -44,8 +44,13 @@ test('so do arrays, as parameters and with sql.array', async () => {
       ${sql.array(['x', 'y'])} as helped, ${[uuid]}::uuid[] as uuids, ${[]}::int[] as none,
       ${sql.array([new Date(0)])} as instants, ${sql.array([true, false])} as booleans`;
   expect(row).toEqual({
-    ...{ texts: ['a"b', null, 'NULL', '', '{,}\\'], numbers: [1, 9007199254740993n], helped: ['x', 'y'] },
-    ...{ uuids: [uuid], none: [], instants: [new Date(0)], booleans: [true, false] },
+    texts: ['a"b', null, 'NULL', '', '{,}\\'],
+    numbers: [1, 9007199254740993n],
+    helped: ['x', 'y'],
+    uuids: [uuid],
+    none: [],
+    instants: [new Date(0)],
+    booleans: [true, false],
   });
 });
 

@@ -74,14 +74,12 @@ test('the first start sets up a cluster whose role is no superuser and whose fil
         (select string_agg(word, '' order by word) from unnest(array['é', 'b', 'Z', 'a']) as word) as sorted
       from pg_roles where rolname = current_user`;
     expect(row).toMatchObject({
-      ...{
-        superuser: false,
-        checksums: 'on',
-        fsync: 'on',
-        addresses: '127.0.0.1',
-        zone: 'UTC',
-        sorted: 'Zabé',
-      },
+      superuser: false,
+      checksums: 'on',
+      fsync: 'on',
+      addresses: '127.0.0.1',
+      zone: 'UTC',
+      sorted: 'Zabé',
     });
   });
   for (const file of ['password', 'connection.json', 'postgres.log'])

@@ -27,8 +27,13 @@ afterAll(async () => {
 function storeAt(server: typeof stranger): ObjectStore {
   const endpoint = server.url.origin;
   return createObjectStore({
-    ...{ endpoint, publicEndpoint: endpoint, region: 'us-east-1', bucket: 'atrium', formProfile: 'standard' },
-    ...{ accessKeyId: 'id', secretAccessKey: 'hush-hush' },
+    endpoint,
+    publicEndpoint: endpoint,
+    region: 'us-east-1',
+    bucket: 'atrium',
+    formProfile: 'standard',
+    accessKeyId: 'id',
+    secretAccessKey: 'hush-hush',
   });
 }
 

@@ -151,7 +151,9 @@ test('an answer that is being read when the end begins is read to its end', asyn
 test('a start that waits for its database ends when it is told to', async () => {
   const dataDir = freshFolder();
   const environment = {
-    ...{ PORT: '0', DATA_DIR: dataDir, LOG_FORMAT: 'json' },
+    PORT: '0',
+    DATA_DIR: dataDir,
+    LOG_FORMAT: 'json',
     DATABASE_URL: `postgres://nobody@127.0.0.1:${freePort()}/none`,
   };
   const child = startChild([process.execPath, MAIN], { environment });

@@ -56,7 +56,9 @@ const running = (work: string) => metric(`atrium_admission_running{work="${work}
 
 beforeAll(async () => {
   const upstream = (mock: string, own: object) => ({
-    ...{ base_url: `${mock}/v1`, retries: 0, concurrency: { max: 1, queue: 10 } },
+    base_url: `${mock}/v1`,
+    retries: 0,
+    concurrency: { max: 1, queue: 10 },
     ...own,
   });
   gateway = await startGateway((mock) => ({

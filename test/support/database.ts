@@ -116,7 +116,8 @@ export async function startServer(): Promise<Server> {
     await admin.end({ timeout: 1 });
   }
   return {
-    ...{ url, template },
+    url,
+    template,
     async end() {
       if (external !== undefined) await dropDatabases(url, template);
       await end();

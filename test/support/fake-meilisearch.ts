@@ -55,7 +55,10 @@ export function startFakeMeilisearch(): FakeMeilisearch {
   };
   const enqueue = (indexUid: string, run: (task: Task) => void): Response => {
     const task: Task = {
-      ...{ uid: fake.tasks.length, indexUid, status: 'enqueued', error: null },
+      uid: fake.tasks.length,
+      indexUid,
+      status: 'enqueued',
+      error: null,
       run: () => run(task),
     };
     fake.tasks.push(task);

@@ -64,6 +64,9 @@ export function documentsIn(messages: readonly Message[]): ShownDocument[] {
     /<document number="(\d+)" name="([^"]*)"(?: page="(\d+)")?[^>]*>\n([^<]*)\n<\/document>/g,
   );
   return [...shown].map(([, number, name = '', page, text = '']) => ({
-    ...{ number: Number(number), name, page: page === undefined ? null : Number(page), text },
+    number: Number(number),
+    name,
+    page: page === undefined ? null : Number(page),
+    text,
   }));
 }

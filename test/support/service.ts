@@ -35,8 +35,10 @@ function bufferOf(dataDir: string): Record<string, string> {
   const { TEST_NATS_URL: url, TEST_NATS_MONITOR_URL: monitorUrl } = process.env;
   if (url === undefined || monitorUrl === undefined) return {};
   return {
-    ...{ NATS_URL: url, NATS_MONITOR_URL: monitorUrl, NATS_REPLICAS: '3' },
-    ...{ EVENT_BUFFER_BYTES_MAX: `${SHARED_BUFFER_BYTES}` },
+    NATS_URL: url,
+    NATS_MONITOR_URL: monitorUrl,
+    NATS_REPLICAS: '3',
+    EVENT_BUFFER_BYTES_MAX: `${SHARED_BUFFER_BYTES}`,
     NATS_STREAM_PREFIX: `TEST_${Bun.hash(dataDir).toString(36).toUpperCase()}`,
   };
 }

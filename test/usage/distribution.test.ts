@@ -25,7 +25,11 @@ const GROWING = readFileSync(join(ROOT, 'docs/operating/growing.md'), 'utf8');
 
 /** The tables that grow with the events, as the page names them. */
 const TABLES = [
-  ...['usage_events', 'usage_counts', 'usage_by_source', 'usage_by_subject', 'usage_by_subject_days'],
+  'usage_events',
+  'usage_counts',
+  'usage_by_source',
+  'usage_by_subject',
+  'usage_by_subject_days',
   'usage_dead_letters',
 ];
 const LISTED = `{${TABLES}}`;
@@ -116,8 +120,16 @@ async function statementsSent(): Promise<string[]> {
   const workspaceId = `distributed-${newId()}`;
   const window = { workspaceId, from: Date.now() - 90 * 86_400_000, to: Date.now() + 1000 };
   const row = encodeRow({
-    ...{ id: newId(), workspaceId, eventId: newId(), source: 'test', type: 'chat.create', subject: '' },
-    ...{ timeMicroseconds: BigInt(Date.now()) * 1000n, data: '{"value":"1"}', extensions: null, value: '1' },
+    id: newId(),
+    workspaceId,
+    eventId: newId(),
+    source: 'test',
+    type: 'chat.create',
+    subject: '',
+    timeMicroseconds: BigInt(Date.now()) * 1000n,
+    data: '{"value":"1"}',
+    extensions: null,
+    value: '1',
   });
   const writer = createEventWriter(sql);
   await writer.store([row]);
@@ -190,7 +202,12 @@ test('each source file that names one of the tables in a statement is among thos
       naming.push(path.replace('src/usage/store/', ''));
   }
   expect(naming.sort()).toEqual([
-    ...['conversation-events.ts', 'dead-letters.ts', 'finished-days.ts', 'reader.ts', 'retention.ts'],
-    ...['statement.ts', 'summaries.ts'],
+    'conversation-events.ts',
+    'dead-letters.ts',
+    'finished-days.ts',
+    'reader.ts',
+    'retention.ts',
+    'statement.ts',
+    'summaries.ts',
   ]);
 });

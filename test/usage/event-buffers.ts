@@ -79,7 +79,8 @@ export const BUFFERS: readonly BufferUnderTest[] = [
       const { log, lines } = collectingLog();
       const { open, close } = opener(() => createJournal({ directory, bytesMax, log }));
       return {
-        ...{ open, lines },
+        open,
+        lines,
         async [Symbol.asyncDispose]() {
           await close();
           rmSync(directory, { recursive: true, force: true });
@@ -100,7 +101,8 @@ export const BUFFERS: readonly BufferUnderTest[] = [
         createJetStreamBuffer({ settings, identity: async () => 'test', log }),
       );
       return {
-        ...{ open, lines },
+        open,
+        lines,
         async [Symbol.asyncDispose]() {
           await close();
           await server.stop();
@@ -118,8 +120,12 @@ export const BUFFERS: readonly BufferUnderTest[] = [
       const { url, servers } = await cluster;
       const { log, lines } = collectingLog();
       const settings = {
-        ...{ url, monitorUrl: servers[0]?.monitorUrl, creds: undefined },
-        ...{ streamPrefix: `TEST_${++streams}`, replicas: 3, bytesMax },
+        url,
+        monitorUrl: servers[0]?.monitorUrl,
+        creds: undefined,
+        streamPrefix: `TEST_${++streams}`,
+        replicas: 3,
+        bytesMax,
       };
       const { open, close } = opener(() =>
         createJetStreamBuffer({ settings, identity: async () => 'test', log }),

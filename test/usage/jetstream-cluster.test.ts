@@ -27,8 +27,12 @@ async function openBuffer(streamPrefix: string): Promise<EventBuffer> {
   const { url, servers } = cluster;
   const { log } = collectingLog();
   const settings = {
-    ...{ url, monitorUrl: servers[0]?.monitorUrl, creds: undefined },
-    ...{ streamPrefix, replicas: 3, bytesMax: 2 ** 28 },
+    url,
+    monitorUrl: servers[0]?.monitorUrl,
+    creds: undefined,
+    streamPrefix,
+    replicas: 3,
+    bytesMax: 2 ** 28,
   };
   const buffer = createJetStreamBuffer({ settings, identity: async () => 'test', log });
   await buffer.start();
@@ -242,7 +246,9 @@ describe.skipIf(missing !== undefined)(`a cluster${missing === undefined ? '' : 
           () => undefined,
         );
         expect({ undelivered: undelivered(), doubled: doubled(), disordered: disordered() }).toEqual({
-          ...{ undelivered: [], doubled: [], disordered: [] },
+          undelivered: [],
+          doubled: [],
+          disordered: [],
         });
         const isEmpty = async () => {
           // Where the server of the connection was struck, it may be reconnecting.

@@ -13,8 +13,12 @@ import { collectingLog, untilReady } from './event-buffers.ts';
 const BYTES_MAX = 2 ** 30;
 
 const settingsOf = (server: Pick<NatsServer, 'url' | 'monitorUrl'>): JetStreamSettings => ({
-  ...{ url: server.url, monitorUrl: server.monitorUrl, creds: undefined },
-  ...{ streamPrefix: 'TEST', replicas: 1, bytesMax: BYTES_MAX },
+  url: server.url,
+  monitorUrl: server.monitorUrl,
+  creds: undefined,
+  streamPrefix: 'TEST',
+  replicas: 1,
+  bytesMax: BYTES_MAX,
 });
 
 function open(settings: JetStreamSettings, identity = async () => 'one') {

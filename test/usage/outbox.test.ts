@@ -84,13 +84,14 @@ test('an event is stored as it was caused: its time, its type, its fields, and c
     FROM usage_events WHERE workspace_id = 'fields'`;
   expect([...rows]).toEqual([
     {
-      ...{ event_id: before?.id, source: 'atrium', type: 'auth.user.login', subject: 'ada@example.com' },
-      ...{
-        time: '2026-01-31 10:00:00.123',
-        data: { value: 1, provider: 'key' },
-        extensions: null,
-        value: '1',
-      },
+      event_id: before?.id,
+      source: 'atrium',
+      type: 'auth.user.login',
+      subject: 'ada@example.com',
+      time: '2026-01-31 10:00:00.123',
+      data: { value: 1, provider: 'key' },
+      extensions: null,
+      value: '1',
     },
   ]);
   const [counted] = await sql<{ events: number }[]>`
@@ -128,8 +129,10 @@ test('several processes that move at once store each event once, each workspace 
 test('a reader who goes on by cursor misses no event, whenever its cause is committed', async () => {
   const { sql } = database;
   const retrieve = createRetrieve({
-    ...{ reader: createEventReader(sql), awaitStoring: createStorageBarrier(sql) },
-    ...{ keptSince: () => undefined, clock: systemClock },
+    reader: createEventReader(sql),
+    awaitStoring: createStorageBarrier(sql),
+    keptSince: () => undefined,
+    clock: systemClock,
   });
   const movers = upTo(2).map(() => moverOn(otherProcess()));
   const writer = createEventWriter(sql);
@@ -139,7 +142,10 @@ test('a reader who goes on by cursor misses no event, whenever its cause is comm
   const reading = (async () => {
     for (let cursor: string | undefined, ended = false; ; ) {
       const page = await retrieve('paged', {
-        ...{ from: undefined, to: undefined, includeTotal: false, size: 7 },
+        from: undefined,
+        to: undefined,
+        includeTotal: false,
+        size: 7,
         ...(cursor === undefined ? {} : { cursor }),
       });
       seen.push(...page.events);
@@ -179,8 +185,16 @@ test('a reader who goes on by cursor misses no event, whenever its cause is comm
 
 const foreignRow = (workspaceId: string): Buffer =>
   encodeRow({
-    ...{ id: newId(), workspaceId, eventId: newId(), source: 'app', type: 'a.b', subject: '' },
-    ...{ timeMicroseconds: 0n, data: '{"value":1}', extensions: null, value: '1' },
+    id: newId(),
+    workspaceId,
+    eventId: newId(),
+    source: 'app',
+    type: 'a.b',
+    subject: '',
+    timeMicroseconds: 0n,
+    data: '{"value":1}',
+    extensions: null,
+    value: '1',
   });
 
 test('who moves waits for what is being stored, and readers wait for who moves', async () => {
@@ -319,8 +333,16 @@ test('in an upgrade, processes of the version before lose nothing and count noth
   const record = ({ event_id: eventId }: { event_id: string }) =>
     writer.store([
       encodeRow({
-        ...{ id: newId(), workspaceId: 'acme', eventId, source: 'atrium', type: 'chat.delete', subject: '' },
-        ...{ timeMicroseconds: 0n, data: '{"value":"1"}', extensions: null, value: '1' },
+        id: newId(),
+        workspaceId: 'acme',
+        eventId,
+        source: 'atrium',
+        type: 'chat.delete',
+        subject: '',
+        timeMicroseconds: 0n,
+        data: '{"value":"1"}',
+        extensions: null,
+        value: '1',
       }),
     ]);
   const before = await tell(0);

@@ -8,8 +8,15 @@ import type { StoredEvent } from '../../src/usage/store/reader.ts';
 const NOW_MS = Date.UTC(2026, 10, 22, 12);
 
 const eventAt = (second: number): StoredEvent => ({
-  ...{ id: `019c13a5-6d2b-7c4e-8f1a-00000000000${second}`, created_at: `2026-11-22 11:59:0${second}.000` },
-  ...{ event_id: `${second}`, source: 's', type: 't', subject: '', time: '', data: '{}', extensions: null },
+  id: `019c13a5-6d2b-7c4e-8f1a-00000000000${second}`,
+  created_at: `2026-11-22 11:59:0${second}.000`,
+  event_id: `${second}`,
+  source: 's',
+  type: 't',
+  subject: '',
+  time: '',
+  data: '{}',
+  extensions: null,
 });
 
 /** Of three events the last one is committed when whoever waits for it is told: fakes, to hold that moment. */

@@ -31,7 +31,9 @@ const setting = await shared(startSetting());
 const signer = await createSigner();
 const keys = await shared(serveKeys(signer));
 const verificationBy = (account: string | null) => ({
-  ...{ mode: 'endpoint_url', audience: URL_OF_WEBHOOK, jwks: keys.url },
+  mode: 'endpoint_url',
+  audience: URL_OF_WEBHOOK,
+  jwks: keys.url,
   service_account_email: account,
 });
 const bot = createBotClient(setting);
@@ -184,7 +186,8 @@ describe('an event of an add-on', () => {
     const wrong = {
       commonEventObject: 'x',
       chat: {
-        ...{ user: [], eventTime: 17 },
+        user: [],
+        eventTime: 17,
         messagePayload: { message: { text: 1 }, space: 'x', configCompleteRedirectUri: 1 },
       },
     };

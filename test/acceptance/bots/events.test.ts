@@ -87,8 +87,13 @@ describe('a message', () => {
 
 describe('another event', () => {
   const TYPES = [
-    ...['ADDED_TO_SPACE', 'REMOVED_FROM_SPACE', 'CARD_CLICKED', 'APP_COMMAND', 'APP_HOME'],
-    ...['WIDGET_UPDATED', 'SUBMIT_FORM'],
+    'ADDED_TO_SPACE',
+    'REMOVED_FROM_SPACE',
+    'CARD_CLICKED',
+    'APP_COMMAND',
+    'APP_HOME',
+    'WIDGET_UPDATED',
+    'SUBMIT_FORM',
   ];
   test.each(TYPES)('%s needs its time, its person and its space alone', async (type) => {
     expectStatus(await send(spaceEvent(type)), 200);
@@ -143,13 +148,23 @@ describe('a body', () => {
       { requiredKeys: [] },
     );
     const type = fc.constantFrom(
-      ...['MESSAGE', 'ADDED_TO_SPACE', 'CARD_CLICKED', 'APP_COMMAND', 'WIDGET_UPDATED', 'X'],
+      'MESSAGE',
+      'ADDED_TO_SPACE',
+      'CARD_CLICKED',
+      'APP_COMMAND',
+      'WIDGET_UPDATED',
+      'X',
     );
     const event = fc.record({
-      ...{ type, eventTime: fc.oneof(fc.string({ unit: 'binary' }), value) },
-      ...{ message: fc.oneof(message, value), user: fc.constantFrom<unknown>(USER, {}, 1) },
-      ...{ space: fc.oneof(fc.constant({ name: 'spaces/x' }), value), common: fc.oneof(fc.object(), value) },
-      ...{ configCompleteRedirectUrl: fc.constantFrom('x', 1), action: value, appCommandMetadata: value },
+      type,
+      eventTime: fc.oneof(fc.string({ unit: 'binary' }), value),
+      message: fc.oneof(message, value),
+      user: fc.constantFrom<unknown>(USER, {}, 1),
+      space: fc.oneof(fc.constant({ name: 'spaces/x' }), value),
+      common: fc.oneof(fc.object(), value),
+      configCompleteRedirectUrl: fc.constantFrom('x', 1),
+      action: value,
+      appCommandMetadata: value,
     });
     await fc.assert(
       fc.asyncProperty(event, async (sent) => {

@@ -47,9 +47,13 @@ describe('a bot', () => {
     expect(bodyOf<Bot>(await send('GET', `${base()}/helper`), 200)).toEqual(made);
     const replaced = bodyOf<Bot>(await put('helper', { verification: { mode: 'key' } }), 200);
     expect(replaced).toEqual({
-      ...{ id: 'helper', verification: { mode: 'key', audience: null, jwks: null } },
-      ...{ agent_id: null, welcome_text: null, commands: [] },
-      ...{ created_at: made.created_at, updated_at: expect.any(String) },
+      id: 'helper',
+      verification: { mode: 'key', audience: null, jwks: null },
+      agent_id: null,
+      welcome_text: null,
+      commands: [],
+      created_at: made.created_at,
+      updated_at: expect.any(String),
     });
     // What is read can be put as it is.
     expectStatus(await put('helper', replaced), 200);
@@ -111,17 +115,23 @@ describe('a registration', () => {
   test('names its keys by https, or by http on this machine, or gives them', async () => {
     const ec = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: 'a' };
     const refused: unknown[] = [
-      ...[
-        '',
-        'x',
-        'http://keys.example/',
-        'http://127.0.0.1.example/',
-        'ftp://127.0.0.1/',
-        'file:///etc/passwd',
-      ],
-      ...['https://user:secret@keys.example/', 'javascript:1', `https://keys.example/${'x'.repeat(2_048)}`],
-      ...[17, [], {}, { keys: 1 }, { keys: [] }],
-      ...[{ keys: [ec] }, { keys: [{ kty: 'RSA', kid: 'a', n: '', e: '' }] }, { keys: [null] }],
+      '',
+      'x',
+      'http://keys.example/',
+      'http://127.0.0.1.example/',
+      'ftp://127.0.0.1/',
+      'file:///etc/passwd',
+      'https://user:secret@keys.example/',
+      'javascript:1',
+      `https://keys.example/${'x'.repeat(2_048)}`,
+      17,
+      [],
+      {},
+      { keys: 1 },
+      { keys: [] },
+      { keys: [ec] },
+      { keys: [{ kty: 'RSA', kid: 'a', n: '', e: '' }] },
+      { keys: [null] },
     ];
     for (const jwks of refused) {
       const entries = await entriesOf({ verification: { ...project, jwks } });
@@ -141,11 +151,26 @@ describe('a registration', () => {
     const putAs = (jwks: string, id = 'administered') =>
       send('PUT', `${base()}/${id}`, { verification: { ...project, jwks } }, key);
     const refused = [
-      ...['https://127.0.0.1/', 'http://127.0.0.1:1/', 'http://localhost:1/', 'https://localhost/'],
-      ...['https://10.1.2.3/', 'https://192.168.0.1:8443/x', 'https://172.16.0.1/', 'https://2130706433/'],
-      ...['https://169.254.169.254/latest', 'https://100.64.0.1/', 'https://0.0.0.0/', 'https://224.0.0.1/'],
-      ...['https://[::1]/', 'https://[::ffff:10.0.0.1]/', 'https://[fd00::1]/', 'https://[fe80::1]/'],
-      ...['https://[64:ff9b::a00:1]/', 'https://[::]/', 'https://any.localhost/', 'https://LOCALHOST./'],
+      'https://127.0.0.1/',
+      'http://127.0.0.1:1/',
+      'http://localhost:1/',
+      'https://localhost/',
+      'https://10.1.2.3/',
+      'https://192.168.0.1:8443/x',
+      'https://172.16.0.1/',
+      'https://2130706433/',
+      'https://169.254.169.254/latest',
+      'https://100.64.0.1/',
+      'https://0.0.0.0/',
+      'https://224.0.0.1/',
+      'https://[::1]/',
+      'https://[::ffff:10.0.0.1]/',
+      'https://[fd00::1]/',
+      'https://[fe80::1]/',
+      'https://[64:ff9b::a00:1]/',
+      'https://[::]/',
+      'https://any.localhost/',
+      'https://LOCALHOST./',
     ];
     for (const jwks of refused) {
       const { detail } = bodyOf<{ detail: entry.Entry[] }>(await putAs(jwks), 422);

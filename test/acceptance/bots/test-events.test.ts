@@ -63,7 +63,9 @@ describe('a test event', () => {
 
   test('of an add-on is one of its service account, and answered with an action', async () => {
     const bot = await botWith({
-      ...{ mode: 'endpoint_url', audience: URL_OF_BOT, jwks: keys.url },
+      mode: 'endpoint_url',
+      audience: URL_OF_BOT,
+      jwks: keys.url,
       service_account_email: ADD_ON,
     });
     const { event, status, answer } = await tested(bot, 'to an add-on');

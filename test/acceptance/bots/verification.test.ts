@@ -224,7 +224,7 @@ describe('a token of any kind', () => {
     .record(
       {
         alg: fc.constantFrom('RS256', 'none', 'HS256', 'ES256', '', null, 1),
-        kid: fc.constantFrom(...['', 'unknown', '__proto__', null, 1]),
+        kid: fc.constantFrom('', 'unknown', '__proto__', null, 1),
         crit: fc.anything(),
         b64: fc.boolean(),
         jwk: fc.anything(),

@@ -145,7 +145,10 @@ describe('the built-in model', () => {
     const answer = await chat.ask(session, `How long is the ${word} key held?`);
     expect(answer.citations).toEqual([
       {
-        ...{ number: 1, document_id: document.id, name, ...cited },
+        number: 1,
+        document_id: document.id,
+        name,
+        ...cited,
         quote: expect.stringContaining(`Hold the ${word} key for eleven seconds.`),
         score: expect.any(Number),
       },
@@ -164,8 +167,13 @@ describe('the built-in model', () => {
     const { citations } = await chat.ask(name, `Is there a plan of the ${word} house?`);
     expect(citations).toEqual([
       {
-        ...{ number: 1, document_id: document.id, name: 'scan.pdf', page: null, heading: null },
-        ...{ quote: `A plan of the ${word} house`, score: expect.any(Number) },
+        number: 1,
+        document_id: document.id,
+        name: 'scan.pdf',
+        page: null,
+        heading: null,
+        quote: `A plan of the ${word} house`,
+        score: expect.any(Number),
       },
     ]);
   });
@@ -350,11 +358,9 @@ describe('a model', () => {
         curator: await reader(),
         other: await reader(),
         admin: {
-          ...{
-            chat: clientOf(setting, admin.key),
-            session: session.name,
-            sessionId: session.chat_session_id,
-          },
+          chat: clientOf(setting, admin.key),
+          session: session.name,
+          sessionId: session.chat_session_id,
         },
       };
       const word = freshWord();
@@ -362,9 +368,7 @@ describe('a model', () => {
         owner.library,
         `${word}.txt`,
         `The ${word} pump is oiled twice a year.`,
-        {
-          ...{ status: 'public', access: { curators: [callers.curator.email] } },
-        },
+        { status: 'public', access: { curators: [callers.curator.email] } },
       );
       model.play((messages) => [`Twice a year [${numberOf(messages, word)}].`]);
       const ask = async ({ chat, session }: { chat: ChatClient; session: string }) =>

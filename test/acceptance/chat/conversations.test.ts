@@ -41,7 +41,9 @@ describe('a session', () => {
     const bound = { ...made, agi_id: 'two', persona_id: 5, created: false };
     expect(bodyOf(await chat.createSession(changed), 200)).toEqual(bound);
     const elsewhere = createChatClient(setting.call, {
-      ...{ workspace: setting.workspace, key: setting.adminKey, channel: 'web/widget/another' },
+      workspace: setting.workspace,
+      key: setting.adminKey,
+      channel: 'web/widget/another',
     });
     expect((await elsewhere.newSession(json)).chat_session_id).not.toBe(made['chat_session_id'] as number);
   });
@@ -59,11 +61,9 @@ describe('a session', () => {
   test('is listed with those of its channel alone where one is named', async () => {
     const channel = `channel ${freshId()}`;
     const there = createChatClient(setting.call, {
-      ...{
-        workspace: setting.workspace,
-        key: created.key,
-        channel: `${encodeURIComponent(channel)}/widget/shop`,
-      },
+      workspace: setting.workspace,
+      key: created.key,
+      channel: `${encodeURIComponent(channel)}/widget/shop`,
     });
     const { chat_session_id: id } = await there.newSession({ agi_id: 'one' });
     await chat.newSession({ agi_id: 'one' });

@@ -182,7 +182,8 @@ describe('knowledge', () => {
     const word = freshWord();
     const own = await person.library.stored({ summary: `Own ${word}` });
     const shared = await stranger.library.stored({
-      ...{ summary: `Shared ${word}`, access: { curators: [person.email] } },
+      summary: `Shared ${word}`,
+      access: { curators: [person.email] },
     });
     const open = await stranger.library.stored({ summary: `Open ${word}`, status: 'public' });
     const theirs = clientOf(person.key);

@@ -34,7 +34,10 @@ test('are all of it, and none of another conversation or of an application that 
   expectStatus(await chat.remove(again.user_message_id), 204);
   expectStatus(await chat.rename(id, { title: 'Named' }), 200);
   const imitation = {
-    ...{ specversion: '1.0', id: crypto.randomUUID(), source: 'shop', type: 'chat.rename' },
+    specversion: '1.0',
+    id: crypto.randomUUID(),
+    source: 'shop',
+    type: 'chat.rename',
     data: { value: '1', chat_session_id: id },
   };
   expectStatus(
@@ -45,10 +48,18 @@ test('are all of it, and none of another conversation or of an application that 
     202,
   );
   const expected = [
-    ...['chat.create', 'chat.rename', 'messages.rag.persona.new', 'messages.rag.persona.new'],
-    ...['messages.rag.persona.new', 'messages.rag.persona.new', 'messages.user.delete'],
-    ...['messages.user.feedback', 'messages.user.new', 'messages.user.new'],
-    ...['messages.user.update', 'messages.user.update'],
+    'chat.create',
+    'chat.rename',
+    'messages.rag.persona.new',
+    'messages.rag.persona.new',
+    'messages.rag.persona.new',
+    'messages.rag.persona.new',
+    'messages.user.delete',
+    'messages.user.feedback',
+    'messages.user.new',
+    'messages.user.new',
+    'messages.user.update',
+    'messages.user.update',
   ];
   const page = await eventually('all events to be stored', async () => {
     const found = await pageOf(id);

@@ -238,7 +238,9 @@ describe('a path', () => {
     const error = 'google_chat with the plugin chatapp is reserved for bots';
     const expected = [valueError(['path', 'channel'], error, 'google_chat')];
     const bots = createChatClient(setting.call, {
-      ...{ workspace: setting.workspace, key: setting.adminKey, channel: 'google_chat/chatapp/bot' },
+      workspace: setting.workspace,
+      key: setting.adminKey,
+      channel: 'google_chat/chatapp/bot',
     });
     expect(entriesOf(await bots.createSession(GOOD.get(CREATE)))).toEqual(expected);
     expect(entriesOf(await bots.send('x', 'x'))).toEqual(expected);
@@ -329,15 +331,17 @@ describe('an agent', () => {
     ];
     const answer = await put({ ...good, ...Object.fromEntries(fields.map((name) => [name, null])) });
     expect(bodyOf(answer, 200)).toMatchObject({
-      ...{
-        id: 'x',
-        model: null,
-        instructions: '',
-        temperature: null,
-        history_messages: 20,
-        history_tokens: 8000,
-      },
-      ...{ knowledge: 'none', knowledge_only: false, not_found_text: null, replies: [], default: false },
+      id: 'x',
+      model: null,
+      instructions: '',
+      temperature: null,
+      history_messages: 20,
+      history_tokens: 8000,
+      knowledge: 'none',
+      knowledge_only: false,
+      not_found_text: null,
+      replies: [],
+      default: false,
     });
     expectStatus(await chat.agent('DELETE', 'x'), 204);
   });

@@ -78,8 +78,12 @@ test('whole answers count with the tokens that they tell, and cost by the price 
   const prompt = told.reduce((sum, each) => sum + each.prompt_tokens, 0);
   const completion = told.reduce((sum, each) => sum + each.completion_tokens, 0);
   expect(await accountsOf(id, 20)).toMatchObject({
-    ...{ requests: 20, estimated: 0, prompt_tokens: prompt, completion_tokens: completion },
-    ...{ total_tokens: prompt + completion, cost: 2 * prompt + 3 * completion },
+    requests: 20,
+    estimated: 0,
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    cost: 2 * prompt + 3 * completion,
   });
 });
 
@@ -92,7 +96,9 @@ test('streams count as whole answers do, though the client does not ask for the 
     expect(text.includes('prompt_tokens')).toBe('stream_options' in body);
   }
   expect(await accountsOf(id, 3)).toMatchObject({
-    ...{ requests: 3, estimated: 0, prompt_tokens: 3 * told.prompt_tokens },
+    requests: 3,
+    estimated: 0,
+    prompt_tokens: 3 * told.prompt_tokens,
     completion_tokens: 3 * told.completion_tokens,
   });
 });
@@ -105,7 +111,9 @@ test('a built-in model counts its own tokens, streamed or not, asked for them or
     expect(text.includes('prompt_tokens')).toBe('stream_options' in body);
   }
   expect(await accountsOf(id, 3)).toMatchObject({
-    ...{ requests: 3, estimated: 0, prompt_tokens: 3 * told.prompt_tokens },
+    requests: 3,
+    estimated: 0,
+    prompt_tokens: 3 * told.prompt_tokens,
     completion_tokens: 3 * told.completion_tokens,
   });
 });

@@ -63,21 +63,33 @@ describe('without a key', () => {
   );
 
   test.each([
-    ...['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '128.0.0.1', 'y', '', '[::2]'],
-    ...['127.0.0.1:80@evil.example', 'localhost.', '0.0.0.0', '127.0.0.1,evil.example', 'http://localhost'],
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '128.0.0.1',
+    'y',
+    '',
+    '[::2]',
+    '127.0.0.1:80@evil.example',
+    'localhost.',
+    '0.0.0.0',
+    '127.0.0.1,evil.example',
+    'http://localhost',
   ])('one that calls it %j is refused: a foreign name may lead here', async (host) => {
     expect(await statusesOf({ host })).toEqual([401]);
   });
 
   test.each([
-    ...[
-      'Forwarded: for=192.0.2.1',
-      'X-Forwarded-For: 192.0.2.1',
-      'X-Forwarded-Proto: https',
-      'X-Forwarded-Host: a',
-    ],
-    ...['x-forwarded-anything: x', 'X-Real-IP: 192.0.2.1', 'Via: 1.1 proxy', 'CF-Connecting-IP: 192.0.2.1'],
-    ...['True-Client-IP: 192.0.2.1', 'X-Client-IP: 192.0.2.1'],
+    'Forwarded: for=192.0.2.1',
+    'X-Forwarded-For: 192.0.2.1',
+    'X-Forwarded-Proto: https',
+    'X-Forwarded-Host: a',
+    'x-forwarded-anything: x',
+    'X-Real-IP: 192.0.2.1',
+    'Via: 1.1 proxy',
+    'CF-Connecting-IP: 192.0.2.1',
+    'True-Client-IP: 192.0.2.1',
+    'X-Client-IP: 192.0.2.1',
   ])('what a proxy has handed on (%s) is refused', async (header) => {
     expect(await statusesOf({ headers: [JSON_TYPE, header] })).toEqual([401]);
   });

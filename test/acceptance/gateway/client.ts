@@ -63,7 +63,8 @@ export function createClient({ url, key: adminKey }: { url: string; key: string 
         method: 'POST',
         headers: {
           ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
-          ...{ 'content-type': 'application/json', ...headers },
+          'content-type': 'application/json',
+          ...headers,
         },
         body: JSON.stringify({ model, messages: [{ role: 'user', content: 'one two three' }], ...body }),
         ...(signal === undefined ? {} : { signal }),

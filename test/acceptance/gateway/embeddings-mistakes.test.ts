@@ -155,7 +155,8 @@ describe('on the routes of OpenAI’s API it is told in its shape', () => {
       for (const model of [LOCAL, 'embed', 'narrow']) {
         const body = JSON.stringify({ model, input: Array(4100).fill('a') });
         expect(expectOpenAiError(await post(path, body), 400)).toMatchObject({
-          ...{ param: 'input', message: "'input' may hold 2048 texts at most" },
+          param: 'input',
+          message: "'input' may hold 2048 texts at most",
         });
       }
     }

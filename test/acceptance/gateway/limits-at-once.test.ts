@@ -29,7 +29,8 @@ const modelsFile = (mockUrl: string): ModelsFile => {
       kept: { ...to(THOUSAND), cache: { ttl_seconds: 60 } },
       embed: { ...to('held+key=embed'), endpoints: ['embeddings'] },
       parts: {
-        ...{ endpoints: ['embeddings'], price: PRICE },
+        endpoints: ['embeddings'],
+        price: PRICE,
         targets: [{ upstream: 'narrow', model: 'held+key=parts' }],
       },
     },
@@ -104,7 +105,9 @@ for (const [name, body] of BODIES) {
       if (answer.status === 200) await answer.text();
       else
         expect(await errorOf(answer)).toMatchObject({
-          ...{ status: 429, code: 'insufficient_quota', type: 'insufficient_quota' },
+          status: 429,
+          code: 'insufficient_quota',
+          type: 'insufficient_quota',
         });
     }
   });
@@ -176,7 +179,8 @@ describe('what was reserved comes back', () => {
       const { key } = await client.newKey(limits);
       const leaving = new AbortController();
       const left = client.ask('hanging', {
-        ...{ key, signal: leaving.signal },
+        key,
+        signal: leaving.signal,
         body: { ...body, stream, messages },
       });
       left.catch(() => undefined);
@@ -232,7 +236,9 @@ test('conversations at once are under the limits of their key', async () => {
   }
   const asked = sessions.map((session) =>
     send(`send-message/${place}/bychannelsession/${session}`, {
-      ...{ message: 'one two three', channel_user_message_id: '1', channel_assistant_message_id: '2' },
+      message: 'one two three',
+      channel_user_message_id: '1',
+      channel_assistant_message_id: '2',
     }),
   );
   const answers = await releasedAfter(sessions.length - 1, { asked, key: 'conversed' });

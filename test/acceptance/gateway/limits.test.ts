@@ -110,7 +110,9 @@ test('a budget that is used up is told as OpenAI does, and SDKs do not try again
   expect(first?.status).toBe(200);
   expect(second?.headers.get('x-should-retry')).toBe('false');
   expect(await errorOf(second as Response)).toMatchObject({
-    ...{ status: 429, code: 'insufficient_quota', type: 'insufficient_quota' },
+    status: 429,
+    code: 'insufficient_quota',
+    type: 'insufficient_quota',
   });
 });
 
@@ -187,7 +189,10 @@ describe('who may ask', () => {
     const { key } = await client.newKey({}, ['documents:read']);
     for (const [path, model] of CALLS)
       expect(await errorOf(await client.ask(model, { key, path }))).toMatchObject({
-        ...{ status: 403, code: 'insufficient_permissions', type: 'invalid_request_error', param: null },
+        status: 403,
+        code: 'insufficient_permissions',
+        type: 'invalid_request_error',
+        param: null,
       });
     const list = await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
     expect((await errorOf(list)).status).toBe(403);
@@ -196,7 +201,8 @@ describe('who may ask', () => {
   test('an unknown key gets 401, though none is needed', async () => {
     for (const [path, model] of CALLS)
       expect(await errorOf(await client.ask(model, { key: 'sk-nobody', path }))).toMatchObject({
-        ...{ status: 401, code: 'invalid_api_key' },
+        status: 401,
+        code: 'invalid_api_key',
       });
   });
 

@@ -49,7 +49,8 @@ let gateway: RunningGateway;
 let client: Client;
 beforeAll(async () => {
   upstream = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
     async fetch(request) {
       const { model } = (await request.json()) as { model: string };
       return ANSWERS[model]?.() ?? Response.json({ error: { message: 'no such model' } }, { status: 404 });
@@ -125,7 +126,8 @@ test('parts of a batch that are streams are the upstream’s fault', async () =>
 test('the bytes of a picture are no tokens', async () => {
   const { id, key } = await client.newKey({});
   const response = await client.ask('picture', {
-    ...{ key, path: '/v1/images/generations' },
+    key,
+    path: '/v1/images/generations',
     body: { prompt: 'a cat', messages: undefined },
   });
   expect(response.status).toBe(200);

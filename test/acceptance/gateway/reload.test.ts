@@ -113,8 +113,12 @@ test('a start by `bun run start` is told, too', async () => {
     directory: join(import.meta.dir, '../../..'),
     detached: true,
     environment: {
-      ...{ PORT: '0', DATA_DIR: dataDir, MODELS_CONFIG: path, LOG_FORMAT: 'json' },
-      ...{ BOOTSTRAP_WORKSPACE: 'acme', BOOTSTRAP_API_KEY: BOOTSTRAP_KEY },
+      PORT: '0',
+      DATA_DIR: dataDir,
+      MODELS_CONFIG: path,
+      LOG_FORMAT: 'json',
+      BOOTSTRAP_WORKSPACE: 'acme',
+      BOOTSTRAP_API_KEY: BOOTSTRAP_KEY,
       PATH: `${join(process.execPath, '..')}:${process.env['PATH'] ?? ''}`,
     },
   });
@@ -178,7 +182,8 @@ describe('the short way', () => {
     expect((await errorOf(await fetch(`${service.url}/v1/models`, { headers: AS_CALLER }))).status).toBe(503);
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     const upstream = Bun.serve({
-      ...{ hostname: '127.0.0.1', port },
+      hostname: '127.0.0.1',
+      port,
       fetch: (request) =>
         request.method === 'GET'
           ? Response.json({ object: 'list', data: [{ id: 'late', object: 'model' }] })

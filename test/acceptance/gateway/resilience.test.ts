@@ -353,7 +353,8 @@ describe('the cache', () => {
     expect(await second.json()).toEqual(whole);
     const streamed = await client.ask('cached', { body: { ...body, stream: true } });
     expect([streamed.headers.get('atrium-cache'), streamed.headers.get('content-type')]).toEqual([
-      ...['hit', 'text/event-stream; charset=utf-8'],
+      'hit',
+      'text/event-stream; charset=utf-8',
     ]);
     const text = await streamed.text();
     expect(text).toContain(JSON.stringify(whole.choices[0]?.message.content));

@@ -27,18 +27,31 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 describe('a URL of OpenAI’s API that there is not', () => {
   const paths = [
-    ...['/v1/responses', '/v1/responses/resp_1', '/v1/responses/resp_1/cancel', '/responses'],
-    ...['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/moderations', '/v1/rerank', '/v1/messages'],
-    ...['/v1/files', '/v1/files/file-1/content', '/v1/batches', '/v1/fine_tuning/jobs', '/v1/assistants'],
-    ...['/v1/threads/t/messages', '/v1/vector_stores', '/v1/uploads', '/v1/images/edits', '/v1/images'],
-    ...[
-      '/v1/chat',
-      '/v1/chat/completions/chatcmpl-1',
-      '/chat',
-      '/v1/embeddings/x',
-      '/completions/x',
-      '/v1/chat/trash',
-    ],
+    '/v1/responses',
+    '/v1/responses/resp_1',
+    '/v1/responses/resp_1/cancel',
+    '/responses',
+    '/v1/audio/speech',
+    '/v1/audio/transcriptions',
+    '/v1/moderations',
+    '/v1/rerank',
+    '/v1/messages',
+    '/v1/files',
+    '/v1/files/file-1/content',
+    '/v1/batches',
+    '/v1/fine_tuning/jobs',
+    '/v1/assistants',
+    '/v1/threads/t/messages',
+    '/v1/vector_stores',
+    '/v1/uploads',
+    '/v1/images/edits',
+    '/v1/images',
+    '/v1/chat',
+    '/v1/chat/completions/chatcmpl-1',
+    '/chat',
+    '/v1/embeddings/x',
+    '/completions/x',
+    '/v1/chat/trash',
   ];
   for (const path of paths) {
     test(`is 404 unknown_url: ${path}`, async () => {
@@ -93,7 +106,10 @@ describe('an operation that is asked with another method', () => {
         const response = await fetch(`${gateway.url}${path}`, { method, headers: headers() });
         const { error } = (await response.json()) as { error: { code: string } };
         expect([method, response.status, response.headers.get('allow'), error.code]).toEqual([
-          ...[method, 405, allowed, 'method_not_allowed'],
+          method,
+          405,
+          allowed,
+          'method_not_allowed',
         ]);
       }
     });
@@ -177,7 +193,9 @@ test('paths that are not the gateway’s keep the words of the documents', async
     });
   const wrong = await fetch(`${gateway.url}/v1/acme/trash`, { method: 'POST' });
   expect([wrong.status, wrong.headers.get('allow'), await wrong.json()]).toEqual([
-    ...[405, 'DELETE, GET', { detail: 'Method Not Allowed' }],
+    405,
+    'DELETE, GET',
+    { detail: 'Method Not Allowed' },
   ]);
   // It may be a workspace's name.
   const bin = await fetch(`${gateway.url}/v1/responses/trash`);

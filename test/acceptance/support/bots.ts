@@ -21,7 +21,9 @@ export async function createSigner(kid: string = crypto.randomUUID()): Promise<S
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' };
   return {
-    ...{ kid, jwk, privateKey },
+    kid,
+    jwk,
+    privateKey,
     token(claims = {}, header = {}) {
       const payload = { iss: PLATFORM, aud: PROJECT, iat: seconds(), exp: seconds() + 3600, ...claims };
       return new SignJWT(payload as JWTPayload)
@@ -88,7 +90,8 @@ export function createBotClient(
 ): BotClient {
   const path = `/chatapp/${workspace}/${id}`;
   return {
-    ...{ id, path },
+    id,
+    path,
     put: (json) => call('PUT', `/admin/api/workspaces/${workspace}/bots/${id}`, { key: adminKey, json }),
     send: (json, authorization) => call('POST', path, { headers: { authorization }, json }),
   };
@@ -125,8 +128,13 @@ export function messageEvent(text: string, message: object = {}, event: object =
     type: 'MESSAGE',
     eventTime: new Date().toISOString(),
     message: {
-      ...{ name, createTime: new Date().toISOString(), text, argumentText: ` ${text}` },
-      ...{ sender: USER, space: DIRECT, thread: { name: `spaces/direct/threads/${messages}` } },
+      name,
+      createTime: new Date().toISOString(),
+      text,
+      argumentText: ` ${text}`,
+      sender: USER,
+      space: DIRECT,
+      thread: { name: `spaces/direct/threads/${messages}` },
       ...message,
     },
     user: USER,
@@ -139,23 +147,24 @@ export function messageEvent(text: string, message: object = {}, event: object =
 
 /** Another event: without a message, as real ones are. */
 export const spaceEvent = (type: string, more: object = {}): object => ({
-  ...{ type, eventTime: new Date().toISOString(), user: USER, space: DIRECT },
+  type,
+  eventTime: new Date().toISOString(),
+  user: USER,
+  space: DIRECT,
   ...more,
 });
 
 /** An event in the format of add-ons, complete as the platform sends it; `payload` names the kind of event. */
 export const addOnEvent = (payload: string, fields: object = {}, more: object = {}): object => ({
   commonEventObject: {
-    ...{
-      userLocale: 'en',
-      hostApp: 'CHAT',
-      platform: 'WEB',
-      timeZone: { id: 'Europe/Berlin', offset: 3600000 },
-    },
+    userLocale: 'en',
+    hostApp: 'CHAT',
+    platform: 'WEB',
+    timeZone: { id: 'Europe/Berlin', offset: 3600000 },
     ...more,
   },
   authorizationEventObject: { userOAuthToken: 'x', systemIdToken: 'x' },
-  chat: { ...{ user: USER, eventTime: new Date().toISOString() }, [payload]: { space: DIRECT, ...fields } },
+  chat: { user: USER, eventTime: new Date().toISOString(), [payload]: { space: DIRECT, ...fields } },
 });
 
 /** A message to a bot, in the format of add-ons. */

@@ -35,7 +35,8 @@ export async function startPool(options: Partial<PoolOptions> = {}): Promise<Poo
         lane: 'short',
         parts: [input],
         name: 'Test',
-        ...{ waitMsMax: PATIENCE_MS, runMsMax: PATIENCE_MS },
+        waitMsMax: PATIENCE_MS,
+        runMsMax: PATIENCE_MS,
         signal: new AbortController().signal,
         ...work,
       });

@@ -37,7 +37,9 @@ test('at each level the index finds exactly the passages whose words come to it'
 
 test('of many words the least are reckoned with, and the condition for the index stays small', () => {
   const words = Array.from({ length: 60 }, (_, index) => ({
-    ...{ lexemes: [`a${index}`], share: 0.02, weight: 1 + index / 100 },
+    lexemes: [`a${index}`],
+    share: 0.02,
+    weight: 1 + index / 100,
   }));
   const thresholds = createThresholds(words);
   const least = words.slice(0, -COMBINED_MAX).reduce((sum, { weight }) => sum + weight, 0);

@@ -43,7 +43,10 @@ const readAll = (sql: Sql, documents: readonly Document[]): Promise<Document[]> 
 /** `smallMax`: up to how many documents a workspace is read in one round trip. */
 const searchIn = (sql: Sql, { common = createCommonTerms(sql), smallMax = 0, smallSql = sql } = {}) =>
   createPostgresSearch({
-    ...{ common, sql, smallSql, smallMax },
+    common,
+    sql,
+    smallSql,
+    smallMax,
     bucket: 'atrium',
     slow: createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' }),
   });

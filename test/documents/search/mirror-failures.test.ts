@@ -14,7 +14,9 @@ async function open() {
   await setting.start(mirror);
   await setting.settle(mirror);
   return {
-    ...{ fake, setting, mirror },
+    fake,
+    setting,
+    mirror,
     async [Symbol.asyncDispose]() {
       fake.release();
       await setting[Symbol.asyncDispose]();

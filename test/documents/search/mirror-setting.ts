@@ -140,10 +140,23 @@ export function createLibrary(sql: Sql) {
   const insert = async (fields: Partial<Document> = {}): Promise<string> => {
     const id = fields.id ?? Bun.randomUUIDv7();
     const document = {
-      ...{ id, workspaceId: VIEWER.workspaceId, uploadId: crypto.randomUUID(), ownerId: VIEWER.userId },
-      ...{ name: `document ${id}`, objectKey: `documents/${id}`, fileSize: 1, fileType: 'text/plain' },
-      ...{ fileHash: null, tags: ['a'], categories: null, summary: null, access: null, slots: null },
-      ...{ status: 'public' as const, uploadObject: '', contentType: 'text/plain' },
+      id,
+      workspaceId: VIEWER.workspaceId,
+      uploadId: crypto.randomUUID(),
+      ownerId: VIEWER.userId,
+      name: `document ${id}`,
+      objectKey: `documents/${id}`,
+      fileSize: 1,
+      fileType: 'text/plain',
+      fileHash: null,
+      tags: ['a'],
+      categories: null,
+      summary: null,
+      access: null,
+      slots: null,
+      status: 'public' as const,
+      uploadObject: '',
+      contentType: 'text/plain',
       ...fields,
     };
     await store.insert(document);

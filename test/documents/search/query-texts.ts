@@ -107,14 +107,14 @@ function randomPredicate(random: Random, documents: readonly Document[]): Predic
 export function randomFacetQuery(random: Random, documents: readonly Document[]): SearchQuery {
   const query = randomQuery(random, documents);
   const operators: Partial<Record<Attribute, readonly Operator[]>> = {
-    ...{ tags: ATTRIBUTES.tags.operators, categories: ATTRIBUTES.categories.operators },
-    ...{ created_at: ATTRIBUTES.created_at.operators.slice(0, 6), file_size: ATTRIBUTES.file_size.operators },
-    ...{
-      file_type: EXACT,
-      file_hash: EXACT,
-      owner_id: EXACT.slice(0, 4),
-      status: ATTRIBUTES.status.operators,
-    },
+    tags: ATTRIBUTES.tags.operators,
+    categories: ATTRIBUTES.categories.operators,
+    created_at: ATTRIBUTES.created_at.operators.slice(0, 6),
+    file_size: ATTRIBUTES.file_size.operators,
+    file_type: EXACT,
+    file_hash: EXACT,
+    owner_id: EXACT.slice(0, 4),
+    status: ATTRIBUTES.status.operators,
     slots: EXACT.slice(0, 4),
   };
   const made = Array.from({ length: random.whole(5) }, () => {

@@ -36,7 +36,10 @@ export function searching(sql: Sql, model: FakeModel, { bytesMax = 2 ** 26, thre
     for (;;) {
       let outcome: SearchOutcome | undefined;
       const found = await createSearchVectors({
-        ...{ loading, embeddings: model, queries, log },
+        loading,
+        embeddings: model,
+        queries,
+        log,
         engineFor: ({ graph }) => (graph === null ? memory : graphs),
         count: (counted) => {
           outcome = counted;
@@ -59,7 +62,11 @@ export function setting(sql: Sql, model: FakeModel) {
     workspaceId,
     library: createLibrary(sql, workspaceId),
     embed: createEmbedDocument({
-      ...{ store: createVectorStore(sql), embeddings: model, turns, log, ending },
+      store: createVectorStore(sql),
+      embeddings: model,
+      turns,
+      log,
+      ending,
       turnMs: 60_000,
       pace: createPace(),
     }),

@@ -156,16 +156,14 @@ export function createDesk(options: {
     }
   };
   return {
-    ...{
-      parts,
-      losesPower,
-      random,
-      call,
-      isOver,
-      violate: note,
-      adminKey: BOOTSTRAP_KEY,
-      workspace: WORKSPACE,
-    },
+    parts,
+    losesPower,
+    random,
+    call,
+    isOver,
+    violate: note,
+    adminKey: BOOTSTRAP_KEY,
+    workspace: WORKSPACE,
     pause: () => Bun.sleep(random.between(pauseMs)),
     attempt,
   };

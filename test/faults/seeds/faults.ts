@@ -72,7 +72,8 @@ const onLink = (
   row: Omit<Row, 'targets'>,
   strike: (proxy: TcpProxy, fault: { direction: Direction | undefined; chance: number }) => void,
 ): Fault => ({
-  ...{ ...row, targets: directed },
+  ...row,
+  targets: directed,
   inject(site, fault) {
     const { proxy, direction } = linkOf(site, fault);
     strike(proxy, { direction, chance: fault.chance });
@@ -83,7 +84,8 @@ const onDisk = (
   row: Omit<Row, 'targets'>,
   strike: (disk: FaultyDisk, chance: number) => Promise<void>,
 ): Fault => ({
-  ...{ ...row, targets: onFaultyDisk },
+  ...row,
+  targets: onFaultyDisk,
   async inject(site, { chance }) {
     await withDisk(site, (disk) => strike(disk, chance));
     return () => withDisk(site, (disk) => disk.clear());
@@ -102,7 +104,8 @@ const NOTHING: Undo = () => undefined;
 export const FAULTS = {
   kill: onPart(
     {
-      ...{ weight: 6, forMs: { from: 0, to: 500 } },
+      weight: 6,
+      forMs: { from: 0, to: 500 },
       targets: (parts) => ['service', 'service', 'group', ...oneOfSeveral(parts), ...partsOf(parts)],
     },
     async (part) => {
@@ -111,7 +114,9 @@ export const FAULTS = {
     },
   ),
   end: {
-    ...{ weight: 2, forMs: { from: 0, to: 300 }, targets: () => ['service'] },
+    weight: 2,
+    forMs: { from: 0, to: 300 },
+    targets: () => ['service'],
     async inject({ parts }) {
       await parts.service.end();
       return parts.service.start;
@@ -119,7 +124,8 @@ export const FAULTS = {
   },
   pause: onPart(
     {
-      ...{ weight: 4, forMs: { from: 50, to: 1500 } },
+      weight: 4,
+      forMs: { from: 50, to: 1500 },
       targets: (parts) => ['service', ...oneOfSeveral(parts), ...partsOf(parts)],
     },
     (part) => part.pause(),
@@ -132,14 +138,18 @@ export const FAULTS = {
     proxy.delay(Math.round(10 + chance * 150), direction),
   ),
   reset: {
-    ...{ weight: 3, forMs: { from: 0, to: 0 }, targets: linksOf },
+    weight: 3,
+    forMs: { from: 0, to: 0 },
+    targets: linksOf,
     inject(site, fault) {
       linkOf(site, fault).proxy.reset();
       return NOTHING;
     },
   },
   'lose an answer of': {
-    ...{ weight: 5, forMs: { from: 300, to: 1000 }, targets: storesOf },
+    weight: 5,
+    forMs: { from: 300, to: 1000 },
+    targets: storesOf,
     inject(site, fault) {
       const requests = LOST_REQUESTS[fault.target] ?? [];
       const request = requests[Math.floor(fault.chance * requests.length)];
@@ -149,7 +159,8 @@ export const FAULTS = {
     },
   },
   fill: {
-    ...{ weight: 6, forMs: { from: 100, to: 1500 } },
+    weight: 6,
+    forMs: { from: 100, to: 1500 },
     targets: ({ disk }) => (disk === 'small' ? ['disk'] : []),
     inject({ smallDisk }) {
       smallDisk?.fill();
@@ -157,7 +168,9 @@ export const FAULTS = {
     },
   },
   'cut the power of': {
-    ...{ weight: 6, forMs: { from: 0, to: 300 }, targets: onFaultyDisk },
+    weight: 6,
+    forMs: { from: 0, to: 300 },
+    targets: onFaultyDisk,
     async inject({ cutPower, parts }, { chance }) {
       await cutPower(Math.floor(chance * 1000));
       return parts.service.start;
@@ -178,14 +191,17 @@ export const FAULTS = {
     disk.hang({ calls: ['fsync', 'write'], path: folderOf(chance) }),
   ),
   'the upstream answers': {
-    ...{ weight: 6, forMs: { from: 200, to: 1500 }, targets: () => MODEL_FAULTS },
+    weight: 6,
+    forMs: { from: 200, to: 1500 },
+    targets: () => MODEL_FAULTS,
     async inject({ strikeModels }, { target }) {
       await strikeModels(target);
       return () => strikeModels(undefined);
     },
   },
   step: {
-    ...{ weight: 6, forMs: { from: 100, to: 2000 } },
+    weight: 6,
+    forMs: { from: 100, to: 2000 },
     targets: (parts) => [
       ...(parts.steppedClock ? ['clock'] : []),
       ...(parts.steppedDatabaseClock ? ['database clock'] : []),

@@ -24,8 +24,15 @@ export type Plan = {
 const LOAD_MS = { from: 1500, to: 3000 };
 const FAULTS_COUNT = { from: 2, to: 6 };
 const CLIENT_COUNTS: Record<ClientKind, number> = {
-  ...{ documents: 2, events: 2, reader: 1, models: 2, chat: 2, bots: 1, keys: 1 },
-  ...{ portal: 1, knowledge: 1 },
+  documents: 2,
+  events: 2,
+  reader: 1,
+  models: 2,
+  chat: 2,
+  bots: 1,
+  keys: 1,
+  portal: 1,
+  knowledge: 1,
 };
 
 export function planOf(seed: number, available: Available): Plan {

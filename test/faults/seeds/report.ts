@@ -13,8 +13,12 @@ export type Report = {
 };
 
 export const emptyReport = (): Report => ({
-  ...{ seeds: 0, violated: [], elapsedMs: [] },
-  ...{ struck: new Map(), acknowledged: new Map(), refused: new Map() },
+  seeds: 0,
+  violated: [],
+  elapsedMs: [],
+  struck: new Map(),
+  acknowledged: new Map(),
+  refused: new Map(),
 });
 
 export function addOutcome(report: Report, { plan, tally, struck, violations, elapsedMs }: Outcome): void {

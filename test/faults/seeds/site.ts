@@ -84,7 +84,8 @@ export async function startSite(planned: PlannedParts, options: SiteOptions): Pr
   const modelsKey = crypto.randomUUID();
   const { modelTimeoutsMs: timeoutsMs } = options;
   writeModelsFile(modelsFile, {
-    ...{ url: new URL(models.url).origin, key: modelsKey },
+    url: new URL(models.url).origin,
+    key: modelsKey,
     ...(timeoutsMs === undefined ? {} : { timeoutsMs }),
   });
   const clock = planned.steppedClock ? begun.use(createSteppedClock()) : undefined;
@@ -106,13 +107,20 @@ export async function startSite(planned: PlannedParts, options: SiteOptions): Pr
   const embedded = embeddedDatabase(folder.dataDir);
   const onFolder = { service, embedded, note };
   return {
-    ...{ databaseUrl, bucket, links, struck, note },
+    databaseUrl,
+    bucket,
+    links,
+    struck,
+    note,
     url: `http://127.0.0.1:${port}`,
     dataDir: folder.dataDir,
     smallDisk: folder.smallDisk,
     faultyDisk: folder.faultyDisk,
     parts: {
-      ...{ database, service, group: service.group, process: service.process },
+      database,
+      service,
+      group: service.group,
+      process: service.process,
       ...(nats === undefined ? {} : { nats }),
       ...(store === undefined ? {} : { store }),
     },
@@ -160,7 +168,8 @@ async function startServers(
     return proxy.url;
   };
   const servers: Servers = {
-    ...{ links, environment },
+    links,
+    environment,
     database: embeddedDatabase(dataDir),
     databaseUrl: () => readConnection(join(dataDir(), 'postgres')) ?? '',
     bucket: () => embeddedBucket(dataDir()),

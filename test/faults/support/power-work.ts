@@ -39,8 +39,16 @@ export type Promised = {
 /** Works until it ends. What is not answered is no promise. */
 export function createWork(url: string, random: Random) {
   const known: Promised = {
-    ...{ events: [], documents: [], purged: [], purgedSurely: [], answers: [] },
-    ...{ keys: [], revoking: [], revoked: [], asked: 0, accounted: 0 },
+    events: [],
+    documents: [],
+    purged: [],
+    purgedSurely: [],
+    answers: [],
+    keys: [],
+    revoking: [],
+    revoked: [],
+    asked: 0,
+    accounted: 0,
   };
   const call = asksAgain(countingModels(createPlainCaller(url), known));
   const library = createLibrary(call, { workspace: WORKSPACE, key });

@@ -13,7 +13,14 @@ import { createPlainCaller } from './caller.ts';
 export const ANSWER_MS_MAX = 20_000;
 
 export const EVERY_SCOPE = [
-  ...['documents:read', 'documents:write', 'models', 'chat', 'bots', 'metrics', 'admin', 'operator'],
+  'documents:read',
+  'documents:write',
+  'models',
+  'chat',
+  'bots',
+  'metrics',
+  'admin',
+  'operator',
 ];
 
 export type Client = { call: Caller; library: Library; people: People };

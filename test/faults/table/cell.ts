@@ -159,8 +159,14 @@ async function startLoad(
       const observe: Observe = ({ beganAt, ms, status }) =>
         void (isPreparing || samples.push({ area, beganAt, endedAt: beganAt + ms, status }));
       const desk = createDesk({
-        ...{ url: site.url, kind, parts, losesPower, violations, observe },
-        ...{ answerMsMax: ANSWER_MS_MAX, pauseMs: PAUSE_MS },
+        url: site.url,
+        kind,
+        parts,
+        losesPower,
+        violations,
+        observe,
+        answerMsMax: ANSWER_MS_MAX,
+        pauseMs: PAUSE_MS,
         random: createRandom(index),
         tally: { acknowledged: new Map(), refused: new Map() },
         isPreparing: () => isPreparing,

@@ -93,7 +93,8 @@ export async function startIdentityProvider(serviceUrl: string): Promise<Server>
     async (child) => child.output().includes('listens'),
   );
   return {
-    ...{ part, link },
+    part,
+    link,
     environment: {
       OIDC_ISSUER: issuer,
       OIDC_CLIENT_ID: CLIENT_ID,
@@ -133,7 +134,8 @@ export async function startMeilisearch(folder: string): Promise<Server> {
     () => answers(`${url}/health`),
   );
   return {
-    ...{ part, link },
+    part,
+    link,
     environment: { MEILI_URL: new URL(link.url).origin, MEILI_API_KEY: MEILI_KEY },
     async [Symbol.asyncDispose]() {
       await part.kill();

@@ -50,7 +50,10 @@ function partsFor(service: Service, fault: Fault): PlannedParts {
   const plain = { processes: 1, steppedClock: false, steppedDatabaseClock: false, olderCopy: false } as const;
   if (service === 'disk')
     return {
-      ...{ ...plain, database: 'embedded', buffer: 'journal', store: 'embedded' },
+      ...plain,
+      database: 'embedded',
+      buffer: 'journal',
+      store: 'embedded',
       disk: fault === 'full' ? 'small' : 'faulty',
     };
   return { ...plain, database: 'server', buffer: 'nats', store: 'minio', disk: 'plain' };
@@ -76,7 +79,10 @@ export async function startTableSite(service: Service, fault: Fault, template: s
       : undefined;
   const parts = partsFor(service, fault);
   const site = await startSite(parts, {
-    ...{ template, port, upstream: upstream.upstream, modelTimeoutsMs: MODEL_TIMEOUTS_MS },
+    template,
+    port,
+    upstream: upstream.upstream,
+    modelTimeoutsMs: MODEL_TIMEOUTS_MS,
     // The small disk of NATS has room for a buffer of this length.
     environment: {
       ...provider.environment,
@@ -99,7 +105,10 @@ export async function startTableSite(service: Service, fault: Fault, template: s
   };
   const kept = begun.move();
   return {
-    ...{ site, parts, disk, server: servers[service] },
+    site,
+    parts,
+    disk,
+    server: servers[service],
     wipe() {
       for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
     },

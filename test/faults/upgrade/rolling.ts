@@ -23,8 +23,14 @@ import type { Version } from './versions.ts';
 import { createListener, createVisitor, type Listener } from './visitors.ts';
 
 const PARTS: PlannedParts = {
-  ...{ processes: 2, database: 'server', buffer: 'nats', store: 'minio', disk: 'plain' },
-  ...{ olderCopy: false, steppedClock: false, steppedDatabaseClock: false },
+  processes: 2,
+  database: 'server',
+  buffer: 'nats',
+  store: 'minio',
+  disk: 'plain',
+  olderCopy: false,
+  steppedClock: false,
+  steppedDatabaseClock: false,
 };
 const NAMES = ['one', 'two'] as const;
 export type InstanceName = (typeof NAMES)[number];
@@ -88,14 +94,19 @@ export async function rollOver(plan: Plan): Promise<Outcome> {
   ]);
   const modelsFile = join(folder, 'models.json');
   writeModelsFile(modelsFile, {
-    ...{ url: upstream.url, key: 'rolling', timeoutsMs: TIMEOUTS_MS },
+    url: upstream.url,
+    key: 'rolling',
+    timeoutsMs: TIMEOUTS_MS,
     more: { [STREAM.model]: `trickle+key=long+ms=${STREAM_PAUSE_MS}+words=${STREAM.words}` },
   });
   const ports = { one: freePort(), two: freePort() };
   const environment = {
-    ...{ DATABASE_URL: database.url, NATS_URL: nats.url, NATS_MONITOR_URL: nats.monitorUrl },
+    DATABASE_URL: database.url,
+    NATS_URL: nats.url,
+    NATS_MONITOR_URL: nats.monitorUrl,
     ...store.environment,
-    ...{ MODELS_CONFIG: modelsFile, COMPUTE_THREADS: '1' },
+    MODELS_CONFIG: modelsFile,
+    COMPUTE_THREADS: '1',
     UPLOAD_RETENTION_SECONDS: `${retentionSeconds(PARTS)}`,
     SWEEP_INTERVAL_SECONDS: '1',
     SHUTDOWN_DELAY_MS: `${SHUTDOWN_DELAY_MS}`,
@@ -172,7 +183,13 @@ async function createLoad({ seed, pauseMs }: Plan, url: string) {
   const deskOf = (kind: string) => {
     const own = random.fork();
     const desk = createDesk({
-      ...{ url, kind, parts: PARTS, losesPower: false, random: own, tally, violations },
+      url,
+      kind,
+      parts: PARTS,
+      losesPower: false,
+      random: own,
+      tally,
+      violations,
       isPreparing: () => isPreparing,
       isOver: () => isOver,
       answerMsMax: ANSWER_MS_MAX,

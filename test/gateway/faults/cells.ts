@@ -17,7 +17,10 @@ export const CELLS: readonly Cell[] = ROWS.flatMap((row) =>
   (['whole', 'streamed'] as const).flatMap((way) =>
     [false, true].flatMap((backed) =>
       [false, true].map((leaves) => ({
-        ...{ row, way, backed, leaves },
+        row,
+        way,
+        backed,
+        leaves,
         // A plus separates options of the mock.
         name: [
           row.fault.replaceAll('+', ','),

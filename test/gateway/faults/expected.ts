@@ -25,15 +25,27 @@ const both = <Value>(value: Value): { whole: Value; streamed: Value } => ({ whol
 type Given = Pick<Row, 'fault' | 'does'>;
 
 const answered = (given: Given, asked = 1): Row => ({
-  ...{ ...given, alone: both('answer'), backed: both('answer'), asked: both(asked), running: both(false) },
+  ...given,
+  alone: both('answer'),
+  backed: both('answer'),
+  asked: both(asked),
+  running: both(false),
 });
 
 const refused = (given: Given, status: number): Row => ({
-  ...{ ...given, alone: both(status), backed: both(status), asked: both(1), running: both(false) },
+  ...given,
+  alone: both(status),
+  backed: both(status),
+  asked: both(1),
+  running: both(false),
 });
 
 const replaced = (given: Given, status: number, asked: number): Row => ({
-  ...{ ...given, alone: both(status), backed: both('fallback'), asked: both(asked), running: both(false) },
+  ...given,
+  alone: both(status),
+  backed: both('fallback'),
+  asked: both(asked),
+  running: both(false),
 });
 
 /** A fault of streams alone: a whole answer is as it should be. */

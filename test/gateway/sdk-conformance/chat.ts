@@ -61,7 +61,9 @@ export function chatSuite(here: () => Place, kind: Kind): void {
   })) {
     test(`a stream ${name} has all its chunks, and the usage when it is asked for`, async () => {
       const stream = await client().chat.completions.create({
-        ...{ model: model(asked), messages: HELLO, stream: true },
+        model: model(asked),
+        messages: HELLO,
+        stream: true,
         stream_options: { include_usage: true },
       });
       const chunks = await collect(stream);
@@ -76,7 +78,8 @@ export function chatSuite(here: () => Place, kind: Kind): void {
   test('no character is lost where packets end within it', async () => {
     const said = 'Grüße, 世界 😀 \u2028 end';
     const stream = await client().chat.completions.create({
-      ...{ model: model('shards'), stream: true },
+      model: model('shards'),
+      stream: true,
       messages: [{ role: 'user', content: said }],
     });
     expect(textOf(await collect(stream))).toBe(`You said: ${said}`);
@@ -125,7 +128,8 @@ export function chatSuite(here: () => Place, kind: Kind): void {
       expect(JSON.parse(call.function.arguments)).toEqual({ city: 'Paris', days: 7 });
       const result = { role: 'tool' as const, tool_call_id: call.id, content: 'sunny' };
       const completion = await client().chat.completions.create({
-        ...{ model: model('ok'), tools: [WEATHER] },
+        model: model('ok'),
+        tools: [WEATHER],
         messages: [...HELLO, choice.message, result],
       });
       expect(completion.choices[0]?.finish_reason).toBe('stop');
@@ -135,7 +139,8 @@ export function chatSuite(here: () => Place, kind: Kind): void {
   test('the tool runner of the SDK goes round', async () => {
     const cities: string[] = [];
     const run = client().chat.completions.runTools({
-      ...{ model: model('ok'), messages: HELLO },
+      model: model('ok'),
+      messages: HELLO,
       tools: [
         {
           type: 'function',
@@ -202,7 +207,8 @@ export function chatSuite(here: () => Place, kind: Kind): void {
       additionalProperties: false,
     };
     const completion = await client().chat.completions.parse({
-      ...{ model: model('ok'), messages: HELLO },
+      model: model('ok'),
+      messages: HELLO,
       response_format: { type: 'json_schema', json_schema: { name: 'weather', strict: true, schema } },
     });
     expect(completion.choices[0]?.message.parsed).toEqual({ city: 'Paris', sunny: true });

@@ -79,11 +79,9 @@ function repetitionSuite(here: () => Place): void {
   test('a refusal that will pass is tried again, after the pause that the upstream asks for', async () => {
     const key = crypto.randomUUID();
     const patient = clientOf(here(), { maxRetries: 2 });
-    const asked = { model: model('ok'), messages: HELLO };
-    const completion = await patient.chat.completions.create({
-      ...asked,
-      ...{ mock: { key, fault: 'status-429', times: 1, 'retry-after-ms': 300 } },
-    });
+    const mock = { key, fault: 'status-429', times: 1, 'retry-after-ms': 300 };
+    const asked = { model: model('ok'), messages: HELLO, mock };
+    const completion = await patient.chat.completions.create(asked);
     expect(completion.choices[0]?.message.content).toBe('You said: hello there');
     const { requests, arrivals } = await here().mock.state(key);
     expect(requests).toBe(2);
@@ -93,22 +91,21 @@ function repetitionSuite(here: () => Place): void {
   test('a mistake of the caller is not tried again', async () => {
     const key = crypto.randomUUID();
     const patient = clientOf(here(), { maxRetries: 2 });
-    const asked = { model: model('ok'), messages: HELLO, ...{ mock: { key, fault: 'status-400' } } };
+    const asked = { model: model('ok'), messages: HELLO, mock: { key, fault: 'status-400' } };
     expect(await thrownBy(patient.chat.completions.create(asked))).toBeInstanceOf(BadRequestError);
     expect((await here().mock.state(key)).requests).toBe(1);
   });
 
   test('a pause that is asked for reaches the caller', async () => {
     const mock = { key: crypto.randomUUID(), fault: 'status-429', 'retry-after': 7 };
-    const error = (await thrownBy(
-      clientOf(here()).chat.completions.create({ model: model('ok'), messages: HELLO, ...{ mock } }),
-    )) as RateLimitError;
+    const asked = { model: model('ok'), messages: HELLO, mock };
+    const error = (await thrownBy(clientOf(here()).chat.completions.create(asked))) as RateLimitError;
     expect(error.headers?.get('retry-after')).toBe('7');
   });
 
   test('a client that waits no longer gives up, and its request with it', async () => {
     const key = crypto.randomUUID();
-    const asked = { model: model('ok'), messages: HELLO, ...{ mock: { key, fault: 'hang' } } };
+    const asked = { model: model('ok'), messages: HELLO, mock: { key, fault: 'hang' } };
     // A busy machine may take longer to bring the request to the upstream.
     for (let timeout = 1000; (await here().mock.state(key)).requests === 0; timeout *= 4) {
       const hasty = clientOf(here(), { timeout });
@@ -124,12 +121,7 @@ function repetitionSuite(here: () => Place): void {
     test(`aborting cancels the request at the upstream: ${fault}`, async () => {
       const key = crypto.randomUUID();
       const abort = new AbortController();
-      const asked = {
-        model: model('ok'),
-        messages: HELLO,
-        stream: true,
-        ...{ mock: { key, fault } },
-      } as const;
+      const asked = { model: model('ok'), messages: HELLO, stream: true, mock: { key, fault } } as const;
       const run = async (): Promise<void> => {
         const stream = await clientOf(here()).chat.completions.create(asked, { signal: abort.signal });
         for await (const _chunk of stream);

@@ -38,7 +38,9 @@ const gathered = async (options: ChatOptions = {}, text = TEXT) =>
 
 const choicesOf = ({ choices }: OpenAI.ChatCompletion) =>
   choices.map(({ index, message, finish_reason }) => ({
-    ...{ index, content: message.content, finish_reason },
+    index,
+    content: message.content,
+    finish_reason,
     called: message.tool_calls?.map((call) =>
       call.type === 'function' ? [call.function.name, call.function.arguments] : [],
     ),
@@ -220,7 +222,9 @@ describe('a call of a tool', () => {
 
 test('an answer in a schema is as the schema has it', async () => {
   const schema = {
-    ...{ type: 'object', additionalProperties: false, required: ['title', 'steps', 'kind'] },
+    type: 'object',
+    additionalProperties: false,
+    required: ['title', 'steps', 'kind'],
     properties: {
       title: { type: 'string', maxLength: 7 },
       steps: { type: 'array', minItems: 2, items: { $ref: '#/$defs/step' } },
@@ -236,7 +240,9 @@ test('an answer in a schema is as the schema has it', async () => {
   } as const;
   const { choices } = await chat({ response_format });
   expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual({
-    ...{ title: 'one two', steps: [{ at: 1 }, { at: 1 }], kind: null },
+    title: 'one two',
+    steps: [{ at: 1 }, { at: 1 }],
+    kind: null,
   });
   const oneOf = { type: 'json_schema', json_schema: { name: 'x', schema: { oneOf: [] } } } as const;
   expect((await refusalOf(chat({ response_format: oneOf }))).param).toBe(

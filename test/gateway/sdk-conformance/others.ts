@@ -75,7 +75,8 @@ export function otherSuites(here: () => Place): void {
   test("an organisation's and a project's headers arrive, the caller's own key does not", async () => {
     const key = crypto.randomUUID();
     const named = clientOf(here(), { organization: 'org-1', project: 'proj-1' });
-    await named.chat.completions.create({ model: model('ok'), messages: HELLO, ...{ mock: { key } } });
+    const asked = { model: model('ok'), messages: HELLO, mock: { key } };
+    await named.chat.completions.create(asked);
     const headers = (await here().mock.state(key)).last[0]?.headers ?? {};
     expect(headers).toMatchObject({ 'openai-organization': 'org-1', 'openai-project': 'proj-1' });
     if (here().key !== 'any') expect(JSON.stringify(headers)).not.toContain(here().key);

@@ -7,21 +7,26 @@ import { type MockUpstream, startMockUpstream } from '../../support/mock-upstrea
 
 /** The models' names at the upstream: what it does is in the name (test/support/mock-upstream/scenario.ts). */
 const CHAT_MODELS = [
-  ...[
-    'ok',
-    'shards',
-    'crlf',
-    'gzip',
-    'big',
-    'slow+ms=300',
-    'hang',
-    'hang-mid',
-    'die-mid',
-    'error-mid',
-    'trickle',
-  ],
-  ...['status-400', 'status-404', 'status-409', 'status-422', 'status-429', 'status-500', 'status-503'],
-  ...['status-429+retry-after-ms=10', 'trickle+ms=50+words=100'],
+  'ok',
+  'shards',
+  'crlf',
+  'gzip',
+  'big',
+  'slow+ms=300',
+  'hang',
+  'hang-mid',
+  'die-mid',
+  'error-mid',
+  'trickle',
+  'status-400',
+  'status-404',
+  'status-409',
+  'status-422',
+  'status-429',
+  'status-500',
+  'status-503',
+  'status-429+retry-after-ms=10',
+  'trickle+ms=50+words=100',
 ];
 const EMBEDDING_MODELS = ['embed'];
 const KINDS = ['openai', 'azure', 'anthropic'] as const;
@@ -53,7 +58,8 @@ function modelsFile(mockUrl: string): ModelsFile {
       base_url: baseUrls[kind],
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the service puts the variable in.
       api_key: '${UPSTREAM_KEY}',
-      ...{ retries: 0, pass_organization: true },
+      retries: 0,
+      pass_organization: true,
       ...(kind === 'azure' && { api_version: '2024-10-21' }),
     },
   ]);

@@ -23,8 +23,13 @@ async function run(name: PlaceName): Promise<Map<string, string | null>> {
   const { baseUrl, key, mock, model } = await enterPlace(name);
   const child = startChild([python, SCRIPT], {
     environment: {
-      ...{ BASE_URL: baseUrl, API_KEY: key, MOCK_URL: mock.url, KIND: kindOf(name) },
-      ...{ MODEL_PREFIX: model(''), EMBEDDING_MODEL: model('embed'), IS_GATEWAY: String(key !== 'any') },
+      BASE_URL: baseUrl,
+      API_KEY: key,
+      MOCK_URL: mock.url,
+      KIND: kindOf(name),
+      MODEL_PREFIX: model(''),
+      EMBEDDING_MODEL: model('embed'),
+      IS_GATEWAY: String(key !== 'any'),
     },
   });
   if ((await child.exited) !== 0) throw new Error(child.output());

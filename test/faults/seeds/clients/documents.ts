@@ -152,8 +152,13 @@ export async function createDocumentsClient(desk: Desk): Promise<Client> {
     await posted?.body?.cancel().catch(() => undefined);
     if (posted?.status !== 204) return;
     const document: Document = {
-      ...{ name: freshName(), md5: md5(content), tempKey: form.fields['key'] ?? '', postedAt, id: undefined },
-      ...{ possible: [ABSENT], open: undefined },
+      name: freshName(),
+      md5: md5(content),
+      tempKey: form.fields['key'] ?? '',
+      postedAt,
+      id: undefined,
+      possible: [ABSENT],
+      open: undefined,
     };
     documents.push(document);
     // A client that never comes back leaves an upload behind.

@@ -58,23 +58,31 @@ export async function createKnowledgeClient(desk: Desk): Promise<Client> {
     give: (): Change => {
       const text = newText();
       return {
-        ...{ what: `give ${text.word}`, statuses: [200, 404, 409], from: 'live' },
+        what: `give ${text.word}`,
+        statuses: [200, 404, 409],
+        from: 'live',
         next: (state) => ({ ...state, ...text }),
         ask: (id) => library.putContent(id, { text: write(text), format: 'markdown' }),
       };
     },
     bin: (): Change => ({
-      ...{ what: 'bin', statuses: [204, 404], from: 'live' },
+      what: 'bin',
+      statuses: [204, 404],
+      from: 'live',
       next: (state) => ({ ...state, phase: 'binned' }),
       ask: library.bin,
     }),
     restore: (): Change => ({
-      ...{ what: 'restore', statuses: [200, 404], from: 'binned' },
+      what: 'restore',
+      statuses: [200, 404],
+      from: 'binned',
       next: (state) => ({ ...state, phase: 'live' }),
       ask: library.restore,
     }),
     purge: (): Change => ({
-      ...{ what: 'purge', statuses: [204, 404], from: 'binned' },
+      what: 'purge',
+      statuses: [204, 404],
+      from: 'binned',
       next: (state) => ({ ...state, phase: 'purged' }),
       ask: library.purge,
     }),

@@ -41,7 +41,8 @@ export function createSiteFolder(disk: PlannedParts['disk'], template: string): 
   let faultyDisk: FaultyDisk | undefined;
   copyFolder(template, dataDir);
   return {
-    ...{ root, smallDisk },
+    root,
+    smallDisk,
     dataDir: () => dataDir,
     faultyDisk: () => faultyDisk,
     async mount(from) {

@@ -12,8 +12,20 @@ const TIMEOUTS_MS = { connect: 1000, first_byte: 1500, idle: 1500, total: 4000 }
 
 /** What an upstream does to a request, as `mock-upstream/scenario.ts` names it. */
 export const MODEL_FAULTS = [
-  ...['status-500', 'status-429', 'hang', 'hang-mid', 'die', 'die-mid', 'cut', 'error-mid'],
-  ...['invalid-json', 'html', 'empty', 'not-an-object', 'slow+ms=400', 'trickle+ms=40'],
+  'status-500',
+  'status-429',
+  'hang',
+  'hang-mid',
+  'die',
+  'die-mid',
+  'cut',
+  'error-mid',
+  'invalid-json',
+  'html',
+  'empty',
+  'not-an-object',
+  'slow+ms=400',
+  'trickle+ms=40',
 ];
 
 export type ModelTimeouts = Record<keyof typeof TIMEOUTS_MS, number>;
@@ -38,7 +50,8 @@ export function writeModelsFile(
   const file = {
     upstreams: { struck: { base_url: `${url}/v1`, retries: 1, timeout_ms: timeoutsMs } },
     models: {
-      ...{ whole: target('whole'), streamed: target('streamed') },
+      whole: target('whole'),
+      streamed: target('streamed'),
       ...Object.fromEntries(
         Object.entries(more).map(([name, model]) => [name, { targets: [{ upstream: 'struck', model }] }]),
       ),
