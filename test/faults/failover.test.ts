@@ -19,6 +19,9 @@ const PAUSE_MS = 50;
 const MESSAGE_MS_MAX = 90_000;
 /** Acknowledgements of each kind that are waited for before and after the fault. */
 const STEP = 5;
+/** Writes work within ten seconds of the promotion. */
+const TICK_MS = 50;
+const TICKS_MAX = 10_000 / TICK_MS;
 
 type Kind = 'confirm' | 'patch' | 'event' | 'message';
 
@@ -111,6 +114,36 @@ async function work(service: RunningService) {
   };
 }
 
+/**
+ * From when the second takes writes. A tick is a pause and a write there by a plain connection: ten seconds of ticks are ten
+ * seconds on a machine that has time, and as much work on one that has none.
+ */
+async function startClock({ second }: PostgresPair) {
+  const sql = connectTo(second.url);
+  const isStandby = async () =>
+    (await sql<{ standby: boolean }[]>`SELECT pg_is_in_recovery() AS standby`)[0]?.standby;
+  await eventually('the promotion', async () => (await isStandby()) === false);
+  const promotedAt = performance.now();
+  await sql`CREATE TEMPORARY TABLE ticks (at timestamptz)`;
+  let [ticks, isOver] = [0, false];
+  const ticking = (async () => {
+    for (; !isOver; ticks++) {
+      await Bun.sleep(TICK_MS);
+      await sql`INSERT INTO ticks VALUES (clock_timestamp())`;
+    }
+  })();
+  return {
+    async end() {
+      const ms = performance.now() - promotedAt;
+      const counted = ticks;
+      isOver = true;
+      await ticking;
+      await sql.end({ timeout: 1 });
+      return { ticks: counted, ms };
+    },
+  };
+}
+
 /** The sessions that listen for changes, the locks of leaders, and the jobs that wait, of the second server. */
 async function stateOfSecond({ second }: PostgresPair) {
   const sql = connectTo(second.url);
@@ -156,10 +189,12 @@ for (const [what, { strike, after }] of Object.entries(FAILOVERS))
     await strike(pair);
     // A message that was accepted before is not refused: its answer waits for a minute to be stored.
     await eventually('writes to be refused', () => people.refused.has('patch'));
-    const promotedAt = performance.now();
     await pair.promote();
+    const clock = await startClock(pair);
     await people.goesOn(['confirm', 'patch', 'event', 'message']);
-    if (process.env['FAILOVER_SHOWN']) console.log(what, Math.round(performance.now() - promotedAt), 'ms');
+    const { ticks, ms } = await clock.end();
+    if (process.env['FAILOVER_SHOWN']) console.log(what, Math.round(ms), 'ms,', ticks, 'ticks');
+    expect(ticks).toBeLessThanOrEqual(TICKS_MAX);
     await after(pair);
     await people.goesOn(['patch', 'event', 'message']);
 
