@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { eventually } from '../support/child.ts';
-import { docx, nestedMail, openDocument, pdf, pptx, xlsx } from '../support/files.ts';
+import { bombPdf, docx, nestedMail, openDocument, pdf, pptx, xlsx } from '../support/files.ts';
 import { bodyOf, expectRefusal, expectStatus } from './support/caller.ts';
 import { freshName, type Library } from './support/library.ts';
 import { type Setting, startSetting } from './support/setting.ts';
@@ -22,6 +22,9 @@ beforeAll(async () => {
   setting = await startSetting({ CONTENT: 'on', SWEEP_INTERVAL_SECONDS: '2', CONTENT_BYTES_MAX: '2000000' });
 });
 afterAll(() => setting.service[Symbol.asyncDispose]());
+
+/** Three readings and the pauses between them, at the lowest priority. */
+const READ_THRICE_MS = 180_000;
 
 const stateOf = async (library: Library, id: string) => bodyOf<Content>(await library.content(id), 200);
 
@@ -409,6 +412,40 @@ describe('a text that a person gives', () => {
 });
 
 describe('reading', () => {
+  test('of a file that needs too much memory is tried three times, while the service and other files go on', async () => {
+    const { admin, call, service } = setting;
+    const { id } = await admin.stored({ name: 'bomb.pdf' }, bombPdf());
+    const reason = 'the file needs too much memory to be read';
+    const tries = (): { attempt: number; reason: string }[] =>
+      service.child
+        .output()
+        .split('\n')
+        .filter((line) => line.includes(id) && line.includes('could not be read'))
+        .map((line) => JSON.parse(line));
+    await eventually(
+      'the first try to fail',
+      async () => (await stateOf(admin, id)).reason === reason,
+      READ_THRICE_MS,
+    );
+    // It is read between the tries.
+    const other = await admin.stored({ name: 'other.txt' }, 'The seal leaks.');
+    await eventually(
+      'the last try to fail',
+      async () => {
+        expectStatus(await call('GET', '/healthz'), 200);
+        return (await stateOf(admin, id)).status !== 'pending';
+      },
+      READ_THRICE_MS,
+    );
+    const none = { pages: null, language: null, characters: 0, passages: 0 };
+    expect(await stateOf(admin, id)).toMatchObject({ status: 'failed', reason, ...none });
+    expect(tries().map(({ attempt, reason: said }) => [attempt, said])).toEqual(
+      [1, 2, 3].map((n) => [n, reason]),
+    );
+    expect(await read(admin, other.id)).toMatchObject({ status: 'ready', reason: null });
+    expect(await textOf(admin, other.id)).toBe('The seal leaks.');
+  });
+
   test('is off for a document whose confirm or owner says so, and nothing of its text is kept', async () => {
     const { admin } = setting;
     const confirmed = bodyOf<{ id: string }>(

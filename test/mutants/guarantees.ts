@@ -118,8 +118,18 @@ export const guarantees: readonly Guarantee[] = [
   },
   {
     says: 'A file harms its reader at most: it fails within ceilings of time and memory, and the service goes on',
-    tests: ['test/documents/content/hostile-files.test.ts'],
-    mistakes: ['an archive inflates to any size'],
+    tests: [
+      'test/documents/content/hostile-files.test.ts',
+      'test/documents/content/ceilings.test.ts',
+      'test/documents/content/store.test.ts',
+      'test/acceptance/content.test.ts',
+    ],
+    mistakes: [
+      'an archive inflates to any size',
+      'a file may take any memory',
+      'a file may take any processor time',
+      'a file that kills its reader is tried without end',
+    ],
   },
   {
     says: 'While a database or store is down or slow, requests that need it get 503 with `Retry-After`; afterwards the service works as before',

@@ -1,6 +1,6 @@
 // Files of many formats, made by hand: small, and hostile where a test asks for that.
 
-import { deflateRawSync } from 'node:zlib';
+import { deflateRawSync, deflateSync } from 'node:zlib';
 
 const encoder = new TextEncoder();
 const bytesOf = (content: string | Uint8Array): Uint8Array =>
@@ -200,6 +200,24 @@ export function pdf(
   file += `xref\n0 ${size}\n0000000000 65535 f \n${table}trailer\n<< /Size ${size} /Root 1 0 R ${trailer} >>\nstartxref\n${start}\n%%EOF\n`;
   return new Uint8Array(Buffer.from(file, 'latin1'));
 }
+
+/** A PDF of 20 KB whose page is a stream of gigabytes: blanks, which its filters unpack from almost nothing. */
+export function bombPdf(): Uint8Array<ArrayBuffer> {
+  const runsOf128Blanks = Buffer.alloc(20_000_000, Buffer.from([129, 32]));
+  const stream = deflateSync(runsOf128Blanks, { level: 9 }).toString('latin1');
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Count 1 /Kids [3 0 R] >>',
+    // A page of several streams is unpacked before its text is looked at.
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << >> /Contents [4 0 R 4 0 R] >>',
+    `<< /Filter [/FlateDecode /RunLengthDecode] /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+  ];
+  const body = objects.map((object, index) => `${index + 1} 0 obj\n${object}\nendobj\n`).join('');
+  return new Uint8Array(Buffer.from(`%PDF-1.4\n${body}trailer\n<< /Root 1 0 R >>\n`, 'latin1'));
+}
+
+/** HTML of which each closing tag is looked for among thousands of open elements: a million take seconds. */
+export const slowHtml = (closings: number): string => '<div>'.repeat(4900) + '</b>'.repeat(closings);
 
 /** A mail that holds a mail, and so on; the innermost says the text. */
 export function nestedMail(depth: number, text: string): string {

@@ -7,13 +7,17 @@ export const TEXT_LENGTH_MAX = 10_000_000;
 export const GIVEN_TEXT_LENGTH_MAX = 4_000_000;
 export const GIVEN_BODY_BYTES_MAX = 16_777_216;
 
-/**
- * One reading may take so much processor time, and its process may hold so much memory; beyond, the process is ended. What was
- * read in the first of these times is kept without the rest.
- */
+/** What was read in so much processor time is kept without the rest. */
 export const READING_MS_ENOUGH = 75_000;
-export const READING_MS_MAX = 120_000;
-export const READER_MEMORY_BYTES_MAX = 1_073_741_824;
+
+/** What the process of a reading may hold, and what the reading may take; beyond, the process is ended. */
+export const READER_CEILINGS = {
+  memoryBytesMax: 1_073_741_824,
+  /** Of processor time, of all its threads. */
+  workedMsMax: 120_000,
+  /** By the clock: on a busy machine a reading takes longer, which does not count against its file; one that only waits is ended, too. */
+  elapsedMsMax: 240_000,
+};
 
 /** A file is fetched within this time, and a store that sends nothing for so long is not waited for any more. */
 export const FETCH_MS_MAX = 120_000;

@@ -13,7 +13,9 @@ export type ReadRequest = {
   bytesMax: number;
 };
 
-export type ToReader = { read: ReadRequest } | 'next';
+export type ReaderCeilings = Record<'memoryBytesMax' | 'workedMsMax' | 'elapsedMsMax', number>;
+
+export type ToReader = { read: ReadRequest; ceilings: ReaderCeilings } | 'next';
 
 /** The result of a reading. `reason` is set where only a part of the text is kept. Lengths are in characters. */
 export type Reading = {
@@ -50,4 +52,4 @@ export const LAST_WORDS = {
   time: 'the file takes too long to be read',
 } as const;
 
-export type WatchdogSettings = { memoryBytesMax: number; readingMsMax: number; parent: number };
+export type WatchdogSettings = ReaderCeilings & { parent: number };

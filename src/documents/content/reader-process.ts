@@ -5,11 +5,12 @@ import type { Subprocess } from 'bun';
 import { within } from '../../core/wait.ts';
 import {
   READER_ANSWER_MS_MAX,
+  READER_CEILINGS,
   READER_DOCUMENTS_MAX,
   READER_IDLE_MS,
   READER_RETAINED_BYTES_MAX,
 } from './limits.ts';
-import type { Chunk, FromReader, Reading, ReadRequest, ToReader } from './protocol.ts';
+import type { Chunk, FromReader, ReaderCeilings, Reading, ReadRequest, ToReader } from './protocol.ts';
 
 /** The process ended while it read: by its watchdog, by the system, or by a fault of its own. */
 export class ReaderDied extends Error {}
@@ -33,8 +34,14 @@ type Running = {
   death: Promise<Error> | undefined;
 };
 
-/** `environment` is all that the process gets: no credentials. */
-export function createReader({ environment }: { environment: Record<string, string | undefined> }) {
+/** `environment` is all that the process gets: no credentials. A file that takes it beyond one of the ceilings ends it. */
+export function createReader({
+  environment,
+  ceilings = READER_CEILINGS,
+}: {
+  environment: Record<string, string | undefined>;
+  ceilings?: ReaderCeilings;
+}) {
   let running: Running | undefined;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
@@ -116,7 +123,7 @@ export function createReader({ environment }: { environment: Record<string, stri
       running ??= start();
       const asked = running;
       try {
-        const answer = await ask(asked, { read: request });
+        const answer = await ask(asked, { read: request, ceilings });
         if ('chunk' in answer) throw new Error('a reader answered out of turn');
         if (!('reading' in answer)) return await keep(answer);
         asked.memory = answer.reading.memory;

@@ -7,10 +7,8 @@ import { fetchFile, StoreUnavailable } from './fetch-file.ts';
 import {
   PASSAGES_A_STATEMENT,
   PASSAGES_MAX,
-  READER_MEMORY_BYTES_MAX,
   READER_RETAINED_BYTES_MAX,
   READING_MS_ENOUGH,
-  READING_MS_MAX,
   TEXT_PART_LENGTH,
 } from './limits.ts';
 import { createOutline, TextFull, toLine } from './outline.ts';
@@ -32,11 +30,7 @@ const NICENESS = 15;
 setPriority(0, Math.max(getPriority(), NICENESS));
 
 const watchdog = new Worker(new URL('./watchdog.ts', import.meta.url).href);
-watchdog.postMessage({
-  memoryBytesMax: READER_MEMORY_BYTES_MAX,
-  readingMsMax: READING_MS_MAX,
-  parent: process.ppid,
-} satisfies WatchdogSettings);
+const parent = process.ppid;
 
 let chunks: Iterator<Chunk> = [][Symbol.iterator]();
 
@@ -50,6 +44,7 @@ async function answer(message: ToReader): Promise<void> {
     say({ chunk: done === true ? undefined : value });
     return;
   }
+  watchdog.postMessage({ ...message.ceilings, parent } satisfies WatchdogSettings);
   try {
     say({ reading: await read(message.read) });
   } catch (error) {

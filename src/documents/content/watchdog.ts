@@ -10,9 +10,6 @@ const INTERVAL_MS = 50;
 const STANDARD_OUTPUT = 1;
 
 let settings: WatchdogSettings | undefined;
-/** On a busy machine a file takes longer by the clock, which does not count against it; a reading that only waits is ended, too. */
-const BUSY_FACTOR = 2;
-
 /** In processor time of all threads, and by the clock. */
 let deadline = { workedMs: Number.POSITIVE_INFINITY, at: Number.POSITIVE_INFINITY };
 
@@ -24,8 +21,8 @@ const workedMs = (): number => {
 self.onmessage = ({ data }: MessageEvent<WatchdogSettings | 'read' | 'rest'>) => {
   if (data === 'rest') deadline = { workedMs: Number.POSITIVE_INFINITY, at: Number.POSITIVE_INFINITY };
   else if (data === 'read') {
-    const { readingMsMax = 0 } = settings ?? {};
-    deadline = { workedMs: workedMs() + readingMsMax, at: performance.now() + readingMsMax * BUSY_FACTOR };
+    const { workedMsMax = 0, elapsedMsMax = 0 } = settings ?? {};
+    deadline = { workedMs: workedMs() + workedMsMax, at: performance.now() + elapsedMsMax };
   } else settings = data;
 };
 

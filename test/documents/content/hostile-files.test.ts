@@ -9,7 +9,7 @@ import { createOutline, TextFull } from '../../../src/documents/content/outline.
 import { createReader, ReaderDied, type ReadOutcome } from '../../../src/documents/content/reader-process.ts';
 import { isAlive } from '../../../src/embedded/postgres/processes.ts';
 import { eventually, freePort } from '../../support/child.ts';
-import { docx, nestedMail, pdf, xlsx, zip } from '../../support/files.ts';
+import { docx, nestedMail, pdf, slowHtml, xlsx, zip } from '../../support/files.ts';
 
 const files = new Map<string, Uint8Array<ArrayBuffer> | string>();
 const server = Bun.serve({
@@ -288,8 +288,7 @@ const ENDS_WITHIN_MS = 10_000;
 test.skipIf(process.platform !== 'linux')(
   'a reader ends with its service, also where a file keeps it busy',
   async () => {
-    // Each element that is closed is looked for among all that are open.
-    files.set('busy.html', '<div>'.repeat(4900) + '</b>'.repeat(8_000_000));
+    files.set('busy.html', slowHtml(8_000_000));
     const module = join(import.meta.dir, '../../../src/documents/content/reader-process.ts');
     const service = `
     import { createReader } from ${JSON.stringify(module)};
