@@ -1,7 +1,6 @@
 // A job's work: the passages of a document get their vectors. What is stored is not made again: a job that was cut off goes
-// on where it was, and texts that the document has had before cost nothing.
+// on where it was, and texts that the document has had before, or another one of its workspace has, cost nothing.
 
-import { createHash } from 'node:crypto';
 import type { Embeddings } from '../../core/embed-texts.ts';
 import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -14,10 +13,7 @@ import { quantise } from './quantise.ts';
 import type { NewVector, PassageText, StoredModel, ToEmbed, VectorStore } from './store.ts';
 
 export type EmbedDocumentDeps = {
-  store: Pick<
-    VectorStore,
-    'findModel' | 'addModel' | 'begin' | 'passagesAfter' | 'vectorsByHash' | 'put' | 'complete'
-  >;
+  store: Pick<VectorStore, 'findModel' | 'addModel' | 'begin' | 'passagesAfter' | 'put' | 'complete'>;
   embeddings: Embeddings;
   /** One permit: a process embeds one document at a time. */
   turns: Semaphore;
@@ -29,17 +25,11 @@ export type EmbedDocumentDeps = {
   ending: AbortSignal;
 };
 
-/** What is embedded of a passage: its text below the headings that it stands under. */
-const textToEmbed = ({ heading, text }: Pick<PassageText, 'heading' | 'text'>): string =>
-  heading === null ? text : `${heading}\n${text}`;
-
 /** A text that every model takes. */
 const HARMLESS = 'text';
 
-/** A passage that has no vector of its present text. */
-type Missing = { passageId: PassageText['id']; text: string; hash: string };
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+/** A text that has no vector in its workspace, and the passages that have it. */
+type Missing = { hash: string; text: string; passageIds: PassageText['id'][] };
 
 export function createEmbedDocument(deps: EmbedDocumentDeps) {
   const { store, embeddings, pace } = deps;
@@ -54,7 +44,7 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
     // While another model comes to replace it, the one that answers gets new documents, too, as long as it can be called.
     const former = answering === null || answering === current ? undefined : await store.findModel(answering);
     if (former !== undefined) {
-      const byFormer = { ...document, model: former, hasVectors: true };
+      const byFormer = { ...document, model: former };
       if ((await embedByFormer(byFormer, former.name)) === 'again') return 'again';
     }
     // What the former one could not finish is of no use: nothing would delete it after the change.
@@ -79,21 +69,22 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
   /** Vectors by the model `unfinished`, which comes next, stay although they are incomplete. */
   async function embedBy(document: ToEmbed, name: string, unfinished?: number): Promise<JobOutcome> {
     const until = performance.now() + deps.turnMs;
-    let { model, hasVectors } = document;
+    let { model } = document;
     let more = true;
     for (let after = -1; more; ) {
-      const passages = await store.passagesAfter(document.id, {
+      const passages = await store.passagesAfter(document, {
         modelId: model?.id ?? 0,
         after,
         limit: EMBEDDED_AT_ONCE,
       });
       more = passages.length === EMBEDDED_AT_ONCE;
       after = passages.at(-1)?.passage ?? after;
+      let copies = copiesOf(passages);
       let missing = missingOf(passages);
-      while (missing.length > 0) {
+      while (copies.length > 0 || missing.length > 0) {
         const some = missing.slice(0, pace.sizeOf(name));
-        model = await embedSome({ ...document, model, hasVectors }, name, some);
-        hasVectors = true;
+        model = await embedSome({ ...document, model }, name, { copies, some });
+        copies = [];
         missing = missing.slice(some.length);
         if (performance.now() >= until) return 'again';
       }
@@ -108,30 +99,20 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
   async function embedSome(
     document: ToEmbed,
     name: string,
-    missing: readonly Missing[],
+    { copies, some }: { copies: readonly NewVector[]; some: readonly Missing[] },
   ): Promise<StoredModel | undefined> {
-    const { model, hasVectors } = document;
-    const known =
-      model === undefined || !hasVectors
-        ? new Map<string, Buffer>()
-        : await store.vectorsByHash(
-            document.id,
-            model.id,
-            missing.map(({ hash }) => hash),
-          );
-    const unknown = missing.filter(({ hash }) => !known.has(hash));
-    const { vectors: made, dimensions } = await embedTexts(
+    const { vectors, dimensions } = await embedTexts(
       { ...document, name },
-      unknown.map(({ text }) => text),
+      some.map(({ text }) => text),
     );
-    const kept = model ?? (dimensions === undefined ? undefined : await addModel(name, dimensions));
-    if (kept === undefined) return undefined;
-    for (const [index, { hash }] of unknown.entries()) known.set(hash, toStored(made[index], kept));
-    const vectors = missing.map(
-      ({ passageId, hash }): NewVector => ({ passageId, hash, vector: known.get(hash) ?? Buffer.alloc(0) }),
-    );
-    await store.put(document, kept.id, vectors);
-    return kept;
+    const model = document.model ?? (dimensions === undefined ? undefined : await addModel(name, dimensions));
+    if (model === undefined) return undefined;
+    const made = some.flatMap(({ hash, passageIds }, index) => {
+      const vector = toStored(vectors[index], model);
+      return passageIds.map((passageId): NewVector => ({ passageId, hash, vector }));
+    });
+    await store.put(document, model.id, [...copies, ...made]);
+    return model;
   }
 
   async function addModel(name: string, dimensions: number): Promise<StoredModel> {
@@ -185,11 +166,19 @@ export function createEmbedDocument(deps: EmbedDocumentDeps) {
   }
 }
 
+/** What passages have from equal texts. */
+const copiesOf = (passages: readonly PassageText[]): NewVector[] =>
+  passages.flatMap(({ id, hash, known }) => (known === null ? [] : [{ passageId: id, hash, vector: known }]));
+
 function missingOf(passages: readonly PassageText[]): Missing[] {
-  const all = passages.map((passage) => ({ ...passage, text: textToEmbed(passage) }));
-  return all
-    .map(({ id, hash, text }) => ({ passageId: id, stored: hash, text, hash: hashOf(text) }))
-    .filter(({ stored, hash }) => stored !== hash);
+  const missing = new Map<string, Missing>();
+  for (const { id, hash, text, embedded, known } of passages) {
+    if (embedded || known !== null) continue;
+    const equal = missing.get(hash);
+    if (equal === undefined) missing.set(hash, { hash, text, passageIds: [id] });
+    else equal.passageIds.push(id);
+  }
+  return [...missing.values()];
 }
 
 /** A text without a vector is stored as zeros, which no query is near to. Throws where the model answers vectors of another length than before. */

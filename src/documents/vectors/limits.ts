@@ -16,6 +16,9 @@ export const SCRATCH_BYTES = 2_097_152;
 /** Vectors that one scan finds at most; where more are asked for, another scan goes on behind them. */
 export const FOUND_MAX = 10_000;
 
+/** Vectors of equal texts, also of other workspaces, that are looked at for one of the passage's own. */
+export const EQUAL_TEXTS_MAX = 200;
+
 /** Passages that are embedded at a time, and stored before the next ones: at most, and until it is known how fast a model is. */
 export const EMBEDDED_AT_ONCE = 64;
 export const EMBEDDED_AT_FIRST = 8;

@@ -2,7 +2,7 @@
 
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { enqueue, isQueued } from '../../infra/postgres/job-queue.ts';
-import { SUPERSEDED_DOCUMENTS_A_STATEMENT } from './limits.ts';
+import { EQUAL_TEXTS_MAX, SUPERSEDED_DOCUMENTS_A_STATEMENT } from './limits.ts';
 
 /** The queue kinds of documents whose passages are to be embedded: new ones, and earlier ones; payload `{ document, workspace }`. */
 export const EMBEDDING = 'documents.embed-passages';
@@ -19,16 +19,18 @@ export type ToEmbed = {
   answering: string | null;
   /** The model that is to embed it, where that has embedded anything before. */
   model: StoredModel | undefined;
-  /** Whether it has vectors by that model, of its present text or an earlier one. */
-  hasVectors: boolean;
 };
 
+/** A passage, with the hash of the text that is embedded of it. */
 export type PassageText = {
   id: number | bigint;
   passage: number;
-  heading: string | null;
   text: string;
-  hash: string | null;
+  hash: string;
+  /** Whether it has a vector of this text. */
+  embedded: boolean;
+  /** Where it has none: that of an equal text in its workspace. */
+  known: Buffer | null;
 };
 
 export type NewVector = { passageId: number | bigint; hash: string; vector: Buffer };
@@ -78,8 +80,7 @@ export function createVectorStore(sql: Sql) {
     async begin(id: string, name: string): Promise<ToEmbed | undefined> {
       const [row] = await sql<(Omit<ToEmbed, 'model'> & { modelId: number | null; dimensions: number })[]>`
         SELECT c.document_id AS id, c.workspace_id AS "workspaceId", c.revision, a.name AS answering,
-          m.id AS "modelId", m.dimensions,
-          EXISTS (SELECT FROM document_vectors v WHERE v.document_id = c.document_id AND v.model_id = m.id) AS "hasVectors"
+          m.id AS "modelId", m.dimensions
         FROM document_contents c LEFT JOIN document_vector_workspaces w USING (workspace_id)
         LEFT JOIN document_vector_models a ON a.id = w.model_id
         LEFT JOIN document_vector_models m ON m.name = ${name}
@@ -89,29 +90,33 @@ export function createVectorStore(sql: Sql) {
       return { ...document, model: modelId === null ? undefined : { id: modelId, name, dimensions } };
     },
 
-    /** The next passages of a document, each with the hash of the text that its vector was made of, where it has one. */
+    /**
+     * The next passages of a document. What is embedded of one is its text below the headings that it stands under. Where it has no
+     * vector of that, equal texts of its workspace are looked at, also of other documents; but not vectors of zeros, which were stored for
+     * want of any.
+     */
     async passagesAfter(
-      id: string,
+      { id, workspaceId }: Pick<ToEmbed, 'id' | 'workspaceId'>,
       { modelId, after, limit }: { modelId: number; after: number; limit: number },
     ): Promise<PassageText[]> {
       return sql<PassageText[]>`
-        SELECT p.id, p.passage, p.heading, p.text, encode(v.text_hash, 'hex') AS hash
-        FROM document_passages p LEFT JOIN document_vectors v
-          ON v.document_id = p.document_id AND v.model_id = ${modelId} AND v.passage_id = p.id
-        WHERE p.document_id = ${id} AND p.passage > ${after} ORDER BY p.passage LIMIT ${limit}`;
-    },
-
-    /** Vectors of the document that were made of texts with these hashes. */
-    async vectorsByHash(
-      id: string,
-      modelId: number,
-      hashes: readonly string[],
-    ): Promise<Map<string, Buffer>> {
-      const rows = await sql<{ hash: string; vector: Buffer }[]>`
-        SELECT DISTINCT ON (text_hash) encode(text_hash, 'hex') AS hash, vector FROM document_vectors
-        WHERE document_id = ${id} AND model_id = ${modelId}
-          AND text_hash IN (SELECT decode(hash, 'hex') FROM unnest(${hashes as string[]}::text[]) AS hashes (hash))`;
-      return new Map(rows.map(({ hash, vector }) => [hash, vector]));
+        WITH texts AS (
+          SELECT id, passage, concat(heading || E'\n', text) AS text FROM document_passages
+          WHERE document_id = ${id} AND passage > ${after} ORDER BY passage LIMIT ${limit}),
+        page AS MATERIALIZED (SELECT *, substring(sha256(convert_to(text, 'UTF8')) FOR 16) AS hash FROM texts)
+        SELECT p.id, p.passage, p.text, encode(p.hash, 'hex') AS hash, v.passage_id IS NOT NULL AS embedded, k.vector AS known
+        FROM page p
+        LEFT JOIN LATERAL (
+          SELECT passage_id, text_hash FROM document_vectors
+          WHERE document_id = ${id} AND model_id = ${modelId} AND passage_id = p.id LIMIT 1) v ON v.text_hash = p.hash
+        LEFT JOIN LATERAL (
+          SELECT equal.vector FROM (
+            SELECT document_id, model_id, vector FROM document_vectors
+            WHERE v.passage_id IS NULL AND text_hash = p.hash LIMIT ${EQUAL_TEXTS_MAX}) equal
+          WHERE equal.model_id = ${modelId}
+            AND (SELECT workspace_id FROM document_contents c WHERE c.document_id = equal.document_id) = ${workspaceId}
+            AND substring(equal.vector FOR 4) <> '\\x00000000' LIMIT 1) k ON true
+        ORDER BY p.passage`;
     },
 
     /** Nothing is stored where the document was purged, or is to have other passages. */

@@ -234,7 +234,7 @@ test('embeddings come with the change by which a document has them, and another 
   const embed = async (id: string, modelId: number): Promise<void> => {
     const document = await vectors.begin(id, 'another');
     if (document === undefined) throw new Error('there is nothing to embed');
-    const passages = await vectors.passagesAfter(id, { modelId, after: -1, limit: 10 });
+    const passages = await vectors.passagesAfter(document, { modelId, after: -1, limit: 10 });
     const made = passages.map(({ id: passageId }, at) => ({
       passageId,
       hash: '00'.repeat(16),
@@ -279,7 +279,11 @@ test('embeddings of many dimensions come a few at a time, other work runs betwee
   if (document === undefined) throw new Error('there is nothing to embed');
   const model = await vectors.addModel(`many-${owner.workspaceId}`, 8192);
   const vector = quantise(Array.from({ length: 8192 }, (_, at) => Math.sin(at)));
-  const passages = await vectors.passagesAfter(id, { modelId: model.id, after: -1, limit: texts.length });
+  const passages = await vectors.passagesAfter(document, {
+    modelId: model.id,
+    after: -1,
+    limit: texts.length,
+  });
   const made = passages.map(({ id: passageId }) => ({ passageId, hash: '00'.repeat(16), vector }));
   await vectors.put(document, model.id, made);
   expect(await vectors.complete(document, model.id, [model.id])).toBe('complete');

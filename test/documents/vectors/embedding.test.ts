@@ -18,8 +18,10 @@ import { createLibrary, fakeModel, vectorOf } from './library.ts';
 const { sql } = await shared(testDatabase());
 const store = createVectorStore(sql);
 
+const newWorkspace = (): string => `w${newRandomId()}`.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
 async function setting({ turnMs = 60_000, store = createVectorStore(sql) } = {}) {
-  const workspaceId = `w${newRandomId()}`.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+  const workspaceId = newWorkspace();
   const library = createLibrary(sql, workspaceId);
   const model = fakeModel(`model-${newRandomId()}`);
   const turns = createSemaphore({ runningMax: 1, waitingMax: 100, refuse: '' });
@@ -88,6 +90,52 @@ test('passages get their vectors, and texts that the document has had cost nothi
   expect(await embedded(id, model.name)).toEqual(['new', ...texts(0, 100)]);
   expect(await countVectors(id)).toBe(101);
   expect(model.calls.flat().slice(150)).toEqual(['new']);
+});
+
+test('a text that another document of the workspace has costs nothing, and stays when that one is purged', async () => {
+  const { library, model, embed } = await setting();
+  const first = await library.add(texts(0, 100));
+  expect(await embed(first)).toBe('done');
+  const again = await library.add(texts(0, 100));
+  expect(await embed(again)).toBe('done');
+  expect(model.calls.flat()).toEqual(texts(0, 100));
+  expect(await embedded(again, model.name)).toEqual(texts(0, 100));
+  await library.purge(first);
+  expect(await embedded(again, model.name)).toEqual(texts(0, 100));
+  // Of a new version only what is new is embedded, and once, however often it has it.
+  const newer = await library.add(['new', ...texts(50, 100), 'new']);
+  expect(await embed(newer)).toBe('done');
+  expect(model.calls.flat().slice(100)).toEqual(['new']);
+  expect(await embedded(newer, model.name)).toEqual(['new', ...texts(50, 100), 'new']);
+});
+
+test('equal texts have nothing to do with one another in another workspace, below another heading, or by another model', async () => {
+  const { library, model, embed } = await setting();
+  const ask = async (id: string): Promise<string[]> => {
+    const before = model.calls.length;
+    expect(await embed(id)).toBe('done');
+    return model.calls.slice(before).flat();
+  };
+  expect(await ask(await library.add(['same']))).toEqual(['same']);
+  const other = createLibrary(sql, newWorkspace());
+  expect(await ask(await other.add(['same']))).toEqual(['same']);
+  const below = await library.add(['same']);
+  await sql`UPDATE document_passages SET heading = 'Heading' WHERE document_id = ${below}`;
+  expect(await ask(below)).toEqual(['Heading\nsame']);
+  model.name = `${model.name}-next`;
+  expect(await ask(await other.add(['same']))).toEqual(['same']);
+});
+
+test('a text that the model has refused is tried again with another document', async () => {
+  const { library, model, embed } = await setting();
+  const { answer } = model;
+  model.answer = (asked, name) =>
+    asked.includes('poison') ? Promise.reject(new ServiceError('malformed', 'no')) : answer(asked, name);
+  expect(await embed(await library.add(['one', 'poison']))).toBe('done');
+  model.answer = answer;
+  const id = await library.add(['one', 'poison']);
+  expect(await embed(id)).toBe('done');
+  expect(await embedded(id, model.name)).toEqual(['one', 'poison']);
 });
 
 test('what is embedded when a model fails stays, and the rest is made later', async () => {
