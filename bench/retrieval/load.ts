@@ -33,9 +33,13 @@ const TABLES = [
   'document_embeddings',
 ];
 
-/** Makes sure that the folder holds the workspace's documents with their passages. */
-export async function ensurePassages(folder: string, workspace: Workspace): Promise<void> {
-  await ensureCorpus(folder, [workspace]);
+/** Makes sure that the folder holds the workspace's documents with their passages; `keep` is that of `ensureCorpus`. */
+export async function ensurePassages(
+  folder: string,
+  workspace: Workspace,
+  options: { keep: boolean },
+): Promise<void> {
+  await ensureCorpus(folder, [workspace], options);
   const mark = join(folder, MARK);
   const wanted = JSON.stringify(workspace);
   if (existsSync(mark)) {
