@@ -35,12 +35,15 @@ export const WORDS: readonly string[] = Array.from(
 const LENGTH_MIN = 120;
 const LENGTH_MAX = 240;
 
-/** The words of a passage, by its number. */
-export function passageAt(number: number): string[] {
+/** The places in `WORDS` of a passage's words, by its number. */
+export function ranksAt(number: number): number[] {
   const random = createRandom(SEED, 1, number);
   const length = LENGTH_MIN + below(random, LENGTH_MAX - LENGTH_MIN);
-  return Array.from({ length }, () => WORDS[RANKS[below(random, RANKS.length)] ?? 0] ?? '');
+  return Array.from({ length }, () => RANKS[below(random, RANKS.length)] ?? 0);
 }
+
+/** The words of a passage, by its number. */
+export const passageAt = (number: number): string[] => ranksAt(number).map((rank) => WORDS[rank] ?? '');
 
 const FIRST_CONTENT_RANK = FUNCTION_WORDS.length;
 /** Words up to this rank are in more than one of two hundred passages. */
