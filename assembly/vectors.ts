@@ -86,6 +86,70 @@ export function scan(
 }
 
 /**
+ * Offers the first `count` vectors of a slab to two heaps, which are `apart` bytes from one another, by a query each: with eight
+ * components of the first query, then of the second, and so on. Two vectors are extended once for both.
+ */
+export function scanTwo(
+  slab: usize,
+  capacity: i32,
+  count: i32,
+  stride: i32,
+  queries: usize,
+  heaps: usize,
+  apart: usize,
+): void {
+  const scales = slab + <usize>capacity * <usize>stride;
+  const documents = scales + ((<usize>capacity) << 2);
+  const ids = documents + ((<usize>capacity) << 2);
+  const step = <usize>stride;
+  const other = heaps + apart;
+  let least = f32x4(leastOf(heaps), leastOf(other), leastOf(heaps), leastOf(other));
+  for (let at: i32 = 0; at < count; at += 2) {
+    const first = slab + <usize>at * step;
+    // Of an odd number the last one is its own neighbour, and is offered once.
+    const next = at + 1 < count ? 1 : 0;
+    const second = first + <usize>next * step;
+    let a = i32x4.splat(0);
+    let b = i32x4.splat(0);
+    let c = i32x4.splat(0);
+    let d = i32x4.splat(0);
+    for (let offset: usize = 0; offset < step; offset += 16) {
+      const query = queries + (offset << 2);
+      const ones = v128.load(query);
+      const twos = v128.load(query, 16);
+      const moreOnes = v128.load(query, 32);
+      const moreTwos = v128.load(query, 48);
+      let low = v128.load8x8_s(first + offset);
+      let high = v128.load8x8_s(first + offset, 8);
+      a = i32x4.add(a, i32x4.add(i32x4.dot_i16x8_s(low, ones), i32x4.dot_i16x8_s(high, moreOnes)));
+      b = i32x4.add(b, i32x4.add(i32x4.dot_i16x8_s(low, twos), i32x4.dot_i16x8_s(high, moreTwos)));
+      low = v128.load8x8_s(second + offset);
+      high = v128.load8x8_s(second + offset, 8);
+      c = i32x4.add(c, i32x4.add(i32x4.dot_i16x8_s(low, ones), i32x4.dot_i16x8_s(high, moreOnes)));
+      d = i32x4.add(d, i32x4.add(i32x4.dot_i16x8_s(low, twos), i32x4.dot_i16x8_s(high, moreTwos)));
+    }
+    const scale = v128.shuffle<i32>(
+      v128.load_splat<f32>(scales + ((<usize>at) << 2)),
+      v128.load_splat<f32>(scales + ((<usize>(at + next)) << 2)),
+      0,
+      1,
+      4,
+      5,
+    );
+    const scores = f32x4.mul(f32x4.convert_i32x4_s(across(a, b, c, d)), scale);
+    if (v128.any_true(f32x4.ge(scores, least))) {
+      offer(heaps, f32x4.extract_lane(scores, 0), at, documents, ids);
+      offer(other, f32x4.extract_lane(scores, 1), at, documents, ids);
+      if (next === 1) {
+        offer(heaps, f32x4.extract_lane(scores, 2), at + 1, documents, ids);
+        offer(other, f32x4.extract_lane(scores, 3), at + 1, documents, ids);
+      }
+      least = f32x4(leastOf(heaps), leastOf(other), leastOf(heaps), leastOf(other));
+    }
+  }
+}
+
+/**
  * Offers the first `count` vectors of a slab to four heaps, which are `apart` bytes from one another, by a query each: with eight
  * components of the first query, then of the second, the third and the fourth, and so on. Each vector is read and
  * extended once for all of them.

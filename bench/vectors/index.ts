@@ -17,6 +17,7 @@ import { createScanner } from '../../src/documents/vectors/scanner.ts';
 import { createSearchVectors } from '../../src/documents/vectors/search.ts';
 import { createSpaces } from '../../src/documents/vectors/spaces.ts';
 import type { Sql } from '../../src/infra/postgres/client.ts';
+import { askForHugePages } from '../../src/infra/wasm/huge-pages.ts';
 import { loadModule } from '../../src/infra/wasm/module.ts';
 import { silentLog, testDatabase } from '../../test/support/database.ts';
 import { milliseconds, printTable, whole } from '../lib/report.ts';
@@ -59,7 +60,11 @@ export async function compareScan(count: number, rounds: number): Promise<Scans>
   if (Bun.spawnSync(['gcc', '-O3', '-march=native', source, '-o', binary]).exitCode !== 0)
     throw new Error('gcc failed');
   const instance = new WebAssembly.Instance(await loadModule(KERNEL));
-  const memory = createVectorMemory(instance.exports as unknown as Kernels, MEMORY_BYTES_MAX);
+  const memory = createVectorMemory(
+    instance.exports as unknown as Kernels,
+    MEMORY_BYTES_MAX,
+    askForHugePages,
+  );
   fill(memory, count);
   const { components } = toQuery(Array.from({ length: DIMENSIONS }, (_, index) => Math.cos(index)));
   const scan = { components, limit: 100, behind: undefined, documents: undefined };

@@ -11,13 +11,16 @@ export type Kernels = {
     allowed: number,
     heap: number,
   ): void;
-  scanFour(
-    slab: number,
-    capacity: number,
-    count: number,
-    stride: number,
-    queries: number,
-    heaps: number,
-    apart: number,
-  ): void;
+  scanTwo: ScanSeveral;
+  scanFour: ScanSeveral;
 };
+
+export type ScanSeveral = (
+  slab: number,
+  capacity: number,
+  count: number,
+  stride: number,
+  queries: number,
+  heaps: number,
+  apart: number,
+) => void;

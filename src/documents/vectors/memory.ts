@@ -3,6 +3,7 @@
 // A space (the vectors of a workspace by one model) has slabs of a fixed size, without holes: where a document leaves, vectors
 // from the end take its places. A document is a number within its space, which a scan's bitmap of allowed documents goes by.
 
+import { HUGE_PAGE_BYTES } from '../../infra/wasm/huge-pages.ts';
 import type { Kernels } from './kernels.ts';
 import { SLAB_BYTES } from './limits.ts';
 import type { Place } from './place.ts';
@@ -49,7 +50,12 @@ export class MemoryFull extends Error {
   }
 }
 
-export function createVectorMemory(kernels: Kernels, bytesMax: number) {
+/** `onGrown` is told of a buffer that has grown, and where the vectors begin in it. */
+export function createVectorMemory(
+  kernels: Kernels,
+  bytesMax: number,
+  onGrown: (buffer: ArrayBuffer, from: number) => void = () => undefined,
+) {
   const spaces = new Map<string, Space>();
   const scratch = createScratch(kernels);
   const firstSlab = Math.ceil(scratch.end / SLAB_BYTES) * SLAB_BYTES;
@@ -59,11 +65,13 @@ export function createVectorMemory(kernels: Kernels, bytesMax: number) {
   let bytes = new Uint8Array(kernels.memory.buffer);
 
   function grow(until: number): void {
-    const missing = until - kernels.memory.buffer.byteLength;
+    // A huge page is there as a whole before its first byte is used: afterwards, small ones would stay in its place.
+    const missing = until + HUGE_PAGE_BYTES - kernels.memory.buffer.byteLength;
     if (missing <= 0) return;
-    kernels.memory.grow(Math.ceil(missing / SLAB_BYTES));
+    kernels.memory.grow(Math.ceil((missing + HUGE_PAGE_BYTES) / SLAB_BYTES));
     view = new DataView(kernels.memory.buffer);
     bytes = new Uint8Array(kernels.memory.buffer);
+    onGrown(kernels.memory.buffer, firstSlab);
   }
   grow(firstSlab);
 

@@ -20,18 +20,11 @@ const HEAP_HEADER_BYTES = 32;
 const ENTRY_BYTES = 16;
 const BITMAP_AT = HEAP_AT + HEAP_HEADER_BYTES + ENTRY_BYTES * FOUND_MAX;
 
-/** Scans that the kernel does together. Of three that are left one place stays empty; fewer are done one by one. */
-const FOUR = 4;
-const FOUR_MIN = 3;
-/** Their queries, of which so many components of each stand together. */
-const FOUR_BYTES = FOUR * 2 * DIMENSIONS_MAX;
+/** Where scans are done together, so many components of each stand together. */
 const RUN = 8;
-/** One for each scan, and for an empty place. */
-const PARTS = SCANS_MAX + FOUR - FOUR_MIN;
-
-/** Addresses. */
-type Single = { query: number; heap: number; allowed: number };
-type Four = { queries: number; heaps: number };
+const COMPONENTS_BYTES = 2 * DIMENSIONS_MAX;
+/** One for each scan, and one that stays empty where three are done as four. */
+const PARTS = SCANS_MAX + 1;
 
 /** `scan` offers the first vectors of a slab to all scans; `found` has the best of each, best first. */
 export type Scanning = { scan(slab: number, capacity: number, count: number): void; found(): Place[][] };
@@ -39,11 +32,12 @@ export type Scanning = { scan(slab: number, capacity: number, count: number): vo
 export function createScratch(kernels: Kernels) {
   const start = kernels.base();
   const partAt = (index: number): number => start + index * SCRATCH_BYTES;
-  const queriesAt = (four: number): number => partAt(PARTS) + four * FOUR_BYTES;
+  /** Components of several scans, of which the first has the part with this index. */
+  const queriesAt = (index: number): number => partAt(PARTS) + index * COMPONENTS_BYTES;
 
   return {
     /** Behind it other data may stand. The memory has to reach up to there before scans begin. */
-    end: queriesAt(Math.ceil(SCANS_MAX / FOUR)),
+    end: queriesAt(PARTS),
 
     /** `stride`: of a vector, in bytes. SCANS_MAX scans at most; the memory may not grow until they have ended. */
     begin(
@@ -56,7 +50,8 @@ export function createScratch(kernels: Kernels) {
       const bytes = new Uint8Array(buffer);
       const heaps = new Map<Scan, number>();
 
-      function prepare(scan: Scan, query: number): Single {
+      /** Returns the address of its bitmap, 0 where it goes by none. */
+      function prepare(scan: Scan, query: number): number {
         const { components, limit, behind, documents } = scan;
         const heap = query + HEAP_AT;
         heaps.set(scan, heap);
@@ -66,26 +61,32 @@ export function createScratch(kernels: Kernels) {
         view.setUint32(heap + 4, 0, true);
         view.setFloat32(heap + 8, behind?.score ?? Number.POSITIVE_INFINITY, true);
         view.setBigUint64(heap + 16, behind?.id ?? 0n, true);
-        if (documents === undefined) return { query, heap, allowed: 0 };
+        if (documents === undefined) return 0;
         bytes.set(bitmapOf(documents), query + BITMAP_AT);
-        return { query, heap, allowed: query + BITMAP_AT };
+        return query + BITMAP_AT;
       }
 
-      /** A place that is left has a full heap, which no score enters. */
-      function prepareFour(some: readonly Scan[], four: number): Four {
-        const first = partAt(FOUR * four) + HEAP_AT;
-        const all = new Int16Array(buffer, queriesAt(four), FOUR * stride).fill(0);
-        for (const [place, scan] of some.entries()) {
-          prepare(scan, partAt(FOUR * four + place));
-          for (let at = 0; at < scan.components.length; at += RUN)
-            all.set(scan.components.subarray(at, at + RUN), FOUR * at + place * RUN);
-        }
-        for (let place = some.length; place < FOUR; place++) {
-          const heap = first + place * SCRATCH_BYTES;
-          bytes.fill(0, heap, heap + HEAP_HEADER_BYTES);
-          view.setFloat32(heap + HEAP_HEADER_BYTES, Number.POSITIVE_INFINITY, true);
-        }
-        return { queries: queriesAt(four), heaps: first };
+      function prepareGroup(group: readonly Scan[], index: number): Scanning['scan'] {
+        const query = partAt(index);
+        const heap = query + HEAP_AT;
+        const [allowed = 0] = group.map((scan, place) => prepare(scan, partAt(index + place)));
+        if (group.length === 1)
+          return (slab, capacity, count) => kernels.scan(slab, capacity, count, stride, query, allowed, heap);
+        const size = sizeOf(group);
+        for (let place = group.length; place < size; place++) prepareEmpty(heap + place * SCRATCH_BYTES);
+        const queries = queriesAt(index);
+        const all = new Int16Array(buffer, queries, size * stride).fill(0);
+        for (const [place, { components }] of group.entries())
+          for (let at = 0; at < components.length; at += RUN)
+            all.set(components.subarray(at, at + RUN), size * at + place * RUN);
+        const kernel = size === 2 ? kernels.scanTwo : kernels.scanFour;
+        return (slab, capacity, count) => kernel(slab, capacity, count, stride, queries, heap, SCRATCH_BYTES);
+      }
+
+      /** A full heap, which no score enters. */
+      function prepareEmpty(heap: number): void {
+        bytes.fill(0, heap, heap + HEAP_HEADER_BYTES);
+        view.setFloat32(heap + HEAP_HEADER_BYTES, Number.POSITIVE_INFINITY, true);
       }
 
       function readHeap(heap: number): Place[] {
@@ -97,15 +98,14 @@ export function createScratch(kernels: Kernels) {
         return found.sort(byScore);
       }
 
-      const { together, single } = arrange(scans);
-      const fours = together.map(prepareFour);
-      const singles = single.map((each, index) => prepare(each, partAt(FOUR * fours.length + index)));
+      let parts = 0;
+      const groups = arrange(scans).map((group) => {
+        parts += sizeOf(group);
+        return prepareGroup(group, parts - sizeOf(group));
+      });
       return {
-        scan(slab, capacity, count) {
-          for (const four of fours)
-            kernels.scanFour(slab, capacity, count, stride, four.queries, four.heaps, SCRATCH_BYTES);
-          for (const { query, allowed, heap } of singles)
-            kernels.scan(slab, capacity, count, stride, query, allowed, heap);
+        scan(...slab) {
+          for (const scanGroup of groups) scanGroup(...slab);
         },
         found: () => scans.map((scan) => readHeap(heaps.get(scan) ?? 0)),
       };
@@ -113,11 +113,13 @@ export function createScratch(kernels: Kernels) {
   };
 }
 
-/** Which scans read a vector together; those of some documents alone pass over most of them. */
-function arrange(scans: readonly Scan[]): { together: Scan[][]; single: Scan[] } {
+/** Which scans read a vector together: four or three, two, or one. Those of some documents alone pass over most vectors. */
+function arrange(scans: readonly Scan[]): Scan[][] {
   const wide = scans.filter(({ documents }) => documents === undefined);
-  const narrow = scans.filter(({ documents }) => documents !== undefined);
-  const together: Scan[][] = [];
-  while (wide.length >= FOUR_MIN) together.push(wide.splice(0, FOUR));
-  return { together, single: [...wide, ...narrow] };
+  const groups = scans.filter(({ documents }) => documents !== undefined).map((scan) => [scan]);
+  while (wide.length > 0) groups.push(wide.splice(0, 4));
+  return groups;
 }
+
+/** Places that the kernel has for a group: three as four take it less time than two and one. */
+const sizeOf = (group: readonly Scan[]): number => (group.length === 3 ? 4 : group.length);

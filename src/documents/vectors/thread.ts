@@ -1,6 +1,7 @@
 // The code of a thread that holds a share of the vectors, and scans it: those of each n-th document by its id, of n threads.
 
 import { serveThread } from '../../core/thread.ts';
+import { askForHugePages } from '../../infra/wasm/huge-pages.ts';
 import { beNice } from '../../infra/wasm/niceness.ts';
 import type { Kernels } from './kernels.ts';
 import { SCAN_NICENESS } from './limits.ts';
@@ -31,7 +32,8 @@ export type VectorCalls = {
 const SHARING_BYTE = 15;
 
 serveThread<VectorThreadSettings, VectorCalls>(({ module, bytesMax, share }) => {
-  const memory = createVectorMemory(new WebAssembly.Instance(module).exports as unknown as Kernels, bytesMax);
+  const kernels = new WebAssembly.Instance(module).exports as unknown as Kernels;
+  const memory = createVectorMemory(kernels, bytesMax, askForHugePages);
   beNice(SCAN_NICENESS);
   return {
     opened: undefined,

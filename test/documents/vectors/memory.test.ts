@@ -7,6 +7,7 @@ import type { Kernels } from '../../../src/documents/vectors/kernels.ts';
 import { FOUND_MAX } from '../../../src/documents/vectors/limits.ts';
 import { createVectorMemory, MemoryFull } from '../../../src/documents/vectors/memory.ts';
 import { quantise, toQuery } from '../../../src/documents/vectors/quantise.ts';
+import { askForHugePages, HUGE_PAGE_BYTES } from '../../../src/infra/wasm/huge-pages.ts';
 import { loadModule } from '../../../src/infra/wasm/module.ts';
 import { findPlainly, type PlainRow, rowsOf } from './plain.ts';
 
@@ -103,6 +104,27 @@ test('the largest sums of products do not overflow', () => {
     { components: query.components, limit: 1, behind: undefined, documents: undefined },
   ]);
   expect((found?.score ?? 0) * query.scale).toBeCloseTo(1, 4);
+});
+
+test('a huge page is there as a whole before a vector comes into it', () => {
+  const grown: { buffer: ArrayBuffer; from: number }[] = [];
+  const kernels = new WebAssembly.Instance(module).exports as unknown as Kernels;
+  const memory = createVectorMemory(kernels, 2 ** 26, (buffer, from) => {
+    askForHugePages(buffer, from);
+    grown.push({ buffer, from });
+  });
+  const stored = quantise(Array.from({ length: 384 }, (_, at) => at));
+  const rows = rowsOf(
+    Array.from({ length: 500 }, (_, id) => ({ document: documentOf(1), id: BigInt(id), stored })),
+  );
+  for (let time = 0; time < 30; time++) {
+    memory.add('space', 384, rows);
+    const last = grown.at(-1);
+    expect(last?.buffer).toBe(kernels.memory.buffer);
+    const end = (last?.from ?? 0) + memory.size('space').bytes;
+    expect(kernels.memory.buffer.byteLength - end).toBeGreaterThanOrEqual(HUGE_PAGE_BYTES);
+  }
+  expect(grown.length).toBeGreaterThan(1);
 });
 
 test('memory has its bound, and what is forgotten or removed is used again', () => {

@@ -26,6 +26,14 @@ export const documents: readonly Planted[] = [
     name: 'finds exactly',
   },
   {
+    mistake: 'of two questions that are compared together one has the scores of the other',
+    file: 'assembly/vectors.ts',
+    text: 'offer(other, f32x4.extract_lane(scores, 3)',
+    replacement: 'offer(other, f32x4.extract_lane(scores, 2)',
+    test: 'test/documents/vectors/memory.test.ts',
+    name: 'finds exactly',
+  },
+  {
     mistake: 'the words of a language get the stems of another',
     file: 'src/documents/retrieval/stems.ts',
     text: `tr: 'turkish'`,
