@@ -130,7 +130,7 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
       chunks?: AsyncIterable<Chunk>,
     ) {
       const { language = null, pages = null, characters = 0, passages = 0 } = found as Partial<Reading>;
-      const form = await words.form();
+      const form = await words.formOf(language);
       await sql.begin(async (tx) => {
         const [row] = await tx<{ workspaceId: string }[]>`
           UPDATE document_contents SET state = ${found.state}, reason = ${found.reason}, language = ${language},

@@ -4,6 +4,7 @@
 
 import { OCCURRENCES_MAX } from './limits.ts';
 import type { Stems } from './stems.ts';
+import { pairsOf } from './syllables.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const CHARACTERS = 6;
@@ -33,8 +34,13 @@ export function createLexemes(workspaceId: string) {
   };
 }
 
-/** The words of a passage as a tsvector: stems, and beside them the words as they are written. */
-export function toVector(lexemes: Lexemes, words: readonly string[], stems: Stems): string {
+/** The words of a passage as a tsvector: stems, and beside them the words as they are written; on request also each pair of neighbours. */
+export function toVector(
+  lexemes: Lexemes,
+  words: readonly string[],
+  stems: Stems,
+  { pairs = false } = {},
+): string {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   const occurrences = new Map<string, number>();
@@ -46,6 +52,7 @@ export function toVector(lexemes: Lexemes, words: readonly string[], stems: Stem
     add(lexemes.stem(stem), count);
     if (stem !== word) add(lexemes.written(word), count);
   }
+  if (pairs) for (const [, pair] of pairsOf(words)) add(lexemes.written(pair), 1);
   let vector = '';
   for (const [lexeme, count] of occurrences) vector += `'${lexeme}':${POSITIONS[count - 1]} `;
   return vector;

@@ -6,6 +6,7 @@ import { QUERY_WORDS_MAX, RARE_SHARE, TERMS_MAX } from './limits.ts';
 import { wordsOf } from './segmentation.ts';
 import type { ReadStatistics, Statistics } from './statistics.ts';
 import type { Stemmer, Stems } from './stems.ts';
+import { looksVietnamese, pairsOf, VIETNAMESE } from './syllables.ts';
 
 /** A word with all forms that it may have in the index: its stems in the languages of the workspace. */
 export type Term = {
@@ -14,7 +15,7 @@ export type Term = {
   weight: number;
   /** About the share of the passages that have it; undefined for a rare one, which is counted where it is looked for. */
   share: number | undefined;
-  /** Of a word as it is written: the lexemes of its stem. It adds to that, and finds nothing by itself. */
+  /** Of a word as it is written, and of a pair: the lexemes of its stem, or of its first word. It adds to that, and finds nothing by itself. */
   stem: string | undefined;
 };
 
@@ -22,6 +23,8 @@ export type Question = { workspaceId: string; terms: Term[]; statistics: Statist
 
 /** A word as it is written counts less than its stem: the passage that has it has the stem, too. */
 const WRITTEN_WEIGHT = 0.3;
+/** Of two neighbouring syllables of Vietnamese, beside those two; chosen on a collection (bench/RESULTS.md). */
+const PAIR_WEIGHT = 0.5;
 
 export function createUnderstand(deps: {
   sql: Transaction;
@@ -30,12 +33,15 @@ export function createUnderstand(deps: {
 }) {
   const { sql, stemmer, readStatistics } = deps;
   return async (workspaceId: string, query: string): Promise<Question> => {
-    const words = [...new Set(wordsOf(query))].slice(0, QUERY_WORDS_MAX);
+    const divided = wordsOf(query);
+    const words = [...new Set(divided)].slice(0, QUERY_WORDS_MAX);
     const statistics = await readStatistics(workspaceId);
     const stemmed = await stemmer.stem(sql, statistics.languages, words);
     const asked = meaningful(words, stemmed);
     const terms = asked.flatMap((word) => termsOf(workspaceId, word, stemmed, statistics));
-    return { workspaceId, terms: distinct(terms), statistics };
+    const paired = statistics.languages.includes(VIETNAMESE) && looksVietnamese(query);
+    const pairs = paired ? pairTermsOf(workspaceId, { divided, asked, stemmed, statistics }) : [];
+    return { workspaceId, terms: distinct([...terms, ...pairs]), statistics };
   };
 }
 
@@ -76,6 +82,28 @@ function termsOf(
   const own = toTerm([written(word)], { weight: WRITTEN_WEIGHT, stem: keyOf(main) });
   // Passages that have it are all looked at only where its stem is rare, too.
   return [main, main.share === undefined ? own : { ...own, share: own.share ?? RARE_SHARE }];
+}
+
+/** Of the words that are asked for, each with the one after it. */
+function pairTermsOf(
+  workspaceId: string,
+  question: {
+    divided: readonly string[];
+    asked: readonly string[];
+    stemmed: readonly Stems[];
+    statistics: Statistics;
+  },
+): Term[] {
+  const { divided, asked, stemmed, statistics } = question;
+  const { written } = createLexemes(workspaceId);
+  const known = new Set(asked);
+  return pairsOf(divided.slice(0, QUERY_WORDS_MAX)).flatMap(([first, pair]) => {
+    const [main] = known.has(first) ? termsOf(workspaceId, first, stemmed, statistics) : [];
+    if (main === undefined) return [];
+    const lexeme = written(pair);
+    const share = statistics.common.get(lexeme) ?? (main.share === undefined ? undefined : RARE_SHARE);
+    return [{ lexemes: [lexeme], weight: PAIR_WEIGHT, share, stem: keyOf(main) }];
+  });
 }
 
 export const keyOf = ({ lexemes }: Pick<Term, 'lexemes'>): string => lexemes.join();

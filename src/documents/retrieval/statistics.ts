@@ -5,13 +5,17 @@ import { LRUCache } from 'lru-cache';
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { COMMON_IN_SAMPLE_MIN, COMMON_KEPT_MAX, COUNTED_MAX, SAMPLE_PASSAGES } from './limits.ts';
 import { STEMMED_LANGUAGES } from './stems.ts';
+import { VIETNAMESE } from './syllables.ts';
+
+/** Languages that make a difference to a question. */
+const LANGUAGES: readonly string[] = [...STEMMED_LANGUAGES, VIETNAMESE];
 
 export type Statistics = {
   /** Passages of the workspace; about so many, where they are many. */
   passages: number;
   /** Words of a passage on average; 0 where there is none. */
   averageLength: number;
-  /** ISO 639 codes of the languages of its documents, of those whose words have stems. However many others there are, none is looked at. */
+  /** ISO 639 codes of the languages of its documents: those whose words have stems or pairs. However many others there are, none is looked at. */
   languages: string[];
   /** Lexeme → share of the passages that have it; empty for a small workspace. */
   common: ReadonlyMap<string, number>;
@@ -53,7 +57,7 @@ export function createReadStatistics() {
           SELECT length FROM document_passage_words WHERE workspace_id = ${workspaceId}
             AND NOT EXISTS (SELECT FROM sampled) LIMIT ${COUNTED_MAX + 1}) rows)
       SELECT ARRAY (
-          SELECT language FROM unnest(${STEMMED_LANGUAGES as string[]}::text[]) AS stemmed (language) WHERE language = (
+          SELECT language FROM unnest(${LANGUAGES as string[]}::text[]) AS stemmed (language) WHERE language = (
             -- In the order of the index: where all documents have one language, any other would be looked for in the whole table.
             SELECT c.language FROM document_contents c
             WHERE c.workspace_id = ${workspaceId} AND c.language >= stemmed.language ORDER BY c.language LIMIT 1)

@@ -4,9 +4,13 @@ import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
 import type { Sql, Transaction } from '../../infra/postgres/client.ts';
 import { createLexemes, toVector } from './lexemes.ts';
 import { createStemmer, type Stemmer, unstemmed } from './stems.ts';
+import { VIETNAMESE } from './syllables.ts';
 
 /** Words of a passage as a reader divides it: separated by blanks, before stemming. */
 export type PassageWords = string;
+
+/** Added to the form of words in Vietnamese, which have pairs: no other documents are done anew because of them. */
+const FORM_WITH_PAIRS = 500;
 
 export type WordStore = ReturnType<typeof createWordStore>;
 
@@ -28,22 +32,26 @@ export function createWordStore(sql: Sql, stemmer: Stemmer = createStemmer()) {
     let endsAt = performance.now() + SLICE_MS;
     for (const words of divided) {
       if (performance.now() > endsAt) endsAt = await nextTimeSlice();
-      vectors.push(toVector(lexemes, words, stems));
+      vectors.push(toVector(lexemes, words, stems, { pairs: language === VIETNAMESE }));
     }
     return { lengths: divided.map(({ length }) => length), vectors };
   };
 
+  const formOf = async (language: string | null): Promise<number> =>
+    (await stemmer.form(sql)) + (language === VIETNAMESE ? FORM_WITH_PAIRS : 0);
+
   return {
     toRows,
-    form: (): Promise<number> => stemmer.form(sql),
+    formOf,
 
     /** Documents without the words of their present text, in the order of their ids. */
     withoutWords: async (after: string, limit: number): Promise<WithoutWords[]> => {
-      const form = await stemmer.form(sql);
+      const [form, paired] = [await formOf(null), await formOf(VIETNAMESE)];
       return sql<WithoutWords[]>`
         SELECT document_id AS id, workspace_id AS "workspaceId", language, revision FROM document_contents
         WHERE document_id > ${after} AND state = 'ready'
-          AND (words_revision, words_form) IS DISTINCT FROM (revision, ${form}::integer)
+          AND (words_revision, words_form) IS DISTINCT FROM (revision,
+            CASE WHEN language = ${VIETNAMESE} THEN ${paired}::integer ELSE ${form}::integer END)
         ORDER BY document_id LIMIT ${limit}`;
     },
 
@@ -57,7 +65,7 @@ export function createWordStore(sql: Sql, stemmer: Stemmer = createStemmer()) {
       document: WithoutWords,
       parts: readonly { passageIds: string[]; words: PassageWords[] }[],
     ): Promise<void> {
-      const form = await stemmer.form(sql);
+      const form = await formOf(document.language);
       await sql.begin(async (tx) => {
         const current = await tx`
           UPDATE document_contents SET words_revision = revision, words_form = ${form}

@@ -1,11 +1,13 @@
 // Which stems the words of a text get, and those of a question: by the languages of the texts, as far as the server knows them.
 
 import { expect, test } from 'bun:test';
+import { createWordCatchUp } from '../../../src/documents/retrieval/catch-up.ts';
 import { createReadStatistics } from '../../../src/documents/retrieval/statistics.ts';
 import { createStemmer, STEMMED_LANGUAGES } from '../../../src/documents/retrieval/stems.ts';
+import { FIRST_ID } from '../../../src/documents/rows.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
-import { inWorkspace, retrievalIn } from './setting.ts';
+import { asked, inWorkspace, retrievalIn } from './setting.ts';
 
 const { sql } = await shared(testDatabase());
 
@@ -75,4 +77,32 @@ test('a question is understood in the languages of the texts of its workspace th
   expect(await languages()).toContain('es');
   await sql`UPDATE document_contents SET language = 'pl' WHERE document_id = ${other}`;
   expect(await languages()).not.toContain('es');
+});
+
+test('two neighbouring syllables of Vietnamese count as a word, also in texts that an earlier version kept', async () => {
+  const retrieval = retrievalIn(sql);
+  const viewer = inWorkspace(`w-${crypto.randomUUID()}`);
+  const [apart, together] = ['Máy cũ ở trong nhà ông.', 'Ông đã làm việc ở nhà máy cũ này.'];
+  const vietnamese = await retrieval.store(viewer, 'vi', apart, together);
+  const turkish = await retrieval.store(viewer, 'tr', 'Pompalar.');
+  const found = async (query: string) =>
+    (await retrieval.retrieve(viewer, asked(query))).passages.map(({ text }) => text);
+  expect(await found('Nhà máy nằm ở đâu?')).toEqual([together, apart]);
+  // The same syllables, none of them a neighbour: the shorter passage has more of the question.
+  expect(await found('Máy ở đâu trong nhà?')).toEqual([apart, together]);
+
+  const without = async () => {
+    const ids = (await retrieval.words.withoutWords(FIRST_ID, 10_000)).map(({ id }) => id);
+    return ids.filter((id) => id === vietnamese || id === turkish);
+  };
+  expect(await without()).toEqual([]);
+  const forms = await sql<{ form: number }[]>`
+    UPDATE document_contents SET words_form = (SELECT words_form FROM document_contents WHERE document_id = ${turkish})
+    WHERE document_id = ${vietnamese} RETURNING words_form AS form`;
+  expect(forms).toHaveLength(1);
+  expect(await without()).toEqual([vietnamese]);
+  await sql`UPDATE document_passage_words SET words = ''::tsvector WHERE document_id = ${vietnamese}`;
+  await createWordCatchUp(retrieval.words)(new AbortController().signal);
+  expect(await without()).toEqual([]);
+  expect(await found('Nhà máy nằm ở đâu?')).toEqual([together, apart]);
 });
