@@ -6,32 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Balancer, startBalancer } from '../../support/balancer.ts';
 import { eventually, freePort } from '../../support/child.ts';
-import { startMockUpstream } from '../../support/mock-upstream.ts';
-import { startNats } from '../../support/nats-server.ts';
-import { startRealStore } from '../../support/object-stores.ts';
-import { startPostgresServer } from '../../support/postgres-server.ts';
 import { type RunningService, startService } from '../../support/service.ts';
 import { becomesQuiet, checkUntilRight } from '../seeds/checks.ts';
 import { type Client, createDesk, type Tally, type Violations, violate } from '../seeds/client.ts';
-import { writeModelsFile } from '../seeds/parts/models.ts';
-import type { PlannedParts } from '../seeds/planned.ts';
 import { CLIENTS } from '../seeds/run-seed.ts';
-import { retentionSeconds } from '../seeds/sweeps.ts';
 import { configuredBucket } from '../support/bucket.ts';
 import { createRandom } from '../support/random.ts';
+import { SHARED_PARTS, startSharedServers } from '../support/shared-servers.ts';
+import { createReadingClient } from './reading.ts';
 import type { Version } from './versions.ts';
 import { createListener, createVisitor, type Listener } from './visitors.ts';
 
-const PARTS: PlannedParts = {
-  processes: 2,
-  database: 'server',
-  buffer: 'nats',
-  store: 'minio',
-  disk: 'plain',
-  olderCopy: false,
-  steppedClock: false,
-  steppedDatabaseClock: false,
-};
 const NAMES = ['one', 'two'] as const;
 export type InstanceName = (typeof NAMES)[number];
 
@@ -83,32 +68,16 @@ export async function rollOver(plan: Plan): Promise<Outcome> {
   await using begun = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'atrium-upgrade-'));
   begun.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const [database, nats, store, upstream] = await Promise.all([
-    startPostgresServer({ settings: { max_connections: '200' } }).then((server) => begun.use(server)),
-    startNats().then((server) => begun.use(server)),
-    startRealStore('minio').then((server) => {
-      begun.defer(server.stop);
-      return server;
+  const servers = begun.use(
+    await startSharedServers({
+      folder,
+      timeoutsMs: TIMEOUTS_MS,
+      models: { [STREAM.model]: `trickle+key=long+ms=${STREAM_PAUSE_MS}+words=${STREAM.words}` },
     }),
-    startMockUpstream().then((server) => begun.use(server)),
-  ]);
-  const modelsFile = join(folder, 'models.json');
-  writeModelsFile(modelsFile, {
-    url: upstream.url,
-    key: 'rolling',
-    timeoutsMs: TIMEOUTS_MS,
-    more: { [STREAM.model]: `trickle+key=long+ms=${STREAM_PAUSE_MS}+words=${STREAM.words}` },
-  });
+  );
   const ports = { one: freePort(), two: freePort() };
   const environment = {
-    DATABASE_URL: database.url,
-    NATS_URL: nats.url,
-    NATS_MONITOR_URL: nats.monitorUrl,
-    ...store.environment,
-    MODELS_CONFIG: modelsFile,
-    COMPUTE_THREADS: '1',
-    UPLOAD_RETENTION_SECONDS: `${retentionSeconds(PARTS)}`,
-    SWEEP_INTERVAL_SECONDS: '1',
+    ...servers.environment,
     SHUTDOWN_DELAY_MS: `${SHUTDOWN_DELAY_MS}`,
     SHUTDOWN_TIMEOUT_MS: `${SHUTDOWN_TIMEOUT_MS}`,
     ...plan.settings,
@@ -163,7 +132,7 @@ export async function rollOver(plan: Plan): Promise<Outcome> {
       phases.push({ ...seen, ...take() });
     }
   });
-  await load.check({ url: balancer.url, bucket: () => configuredBucket(store.environment) });
+  await load.check({ url: balancer.url, bucket: () => configuredBucket(servers.environment) });
   for (const [name, { service }] of instances) {
     service.child.kill('SIGTERM');
     const code = await service.child.exited;
@@ -175,7 +144,8 @@ export async function rollOver(plan: Plan): Promise<Outcome> {
 const isInUse = (balancer: Balancer, name: InstanceName): Promise<unknown> =>
   eventually(`${name} to be in use`, async () => (await balancer.look(name)).state === 'UP');
 
-async function createLoad({ seed, pauseMs }: Plan, url: string) {
+async function createLoad({ seed, pauseMs, settings }: Plan, url: string) {
+  const isRead = settings?.['CONTENT'] === 'on';
   const random = createRandom(seed);
   const tally: Tally = { acknowledged: new Map(), refused: new Map() };
   const violations: Violations = new Map();
@@ -185,7 +155,7 @@ async function createLoad({ seed, pauseMs }: Plan, url: string) {
     const desk = createDesk({
       url,
       kind,
-      parts: PARTS,
+      parts: SHARED_PARTS,
       losesPower: false,
       random: own,
       tally,
@@ -200,10 +170,10 @@ async function createLoad({ seed, pauseMs }: Plan, url: string) {
     Array.from({ length: STREAM.listeners }, () => createListener(deskOf('streams'), STREAM)),
   );
   const clients: Client[] = await Promise.all([
-    // Files are not read here.
     ...Object.entries(CLIENTS)
-      .filter(([kind]) => kind !== 'knowledge')
+      .filter(([kind]) => kind !== 'knowledge' || isRead)
       .map(([kind, create]) => create(deskOf(kind))),
+    ...(isRead ? [createReadingClient(deskOf('reading'))] : []),
     createVisitor(deskOf('visitor')),
     createVisitor(deskOf('visitor')),
   ]);
@@ -241,7 +211,7 @@ async function createLoad({ seed, pauseMs }: Plan, url: string) {
     async check(site: Parameters<typeof checkUntilRight>[0]): Promise<void> {
       await becomesQuiet(site);
       await Promise.all(all.map((client) => client.settle()));
-      for (const problem of await checkUntilRight(site, { parts: PARTS }, clients))
+      for (const problem of await checkUntilRight(site, { parts: SHARED_PARTS }, clients))
         violate(violations, problem.replace(/:.*/s, ''), problem);
     },
   };
