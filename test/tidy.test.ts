@@ -186,8 +186,8 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(200);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3915);
   expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
-  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9070);
-  expect(linesOf('src/')).toBeLessThanOrEqual(63_900);
+  expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9100);
+  expect(linesOf('src/')).toBeLessThanOrEqual(64_200);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);
   expect(linesOf('src/compute/')).toBeLessThanOrEqual(325);
   expect(linesOf('src/bots/')).toBeLessThanOrEqual(2130);

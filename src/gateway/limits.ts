@@ -110,8 +110,11 @@ export const LEDGER_ROTATE_MS = 1000;
 export const LEDGER_ADOPT_MS = 5000;
 /** After a full disk refused a file, the next attempt is made after this pause. */
 export const LEDGER_RETRY_MS = 1000;
-/** Accounts of one file: keys × models × outcomes of a second. */
+/** The start of the service waits so long for the first file. */
+export const LEDGER_PREPARE_MS = 2000;
+/** Accounts of one file: keys × models × outcomes of a second; and what their names take. */
 export const LEDGER_SLOTS = 2048;
+export const LEDGER_NAMES_BYTES = 512 * 1024;
 
 export const MODEL_USAGE_DAYS_MAX = 366;
 

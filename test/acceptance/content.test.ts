@@ -439,6 +439,7 @@ describe('reading', () => {
     );
     const none = { pages: null, language: null, characters: 0, passages: 0 };
     expect(await stateOf(admin, id)).toMatchObject({ status: 'failed', reason, ...none });
+    await eventually('the third try to be logged', () => tries().length >= 3);
     expect(tries().map(({ attempt, reason: said }) => [attempt, said])).toEqual(
       [1, 2, 3].map((n) => [n, reason]),
     );

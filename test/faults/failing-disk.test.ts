@@ -127,6 +127,39 @@ describe.skipIf(missing !== undefined)(
       },
     );
 
+    test('that hangs stops only what writes to it: other requests, and models, are answered meanwhile', async () => {
+      await using disk = await mountFaultyDisk();
+      await using database = await testDatabase();
+      const environment = { DATABASE_URL: database.url };
+      await using service = await startService({ dataDir: join(disk.path, 'data'), environment });
+      const call = createPlainCaller(service.url, 20_000);
+      const json = { model: 'local-echo', messages: [{ role: 'user', content: 'a question' }] };
+      const ask = async () => (await call('POST', '/v1/chat/completions', { key, json })).status;
+      const accounted = async () => {
+        const { text } = await call('GET', `/admin/api/workspaces/${WORKSPACE}/model-usage`, { key });
+        const { items } = JSON.parse(text) as { items: { requests: number }[] };
+        return items.reduce((sum, { requests }) => sum + requests, 0);
+      };
+      expect(await ask()).toBe(200);
+      await eventually('the account', async () => (await accounted()) === 1);
+
+      await disk.hang({ calls: REFUSED, path: 'data/**' });
+      const statuses: number[] = [];
+      try {
+        // More than two seconds, so that accounts are due to be handed on.
+        for (let round = 0; round < 25; round++) {
+          statuses.push(await ask());
+          for (const path of ['/healthz', '/compute?n=1']) statuses.push((await call('GET', path)).status);
+          await Bun.sleep(100);
+        }
+      } finally {
+        // A service whose disk hangs does not end.
+        await disk.clear();
+      }
+      expect(statuses.filter((status) => status !== 200)).toEqual([]);
+      await eventually('every account', async () => (await accounted()) === 26);
+    });
+
     test.each([
       ['EIO', 'fails'],
       ['EROFS', 'is read-only'],

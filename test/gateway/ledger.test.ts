@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import type { ServiceEvent } from '../../src/core/event.ts';
 import type { Account, Measures } from '../../src/gateway/accounting/account.ts';
 import { createLedger } from '../../src/gateway/accounting/ledger.ts';
+import { LEDGER_NAMES_BYTES } from '../../src/gateway/limits.ts';
 import { eventually } from '../support/child.ts';
 import { silentLog } from '../support/database.ts';
 import { missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
@@ -79,6 +80,23 @@ function ledger(events = new Map<string, ServiceEvent>()) {
   };
 }
 
+/** With a file on disk, as a request finds it. */
+async function openedLedger(events = new Map<string, ServiceEvent>()) {
+  const opened = ledger(events);
+  await roomIn(opened);
+  return opened;
+}
+
+const hasRoom = ({ requireRoom }: { requireRoom(): void }): boolean => {
+  try {
+    requireRoom();
+    return true;
+  } catch {
+    return false;
+  }
+};
+const roomIn = (ledger: { requireRoom(): void }) => eventually('room', () => hasRoom(ledger));
+
 const sumOf = (events: Map<string, ServiceEvent>, name: string): number =>
   [...events.values()].reduce((sum, { data }) => sum + Number(data[name]), 0);
 
@@ -93,10 +111,21 @@ function setClock(byMs: number): void {
   for (const name of readdirSync(directory)) utimesSync(join(directory, name), then, then);
 }
 
-const files = (): string[] => readdirSync(directory).filter((name) => !name.endsWith('.lock'));
+/** Files of accounts; not the next one, which has none yet. */
+const files = (): string[] =>
+  readdirSync(directory).filter((name) => !name.endsWith('.lock') && !isUnused(name.replace(/\.\w+$/, '')));
+
+function isUnused(id: string): boolean {
+  try {
+    const names = readFileSync(join(directory, `${id}.names`));
+    return names.length === LEDGER_NAMES_BYTES && !names.includes('\n');
+  } catch {
+    return false;
+  }
+}
 
 test('requests of one account are one event, with their sums', async () => {
-  const { add, events, handOn } = ledger();
+  const { add, events, handOn } = await openedLedger();
   for (let index = 0; index < 1000; index++) add(ACCOUNT, MEASURES);
   add({ ...ACCOUNT, outcome: 'failed' }, { ...MEASURES, firstEventMs: undefined });
   await handOn();
@@ -128,7 +157,7 @@ test('requests of one account are one event, with their sums', async () => {
 });
 
 test('later parts of a request add to its tokens and cost alone', async () => {
-  const { add, events, handOn } = ledger();
+  const { add, events, handOn } = await openedLedger();
   add(ACCOUNT, MEASURES);
   add(ACCOUNT, { ...MEASURES, requests: 0, usage: { ...MEASURES.usage, estimated: true } });
   await handOn();
@@ -142,7 +171,7 @@ test('later parts of a request add to its tokens and cost alone', async () => {
 });
 
 test('more accounts than a file holds are all kept', async () => {
-  const { add, events, handOn } = ledger();
+  const { add, events, handOn } = await openedLedger();
   for (let index = 0; index < 5000; index++) add({ ...ACCOUNT, keyId: `k${index}` }, MEASURES);
   await handOn();
   expect([events.size, sumOf(events, 'requests')]).toEqual([5000, 5000]);
@@ -150,7 +179,7 @@ test('more accounts than a file holds are all kept', async () => {
 
 describe('what a killed process left', () => {
   test('is handed on by the next one, and nothing of one that lives, wherever the clock is set to', async () => {
-    const killed = ledger();
+    const killed = await openedLedger();
     for (let index = 0; index < 7; index++) killed.add(ACCOUNT, MEASURES);
     for (const byMs of [0, 3_600_000, -3_600_000]) {
       setClock(byMs);
@@ -169,7 +198,7 @@ describe('what a killed process left', () => {
 
   test('counts once, though several find it and it wakes up again', async () => {
     const events = new Map<string, ServiceEvent>();
-    const paused = ledger(events);
+    const paused = await openedLedger(events);
     for (let index = 0; index < 7; index++) paused.add(ACCOUNT, MEASURES);
     die();
     for (const finder of [ledger(events), ledger(events)]) {
@@ -184,7 +213,7 @@ describe('what a killed process left', () => {
   });
 
   test('that cannot be read stays where it is, and delays nothing else', async () => {
-    ledger().add(ACCOUNT, MEASURES);
+    (await openedLedger()).add(ACCOUNT, MEASURES);
     mkdirSync(join(directory, 'a-1.names'));
     writeFileSync(join(directory, 'a-1.sums'), '');
     die();
@@ -197,11 +226,12 @@ describe('what a killed process left', () => {
   });
 
   test('whose head is damaged stays where it is, is logged, and delays nothing else', async () => {
-    const all = [0, 1, 2].map(() => {
+    const all: string[] = [];
+    for (let index = 0; index < 3; index++) {
       const before = new Set(files());
-      ledger().add(ACCOUNT, MEASURES);
-      return files().find((name) => name.endsWith('.names') && !before.has(name)) ?? '';
-    });
+      (await openedLedger()).add(ACCOUNT, MEASURES);
+      all.push(files().find((name) => name.endsWith('.names') && !before.has(name)) ?? '');
+    }
     const damaged = join(directory, all[1] ?? '');
     writeFileSync(damaged, readFileSync(damaged, 'utf8').replace(/^\d+/, '\0\0\0'));
     die();
@@ -214,9 +244,9 @@ describe('what a killed process left', () => {
   });
 
   test('is not tried one by one while the buffer refuses: each refusal may take as long as a time-out', async () => {
-    for (let index = 0; index < 20; index++) ledger().add(ACCOUNT, MEASURES);
+    for (let index = 0; index < 20; index++) (await openedLedger()).add(ACCOUNT, MEASURES);
     die();
-    const next = ledger();
+    const next = await openedLedger();
     next.buffer.away = true;
     next.add(ACCOUNT, MEASURES);
     await next.handOn();
@@ -234,10 +264,10 @@ describe('what a killed process left', () => {
   });
 
   test('may be half written', async () => {
-    ledger().add(ACCOUNT, MEASURES);
-    const [names = ''] = readdirSync(directory).filter((name) => name.endsWith('.names'));
+    (await openedLedger()).add(ACCOUNT, MEASURES);
+    const [names = ''] = files().filter((name) => name.endsWith('.names'));
     const path = join(directory, names);
-    truncateSync(path, statSync(path).size - 5);
+    truncateSync(path, readFileSync(path).lastIndexOf('\n') - 5);
     writeFileSync(join(directory, 'x-1.names'), '');
     writeFileSync(join(directory, 'y-1.names'), '17637');
     writeFileSync(join(directory, 'y-1.sums'), 'short');
@@ -250,8 +280,8 @@ describe('what a killed process left', () => {
   });
 });
 
-test('a file has all its room from the start: a full disk is an error that is logged, not a signal that kills', () => {
-  ledger().add(ACCOUNT, MEASURES);
+test('a file has all its room from the start: a full disk is an error that is logged, not a signal that kills', async () => {
+  (await openedLedger()).add(ACCOUNT, MEASURES);
   const [sums = ''] = readdirSync(directory).filter((name) => name.endsWith('.sums'));
   const { blocks, size } = statSync(join(directory, sums));
   expect(size).toBeGreaterThan(0);
@@ -265,16 +295,12 @@ test('while no file can be made new requests are refused, and those under way ar
   expect(requireRoom).toThrow(expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 2 }));
   add(ACCOUNT, MEASURES);
   add({ ...ACCOUNT, outcome: 'failed' }, MEASURES);
+  await eventually('it to be said', () => errors.length > 0);
+  expect(requireRoom).toThrow('cannot be accounted for');
   // Said once.
   expect(errors).toHaveLength(1);
   rmSync(directory);
-  await eventually('room', () => {
-    try {
-      return requireRoom() ?? true;
-    } catch {
-      return false;
-    }
-  });
+  await roomIn({ requireRoom });
   add(ACCOUNT, MEASURES);
   await handOn();
   expect(sumOf(events, 'requests')).toBe(3);
@@ -283,7 +309,7 @@ test('while no file can be made new requests are refused, and those under way ar
 
 describe('while events are not recorded', () => {
   test('the file stays, its sums go on, and they count once when there is room again', async () => {
-    const { add, buffer, events, handOn } = ledger();
+    const { add, buffer, events, handOn } = await openedLedger();
     add(ACCOUNT, MEASURES);
     buffer.away = true;
     for (let round = 0; round < 3; round++) {
@@ -301,7 +327,7 @@ describe('while events are not recorded', () => {
 
   test('a process that ends leaves them to the next one', async () => {
     const events = new Map<string, ServiceEvent>();
-    const ending = ledger(events);
+    const ending = await openedLedger(events);
     ending.add(ACCOUNT, MEASURES);
     ending.buffer.away = true;
     await ending.job.stop();
@@ -319,7 +345,7 @@ describe('while events are not recorded', () => {
   });
 
   test('an event that was recorded before the disk was full counts once', async () => {
-    const { add, buffer, events, handOn } = ledger();
+    const { add, buffer, events, handOn } = await openedLedger();
     for (const keyId of ['a', 'b', 'c']) add({ ...ACCOUNT, keyId }, MEASURES);
     buffer.events = 2;
     await handOn();
@@ -348,6 +374,10 @@ describe.skipIf(missing !== undefined)(
         await failing.job.start();
         expect(failing.fault()).toBeUndefined();
         await disk.fail({ calls: ['create', 'write', 'mkdir'], error });
+        // The next file is there already.
+        failing.requireRoom();
+        failing.add(ACCOUNT, MEASURES);
+        await failing.handOn();
         expect(failing.requireRoom).toThrow('cannot be accounted for');
         for (let round = 0; round < 2; round++) expect(String(failing.fault())).toBe(fault);
         await disk.clear();
@@ -358,16 +388,50 @@ describe.skipIf(missing !== undefined)(
       },
     );
 
+    test('that hangs takes accounts in the file that there is, and no request waits for it', async () => {
+      await using disk = await mountFaultyDisk();
+      directory = join(disk.path, 'models');
+      const hanging = await openedLedger();
+      hanging.add(ACCOUNT, MEASURES);
+      await disk.hang({ calls: ['create', 'write', 'unlink', 'fsync'] });
+      for (let round = 0; round < 3; round++) {
+        hanging.requireRoom();
+        hanging.add(ACCOUNT, MEASURES);
+        void hanging.handOn();
+        await Bun.sleep(0);
+        expect(hanging.fault()).toBeUndefined();
+      }
+      await disk.clear();
+      await hanging.job.stop();
+      expect(sumOf(hanging.events, 'requests')).toBe(4);
+      expect(files()).toEqual([]);
+    });
+
+    test('that hangs from the start is told of', async () => {
+      await using disk = await mountFaultyDisk();
+      directory = join(disk.path, 'models');
+      mkdirSync(directory);
+      await disk.hang({ calls: ['write'], path: 'models/*.names' });
+      const hanging = ledger();
+      expect(hanging.requireRoom).toThrow('cannot be accounted for');
+      expect(hanging.fault()).toBe('hangs');
+      await disk.clear();
+      await eventually('it to be over', () => hanging.fault() === undefined);
+      await hanging.job.stop();
+    });
+
     test('that is full when a file is handed on has room for the requests that were let in before', async () => {
       await using disk = await mountFaultyDisk();
       directory = join(disk.path, 'models');
       const events = new Map<string, ServiceEvent>();
-      const killed = ledger(events);
-      killed.requireRoom();
+      const killed = await openedLedger(events);
       killed.add(ACCOUNT, MEASURES);
-      killed.requireRoom();
       await disk.fail({ calls: ['create', 'mkdir'], error: 'ENOSPC' });
-      await killed.handOn();
+      // The next file is there already; behind it there is none.
+      for (let round = 0; round < 2; round++) {
+        killed.requireRoom();
+        await killed.handOn();
+      }
       killed.add(ACCOUNT, MEASURES);
       await disk.clear();
       die();
@@ -385,7 +449,7 @@ test.skipIf(missing !== undefined)(
   async () => {
     await using disk = await mountFaultyDisk();
     directory = join(disk.path, 'models');
-    const first = ledger();
+    const first = await openedLedger();
     first.buffer.away = true;
     first.add(ACCOUNT, MEASURES);
     await first.handOn();

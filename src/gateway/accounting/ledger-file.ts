@@ -1,11 +1,12 @@
-// One file of accounts: their names, a line each, and their sums, mapped into memory so that adding costs no system call.
+// One file of accounts: their names, a line each, and their sums. Both are mapped into memory, so that adding is no call of the
+// disk, which may hang, and outlives the process all the same.
 
-import { appendFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder } from '../../core/durable.ts';
 import { parseJson } from '../../core/json.ts';
-import { LEDGER_SLOTS } from '../limits.ts';
+import { LEDGER_NAMES_BYTES, LEDGER_SLOTS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
 import { BUCKETS_COUNT, bucketOf, renderHistogram } from './histogram.ts';
 
@@ -21,8 +22,10 @@ const SUMS = [
   'first_event_ms',
 ] as const;
 const SLOT_SIZE = SUMS.length;
-const FILE_BYTES = LEDGER_SLOTS * SLOT_SIZE * 8;
-const EMPTY = new Uint8Array(FILE_BYTES);
+const SUMS_BYTES = LEDGER_SLOTS * SLOT_SIZE * 8;
+const NEWLINE = 10;
+/** A file with less room than this for names counts as full. */
+const LONG_NAME_BYTES = 4096;
 
 /** How the times of an account's requests are distributed. */
 type Distribution = { latency: Uint32Array; firstEvent: Uint32Array };
@@ -44,39 +47,58 @@ export type Sums = {
 export type LedgerFile = Sums & {
   onDisk: boolean;
   isFull(): boolean;
-  /** Adds to the account. Throws where the account is new and the disk takes no further name: then nothing is added. */
-  add(account: Account, measures: Measures): void;
+  /** Adds to the account. False where there is no room for a new one: then nothing is added. */
+  add(account: Account, measures: Measures): boolean;
 };
 
-/** Makes a file, on disk unless `directory` is undefined. Throws the error of the disk; then no file is left. */
-export function createLedgerFile(options: {
-  id: string;
-  directory: string | undefined;
-  openedAt: Date;
-}): LedgerFile {
-  const { id, directory, openedAt } = options;
+/** Where the accounts of one file go. */
+export type LedgerRoom = { id: string; onDisk: boolean; names: Uint8Array; sums: Float64Array };
+
+export const roomInMemory = (id: string): LedgerRoom => ({
+  id,
+  onDisk: false,
+  names: new Uint8Array(LEDGER_NAMES_BYTES),
+  sums: new Float64Array(LEDGER_SLOTS * SLOT_SIZE),
+});
+
+/**
+ * Makes a file that has no accounts yet. It is written throughout: where the disk had no room for a page, touching it would kill
+ * the process. Rejects with the error of the disk; then no file is left.
+ */
+export async function roomOnDisk(directory: string, id: string): Promise<LedgerRoom> {
+  const map = async (path: string, bytes: number): Promise<Uint8Array> => {
+    await writeFile(path, new Uint8Array(bytes), { flag: 'ax', mode: 0o600 });
+    return Bun.mmap(path, { shared: true });
+  };
+  try {
+    // The names come first: sums without names could not be handed on.
+    const names = await map(namesPath(directory, id), LEDGER_NAMES_BYTES);
+    const { buffer, byteOffset } = await map(sumsPath(directory, id), SUMS_BYTES);
+    return { id, onDisk: true, names, sums: new Float64Array(buffer, byteOffset, LEDGER_SLOTS * SLOT_SIZE) };
+  } catch (error) {
+    await removeLedgerFile(directory, id);
+    throw error;
+  }
+}
+
+export function openLedgerFile({ id, onDisk, names, sums }: LedgerRoom, openedAt: Date): LedgerFile {
   const accounts: Account[] = [];
   const distributions: Distribution[] = [];
   const slots = new Map<string, number>();
-  const sums = directory === undefined ? new Float64Array(LEDGER_SLOTS * SLOT_SIZE) : mapNew(directory, id);
-  const path = directory === undefined ? undefined : namesPath(directory, id);
   let nameBytes = 0;
-  const write = (text: string): void => {
-    if (path === undefined) return;
-    try {
-      appendFileSync(path, text, { mode: 0o600 });
-      nameBytes += Buffer.byteLength(text);
-    } catch (error) {
-      // Half a line would take the name behind it along.
-      truncateSync(path, nameBytes);
-      throw error;
-    }
+  /** False where it does not fit. */
+  const write = (text: string): boolean => {
+    const line = Buffer.from(`${text}\n`);
+    if (nameBytes + line.length > names.length) return false;
+    names.set(line, nameBytes);
+    nameBytes += line.length;
+    return true;
   };
-  const slotOf = (account: Account): number => {
+  const slotOf = (account: Account): number | undefined => {
     const name = `${account.keyId} ${account.workspaceId} ${account.endpoint} ${account.model} ${account.target} ${account.outcome}`;
     const known = slots.get(name);
     if (known !== undefined) return known;
-    write(`${JSON.stringify(account)}\n`);
+    if (accounts.length === LEDGER_SLOTS || !write(JSON.stringify(account))) return undefined;
     slots.set(name, accounts.length);
     distributions.push({
       latency: new Uint32Array(BUCKETS_COUNT),
@@ -84,16 +106,18 @@ export function createLedgerFile(options: {
     });
     return accounts.push(account) - 1;
   };
-  const file: LedgerFile = {
+  write(`${openedAt.getTime()}`);
+  return {
     id,
     openedAt,
     accounts,
     sums,
     distributions,
-    onDisk: path !== undefined,
-    isFull: () => accounts.length === LEDGER_SLOTS,
+    onDisk,
+    isFull: () => accounts.length === LEDGER_SLOTS || nameBytes + LONG_NAME_BYTES > names.length,
     add(account, { requests, usage, cost, latencyMs, firstEventMs }) {
       const slot = slotOf(account);
+      if (slot === undefined) return false;
       const at = slot * SLOT_SIZE;
       // In the order of `SUMS`.
       addTo(sums, at, requests);
@@ -104,59 +128,42 @@ export function createLedgerFile(options: {
       addTo(sums, at + 5, requests * latencyMs);
       const distribution = distributions[slot];
       if (distribution !== undefined && requests > 0) addTo(distribution.latency, bucketOf(latencyMs), 1);
-      if (firstEventMs === undefined) return;
+      if (firstEventMs === undefined) return true;
       addTo(sums, at + 6, 1);
       addTo(sums, at + 7, firstEventMs);
       if (distribution !== undefined) addTo(distribution.firstEvent, bucketOf(firstEventMs), 1);
+      return true;
     },
   };
-  try {
-    write(`${openedAt.getTime()}\n`);
-  } catch (error) {
-    if (directory !== undefined) removeLedgerFile(directory, id);
-    throw error;
-  }
-  return file;
 }
 
 function addTo(sums: Float64Array | Uint32Array, index: number, value: number): void {
   sums[index] = (sums[index] ?? 0) + value;
 }
 
-/** The names come first: sums without names could not be handed on. */
-function mapNew(directory: string, id: string): Float64Array {
-  try {
-    writeFileSync(namesPath(directory, id), '', { flag: 'ax', mode: 0o600 });
-    // Written throughout: where the disk had no room for a page, touching it would kill the process.
-    writeFileSync(sumsPath(directory, id), EMPTY, { flag: 'ax', mode: 0o600 });
-  } catch (error) {
-    removeLedgerFile(directory, id);
-    throw error;
-  }
-  const mapped = Bun.mmap(sumsPath(directory, id), { shared: true });
-  return new Float64Array(mapped.buffer, mapped.byteOffset, LEDGER_SLOTS * SLOT_SIZE);
-}
-
 /** The accounts that a dead process left; undefined if it had none. Throws if the file cannot be read. */
 export function readLedgerFile(directory: string, id: string): Sums | undefined {
-  const bytes = readIfThere(sumsPath(directory, id));
+  const sums = readIfThere(sumsPath(directory, id));
   const names = readIfThere(namesPath(directory, id));
-  if (bytes?.length !== FILE_BYTES || names === undefined) return undefined;
-  const [head = '', ...lines] = Buffer.from(names).toString().split('\n');
+  if (sums?.length !== SUMS_BYTES || names === undefined) return undefined;
+  const written = Buffer.from(names).subarray(0, names.lastIndexOf(NEWLINE) + 1);
+  // Nobody has opened it yet.
+  if (written.length === 0) return undefined;
+  const [head, ...lines] = written.toString().split('\n');
   const openedAt = new Date(Number(head));
   if (Number.isNaN(openedAt.getTime())) throw new Error(`The head of ${namesPath(directory, id)} is damaged`);
   return {
     id,
     openedAt,
     accounts: lines.map(parseAccount),
-    sums: new Float64Array(bytes.buffer, bytes.byteOffset, FILE_BYTES / 8),
+    sums: new Float64Array(sums.buffer, sums.byteOffset, LEDGER_SLOTS * SLOT_SIZE),
     distributions: [],
   };
 }
 
-export function removeLedgerFile(directory: string, id: string): void {
-  rmSync(sumsPath(directory, id), { force: true });
-  rmSync(namesPath(directory, id), { force: true });
+export async function removeLedgerFile(directory: string, id: string): Promise<void> {
+  await rm(sumsPath(directory, id), { force: true });
+  await rm(namesPath(directory, id), { force: true });
 }
 
 /** Flushes a file, if it is still there: its sums then survive a loss of power. */

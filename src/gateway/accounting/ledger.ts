@@ -2,9 +2,10 @@
 // file that a dead process left is handed on by others, and counts once, because its events are named after it.
 // A file is removed once the buffer has made its events durable. While the buffer does not accept them, sums go on in the file
 // that there is, and are flushed. Without a file new requests are refused, and those that were under way are summed in memory.
+// The next file is made in advance, so that no request waits for the disk: while it hangs, sums go on in the file that there is.
 
 import type { Clock } from '../../core/clock.ts';
-import { type DiskFault, diskFaultOf } from '../../core/disk-fault.ts';
+import { type DiskFault, DiskHangs, diskFaultOf } from '../../core/disk-fault.ts';
 import { unavailable } from '../../core/errors.ts';
 import type { RecordEvents, ServiceEvent } from '../../core/event.ts';
 import { newRandomId } from '../../core/ids.ts';
@@ -12,14 +13,18 @@ import type { Job } from '../../core/lifecycle.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createOwnedFolder } from '../../core/owned-folder.ts';
 import { createPeriodic } from '../../core/periodic.ts';
-import { LEDGER_ADOPT_MS, LEDGER_RETRY_MS, LEDGER_ROTATE_MS } from '../limits.ts';
+import { endsWithin } from '../../core/wait.ts';
+import { LEDGER_ADOPT_MS, LEDGER_PREPARE_MS, LEDGER_RETRY_MS, LEDGER_ROTATE_MS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
 import {
-  createLedgerFile,
   type LedgerFile,
+  type LedgerRoom,
   measuresOf,
+  openLedgerFile,
   readLedgerFile,
   removeLedgerFile,
+  roomInMemory,
+  roomOnDisk,
   type Sums,
   syncLedgerFile,
   toLedgerId,
@@ -27,9 +32,9 @@ import {
 import { MODEL_USAGE_TYPE, toLedgerWorkspace } from './projection.ts';
 
 export type Ledger = {
-  /** Throws 503 where a request could not be accounted for: the disk has no room for accounts. */
+  /** Throws 503 where a request could not be accounted for: the disk takes no file of accounts. */
   requireRoom(): void;
-  /** Why that is so, in words; tried again by each call. */
+  /** Why that is so. */
   fault(): DiskFault | undefined;
   /** Adds a request to its account. Never throws. */
   add(account: Account, measures: Measures): void;
@@ -51,34 +56,47 @@ export function createLedger(deps: {
   let letIn = 0;
   /** When files of dead processes are looked for again. */
   let adoptAtMs = 0;
+  /** The next file on disk, which has no accounts yet. */
+  let next: LedgerRoom | undefined;
+  let preparing: Promise<void> | undefined;
   /** Why no file could be made, and until when that is taken for granted. */
   let failure: { error: unknown; untilMs: number } | undefined;
 
-  const begin = (where: 'on disk' | 'in memory'): LedgerFile =>
-    createLedgerFile({
-      id: where === 'on disk' ? folder.newName() : newRandomId(),
-      directory: where === 'on disk' ? directory : undefined,
-      openedAt: clock.now(),
+  const makeNext = async (): Promise<void> => {
+    try {
+      next = await roomOnDisk(directory, folder.newName());
+      if (failure !== undefined) log.info({}, 'the use of models is accounted for on disk again');
+      failure = undefined;
+    } catch (error) {
+      if (failure === undefined)
+        log.error(
+          { err: error },
+          'no file for accounts of models can be made: without one, new requests are refused',
+        );
+      failure = { error, untilMs: performance.now() + LEDGER_RETRY_MS };
+    }
+  };
+  /** Resolves when the next file is there, or cannot be made. */
+  const prepare = async (): Promise<void> => {
+    if (next !== undefined || (failure !== undefined && performance.now() < failure.untilMs)) return;
+    preparing ??= makeNext().finally(() => {
+      preparing = undefined;
     });
+    await preparing;
+  };
   const close = (): void => {
     if (open !== undefined) closed.push(open);
     open = undefined;
   };
-  /** A file on disk; undefined where there is none to be had. */
-  const beginOnDisk = (): LedgerFile | undefined => {
-    if (failure !== undefined && performance.now() < failure.untilMs) return undefined;
-    try {
-      const file = begin('on disk');
-      if (failure !== undefined) log.info({}, 'the use of models is accounted for on disk again');
-      failure = undefined;
-      return file;
-    } catch (error) {
-      if (failure === undefined)
-        log.error({ err: error }, 'the use of models cannot be accounted for: new requests are refused');
-      failure = { error, untilMs: performance.now() + LEDGER_RETRY_MS };
-      return undefined;
-    }
+  /** Opens the next file, on disk if there is one. */
+  const openNext = (): LedgerFile => {
+    close();
+    open = openLedgerFile(next ?? roomInMemory(newRandomId()), clock.now());
+    next = undefined;
+    void prepare();
+    return open;
   };
+  const hasRoom = (): boolean => next !== undefined || (open?.onDisk === true && !open.isFull());
 
   /** False where the buffer does not accept the events. Recording an account again counts it once. */
   const recordSums = async (sums: Sums): Promise<boolean> => {
@@ -99,7 +117,7 @@ export function createLedger(deps: {
         return false;
       }
       closed.shift();
-      if (file.onDisk) removeLedgerFile(directory, file.id);
+      if (file.onDisk) await removeLedgerFile(directory, file.id);
     }
     return true;
   };
@@ -109,11 +127,11 @@ export function createLedger(deps: {
     // Each hour has sums of its own.
     const isOfThisHour = hourOf(open.openedAt) === hourOf(clock.now());
     if (isOfThisHour && (isEmpty(open) || (!isRecorded && open.onDisk))) return;
-    // Requests were let in because there is room on disk: the file goes when there is a next one.
-    const next = open.onDisk && letIn > 0 ? beginOnDisk() : undefined;
-    if (open.onDisk && letIn > 0 && next === undefined) return;
-    close();
-    open = next;
+    // Requests were let in because there is room on disk: the file goes when there is a next one. While the disk hangs, it stays.
+    const isNeeded = open.onDisk && (letIn > 0 || preparing !== undefined);
+    if (isNeeded && next === undefined) return;
+    if (isNeeded) openNext();
+    else close();
     await handOn();
   };
   const adopt = async (): Promise<void> => {
@@ -125,24 +143,17 @@ export function createLedger(deps: {
       try {
         const left = readLedgerFile(directory, id);
         if (left !== undefined && accepts) accepts = await recordSums(left);
-        if (left === undefined || accepts) removeLedgerFile(directory, id);
+        if (left === undefined || accepts) await removeLedgerFile(directory, id);
         else await syncLedgerFile(directory, id);
       } catch (error) {
         log.error({ err: error }, 'accounts that were left cannot be handed on');
       }
   };
-  const requireRoom = (): void => {
-    if (open?.onDisk === true && !open.isFull()) return;
-    const file = beginOnDisk();
-    if (file === undefined)
-      throw unavailable('The use of models cannot be accounted for at the moment', { cause: failure?.error });
-    close();
-    open = file;
-  };
   const periodic = createPeriodic({
     name: 'gateway.ledger',
     intervalMs: LEDGER_ROTATE_MS,
     async run() {
+      void prepare();
       await adopt();
       await rotate();
     },
@@ -151,39 +162,43 @@ export function createLedger(deps: {
 
   return {
     requireRoom() {
-      requireRoom();
+      if (!hasRoom()) {
+        void prepare();
+        throw unavailable('The use of models cannot be accounted for at the moment', {
+          cause: failure?.error,
+        });
+      }
+      if (open?.onDisk !== true || open.isFull()) openNext();
       letIn += 1;
     },
     fault() {
-      if (failure === undefined) return undefined;
-      try {
-        requireRoom();
-        return undefined;
-      } catch {
-        return diskFaultOf(failure?.error) ?? 'fails';
-      }
+      if (hasRoom()) return undefined;
+      return diskFaultOf(failure === undefined ? new DiskHangs() : failure.error) ?? 'fails';
     },
     add(account, measures) {
       if (measures.requests > 0) letIn = Math.max(0, letIn - 1);
-      if (open?.isFull() === true) close();
-      open ??= beginOnDisk() ?? begin('in memory');
-      try {
-        open.add(account, measures);
-      } catch (error) {
-        log.warn({ err: error }, 'the use of a model is kept in memory: the disk does not take it');
-        close();
-        open = begin('in memory');
-        open.add(account, measures);
-      }
+      if (open?.add(account, measures) !== true) openNext().add(account, measures);
     },
     job: {
       ...periodic,
+      async start() {
+        // A request that comes at once finds room. On a disk that hangs the service starts all the same.
+        await endsWithin(prepare(), LEDGER_PREPARE_MS);
+        await periodic.start();
+      },
+      async settle() {
+        await preparing;
+        await periodic.settle?.();
+      },
       async stop() {
         await periodic.stop();
+        await preparing;
         close();
         await handOn().catch((error: unknown) =>
           log.error({ err: error }, 'the use of models cannot be handed on'),
         );
+        if (next !== undefined) await removeLedgerFile(directory, next.id);
+        next = undefined;
         // Accounts on disk are found at the next start, or by another process.
         folder.leave();
         const lost = closed.filter(({ onDisk }) => !onDisk);

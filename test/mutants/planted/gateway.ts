@@ -346,8 +346,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'that models are refused for the disk is told until somebody asks for one again',
     file: 'src/gateway/accounting/ledger.ts',
-    text: "      try {\n        requireRoom();\n        return undefined;\n      } catch {\n        return diskFaultOf(failure?.error) ?? 'fails';\n      }",
-    replacement: "      return diskFaultOf(failure?.error) ?? 'fails';",
+    text: '      void prepare();\n      await adopt();',
+    replacement: '      await adopt();',
     test: 'test/gateway/ledger.test.ts',
     name: 'is told of while no request can be accounted for',
   },
