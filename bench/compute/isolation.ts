@@ -1,12 +1,16 @@
-// Who notices that the threads are busy: latency of `GET /` and the event loop, idle and beside fib(45) without pause;
+// Who notices that the threads are busy: latency of `GET /` and the event loop, idle, beside fib(45) without pause, and beside the same
+// in C, which shows what of it is the machine's;
 // what a short computation costs; how soon an abandoned one has ended.
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../test/support/child.ts';
 import { type Load, runK6 } from '../lib/k6.ts';
 import { processorMicros } from '../lib/process.ts';
 import { milliseconds, printTable } from '../lib/report.ts';
-import { computeLoad, type Setting, startSetting } from './service.ts';
+import { compileC } from './kernels.ts';
+import { computeLoad, startSetting } from './service.ts';
 import { median, quantile } from './statistics.ts';
 
 const RATE = '500';
@@ -16,50 +20,70 @@ const ROUNDS = 5;
 const load = (url: string): Promise<Load> =>
   runK6(join(import.meta.dir, 'get.js'), { URL: url, RATE, DURATION });
 
-type Round = { idle: Load; busy: Load; idleDelay: number; busyDelay: number };
+/** What takes the processors: nothing, our own threads, or the same in C, as nice, in processes of its own. */
+const SIDES = ['idle', 'our threads', 'C'] as const;
+type SideName = (typeof SIDES)[number];
 
-async function measureRound(setting: Setting, threads: number): Promise<Round> {
+type Round = { load: Load; loopMs: number };
+
+async function measureBusy(threads: number, binary: string): Promise<void> {
+  await using setting = await startSetting(threads);
   const url = `${setting.service.url}/`;
-  await setting.loopDelays();
-  const idle = await load(url);
-  const idleDelay = quantile(await setting.loopDelays(), 0.99);
-  await using _ = await setting.occupy(threads);
-  await setting.loopDelays();
-  const busy = await load(url);
-  return { idle, busy, idleDelay, busyDelay: quantile(await setting.loopDelays(), 0.99) };
+  const besides: Record<SideName, () => Promise<AsyncDisposable | undefined>> = {
+    idle: async () => undefined,
+    'our threads': () => setting.occupy(threads),
+    C: async () => occupyByC(binary, threads, setting.niceness()),
+  };
+  await load(url);
+  // Opens the threads.
+  await (await setting.occupy(threads))[Symbol.asyncDispose]();
+  const rounds: Record<SideName, Round[]> = { idle: [], 'our threads': [], C: [] };
+  for (let round = 0; round < ROUNDS; round++)
+    for (let turn = 0; turn < SIDES.length; turn++) {
+      const side = SIDES[(round + turn) % SIDES.length] as SideName;
+      await using _ = await besides[side]();
+      await setting.loopDelays();
+      const loaded = await load(url);
+      rounds[side].push({ load: loaded, loopMs: quantile(await setting.loopDelays(), 0.99) });
+    }
+  const p99 = (side: SideName, round: number): number => rounds[side][round]?.load.p99Ms ?? Number.NaN;
+  const ratio = (one: SideName, other: SideName): number =>
+    median(rounds[one].map((_, round) => p99(one, round) / p99(other, round)));
+  const loopMs = median(rounds['our threads'].map((round) => round.loopMs));
+  const verdicts: Record<SideName, string> = {
+    idle: '',
+    'our threads': `p99 ≤ 1.5 ×: ${ratio('our threads', 'idle') <= 1.5 ? 'met' : '**missed**'}; loop ≤ 5 ms: ${loopMs <= 5 ? 'met' : '**missed**'}`,
+    C: `ours is ${ratio('our threads', 'C').toFixed(2)} × of it`,
+  };
+  printTable(
+    `\`GET /\` at ${RATE} requests/s beside ${threads} × fib(45), ${navigator.hardwareConcurrency} cores, medians of ${ROUNDS} rounds, niceness ${setting.niceness()}`,
+    ['beside', 'p50 ms', 'p99 ms', 'of idle', 'event loop p99 ms', ''],
+    SIDES.map((side) => [
+      side,
+      median(rounds[side].map((round) => round.load.p50Ms)).toFixed(2),
+      median(rounds[side].map((round) => round.load.p99Ms)).toFixed(2),
+      side === 'idle' ? '' : `${ratio(side, 'idle').toFixed(2)} ×`,
+      median(rounds[side].map((round) => round.loopMs)).toFixed(2),
+      verdicts[side],
+    ]),
+  );
 }
 
-async function measureBusy(threads: number): Promise<void> {
-  await using setting = await startSetting(threads);
-  await load(`${setting.service.url}/`);
-  const rounds: Round[] = [];
-  for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(setting, threads));
-  const ratio = median(rounds.map(({ idle, busy }) => busy.p99Ms / idle.p99Ms));
-  const delay = median(rounds.map(({ busyDelay }) => busyDelay));
-  const row = (name: string, loads: readonly Load[], loopMs: number, of: string, target: string) => [
-    name,
-    milliseconds(median(loads.map(({ p50Ms }) => p50Ms))),
-    median(loads.map(({ p99Ms }) => p99Ms)).toFixed(2),
-    of,
-    loopMs.toFixed(2),
-    target,
-  ];
-  const busy = rounds.map((round) => round.busy);
-  const judged = `p99 ≤ 1.5 ×: ${ratio <= 1.5 ? 'met' : '**missed**'}; loop ≤ 5 ms: ${delay <= 5 ? 'met' : '**missed**'}`;
-  printTable(
-    `\`GET /\` at ${RATE} requests/s beside ${threads} × fib(45), ${navigator.hardwareConcurrency} cores, medians of ${ROUNDS} rounds`,
-    ['threads', 'p50 ms', 'p99 ms', 'of idle', 'event loop p99 ms', 'target'],
-    [
-      row(
-        'idle',
-        rounds.map(({ idle }) => idle),
-        median(rounds.map(({ idleDelay }) => idleDelay)),
-        '',
-        '',
-      ),
-      row('busy', busy, delay, `${ratio.toFixed(2)} ×`, judged),
-    ],
-  );
+/** The same recursion, compiled, in so many processes of that niceness; it would take half an hour to its end. */
+function occupyByC(binary: string, count: number, niceness: number): AsyncDisposable {
+  const children = Array.from({ length: count }, () => Bun.spawn([binary, '60'], { stdout: 'ignore' }));
+  const end = (): void => {
+    for (const child of children) child.kill('SIGKILL');
+  };
+  process.on('exit', end);
+  for (const { pid } of children) setPriority(pid, niceness);
+  return {
+    async [Symbol.asyncDispose]() {
+      process.off('exit', end);
+      end();
+      await Promise.all(children.map(({ exited }) => exited));
+    },
+  };
 }
 
 export async function measureShort(): Promise<void> {
@@ -120,5 +144,11 @@ export async function measureLeaving(): Promise<void> {
 }
 
 export async function measureIsolation(): Promise<void> {
-  for (let threads = 1; threads <= 2; threads++) await measureBusy(threads);
+  const folder = mkdtempSync(join(tmpdir(), 'atrium-bench-isolation-'));
+  try {
+    const binary = compileC(folder);
+    for (let threads = 1; threads <= 2; threads++) await measureBusy(threads, binary);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

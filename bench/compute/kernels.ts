@@ -48,12 +48,18 @@ const fibonacci = async (pool: Pool, n: number): Promise<number> => {
   return result?.ms ?? Number.NaN;
 };
 
-/** Processor milliseconds of fib(42), in C and by the kernel in its thread, in rounds that take turns. */
-export async function compareWithC(rounds: number): Promise<{ c: number; kernel: number }[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'atrium-bench-c-'));
+/** The floor as a program in that folder; its argument is n. */
+export function compileC(folder: string): string {
   const binary = join(folder, 'fibonacci');
   const source = join(import.meta.dir, 'fibonacci.c');
   if (Bun.spawnSync(['gcc', '-O2', source, '-o', binary]).exitCode !== 0) throw new Error('gcc failed');
+  return binary;
+}
+
+/** Processor milliseconds of fib(42), in C and by the kernel in its thread, in rounds that take turns. */
+export async function compareWithC(rounds: number): Promise<{ c: number; kernel: number }[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'atrium-bench-c-'));
+  const binary = compileC(folder);
   const pool = await startPool(1);
   const times: { c: number; kernel: number }[] = [];
   // The first round warms up.

@@ -1,7 +1,7 @@
 // The service, with a probe of its event loop, and clients that keep its threads busy.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../test/support/child.ts';
 import { type RunningService, startService } from '../../test/support/service.ts';
@@ -10,6 +10,8 @@ export type Setting = AsyncDisposable & {
   service: RunningService;
   /** Milliseconds by which the event loop was late since the last call. */
   loopDelays(): Promise<number[]>;
+  /** Of the threads for long computations: that of the nicest thread of the service. */
+  niceness(): number;
   /** Keeps so many long computations running until it is disposed of. */
   occupy(threads: number): Promise<AsyncDisposable>;
 };
@@ -37,6 +39,11 @@ export async function startSetting(threads: number): Promise<Setting> {
       await eventually('the delays', () => existsSync(file));
       await Bun.sleep(50);
       return JSON.parse(readFileSync(file, 'utf8')) as number[];
+    },
+    niceness() {
+      const folder = `/proc/${service.child.pid}/task`;
+      const nicenesses = readdirSync(folder).map((thread) => getPriority(Number(thread)));
+      return Math.max(...nicenesses);
     },
     async occupy(count) {
       const leaving = new AbortController();
