@@ -2,28 +2,42 @@
 // it, nor can a few that send their bodies slowly.
 
 import { unavailable } from '../core/errors.ts';
+import { type Link, Ring } from '../core/ring.ts';
 import { BODIES_BYTES_MAX, BODY_GIVES_WAY_MS, SMALL_BODY_BYTES } from './limits.ts';
 
-type Arrival = { readonly sinceMs: number; readonly giveWay: () => void };
+type Arrival = { readonly request: Request; readonly sinceMs: number; readonly giveWay: () => void };
+
+/** What a request has: the bytes that are held for it, and its place among the bodies on their way. */
+type Share = { bytes: number; arrival: Link<Arrival> | undefined };
 
 export function createBodyMemory(bytesMax: number, nowMs: () => number = () => performance.now()) {
-  const heldBy = new WeakMap<Request, number>();
-  /** In the order in which they began. */
-  const arriving = new Map<Request, Arrival>();
+  const shares = new WeakMap<Request, Share>();
+  const arriving = new Ring<Arrival>();
   let held = 0;
   let refusesLarge = (): boolean => false;
 
+  const shareOf = (request: Request): Share => {
+    const known = shares.get(request);
+    if (known !== undefined) return known;
+    const share: Share = { bytes: 0, arrival: undefined };
+    shares.set(request, share);
+    return share;
+  };
   const release = (request: Request): void => {
-    held -= heldBy.get(request) ?? 0;
-    heldBy.delete(request);
+    const share = shares.get(request);
+    if (share === undefined) return;
+    held -= share.bytes;
+    share.bytes = 0;
+    // While it is on its way, its end asks for the share again.
+    if (share.arrival === undefined) shares.delete(request);
   };
   /** Whether a body that has been arriving for long, and for longer than this one, has given way. */
   const makeRoom = (request: Request): boolean => {
-    const [first] = arriving;
-    if (first === undefined) return false;
-    const [oldest, { sinceMs, giveWay }] = first;
+    const first = arriving.first();
+    if (first?.item === undefined) return false;
+    const { request: oldest, sinceMs, giveWay } = first.item;
     if (oldest === request || nowMs() - sinceMs < BODY_GIVES_WAY_MS) return false;
-    arriving.delete(oldest);
+    arriving.remove(first);
     release(oldest);
     giveWay();
     return true;
@@ -38,10 +52,13 @@ export function createBodyMemory(bytesMax: number, nowMs: () => number = () => p
      * called: nothing may be held for it afterwards.
      */
     arrives(request: Request, giveWay: () => void): void {
-      arriving.set(request, { sinceMs: nowMs(), giveWay });
+      shareOf(request).arrival = arriving.add({ request, sinceMs: nowMs(), giveWay });
     },
     arrived(request: Request): void {
-      arriving.delete(request);
+      const share = shares.get(request);
+      if (share?.arrival === undefined) return;
+      arriving.remove(share.arrival);
+      share.arrival = undefined;
     },
     /** Adds the bytes to those of the request. Throws 503 where the bodies of all requests would be too large. */
     hold(request: Request, bytes: number): void {
@@ -49,11 +66,12 @@ export function createBodyMemory(bytesMax: number, nowMs: () => number = () => p
         if (!makeRoom(request))
           throw unavailable('The bodies of the requests that are being answered take too much memory');
       }
-      const ofRequest = (heldBy.get(request) ?? 0) + bytes;
+      const share = shareOf(request);
+      const ofRequest = share.bytes + bytes;
       if (ofRequest > SMALL_BODY_BYTES && refusesLarge())
         throw unavailable('The memory of the service is exhausted for now: large bodies are refused');
       held += bytes;
-      heldBy.set(request, ofRequest);
+      share.bytes = ofRequest;
     },
     /** Releases the bytes of a request that is answered. */
     release,

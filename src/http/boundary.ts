@@ -4,6 +4,7 @@
 import { type ErrorKind, ServiceError, toError, unavailable, ValidationFailure } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
+import { Ring } from '../core/ring.ts';
 import { inTrace, unsampledFields } from '../core/tracing.ts';
 import { type Admission, Overloaded } from './admission/admission.ts';
 import { readBody, readDecodedBody } from './body.ts';
@@ -53,9 +54,9 @@ export type BoundaryDeps = {
 export function createBoundary(deps: BoundaryDeps): Boundary {
   let refusing = false;
   /** Ends each request in progress with a 503. */
-  const running = new Set<() => void>();
+  const running = new Ring<() => void>();
   deps.onInterrupt(() => {
-    for (const interrupt of running) interrupt();
+    for (const interrupt of running.items()) interrupt();
   });
 
   function guard(route: Route): Guarded {
@@ -95,7 +96,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
         const interrupt = (): void => end(shuttingDown(operation));
         const end = (response: Response | undefined, error?: unknown): void => {
           exchange.leave();
-          if (!running.delete(interrupt)) return;
+          if (!running.remove(link)) return;
           bodyMemory.release(request);
           try {
             resolve(finish(exchange, response ?? renderFailure(error, { exchange, operation, deps })));
@@ -105,7 +106,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
             resolve(internalError(operation, { 'x-request-id': exchange.requestId }));
           }
         };
-        running.add(interrupt);
+        const link = running.add(interrupt);
         const begin = (): unknown => answer(exchange).then(end, (error) => end(undefined, error));
         exchange.trace = beginTrace(request);
         if (refusing && !probe) interrupt();

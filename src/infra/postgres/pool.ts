@@ -8,6 +8,7 @@
 
 import type postgres from 'postgres';
 import type { Logger } from '../../core/logger.ts';
+import { Ring } from '../../core/ring.ts';
 import { endsWithin } from '../../core/wait.ts';
 import type { PendingQuery, StatementTimeout } from './query-timeout.ts';
 import type { TransactionOptions } from './transaction.ts';
@@ -34,7 +35,7 @@ const RETIREMENT_SECONDS_MAX = 30;
 export type Generation = {
   sql: postgres.Sql;
   begin: postgres.Sql['begin'];
-  pending: Set<PendingQuery>;
+  pending: Ring<PendingQuery>;
   statementTimeout: StatementTimeout;
   /** The hooks of transactions, each of which holds a connection while it runs. */
   transactions: Pick<TransactionOptions, 'onBegun' | 'onOver' | 'onFailure' | 'onNotBegun' | 'onSilence'>;
@@ -47,7 +48,7 @@ export function createPool(options: Options) {
   let available = true;
   let closed = false;
   /** The replaced pools, while their statements may still run. */
-  const retired = new Map<Set<PendingQuery>, Promise<void>>();
+  const retired = new Map<Ring<PendingQuery>, Promise<void>>();
 
   const retire = ({ end, pending }: Generation, timeoutSeconds: number) => {
     const ended = end(timeoutSeconds).finally(() => retired.delete(pending));
@@ -57,14 +58,14 @@ export function createPool(options: Options) {
   const createGeneration = (): Generation => {
     const sql = connect();
     const forTransactions = connectForTransactions();
-    const pending = new Set<PendingQuery>();
+    const pending = new Ring<PendingQuery>();
     let answeredAt = performance.now();
     let transactionsRunning = 0;
     const replace = (error: unknown, timeoutSeconds: number) => {
       if (closed || current !== generation) return;
       current = createGeneration();
       retire(generation, timeoutSeconds);
-      for (const query of pending) query.drop(error);
+      for (const query of pending.items()) query.drop(error);
       if (available) log.warn({ err: error }, 'the database is unavailable');
       available = false;
     };

@@ -4,6 +4,7 @@
  * The server's own limit (statement_timeout) has no effect when the server hangs or the network drops packets, and
  * postgres.js waits for an answer, or for a free connection, without limit.
  */
+import type { Ring } from '../../core/ring.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { currentTrace } from '../../core/tracing.ts';
 import { endStatementSpan, startStatementSpan } from './statement-span.ts';
@@ -32,7 +33,7 @@ export type StatementTimeout = {
   /** An error that the statement fails with instead of being started. */
   refusal: () => Error | undefined;
   /** The statements that have started and not ended; absent in a transaction, which has its own queue. */
-  pending?: Set<PendingQuery>;
+  pending?: Ring<PendingQuery>;
   onAnswer: () => void;
   onFailure: (error: unknown) => void;
   /** The statement was sent, and its connection has been silent for the whole time. */
@@ -108,10 +109,10 @@ function watch(query: Query, statementTimeout: StatementTimeout, trace: TraceCon
   const timer = limited ? setTimeout(expire, timeoutMs) : undefined;
   const end = (answered: boolean) => {
     clearTimeout(timer);
-    pending?.delete(entry);
+    if (link !== undefined) pending?.remove(link);
     if (answered && query.state !== null) answeredAt.set(query.state, performance.now());
   };
-  pending?.add(entry);
+  const link = pending?.add(entry);
   // `then` of Promise itself, because that of the query would start it.
   Promise.prototype.then.call(
     query,
