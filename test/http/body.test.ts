@@ -120,3 +120,26 @@ test('where memory is short, a body that has been arriving for long is refused, 
   expect((stalled.outcome() as ServiceError).kind).toBe('request-timeout');
   for (const each of [whole, next]) bodyMemory.release(each);
 });
+
+test('a large body of a declared length is held once, and counts as a whole from its half on', async () => {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const headers = { 'content-length': '300000' };
+  const request = new Request('http://localhost/', { method: 'POST', body: readable, headers });
+  const before = bodyMemory.heldBytes();
+  const reading = readBody(request, MAX);
+  const sent: Uint8Array[] = [];
+  for (const held of [100_000, 300_000, 300_000]) {
+    const chunk = new Uint8Array(100_000).fill(sent.length + 1);
+    sent.push(chunk.slice());
+    await writer.write(chunk);
+    await soon('the bytes to be read', () => bodyMemory.heldBytes() - before === held);
+    // From the half on, what has been copied is given back at once.
+    if (held === 300_000) await soon('its memory to be free', () => chunk.length === 0);
+  }
+  await writer.close();
+  const bytes = await reading;
+  expect(Buffer.concat(sent).equals(bytes)).toBeTrue();
+  bodyMemory.release(request);
+  expect(bodyMemory.heldBytes()).toBe(before);
+});
