@@ -71,8 +71,9 @@ function printLadder(flight: number, rounds: number, measured: readonly (readonl
   );
   const [upstream, floor] = steps;
   if (upstream === undefined || floor === undefined) throw new Error('a ladder begins with its floor');
-  const added = (step: Step, which: 'p50' | 'p99'): string =>
-    step === upstream ? '' : multipleOf(step[which] - upstream[which], floor[which] - upstream[which]);
+  // The sender's own p99 is as long as the floor's, so that nothing can be said of what is added to it.
+  const added = (step: Step): string =>
+    step === upstream ? '' : multipleOf(step.p50 - upstream.p50, floor.p50 - upstream.p50);
   const rows = steps.map((step, at) => {
     const name = RUNGS[at - 1];
     const before = at > 1 ? steps[at - 1] : undefined;
@@ -84,9 +85,9 @@ function printLadder(flight: number, rounds: number, measured: readonly (readonl
       whole(step.perSecond),
       step === upstream ? '' : (step.perSecond / floor.perSecond).toFixed(2),
       step.p50.toFixed(2),
-      added(step, 'p50'),
+      added(step),
       step.p99.toFixed(2),
-      added(step, 'p99'),
+      step === upstream ? '' : multipleOf(step.p99, floor.p99),
       name === undefined ? OTHERS[at === 0 ? 'upstream' : 'product'] : ADDS[name],
     ];
   });
@@ -102,7 +103,7 @@ function printLadder(flight: number, rounds: number, measured: readonly (readonl
       'p50 ms',
       'added, of the floor',
       'p99 ms',
-      'added, of the floor',
+      'of the floor',
       'what it adds',
     ],
     rows,
