@@ -15,6 +15,7 @@ import { run as knowledge } from './knowledge/index.ts';
 import { run as load } from './load/index.ts';
 import { run as overload } from './overload/index.ts';
 import { run as portal } from './portal/index.ts';
+import { run as processes } from './processes/index.ts';
 import { run as reading } from './reading/index.ts';
 import { run as retrieval } from './retrieval/index.ts';
 import { run as search } from './search/index.ts';
@@ -38,6 +39,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   load,
   overload,
   portal,
+  processes,
   reading,
   retrieval,
   search,

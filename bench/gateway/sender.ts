@@ -1,24 +1,27 @@
 // Load as cheap as it can be sent: one request again and again over kept connections, answers told apart by their length
-// or their last chunk. Arguments: URL, key, body's file, connections, seconds or `n` requests. Prints JSON.
+// or their last chunk. Arguments: URL, method, key, another header, body's file, connections, seconds or `n` requests. Prints JSON.
 
 import { parseArgs } from 'node:util';
 
 const { values } = parseArgs({
   options: {
     url: { type: 'string', default: '' },
+    method: { type: 'string', default: 'POST' },
     key: { type: 'string', default: '' },
+    header: { type: 'string', default: '' },
     body: { type: 'string', default: '' },
     flight: { type: 'string', default: '16' },
     seconds: { type: 'string', default: '3' },
     count: { type: 'string', default: '0' },
   },
 });
-const { hostname, port, pathname } = new URL(values.url);
+const { hostname, port, pathname, search } = new URL(values.url);
 const body = await Bun.file(values.body).text();
 const head = [
-  `POST ${pathname} HTTP/1.1`,
+  `${values.method} ${pathname}${search} HTTP/1.1`,
   `host: ${hostname}:${port}`,
   `authorization: Bearer ${values.key}`,
+  ...(values.header === '' ? [] : [values.header]),
   'content-type: application/json',
   `content-length: ${Buffer.byteLength(body)}`,
 ];

@@ -62,7 +62,7 @@ export const resetPeak = async (pid: number): Promise<void> => {
 };
 
 /** A process, its children, and theirs. */
-function familyOf(pid: number): number[] {
+export function familyOf(pid: number): number[] {
   try {
     const tasks = readdirSync(`/proc/${pid}/task`);
     const children = tasks.flatMap((task) =>
