@@ -142,7 +142,7 @@ function createAnswer(route: Route, authenticators: Authenticators) {
       authorize(exchange.caller, operation, parameters.path['workspace_id']);
     }
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
-    // A body that arrives slowly takes no place.
+    // A body that arrives slowly takes no permit.
     if (operation.body !== undefined) exchange.body = await parser.body(request);
     else if (readsBytes !== undefined) exchange.bytes = await readsBytes(request);
     const entering = exchange.enter();

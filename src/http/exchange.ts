@@ -5,7 +5,7 @@ import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { Door } from './admission/admission.ts';
-import type { Asker, Place } from './admission/places.ts';
+import type { Asker, Permit } from './admission/fair-semaphore.ts';
 import { type Input, NO_BYTES, type Operation } from './operation.ts';
 
 export type Connections = { requestIP(request: Request): { address: string } | null };
@@ -25,8 +25,8 @@ export class Exchange implements Input<TObject, TObject, TSchema> {
   called: string | undefined;
   /** Undefined without tracing. */
   trace: TraceContext | undefined;
-  /** The place that it has to give back: undefined before it is admitted, and after a stream has taken the place over. */
-  place: Place | undefined;
+  /** The permit that it has to give back: undefined before it is admitted, and after a stream has taken the permit over. */
+  permit: Permit | undefined;
   private readonly operation: Operation;
   private readonly address: string | null;
   private readonly door: Door | undefined;
@@ -57,24 +57,24 @@ export class Exchange implements Input<TObject, TObject, TSchema> {
   enter(): Promise<void> | undefined {
     const entering = this.door?.enter(this.caller ?? NOBODY);
     if (entering instanceof Promise)
-      return entering.then((place) => {
-        this.place = place;
+      return entering.then((permit) => {
+        this.permit = permit;
       });
-    this.place = entering;
+    this.permit = entering;
     return undefined;
   }
 
   leave(): void {
-    if (this.place !== undefined) this.door?.leave(this.place);
-    this.place = undefined;
+    if (this.permit !== undefined) this.door?.release(this.permit);
+    this.permit = undefined;
   }
 
-  keepPlace(): () => void {
-    let { place } = this;
-    this.place = undefined;
+  keepPermit(): () => void {
+    let { permit } = this;
+    this.permit = undefined;
     const release = (): void => {
-      if (place !== undefined) this.door?.leave(place);
-      place = undefined;
+      if (permit !== undefined) this.door?.release(permit);
+      permit = undefined;
     };
     // A caller that has disconnected may never read the answer, so that nothing else ends it.
     const { signal } = this.request;

@@ -110,7 +110,7 @@ export type Input<Path extends TObject, Query extends TObject, Body extends TSch
   /** The place of the request in a trace; undefined without tracing. Only of a sampled one it is the current one. */
   trace?: TraceContext | undefined;
   /** For an answer that goes on as a stream: the request counts as running until the returned function is called. */
-  keepPlace?(): () => void;
+  keepPermit?(): () => void;
 };
 
 /**

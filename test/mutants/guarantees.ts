@@ -37,10 +37,10 @@ export const guarantees: readonly Guarantee[] = [
   {
     says: 'During overload probes, sign-in and revocation pass, and so do workspaces that ask for little; what is refused has 503 and `Retry-After`',
     tests: ['test/service/overload.test.ts', 'test/http/admission'],
-    mistakes: ['a workspace may have all places of a class of work', 'revocation waits for a place'],
+    mistakes: ['a workspace may have all permits of a class of work', 'revocation waits for a permit'],
   },
   {
-    says: 'Slow clients keep others from nothing: a request whose body has not arrived takes no place, and unread answers, unfinished bodies and stalled transfers end or give way',
+    says: 'Slow clients keep others from nothing: a request whose body has not arrived takes no permit, and unread answers, unfinished bodies and stalled transfers end or give way',
     tests: [
       'test/service/slow-clients.test.ts',
       'test/http/body.test.ts',
@@ -49,7 +49,7 @@ export const guarantees: readonly Guarantee[] = [
       'test/object-store/admission.test.ts',
     ],
     mistakes: [
-      'a request has its place before its body has arrived',
+      'a request has its permit before its body has arrived',
       'a body that has stalled keeps its memory',
       'a caller may keep an upstream waiting after each event anew',
       'the upload that moves gives way to the next one',

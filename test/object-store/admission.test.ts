@@ -15,14 +15,14 @@ const socket = () => {
   }) as unknown as Socket;
 };
 
-test('where all places for grants are taken, the request that has hardly moved for longest gives way', () => {
+test('where all permits for grants are taken, the request that has hardly moved for longest gives way', () => {
   let nowMs = 0;
   const admission = createAdmission(() => nowMs);
   const begin = () => {
     const own = socket();
-    const place = admission.begin(own);
-    place.admit('grant');
-    return { ...place, isCut: () => own.destroyed };
+    const permit = admission.begin(own);
+    permit.admit('grant');
+    return { ...permit, isCut: () => own.destroyed };
   };
   const running = Array.from({ length: limits.requestsMax }, begin);
   const [moving, dripping, stalled] = running as [
@@ -38,7 +38,7 @@ test('where all places for grants are taken, the request that has hardly moved f
   nowMs += 1;
   begin();
   expect([moving.isCut(), dripping.isCut(), stalled.isCut()]).toEqual([false, true, false]);
-  // What it still moves, and its end, do not give it a place again.
+  // What it still moves, and its end, do not give it a permit again.
   dripping.moved(limits.stepBytes);
   dripping.done();
   begin();

@@ -21,7 +21,7 @@ async function metric(url: string, name: string, labels = ''): Promise<number> {
   return rows.reduce((sum, row) => sum + Number(row.split(' ').at(-1)), 0);
 }
 
-test('with all its places taken, a workspace waits and is refused; probes, sign-in, revocation and other workspaces pass', async () => {
+test('with all its permits taken, a workspace waits and is refused; probes, sign-in, revocation and other workspaces pass', async () => {
   await using database = await testDatabase();
   await using service = await startService({ environment: { DATABASE_URL: database.url } });
   const call = createCaller(service.url);
@@ -91,14 +91,14 @@ test('with all its places taken, a workspace waits and is refused; probes, sign-
     expect(text.toLowerCase()).toContain('retry-after: 2\r\n');
   }
   expectStatus(await audit(WORKSPACE, noisy.key), 200);
-  await eventually('all places to be returned', async () => {
+  await eventually('all permits to be returned', async () => {
     const held = await metric(service.url, 'atrium_admission_running');
     return held + (await metric(service.url, 'atrium_admission_waiting')) === 0;
   });
   expect(service.child.output()).toContain('overload: requests are refused');
 });
 
-test('a stream has its place until it ends, or its reader leaves', async () => {
+test('a stream has its permit until it ends, or its reader leaves', async () => {
   await using gateway = await startGateway((mock) => ({
     upstreams: { mock: { base_url: `${mock}/v1`, retries: 0 } },
     models: {
@@ -119,10 +119,10 @@ test('a stream has its place until it ends, or its reader leaves', async () => {
   await response.body?.getReader().read();
   expect(await running()).toBe(1);
   leaving.abort();
-  await eventually('the place to be returned', async () => (await running()) === 0);
+  await eventually('the permit to be returned', async () => (await running()) === 0);
   const whole = await ask('ok');
   expect(await whole.text()).toContain('[DONE]');
-  await eventually('the other place, too', async () => (await running()) === 0);
+  await eventually('the other permit, too', async () => (await running()) === 0);
 });
 
 test('close to its ceiling of memory the service refuses large work, answers the rest, and recovers', async () => {

@@ -90,7 +90,7 @@ afterAll(async () => {
   await gateway?.[Symbol.asyncDispose]();
 });
 
-test('senders whose bodies do not come to an end take no place', async () => {
+test('senders whose bodies do not come to an end take no permit', async () => {
   const event = JSON.stringify({ specversion: '1.0', id: 'a', source: 'slow', type: 'a.b', data: {} });
   const target = `/api/v1/workspace_metric/${WORKSPACE}/events`;
   const senders = await Promise.all([

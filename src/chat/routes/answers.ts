@@ -70,13 +70,13 @@ export type ShowAnswer = (answered: AnsweredTurn) => Promise<AnsweredTurn>;
 
 /** The whole answer, or a stream if one is requested. Throws the reason why the answer could not be made. */
 export async function replyWithAnswer(
-  { request, keepPlace }: { request: Request; keepPlace: () => (() => void) | undefined },
+  { request, keepPermit }: { request: Request; keepPermit: () => (() => void) | undefined },
   { answerStream, replayed }: Accepted,
   show: ShowAnswer,
 ): Promise<Response> {
   const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
   if (!accepts(request, EVENT_STREAM)) return reply(200, await bodyOf(answerStream, show), headers);
-  return new Response(streamAnswer(answerStream, show, keepPlace()), {
+  return new Response(streamAnswer(answerStream, show, keepPermit()), {
     headers: {
       'content-type': EVENT_STREAM,
       'cache-control': 'no-store',

@@ -70,7 +70,7 @@ type Caller = {
   principal: Principal;
   request: Request;
   trace?: TraceContext | undefined;
-  keepPlace?(): () => void;
+  keepPermit?(): () => void;
 };
 
 export function conversationRoutes({ sessions, accept, show, wakeMover }: ConversationRoutesDeps): Route[] {
@@ -82,8 +82,8 @@ export function conversationRoutes({ sessions, accept, show, wakeMover }: Conver
     const by = { agentId: null, reach: toReach(principal), caller: toCaller(principal) };
     const accepted = await inRequestTrace(trace, () => accept({ ...asked, ...by }));
     if (accepted === 'no session') throw sessionNotFound();
-    const keepPlace = () => caller.keepPlace?.();
-    return replyWithAnswer({ request, keepPlace }, accepted, async (answered) => {
+    const keepPermit = () => caller.keepPermit?.();
+    return replyWithAnswer({ request, keepPermit }, accepted, async (answered) => {
       const [shown = answered] = await show(principal, [answered]);
       return shown;
     });

@@ -11,7 +11,7 @@ export type Authority = 'service' | 'grant';
 /** A request under a grant: the bytes that it has moved since it last had moved a step. */
 type Granted = { readonly socket: Socket; steppedAtMs: number; moved: number };
 
-/** `admit` throws SlowDown where as many requests run under grants as may, and all move; the service's own always get a place. */
+/** `admit` throws SlowDown where as many requests run under grants as may, and all move; the service's own always get a permit. */
 export function createAdmission(nowMs: () => number = () => performance.now()) {
   /** In the order in which they came. */
   const strangers = new Set<Socket>();
@@ -37,26 +37,26 @@ export function createAdmission(nowMs: () => number = () => performance.now()) {
     },
     /** A request begins; `moved` when bytes of its body or its answer have passed, `done` when it is answered. */
     begin(socket: Socket) {
-      let place: Granted | undefined;
+      let permit: Granted | undefined;
       return {
         admit(authority: Authority): void {
           if (authority === 'grant') {
             makeRoom();
-            place = { socket, steppedAtMs: nowMs(), moved: 0 };
-            granted.add(place);
+            permit = { socket, steppedAtMs: nowMs(), moved: 0 };
+            granted.add(permit);
           }
           strangers.delete(socket);
         },
         moved(bytes: number): void {
-          if (place === undefined) return;
-          place.moved += bytes;
-          if (place.moved < limits.stepBytes || !granted.delete(place)) return;
-          place.moved = 0;
-          place.steppedAtMs = nowMs();
-          granted.add(place);
+          if (permit === undefined) return;
+          permit.moved += bytes;
+          if (permit.moved < limits.stepBytes || !granted.delete(permit)) return;
+          permit.moved = 0;
+          permit.steppedAtMs = nowMs();
+          granted.add(permit);
         },
         done(): void {
-          if (place !== undefined) granted.delete(place);
+          if (permit !== undefined) granted.delete(permit);
         },
       };
     },

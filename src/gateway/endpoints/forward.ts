@@ -20,7 +20,7 @@ export type GatewayInput = {
   requestId: string;
   principal: Caller;
   trace?: TraceContext | undefined;
-  keepPlace?(): () => void;
+  keepPermit?(): () => void;
 };
 
 export type Forward = (endpoint: Endpoint, input: GatewayInput) => Promise<Response>;
@@ -55,7 +55,7 @@ export const toModelCall = (
  * that end itself.
  */
 export async function respond(
-  input: Pick<GatewayInput, 'request' | 'keepPlace'>,
+  input: Pick<GatewayInput, 'request' | 'keepPermit'>,
   onInterrupt: OnInterrupt,
   run: (signal: CancelSignal) => Promise<Served>,
 ): Promise<Response> {
@@ -64,7 +64,7 @@ export async function respond(
   cancellation.follow(request.signal);
   const forget = onInterrupt((reason) => cancellation.abort(reason));
   try {
-    return toResponse(await run(cancellation), () => input.keepPlace?.());
+    return toResponse(await run(cancellation), () => input.keepPermit?.());
   } catch (error) {
     if (request.signal.aborted) return new Response(null, { status: 499 });
     throw error;
@@ -73,7 +73,7 @@ export async function respond(
   }
 }
 
-function toResponse(served: Served, keepPlace: () => (() => void) | undefined): Response {
+function toResponse(served: Served, keepPermit: () => (() => void) | undefined): Response {
   const { headers } = served;
   if (served.kind === 'whole') {
     headers['content-type'] = 'application/json';
@@ -83,7 +83,7 @@ function toResponse(served: Served, keepPlace: () => (() => void) | undefined): 
   headers['cache-control'] = 'no-cache';
   // Intermediate proxies must not buffer a stream.
   headers['x-accel-buffering'] = 'no';
-  return new Response(toReadable(followed(served.body, keepPlace())), { headers });
+  return new Response(toReadable(followed(served.body, keepPermit())), { headers });
 }
 
 /** The same stream; `onOver` is called when it has ended or is cancelled. */

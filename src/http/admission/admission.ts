@@ -6,10 +6,16 @@ import type { OnInterrupt } from '../../core/interruption.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Operation } from '../operation.ts';
 import { createDelay, DELAY, type DelayBounds } from './delay.ts';
+import {
+  type Asker,
+  createFairSemaphore,
+  type Permit,
+  type RefusalReason,
+  type Waiting,
+} from './fair-semaphore.ts';
 import type { MemoryGuard } from './memory-guard.ts';
-import { type Asker, createPlaces, type Place, type RefusalReason, type Waiting } from './places.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
-import { LIMITED_WORK, type LimitedWork, PLACES, WAITING_MAX, workOf } from './work.ts';
+import { LIMITED_WORK, type LimitedWork, PERMITS, WAITING_MAX, workOf } from './work.ts';
 
 /** Refusals that are counted, not logged one by one. */
 export class Overloaded extends ServiceError {
@@ -20,10 +26,10 @@ export class Overloaded extends ServiceError {
 
 /** The door of one operation. */
 export type Door = {
-  /** A place, at once where no other request waits. Throws or rejects with Overloaded. */
-  enter(asker: Asker): Place | Promise<Place>;
-  /** Returns a place, once. */
-  leave(place: Place): void;
+  /** A permit, at once where no other request waits. Throws or rejects with Overloaded. */
+  enter(asker: Asker): Permit | Promise<Permit>;
+  /** Returns a permit, once. */
+  release(permit: Permit): void;
 };
 
 export type Admission = {
@@ -40,18 +46,18 @@ export type AdmissionDeps = {
   log: Logger;
   /** At the deadline of a shutdown nothing waits any longer. */
   onInterrupt: OnInterrupt;
-  places?: Partial<Record<LimitedWork, number>>;
+  permits?: Partial<Record<LimitedWork, number>>;
   delay?: DelayBounds;
 };
 
 /**
  * The event loop begins requests one after the other for this time before it looks for others: requests that came together wait in
- * line instead, where shares and delays are known, and probes are answered between them.
+ * the queue instead, where shares and delays are known, and probes are answered between them.
  */
 const TURN_MS = 10;
-/** How often those in line are looked through for some that have waited too long. */
+/** How often the queues are looked through for some that have waited too long. */
 const SWEEP_EVERY_MS = 50;
-/** Once the first of a line has waited for longer, the newest is next: half of the time after which an answer counts as late. */
+/** Once the oldest of a queue has waited for longer, the newest is next: half of the time after which an answer counts as late. */
 const PATIENCE_MS = 500;
 /** Of each class, the part that one workspace can never take from the others. */
 const LEFT_TO_OTHERS = 1 / 8;
@@ -65,13 +71,13 @@ export function createAdmission({
   memory,
   log,
   onInterrupt,
-  places,
+  permits,
   delay = DELAY,
 }: AdmissionDeps): Admission {
   const refusals = createRefusals(log);
   const turn = createTurn();
   const clockMs = createRunningClock();
-  const gates = LIMITED_WORK.map((work) => createGate(work, places?.[work] ?? PLACES[work]));
+  const gates = LIMITED_WORK.map((work) => createGate(work, permits?.[work] ?? PERMITS[work]));
   let isStepping = false;
   let sweeper: ReturnType<typeof setInterval> | undefined;
 
@@ -92,34 +98,39 @@ export function createAdmission({
   };
   const sweep = (): void => {
     for (const gate of gates) gate.refuseLate();
-    if (gates.some((gate) => gate.places.waiting() > 0)) return;
+    if (gates.some((gate) => gate.semaphore.waiting() > 0)) return;
     clearInterval(sweeper);
     sweeper = undefined;
   };
   onInterrupt(() => {
-    for (const gate of gates) gate.places.refuseSince(Number.POSITIVE_INFINITY, 'ending');
+    for (const gate of gates) gate.semaphore.refuseSince(Number.POSITIVE_INFINITY, 'ending');
   });
 
   type Gate = ReturnType<typeof createGate>;
   function createGate(work: LimitedWork, total: number) {
     const ofWorkspace = Math.ceil(total * (1 - LEFT_TO_OTHERS));
-    const own = createPlaces({ total, ofWorkspace, waiting: WAITING_MAX, patienceMs: PATIENCE_MS });
+    const semaphore = createFairSemaphore({
+      total,
+      ofWorkspace,
+      waiting: WAITING_MAX,
+      patienceMs: PATIENCE_MS,
+    });
     const control = createDelay(delay);
-    const figures = { waitedSeconds: 0, waits: 0 };
-    const note = (): void => control.note(own.waiting(), clockMs());
+    const waits = { waitedSeconds: 0, waits: 0 };
+    const note = (): void => control.note(semaphore.waiting(), clockMs());
 
-    const wait = (asker: Asker): Promise<Place> =>
+    const wait = (asker: Asker): Promise<Permit> =>
       new Promise((resolve, reject) => {
         const sinceMs = performance.now();
         const waited = (): void => {
-          figures.waitedSeconds += (performance.now() - sinceMs) / 1000;
-          figures.waits++;
+          waits.waitedSeconds += (performance.now() - sinceMs) / 1000;
+          waits.waits++;
         };
         const entry: Waiting = {
           sinceMs: clockMs(),
-          enter(place) {
+          enter(permit) {
             waited();
-            resolve(place);
+            resolve(permit);
           },
           refuse(reason) {
             waited();
@@ -128,7 +139,7 @@ export function createAdmission({
             reject(new Overloaded(SENTENCES[reason]));
           },
         };
-        own.join(asker, entry);
+        semaphore.enqueue(asker, entry);
         note();
         sweeper ??= setInterval(sweep, SWEEP_EVERY_MS);
         stepSoon();
@@ -136,29 +147,29 @@ export function createAdmission({
 
     return {
       work,
-      places: own,
-      figures,
-      enter(asker: Asker): Place | Promise<Place> {
+      semaphore,
+      waits,
+      enter(asker: Asker): Permit | Promise<Permit> {
         if (memory !== undefined) requireMemory(memory, work, refusals);
-        return (turn.isYoung() ? own.take(asker) : undefined) ?? wait(asker);
+        return (turn.isYoung() ? semaphore.acquire(asker) : undefined) ?? wait(asker);
       },
-      leave(place: Place): void {
-        own.leave(place);
-        if (own.waiting() > 0) stepSoon();
+      release(permit: Permit): void {
+        semaphore.release(permit);
+        if (semaphore.waiting() > 0) stepSoon();
       },
-      canBegin: () => own.canEnter(),
+      canBegin: () => semaphore.canAcquire(),
       /** Whether one has begun. */
       beginNext(): boolean {
         this.refuseLate();
-        const next = own.next(clockMs());
+        const next = semaphore.next(clockMs());
         note();
-        next?.entry.enter(next.place);
+        next?.entry.enter(next.permit);
         return next !== undefined;
       },
       refuseLate(): void {
-        if (own.waiting() === 0) return;
+        if (semaphore.waiting() === 0) return;
         const nowMs = clockMs();
-        own.refuseSince(nowMs - control.allowedMs(nowMs), 'late');
+        semaphore.refuseSince(nowMs - control.allowedMs(nowMs), 'late');
         note();
       },
     };
@@ -173,11 +184,11 @@ export function createAdmission({
     refusals,
     memory,
     state: () =>
-      [...byWork.values()].map(({ work, places: own, figures }) => ({
+      [...byWork.values()].map(({ work, semaphore, waits }) => ({
         work,
-        running: own.running(),
-        waiting: own.waiting(),
-        ...figures,
+        running: semaphore.running(),
+        waiting: semaphore.waiting(),
+        ...waits,
       })),
   };
 }
@@ -189,7 +200,7 @@ function requireMemory(memory: MemoryGuard, work: LimitedWork, refusals: Refusal
   throw new Overloaded('The memory of the service is exhausted for now');
 }
 
-/** Longest time that passes between two looks at the clock: lines are looked at more often while the process runs. */
+/** Longest time that passes between two looks at the clock: queues are looked at more often while the process runs. */
 const LOOK_MS_MAX = 100;
 
 /**

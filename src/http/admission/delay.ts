@@ -9,7 +9,7 @@ export type DelayBounds = {
   overloadMs: number;
   /** A line that has not been short for so long is overload. */
   standingMs: number;
-  /** So many that wait are no overload, however long they do: on a machine whose processor others use, a few callers stand in line, too. */
+  /** So many that wait are no overload, however long they do: on a machine whose processor others use, a few callers wait, too. */
   shortLine: number;
 };
 

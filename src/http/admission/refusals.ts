@@ -2,8 +2,8 @@
 
 import type { Logger } from '../../core/logger.ts';
 import type { ServiceState } from '../health.ts';
+import type { RefusalReason } from './fair-semaphore.ts';
 import type { MemoryGuard } from './memory-guard.ts';
-import type { RefusalReason } from './places.ts';
 import type { LimitedWork } from './work.ts';
 
 /** `memory`: the process is at its ceiling. */

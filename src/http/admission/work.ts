@@ -1,4 +1,4 @@
-// The classes of work. Each has places of its own, so that no other class can take them.
+// The classes of work. Each has permits of its own, so that no other class can take them.
 
 /**
  * `exempt`: always begun, whatever else runs: probes, sign-in, revocation. `heavy`: many rows, or much computation. `model`: waits
@@ -13,9 +13,9 @@ export const LIMITED_WORK = ['read', 'write', 'heavy', 'model'] as const;
  * Requests that run at once in one process. More would not be answered sooner: the statements of the first two would wait for
  * the database's connections, and beyond the bound of the last, streams would take gigabytes.
  */
-export const PLACES: Record<LimitedWork, number> = { read: 256, write: 128, heavy: 64, model: 4096 };
+export const PERMITS: Record<LimitedWork, number> = { read: 256, write: 128, heavy: 64, model: 4096 };
 
-/** Requests that may wait for a place of one class; beyond, one of the workspace with most of them is refused. */
+/** Requests that may wait for a permit of one class; beyond, one of the workspace with most of them is refused. */
 export const WAITING_MAX = 1024;
 
 /** The class of an operation that states none. */

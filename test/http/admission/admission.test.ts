@@ -3,8 +3,8 @@
 import { expect, test } from 'bun:test';
 import { createInterruption } from '../../../src/core/interruption.ts';
 import { createAdmission, createRunningClock, Overloaded } from '../../../src/http/admission/admission.ts';
+import type { Permit } from '../../../src/http/admission/fair-semaphore.ts';
 import type { MemoryLevel } from '../../../src/http/admission/memory-guard.ts';
-import type { Place } from '../../../src/http/admission/places.ts';
 import { capacityState, createRefusals } from '../../../src/http/admission/refusals.ts';
 import { workOf } from '../../../src/http/admission/work.ts';
 import { route } from '../../../src/http/operation.ts';
@@ -13,12 +13,12 @@ const ignore = (): void => undefined;
 const LOG = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const NOBODY = { workspaceId: '', keyId: '' };
 
-function admissionWith(level: MemoryLevel = 'fine', places = 2) {
+function admissionWith(level: MemoryLevel = 'fine', permits = 2) {
   const { onInterrupt, interrupt } = createInterruption();
   const memory = { bytesMax: 1, level: () => level };
   const delay = { burstMs: 20, overloadMs: 10, standingMs: 1000, shortLine: 0 };
-  const bounds = { read: places, model: places };
-  const admission = createAdmission({ memory, log: LOG, onInterrupt, places: bounds, delay });
+  const bounds = { read: permits, model: permits };
+  const admission = createAdmission({ memory, log: LOG, onInterrupt, permits: bounds, delay });
   const door = (method: 'GET' | 'POST', work?: 'model') => {
     const own = work === undefined ? {} : { work };
     const spec = { ...own, id: 'test.door', method, path: '/', area: 'test', summary: 'A test' } as const;
@@ -36,28 +36,28 @@ test('an operation is of the class that it states, else that of its area and its
   expect(workOf({ area: 'documents', method: 'GET', work: 'heavy' })).toBe('heavy');
 });
 
-test('a request that waits has the next place, or is refused when it has waited too long', async () => {
+test('a request that waits has the next permit, or is refused when it has waited too long', async () => {
   const { admission, door } = admissionWith();
   const read = door('GET');
-  const first = read.enter(NOBODY) as Place;
-  const second = read.enter({ workspaceId: 'other', keyId: '' }) as Place;
+  const first = read.enter(NOBODY) as Permit;
+  const second = read.enter({ workspaceId: 'other', keyId: '' }) as Permit;
   const waiting = read.enter(NOBODY);
-  read.leave(first);
+  read.release(first);
   expect(await waiting).toBeDefined();
   expect(read.enter({ workspaceId: 'third', keyId: '' })).rejects.toThrow(Overloaded);
   await Promise.resolve(read.enter(NOBODY)).catch((error: Overloaded) => {
     expect([error.kind, error.retryAfterSeconds]).toEqual(['unavailable', 2]);
   });
   expect(admission.refusals.counts()).toEqual([{ work: 'read', reason: 'late', count: 2 }]);
-  read.leave(second);
+  read.release(second);
   expect(admission.state()).toContainEqual(expect.objectContaining({ work: 'read', running: 1, waiting: 0 }));
 });
 
-test('one workspace never has all places of a class', async () => {
+test('one workspace never has all permits of a class', async () => {
   const { admission, door } = admissionWith('fine', 8);
   const read = door('GET');
   const asked = Array.from({ length: 8 }, () => read.enter(NOBODY));
-  expect(asked.map((place) => place instanceof Promise)).toEqual([...Array(7).fill(false), true]);
+  expect(asked.map((permit) => permit instanceof Promise)).toEqual([...Array(7).fill(false), true]);
   const other = read.enter({ workspaceId: 'other', keyId: '' });
   expect(await other).toBeDefined();
   expect(asked[7]).rejects.toThrow(Overloaded);

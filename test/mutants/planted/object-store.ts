@@ -4,7 +4,7 @@ export const objectStore: readonly Planted[] = [
   {
     mistake: 'the upload that moves gives way to the next one',
     file: 'src/embedded/object-store/admission.ts',
-    text: 'if (place.moved < limits.stepBytes || !granted.delete(place)) return;',
+    text: 'if (permit.moved < limits.stepBytes || !granted.delete(permit)) return;',
     replacement: 'return;',
     test: 'test/object-store/admission.test.ts',
   },
