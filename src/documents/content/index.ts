@@ -77,6 +77,7 @@ export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]
 function createReading(deps: ContentDeps, store: ReturnType<typeof createContentStore>) {
   const { sql, objects, queue, settings, log } = deps;
   const reader = createReader({ environment: settings.readerEnvironment });
+  const ending = new AbortController();
   const turns = createSemaphore({
     runningMax: 1,
     waitingMax: Number.POSITIVE_INFINITY,
@@ -95,6 +96,7 @@ function createReading(deps: ContentDeps, store: ReturnType<typeof createContent
     turns,
     bytesMax: settings.bytesMax,
     log,
+    ending: ending.signal,
   });
   const kind: Omit<JobKind, 'kind' | 'pollMs'> = {
     batchMax: 1,
@@ -125,6 +127,7 @@ function createReading(deps: ContentDeps, store: ReturnType<typeof createContent
       name: 'documents.reader',
       start: () => undefined,
       async stop() {
+        ending.abort();
         reader.end();
       },
     } satisfies Job,

@@ -39,6 +39,9 @@ export const EARLIER_READING_POLL_MS = 60_000;
 /** How often a reading is begun whose process did not survive it; then the document has failed. */
 export const READING_ATTEMPTS_MAX = 3;
 
+/** Between attempts to note, at a database that is away, that a file was not to blame. */
+export const TAKE_BACK_PAUSE_MS = { min: 250, max: 5000 };
+
 /** A reader without work ends after this time; one that has read so many documents, or has grown so large, is replaced. */
 export const READER_IDLE_MS = 10_000;
 export const READER_DOCUMENTS_MAX = 200;

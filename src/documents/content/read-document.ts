@@ -3,11 +3,13 @@
 
 import type { Logger } from '../../core/logger.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
+import { sleep } from '../../core/wait.ts';
+import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
 import { contentTypeOf } from '../content-type.ts';
 import { kindOf } from './formats/kinds.ts';
-import { READ_URL_SECONDS, READING_ATTEMPTS_MAX } from './limits.ts';
+import { READ_URL_SECONDS, READING_ATTEMPTS_MAX, TAKE_BACK_PAUSE_MS } from './limits.ts';
 import type { ReadRequest } from './protocol.ts';
 import { type Reader, ReaderDied, ReaderEnded } from './reader-process.ts';
 import type { ContentStore, Ending, ToRead } from './store.ts';
@@ -20,6 +22,8 @@ export type ReadDocumentDeps = {
   turns: Semaphore;
   bytesMax: number;
   log: Logger;
+  /** Aborts at the end of the service. */
+  ending: AbortSignal;
 };
 
 export function createReadDocument(deps: ReadDocumentDeps) {
@@ -45,7 +49,7 @@ export function createReadDocument(deps: ReadDocumentDeps) {
       // 3. The file is read in a process of its own.
       return await reader.read(toRequest(document), async (outcome) => {
         if ('unavailable' in outcome) {
-          await store.takeBack(document, outcome.unavailable);
+          await takeBack(document, outcome.unavailable);
           return { retry: outcome.unavailable };
         }
         if ('unreadable' in outcome) {
@@ -67,7 +71,7 @@ export function createReadDocument(deps: ReadDocumentDeps) {
   async function failed(document: ToRead, error: unknown): Promise<JobOutcome> {
     if (!(error instanceof ReaderDied)) {
       const ended = error instanceof ReaderEnded ? 'the service ended while the file was read' : undefined;
-      await store.takeBack(document, ended ?? 'the service could not keep the text');
+      await takeBack(document, ended ?? 'the service could not keep the text');
       if (ended !== undefined) return { retry: ended };
       throw error;
     }
@@ -79,6 +83,20 @@ export function createReadDocument(deps: ReadDocumentDeps) {
     }
     await store.keep(document, { state: 'failed', reason });
     return 'done';
+  }
+
+  /** Waits for a database that is away: nothing else is read meanwhile, and an outage is not the file's fault. */
+  async function takeBack(document: ToRead, reason: string): Promise<void> {
+    for (let { min: pauseMs, max } = TAKE_BACK_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, max)) {
+      try {
+        return await store.takeBack(document, reason);
+      } catch (error) {
+        if (!isUnavailable(error) || deps.ending.aborted) throw error;
+        if (pauseMs === TAKE_BACK_PAUSE_MS.min)
+          log.warn({ document: document.id }, 'a document waits for the database, to be read again');
+        await sleep(pauseMs, deps.ending);
+      }
+    }
   }
 
   function toRequest(document: ToRead): ReadRequest {

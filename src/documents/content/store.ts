@@ -97,10 +97,10 @@ export function createContentStore(sql: Sql, words: WordStore = createWordStore(
       return row;
     },
 
-    /** Takes an attempt back that failed for a cause other than the file. */
-    async takeBack({ id, revision }: Turn, reason: string): Promise<void> {
+    /** Takes an attempt back that failed for a cause other than the file; done twice, it has the same result. */
+    async takeBack({ id, revision, attempts }: ToRead, reason: string): Promise<void> {
       await sql`
-        UPDATE document_contents SET attempts = attempts - 1, reason = ${reason}
+        UPDATE document_contents SET attempts = least(attempts, ${attempts}::integer - 1), reason = ${reason}
         WHERE document_id = ${id} AND revision = ${revision} AND state = 'pending'`;
     },
 

@@ -14,6 +14,7 @@ import { PURGE_PASSAGES_MAX } from '../../../src/documents/limits.ts';
 import type { Viewer } from '../../../src/documents/policy.ts';
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
+import { ConnectionLost } from '../../../src/infra/postgres/unavailable.ts';
 import { eventually } from '../../support/child.ts';
 import { testDatabase } from '../../support/database.ts';
 import { shared } from '../../support/shared.ts';
@@ -189,9 +190,9 @@ test('a document that is purged meanwhile is neither given a text nor queued, an
 });
 
 /** A stand-in for a reader that dies of a file, or finds no store, which a real one cannot be made to on purpose. */
-const readWith = (outcome: () => Promise<ReadOutcome>) =>
+const readWith = (outcome: () => Promise<ReadOutcome>, store = contents) =>
   createReadDocument({
-    store: contents,
+    store,
     objects: { readUrl: () => 'http://127.0.0.1:1/object' },
     reader: {
       read: async (_request, keep) => keep(await outcome()),
@@ -201,6 +202,7 @@ const readWith = (outcome: () => Promise<ReadOutcome>) =>
     turns: createSemaphore({ runningMax: 1, waitingMax: 10, refuse: 'busy' }),
     bytesMax: 1000,
     log: { info() {}, warn() {}, error() {}, debug() {} } as never,
+    ending: new AbortController().signal,
   });
 
 test('a file that its reader dies of is tried three times, then the document has failed with the reason', async () => {
@@ -224,6 +226,25 @@ test('while the store is away nothing is counted, however often it is tried', as
     state: 'pending',
     reason: 'the object store cannot be reached',
   });
+  const back = readWith(async () => ({ reading: { ...found, memory: 0 }, chunks: chunksOf('abc') }));
+  expect(await back(id)).toBe('done');
+  expect(await passagesOf(id)).toEqual(['abc']);
+});
+
+test('a database that is lost while a file is read costs no attempt, however often', async () => {
+  const viewer = person();
+  const id = await added(viewer);
+  for (let time = 0; time < 4; time++) {
+    let losses = 1;
+    const lost = readWith(async () => ({ reading: { ...found, memory: 0 }, chunks: chunksOf('abc') }), {
+      ...contents,
+      keep: () => Promise.reject(new ConnectionLost()),
+      takeBack: (...taken) =>
+        losses-- > 0 ? Promise.reject(new ConnectionLost()) : contents.takeBack(...taken),
+    });
+    expect(await lost(id).catch((error: unknown) => error)).toBeInstanceOf(ConnectionLost);
+    expect((await states.find(viewer, id))?.state).toBe('pending');
+  }
   const back = readWith(async () => ({ reading: { ...found, memory: 0 }, chunks: chunksOf('abc') }));
   expect(await back(id)).toBe('done');
   expect(await passagesOf(id)).toEqual(['abc']);
