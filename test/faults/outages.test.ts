@@ -5,6 +5,7 @@ import { missingStore } from '../support/object-stores.ts';
 import { describeClients } from './outages/clients.ts';
 import { describeDatabaseOutages } from './outages/database.ts';
 import { describeEmbeddedPostgres } from './outages/embedded-postgres.ts';
+import { describeReadingOutages } from './outages/reading.ts';
 import { describeShutdown } from './outages/shutdown.ts';
 import { describeStoreOutages } from './outages/store.ts';
 import { type Setting, startSetting } from './support/setting.ts';
@@ -23,6 +24,7 @@ describe.skipIf(missing !== undefined)(missing ?? 'outages', () => {
 
   describeStoreOutages(setting);
   describeDatabaseOutages(setting);
+  describeReadingOutages(setting);
   describeShutdown(setting);
 });
 
