@@ -185,7 +185,7 @@ test('the server stays within its alarm lengths', () => {
   expect(linesOf('src/documents/')).toBeLessThanOrEqual(15_552);
   expect(linesOf('src/config.ts')).toBeLessThanOrEqual(200);
   expect(linesOf('src/chat/')).toBeLessThanOrEqual(3915);
-  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4220);
+  expect(linesOf('src/usage/')).toBeLessThanOrEqual(4240);
   expect(linesOf('src/gateway/')).toBeLessThanOrEqual(9100);
   expect(linesOf('src/')).toBeLessThanOrEqual(64_200);
   expect(linesOf('src/console/')).toBeLessThanOrEqual(440);

@@ -10,7 +10,10 @@ import type { OutboxStore } from './store/outbox.ts';
 /** A pause is this many times as long as the work before it, so that moving uses only a part of the database. */
 const PAUSE_FACTOR = 4;
 
-export function createMover(deps: { store: Pick<OutboxStore, 'oldest' | 'move' | 'bury'>; log: Logger }) {
+export function createMover(deps: {
+  store: Pick<OutboxStore, 'oldest' | 'move' | 'bury' | 'close'>;
+  log: Logger;
+}) {
   const { store, log } = deps;
   const metrics: SinkMetrics = { stored: 0, deadLetters: 0, failures: 0 };
   let batchMax = OUTBOX_BATCH_MAX;
@@ -75,6 +78,7 @@ export function createMover(deps: { store: Pick<OutboxStore, 'oldest' | 'move' |
         await moveBatch().catch((error: unknown) =>
           log.debug({ err: error }, 'events stay in the outbox for now'),
         );
+        store.close();
       },
     },
   };

@@ -69,8 +69,11 @@ const CONNECT_TIMEOUT_SECONDS = 4;
 const LOOK_TIMEOUT_MS = 4_000;
 const IDLE_TIMEOUT_SECONDS = 300;
 const KEEP_ALIVE_SECONDS = 30;
-/** Bounds the locks of a process that hangs: a transaction waits only for the database. */
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
+/**
+ * Bounds the locks of a process that hangs: a transaction waits only for the database. It is shorter than the limit of a statement,
+ * so that whoever waits for such a lock is still answered.
+ */
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
 const RECONNECT_SECONDS = 0.05;
 const END_TIMEOUT_SECONDS = 5;
 /** PostgreSQL's code of a statement that a standby, or a server that is only for reading, refuses. */

@@ -2,7 +2,7 @@
 
 import type { EventProjection } from '../../core/event.ts';
 import { newId } from '../../core/ids.ts';
-import type { Sql } from '../../infra/postgres/client.ts';
+import type { Reserved, Sql } from '../../infra/postgres/client.ts';
 import { OWN_SOURCE } from '../event.ts';
 import { encodeRow } from '../row.ts';
 import { createDeadLetterStore, type NewDeadLetter } from './dead-letters.ts';
@@ -26,23 +26,50 @@ type OutboxRow = {
 /** Any process may move events at any time: an event leaves the outbox in the statement that stores it. */
 export function createOutboxStore(sql: Sql, projections: readonly EventProjection[] = []) {
   const statement = storeStatement(MOVED, projections);
+  let connection: Promise<Reserved> | undefined;
+
+  /** A connection of its own, on which the statement is planned once. */
+  const open = async (): Promise<Reserved> => {
+    const reserved = sql.reserve({ onLost: close });
+    try {
+      await reserved.unsafe(`PREPARE usage_move (bigint[]) AS ${statement}`);
+      return reserved;
+    } catch (error) {
+      reserved.release();
+      throw error;
+    }
+  };
+  const close = (): void => {
+    void connection?.then(
+      (opened) => opened.release(),
+      () => undefined,
+    );
+    connection = undefined;
+  };
+
   return {
     async oldest(limit: number): Promise<number[]> {
       const rows = await sql<{ id: number }[]>`SELECT id FROM usage_outbox ORDER BY id LIMIT ${limit}`;
       return rows.map(({ id }) => id);
     },
 
-    /** Moves those that are still in the outbox, in one transaction, so that a workspace's events are stored in their order. */
-    move(ids: readonly number[]): Promise<void> {
-      return sql.begin(async (tx) => {
-        await tx`
-          SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)
-          FROM (
-            SELECT DISTINCT hashtext(workspace_id) & ${STRIPES_COUNT - 1} AS stripe FROM usage_outbox
-            WHERE id = ANY (${ids as number[]}::bigint[]) ORDER BY 1) AS touched`;
-        await tx.unsafe(statement, [ids as number[]], { prepare: true });
-      });
+    /**
+     * Moves those that are still in the outbox, in one transaction, so that a workspace's events are stored in their order. It is one
+     * message, after which the server waits for nothing before it commits: its locks never wait for this process.
+     */
+    async move(ids: readonly number[]): Promise<void> {
+      connection ??= open();
+      const array = `'{${ids.join()}}'::bigint[]`;
+      try {
+        await (await connection).unsafe(`${lockStripes(array)}; EXECUTE usage_move(${array})`);
+      } catch (error) {
+        close();
+        throw error;
+      }
     },
+
+    /** Closes the connection; another move opens one again. */
+    close,
 
     /** Makes an event a dead letter with the database's message; undefined if it is no longer there. */
     bury(id: number, reason: string): Promise<NewDeadLetter | undefined> {
@@ -76,6 +103,12 @@ export function createOutboxStore(sql: Sql, projections: readonly EventProjectio
     },
   };
 }
+
+const lockStripes = (ids: string): string => `
+  SELECT pg_advisory_xact_lock(${STORAGE_LOCK}, stripe)
+  FROM (
+    SELECT DISTINCT hashtext(workspace_id) & ${STRIPES_COUNT - 1} AS stripe FROM usage_outbox
+    WHERE id = ANY (${ids}) ORDER BY 1) AS touched`;
 
 /** A UUID of version 7 that ascends with the time of the event, and within a millisecond with its place in the outbox. */
 const STORED_ID = `

@@ -14,6 +14,8 @@ const COPY_TIMEOUT_MS = 30_000;
 /** The writer has its own connection, which holds the staging table. */
 export function createEventWriter(sql: Sql, projections: readonly EventProjection[] = []) {
   const statement = storeStatement('NOT MATERIALIZED (SELECT * FROM usage_staging)', projections);
+  // One message: the server has the commit before it takes the locks, so they never wait for this process.
+  const completion = [LOCK_STRIPES, statement, 'COMMIT'].join(';');
   let connection: Reserved | undefined;
   let staged = false;
 
@@ -38,9 +40,7 @@ export function createEventWriter(sql: Sql, projections: readonly EventProjectio
         await tx.unsafe('BEGIN');
         const bytes = Buffer.concat([COPY_HEAD, ...rows, COPY_TAIL]);
         await copyIn(tx, 'COPY usage_staging FROM STDIN (FORMAT binary)', bytes, COPY_TIMEOUT_MS);
-        await tx.unsafe(LOCK_STRIPES);
-        await tx.unsafe(statement);
-        await tx.unsafe('COMMIT');
+        await tx.unsafe(completion);
       } catch (error) {
         // The connection is released and not used again here, because its state is unknown.
         release();

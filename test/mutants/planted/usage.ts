@@ -170,13 +170,13 @@ export const usage: readonly Planted[] = [
   {
     mistake: 'an event leaves the outbox before it is stored',
     file: 'src/usage/store/outbox.ts',
-    text: 'await tx.unsafe(statement, [ids as number[]], { prepare: true });',
-    replacement: `const gone = await sql.unsafe('DELETE FROM usage_outbox WHERE id = ANY ($1::bigint[]) RETURNING *', [ids as number[]]);
-        await tx.unsafe(
-          'INSERT INTO usage_outbox OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::usage_outbox, $1::text::json)',
-          [JSON.stringify(gone)],
-        );
-        await tx.unsafe(statement, [ids as number[]]);`,
+    text: 'EXECUTE usage_move(${array})`);',
+    replacement: `SELECT\`);
+        const gone = await sql.unsafe(\`DELETE FROM usage_outbox WHERE id = ANY (\${array}) RETURNING *\`);
+        const rows = JSON.stringify(gone).replaceAll("'", "''");
+        await (await connection).unsafe(\`
+          INSERT INTO usage_outbox OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::usage_outbox, '\${rows}');
+          EXECUTE usage_move(\${array})\`);`,
     test: 'test/usage/outbox.test.ts',
     name: 'what cannot be stored stays in the outbox',
   },
@@ -195,6 +195,14 @@ export const usage: readonly Planted[] = [
     replacement: 'SELECT coalesce(',
     test: 'test/usage/outbox.test.ts',
     name: 'who moves waits for what is being stored',
+  },
+  {
+    mistake: 'readers wait for a process that hangs while it stores events',
+    file: 'src/usage/store/writer.ts',
+    text: 'await tx.unsafe(completion);',
+    replacement: "for (const statement of completion.split(';')) await tx.unsafe(statement);",
+    test: 'test/usage/storage-locks.test.ts',
+    name: 'events of the buffer are stored without one',
   },
   {
     mistake: 'events that are moved together are stored in any order',
