@@ -1,7 +1,7 @@
 // The service is killed again and again while models are asked: every answered request is accounted for, once.
 
 import { expect, test } from 'bun:test';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bodyOf, createCaller } from '../acceptance/support/caller.ts';
 import { eventually, freePort } from '../support/child.ts';
@@ -9,6 +9,7 @@ import { freshFolder } from '../support/folders.ts';
 import { type MockUpstream, startMockUpstream } from '../support/mock-upstream.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { hasAccounts } from './support/accounts.ts';
 import { asksAgain } from './support/caller.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
 
@@ -17,20 +18,6 @@ const CLIENTS = 6;
 const LOAD_MS = { from: 300, to: 1500 };
 /** At least so many answers come whole before each crash, however long a slow machine takes for them. */
 const ANSWERS_MIN = 90;
-
-/** Whether a file of accounts has more than its head. */
-const hasAccounts = (directory: string): boolean =>
-  readdirSync(directory).some((name) => name.endsWith('.names') && linesOf(join(directory, name)) > 2);
-
-/** None of a file that the service has removed since it was listed. */
-const linesOf = (path: string): number => {
-  try {
-    return readFileSync(path, 'utf8').split('\n').length;
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT') throw error;
-    return 0;
-  }
-};
 
 /** What clients saw: of each model, answers that came whole, and requests that got none. */
 type Seen = Record<'whole' | 'streamed', { answered: number; lost: number }>;

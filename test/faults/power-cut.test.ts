@@ -2,7 +2,7 @@
 // is started again: everything that was acknowledged is there, once, and the bucket holds what the records say.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLibrary, md5 } from '../acceptance/support/library.ts';
 import { createMetrics } from '../acceptance/support/metrics.ts';
@@ -10,6 +10,7 @@ import { createChatClient } from '../support/chat-client.ts';
 import { eventually } from '../support/child.ts';
 import { type FaultyDisk, missingFaultyDisk, mountFaultyDisk } from '../support/faulty-disk.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
+import { hasAccounts } from './support/accounts.ts';
 import { embeddedBucket, listKeys } from './support/bucket.ts';
 import { asksAgain, createPlainCaller } from './support/caller.ts';
 import { accountedRequests, allDocuments, createWork, type Promised } from './support/power-work.ts';
@@ -168,10 +169,7 @@ describe.skipIf(missing !== undefined)(
         expect(await accounted()).toBeGreaterThanOrEqual(before.accounted);
         await eventually(
           'what was left to be handed on',
-          () =>
-            !readdirSync(join(machine.service.dataDir, 'events/models')).some((name) =>
-              name.endsWith('.sums'),
-            ),
+          () => !hasAccounts(join(machine.service.dataDir, 'events/models')),
         );
         await metricsOf(machine).page({ size: 0 });
         expect(await accounted()).toBeLessThanOrEqual(after.asked);
