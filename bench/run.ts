@@ -8,6 +8,7 @@ import { run as chat } from './chat/index.ts';
 import { run as compute } from './compute/index.ts';
 import { run as documents } from './documents/index.ts';
 import { run as everyday } from './everyday/index.ts';
+import { run as files } from './files/index.ts';
 import { run as gateway } from './gateway/index.ts';
 import { run as guard } from './guard/index.ts';
 import { run as hostile } from './hostile/index.ts';
@@ -31,6 +32,7 @@ const AREAS: Record<string, () => Promise<void>> = {
   compute,
   documents,
   everyday,
+  files,
   gateway,
   guard,
   hostile,
