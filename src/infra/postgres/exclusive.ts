@@ -7,6 +7,8 @@ export type Lease = {
   signal: AbortSignal;
   /** Throws once another process may hold the locks; after a pause of this process, also before it notices the loss. */
   assert(): void;
+  /** Ends it as the loss of the connection does. */
+  lose(): void;
   release(): void;
 };
 
@@ -33,6 +35,10 @@ export function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
     heardAt = sentAt;
   };
   const timer = setInterval(() => void keepAlive().catch(lose), leaseMs / KEEP_ALIVES_IN_LEASE);
+  const release = (): void => {
+    clearInterval(timer);
+    connection.release();
+  };
   return {
     connection,
     signal: lost.signal,
@@ -40,33 +46,56 @@ export function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
       if (performance.now() - heardAt >= leaseMs) lose();
       lost.signal.throwIfAborted();
     },
-    release() {
-      clearInterval(timer);
-      connection.release();
+    lose() {
+      lose();
+      release();
     },
+    release,
   };
+}
+
+/** A lease that works of one client have in common: a connection for each of them would cost more than most of them do. */
+type Shared = { lease: Lease; names: Set<string> };
+
+const sharedBy = new WeakMap<Sql, Map<number, Shared>>();
+
+function openShared(sql: Sql, leaseMs: number): Shared {
+  const known = sharedBy.get(sql) ?? new Map<number, Shared>();
+  const open = known.get(leaseMs);
+  if (open !== undefined && open.names.size > 0 && !open.lease.signal.aborted) return open;
+  const opened: Shared = { lease: openLease(sql, leaseMs), names: new Set() };
+  sharedBy.set(sql, known.set(leaseMs, opened));
+  return opened;
 }
 
 /**
  * Runs work that only one process may do at a time; returns `held` at once, without running it, while another process does, or
- * while the server still keeps the connection of one that was killed. The lock is a lease, and ends with its connection: `run` should
- * check it between its steps.
+ * while the server still keeps the connection of one that was killed. The lock is a lease: `run` should check it between its steps. The
+ * connection of the lease is for statements of a moment, because other works have their leases by it, too.
  */
 export async function exclusively<T>(
   sql: Sql,
   name: string,
   run: (lease: Lease) => Promise<T>,
-  leaseMs?: number,
+  leaseMs = LEASE_MS,
 ): Promise<T | 'held'> {
-  const lease = openLease(sql, leaseMs);
+  const { lease, names } = openShared(sql, leaseMs);
+  // The server grants a session a lock that it has.
+  if (names.has(name)) return 'held';
+  names.add(name);
+  let isHeld = false;
   try {
     const [row] = await lease.connection<
       { held: boolean }[]
     >`SELECT pg_try_advisory_lock(hashtextextended(${name}, 0)) AS held`;
-    return row?.held === true ? await run(lease) : 'held';
+    isHeld = row?.held === true;
+    return isHeld ? await run(lease) : 'held';
   } finally {
-    // The lock ends with the connection.
-    lease.release();
+    names.delete(name);
+    // The locks end with the connection; while others need it, this one ends before any later statement of this process.
+    if (names.size === 0) lease.release();
+    else if (isHeld)
+      lease.connection`SELECT pg_advisory_unlock(hashtextextended(${name}, 0))`.catch(lease.lose);
   }
 }
 
