@@ -5,8 +5,8 @@ import type { Clock } from './core/clock.ts';
 import { postgresFolder } from './database.ts';
 import { readStatus, type WalArchiveStatus } from './embedded/wal-archive/index.ts';
 import type { Area } from './http/area.ts';
-import type { ServiceState } from './http/health.ts';
 import { counter, gauge } from './http/metrics.ts';
+import type { ServiceState } from './http/readiness.ts';
 
 /** Log that waits for longer, beside the time-out, is late. */
 const LAG_SECONDS_MAX = 120;

@@ -1,5 +1,5 @@
-import type { ReadinessCheck } from '../http/health.ts';
 import { counter, gauge, type Metric } from '../http/metrics.ts';
+import type { ReadinessCheck } from '../http/readiness.ts';
 import type { PoolMetrics } from '../infra/wasm/pool-metrics.ts';
 
 const LANES = ['short', 'long'] as const;
@@ -9,6 +9,7 @@ export function computeCheck(metrics: () => PoolMetrics): ReadinessCheck {
   return {
     name: 'compute',
     essential: false,
+    across: { threads: 'sum', running: 'sum', waiting: 'sum' },
     check: async () => {
       const { threads, lanes } = metrics();
       const load = {

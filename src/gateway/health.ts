@@ -1,7 +1,7 @@
 // How the models do: for /readyz and /metrics.
 
-import type { ReadinessCheck } from '../http/health.ts';
 import { counter, gauge, type Histogram, histogram, type Metric } from '../http/metrics.ts';
+import type { ReadinessCheck } from '../http/readiness.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { AnswerCache } from './cache.ts';
 import type { CatalogueKeeper } from './catalogue/reload.ts';

@@ -1,7 +1,7 @@
 import type { Job } from '../core/lifecycle.ts';
-import type { ReadinessCheck } from './health.ts';
 import type { Metric } from './metrics.ts';
 import type { Route } from './operation.ts';
+import type { ReadinessCheck } from './readiness.ts';
 
 /** A part of the service, as the composition root puts it together with the others. It owns nothing that no job ends. */
 export type Area = {

@@ -4,22 +4,10 @@ import { Type } from '@sinclair/typebox';
 import { unavailable } from '../core/errors.ts';
 import { type FamiliesOfProcess, joinFamilies, type MetricFamily } from '../core/metric-families.ts';
 import type { Part, Siblings } from '../core/siblings.ts';
-import { within } from '../core/wait.ts';
 import { type Metric, type RequestMetrics, renderFamilies } from './metrics.ts';
 import { type Route, reply, route } from './operation.ts';
+import { type Checked, joinChecks, type ReadinessCheck, runCheck } from './readiness.ts';
 import { component, described, oneOf, text } from './schemas.ts';
-
-/** The state of a backing service. `detail`: the effect of a state other than ready. */
-export type ServiceState = {
-  state: 'ready' | 'degraded' | 'down';
-  detail?: string;
-  [metric: string]: unknown;
-};
-
-/** Reads the state of a backing service; the time-out and errors of the check are handled here. */
-export type ReadinessCheck = { name: string; essential: boolean; check(): Promise<ServiceState> };
-
-const CHECK_TIMEOUT_MS = 2500;
 
 const Liveness = component('Liveness', 'The process is alive.', {
   status: Type.Literal('ok', { description: 'The process answers.' }),
@@ -37,7 +25,7 @@ const Readiness = component('Readiness', 'How the service and what stands behind
         { additionalProperties: true },
       ),
     ),
-    'The backing services by their names; beside its state each may have metrics.',
+    'The backing services by their names; beside its state each may have figures. They tell of all processes of the machine.',
   ),
 });
 
@@ -75,7 +63,7 @@ export function healthRoutes(deps: HealthDeps): Route[] {
   const checkAll = async (): Promise<Checked[]> => {
     if (siblings === undefined) return check();
     const [own, parts] = await Promise.all([check(), siblings.gather('readiness').catch(() => undefined)]);
-    return joinChecks(own, parts);
+    return joinChecks(deps.checks, { own, parts });
   };
   const readiness = async () => renderReadiness(await checkAll(), deps.ending());
   const allFamilies = async (): Promise<MetricFamily[]> => {
@@ -163,55 +151,10 @@ export function healthRoutes(deps: HealthDeps): Route[] {
   ];
 }
 
-export type Checked = { name: string; essential: boolean; state: ServiceState };
-
-/** Never rejects, and resolves within its time-out. */
-export async function runCheck({ name, essential, check }: ReadinessCheck): Promise<Checked> {
-  const late = (): ServiceState => ({ state: 'down', detail: 'no answer in time' });
-  const state = await within(check(), CHECK_TIMEOUT_MS, late).catch(
-    (): ServiceState => ({ state: 'down', detail: 'it cannot be reached' }),
-  );
-  return { name, essential, state };
-}
-
 const toFamilies = ({ process, answer }: Part): FamiliesOfProcess => ({
   ...(process === undefined ? {} : { process }),
   families: answer as MetricFamily[],
 });
-
-/**
- * The checks of this process with the states of all: a service is down when it is down for each of them, and degraded when it is not
- * ready for some. The processes themselves are one more; `parts` is undefined where their owner does not answer.
- */
-function joinChecks(own: readonly Checked[], parts: readonly Part[] | undefined): Checked[] {
-  const answers = (parts ?? []).flatMap(({ process, answer }) =>
-    answer === undefined ? [] : [{ process, checked: answer as Checked[] }],
-  );
-  const joined = own.map((each) => {
-    const states = answers.flatMap(({ process, checked }) => {
-      const found = checked.find(({ name }) => name === each.name)?.state;
-      return found === undefined ? [] : [{ process, ...found }];
-    });
-    const unwell = states.filter(({ state }) => state !== 'ready');
-    const [first] = unwell;
-    if (first === undefined || unwell.length === states.length) return each;
-    const which = unwell.map(({ process }) => process).join(', ');
-    const detail = `in process ${which} of ${states.length}: ${first.detail ?? first.state}`;
-    return { ...each, state: { ...each.state, state: 'degraded' as const, detail } };
-  });
-  return [...joined, { name: 'processes', essential: false, state: stateOfProcesses(parts) }];
-}
-
-function stateOfProcesses(parts: readonly Part[] | undefined): ServiceState {
-  if (parts === undefined) return { state: 'degraded', detail: 'their owner does not answer' };
-  const silent = parts.filter(({ answer }) => answer === undefined).map(({ process }) => process);
-  if (silent.length === 0) return { state: 'ready', serving: parts.length };
-  return {
-    state: 'degraded',
-    detail: `no answer from process ${silent.join(', ')}`,
-    serving: parts.length - silent.length,
-  };
-}
 
 function renderReadiness(checked: readonly Checked[], ending: boolean) {
   const unavailable = ending || checked.some(({ essential, state }) => essential && state.state === 'down');

@@ -3,8 +3,8 @@
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
-import { type Checked, type ReadinessCheck, runCheck } from './health.ts';
 import { gauge, type Metric } from './metrics.ts';
+import { type Checked, type ReadinessCheck, runCheck } from './readiness.ts';
 
 const INTERVAL_MS = 15_000;
 /** A start is not held up by it. */

@@ -3,8 +3,8 @@
 import type { Job } from '../core/lifecycle.ts';
 import type { Logger } from '../core/logger.ts';
 import { createPeriodic } from '../core/periodic.ts';
-import type { ReadinessCheck } from '../http/health.ts';
 import { counter, gauge, type Metric } from '../http/metrics.ts';
+import type { ReadinessCheck } from '../http/readiness.ts';
 import type { AppendMetrics } from './appender.ts';
 import type { BufferMetrics, EventBuffer } from './buffer/event-buffer.ts';
 import { FIGURES_INTERVAL_MS, OUTBOX_LATE_SECONDS, REFUSAL_TOLD_MS } from './limits.ts';
@@ -28,6 +28,7 @@ export function createUsageHealth(parts: {
 }): { check: ReadinessCheck; metrics: Metric[]; job: Job; waiting(): number } {
   const { buffer, appending, storing, outbox, recording, log } = parts;
   const across = parts.shared ? 'largest' : 'sum';
+  const ofBuffer = { waiting_packs: across, buffer_bytes: across, buffer_bytes_max: across } as const;
   let latest: BufferMetrics = { packs: 0, bytes: 0, bytesMax: 0 };
   let backlog: OutboxBacklog = { events: 0, oldestSeconds: 0 };
   const update = async (): Promise<BufferMetrics> => {
@@ -57,6 +58,7 @@ export function createUsageHealth(parts: {
   const check: ReadinessCheck = {
     name: 'usage_events',
     essential: false,
+    across: { ...ofBuffer, synced_before_acknowledged: 'every', outbox_events: 'largest' },
     async check() {
       const { packs, bytes, bytesMax } = await update();
       const metrics = {
@@ -67,9 +69,8 @@ export function createUsageHealth(parts: {
         outbox_events: backlog.events,
       };
       const detail = degradation();
-      return detail === undefined
-        ? { state: 'ready', ...metrics }
-        : { state: 'degraded', detail, ...metrics };
+      if (detail === undefined) return { state: 'ready', ...metrics };
+      return { state: 'degraded', detail, ...metrics };
     },
   };
 

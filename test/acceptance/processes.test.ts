@@ -9,17 +9,26 @@ import { testDatabase } from '../support/database.ts';
 import { freshFolder } from '../support/folders.ts';
 import { isService } from '../support/service.ts';
 import { shared } from '../support/shared.ts';
-import { expectStatus } from './support/caller.ts';
+import { bodyOf, expectStatus } from './support/caller.ts';
 import { freshName } from './support/library.ts';
 import { createMetrics, eventOf } from './support/metrics.ts';
 import { startSetting } from './support/setting.ts';
+
+const BUFFER_BYTES_MAX = 64 * 1024 ** 2;
+const hasJournals = process.env['TEST_NATS_URL'] === undefined;
 
 const database = await shared(testDatabase());
 const secret = join(freshFolder(), 'database-url');
 writeFileSync(secret, database.url);
 const setting = await shared(
   // The owner replaces its file by the address for its processes.
-  startSetting({ PROCESSES: '2', PORT: String(freePort()), DATABASE_URL: '', DATABASE_URL_FILE: secret }),
+  startSetting({
+    PROCESSES: '2',
+    PORT: String(freePort()),
+    DATABASE_URL: '',
+    DATABASE_URL_FILE: secret,
+    EVENT_BUFFER_BYTES_MAX: String(BUFFER_BYTES_MAX),
+  }),
 );
 
 /** Pids of the processes that serve: children of the started one that run the same program. */
@@ -42,7 +51,11 @@ async function everywhere(path: string, key: string): Promise<number[]> {
 
 type Readiness = {
   status: string;
-  services: { processes: { state: string; serving: number; detail?: string } };
+  services: {
+    processes: { state: string; serving: number; detail?: string };
+    compute: { threads: number };
+    usage_events: { buffer_bytes_max: number; synced_before_acknowledged: boolean };
+  };
 };
 
 /** Of whichever process is asked, within a time in which one that hangs does not answer. */
@@ -97,15 +110,38 @@ describe('several processes', () => {
     await Promise.all(records.map(async (record) => expect(await library.read(record.name)).toEqual(record)));
   });
 
-  test('share the cores: each has its part of the threads', async () => {
+  test('share the cores: each has its part of the threads, and all of them are counted', async () => {
     // As many for short work as for long work; they are opened with the first work of a process.
-    await eventually('a process with all of its threads', async () => {
-      const asked = Array.from({ length: 8 }, (_, index) => setting.call('GET', `/compute?n=${28 + index}`));
+    const threadsOfEach = 2 * Math.max(1, Math.floor(availableParallelism() / 2));
+    await eventually('both with all of their threads', async () => {
+      const asked = Array.from({ length: 16 }, (_, index) =>
+        setting.call('GET', `/compute?n=${20 + index}`, { headers: { connection: 'close' } }),
+      );
       for (const each of await Promise.all(asked)) expectStatus(each, 200);
-      const answer = await fetch(`${setting.url}/readyz`);
-      const { services } = (await answer.json()) as { services: { compute: { threads: number } } };
-      return services.compute.threads === 2 * Math.max(1, Math.floor(availableParallelism() / 2));
+      return (await readiness()).services.compute.threads === 2 * threadsOfEach;
     });
+  });
+
+  test('say in /readyz and in the administration how all of them do, whichever is asked', async () => {
+    const paths = ['/readyz', '/admin/api/status'];
+    const answers = await Promise.all(
+      paths.flatMap((path) =>
+        Array.from({ length: 12 }, async () => {
+          const answer = await setting.call('GET', path, {
+            key: setting.adminKey,
+            headers: { connection: 'close' },
+          });
+          return bodyOf<Readiness>(answer, 200).services;
+        }),
+      ),
+    );
+    for (const { compute, usage_events, processes } of answers) {
+      expect(compute.threads).toBe(4 * Math.max(1, Math.floor(availableParallelism() / 2)));
+      expect(processes).toEqual({ state: 'ready', serving: 2 });
+      // Each has a journal of its own; a stream of JetStream is one for both.
+      expect(usage_events.buffer_bytes_max).toBe(hasJournals ? 2 * BUFFER_BYTES_MAX : BUFFER_BYTES_MAX);
+      expect(usage_events.synced_before_acknowledged).toBeTrue();
+    }
   });
 
   test('all refuse a key as soon as one has revoked it', async () => {

@@ -318,7 +318,7 @@ test.skipIf(missing !== undefined || Bun.which('curl') === null)(
   },
 );
 
-/** Of a check that hangs (src/http/health.ts). */
+/** Of a check that hangs (src/http/readiness.ts). */
 const READYZ_MS_MAX = 2500;
 
 /** A fake of a server: one path answers with a status, everything else with its port. */

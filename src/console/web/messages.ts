@@ -470,6 +470,18 @@ export const MESSAGES = {
     'Whether the bucket belongs to this service alone.',
     'Ob der Bucket allein diesem Dienst gehört.',
   ],
+  'service.wal_archive': [
+    'The archive of the write-ahead log, for a restore to a point in time.',
+    'Das Archiv des Write-Ahead-Logs, für eine Wiederherstellung zu einem Zeitpunkt.',
+  ],
+  'service.capacity': [
+    'Whether requests find a place and memory.',
+    'Ob Anfragen einen Platz und Speicher finden.',
+  ],
+  'service.processes': [
+    'The processes of this machine; all figures here are of all of them.',
+    'Die Prozesse dieses Rechners; alle Zahlen hier sind die aller Prozesse.',
+  ],
   'advice.postgres': [
     'Check that Postgres runs, that DATABASE_URL names it, and that its disk has space.',
     'Prüfen Sie, ob Postgres läuft, DATABASE_URL es nennt und seine Platte Platz hat.',
@@ -502,6 +514,18 @@ export const MESSAGES = {
   'advice.search': [
     'Searches are answered from Postgres, more slowly; Meilisearch is filled up when it is back.',
     'Suchen beantwortet Postgres, langsamer; Meilisearch wird nachgefüllt, wenn es zurück ist.',
+  ],
+  'advice.wal_archive': [
+    'Check the bucket and its store: the log waits on the disk of the database until it is archived.',
+    'Prüfen Sie den Bucket und seinen Speicher: Das Log wartet auf der Platte der Datenbank, bis es archiviert ist.',
+  ],
+  'advice.capacity': [
+    'More arrives than can be done: add processes or machines, or raise MEMORY_MAX.',
+    'Es kommt mehr an, als erledigt werden kann: mehr Prozesse oder Rechner, oder ein höheres MEMORY_MAX.',
+  ],
+  'advice.processes': [
+    'One that gives no sign of life for ten seconds is replaced. The log has the reason.',
+    'Einer, der zehn Sekunden kein Lebenszeichen gibt, wird ersetzt. Das Log nennt den Grund.',
   ],
 
   'content.text': ['Text', 'Text'],

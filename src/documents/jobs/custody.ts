@@ -4,7 +4,7 @@
 import { ServiceError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic, UPKEEP_DELAY_MS } from '../../core/periodic.ts';
-import type { ReadinessCheck } from '../../http/health.ts';
+import type { ReadinessCheck } from '../../http/readiness.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
 import { CUSTODY_INTERVAL_MS } from '../limits.ts';

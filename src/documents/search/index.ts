@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import type { Logger } from '../../core/logger.ts';
 import { createPeriodic } from '../../core/periodic.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
-import type { ReadinessCheck } from '../../http/health.ts';
+import type { ReadinessCheck } from '../../http/readiness.ts';
 import { createIndexes } from '../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../infra/postgres/client.ts';
 import { createMeilisearchSearch } from './meilisearch/index.ts';

@@ -1,5 +1,5 @@
-import type { ReadinessCheck } from '../../http/health.ts';
 import { counter, gauge, type Metric } from '../../http/metrics.ts';
+import type { ReadinessCheck } from '../../http/readiness.ts';
 import type { GraphSearch } from './graphs/engine.ts';
 import type { Scanner } from './scanner.ts';
 import type { SearchOutcome } from './search.ts';
@@ -19,14 +19,14 @@ export function vectorsCheck({ scanner, spaces }: Pick<Parts, 'scanner' | 'space
   return {
     name: 'vectors',
     essential: false,
+    across: { workspaces: 'largest', passages: 'sum', bytes: 'sum', without_room: 'largest' },
     check: async () => {
-      const { loaded, withoutRoom } = spaces.metrics();
-      const { vectors, bytes } = scanner.metrics();
-      const held = { workspaces: loaded, passages: vectors, bytes };
-      if (withoutRoom === 0) return { state: 'ready', ...held };
+      const { loaded: workspaces, withoutRoom } = spaces.metrics();
+      const { vectors: passages, bytes } = scanner.metrics();
+      if (withoutRoom === 0) return { state: 'ready', workspaces, passages, bytes };
       const detail =
         'workspaces are searched by words alone: VECTORS_MEMORY_BYTES_MAX leaves no room for them';
-      return { state: 'degraded', detail, ...held, without_room: withoutRoom };
+      return { state: 'degraded', detail, workspaces, passages, bytes, without_room: withoutRoom };
     },
   };
 }

@@ -1,7 +1,7 @@
 // Refusals for overload: counted for /metrics, logged once, and shown in /readyz while they last.
 
 import type { Logger } from '../../core/logger.ts';
-import type { ServiceState } from '../health.ts';
+import type { ServiceState } from '../readiness.ts';
 import type { RefusalReason } from './fair-semaphore.ts';
 import type { MemoryGuard } from './memory-guard.ts';
 import type { LimitedWork } from './work.ts';

@@ -40,4 +40,11 @@ export const processes: readonly Planted[] = [
     test: 'test/faults/first-start.test.ts',
     name: 'within the own one is refused by its name',
   },
+  {
+    mistake: '/readyz has the figures of one of several processes',
+    file: 'src/http/readiness.ts',
+    text: "if (across === 'sum') return Number(known) + Number(value);",
+    replacement: "if (across === 'sum') return known;",
+    test: 'test/http/readiness.test.ts',
+  },
 ];

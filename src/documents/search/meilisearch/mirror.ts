@@ -4,8 +4,8 @@
 import type { Job } from '../../../core/lifecycle.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { createPeriodic } from '../../../core/periodic.ts';
-import type { ServiceState } from '../../../http/health.ts';
 import { gauge as gaugeOf, type Metric } from '../../../http/metrics.ts';
+import type { ServiceState } from '../../../http/readiness.ts';
 import { createIndexes } from '../../../infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
 import { exclusively } from '../../../infra/postgres/exclusive.ts';
