@@ -1,6 +1,7 @@
 // A read-through cache that never returns a value after its invalidation.
 
 import { LRUCache } from 'lru-cache';
+import { upTo } from './cache-size.ts';
 
 export type CachedLookup<V> = {
   /** The cached value, for callers that can continue without one. */
@@ -40,7 +41,7 @@ export function createCachedLookup<V>(options: {
   if (ttlMs > TTL_MS_MAX)
     throw new Error(`Cached values may live for ${TTL_MS_MAX} ms at most, not ${ttlMs}`);
   const entries = new LRUCache<string, Entry<V>>({
-    max: entriesMax,
+    ...upTo(entriesMax),
     ttl: ttlMs,
     ttlResolution: 0,
     perf: { now },

@@ -1,6 +1,7 @@
 // Stems of words by the Snowball dictionaries of the database server, kept at hand.
 
 import { LRUCache } from 'lru-cache';
+import { upTo } from '../../core/cache-size.ts';
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { union } from '../search/postgres/fragments.ts';
 import { STEMS_KEPT_MAX } from './limits.ts';
@@ -55,7 +56,7 @@ export const unstemmed: Stems = (word) => word;
 export type Stemmer = ReturnType<typeof createStemmer>;
 
 export function createStemmer() {
-  const kept = new LRUCache<string, { stem: string | null }>({ max: STEMS_KEPT_MAX });
+  const kept = new LRUCache<string, { stem: string | null }>(upTo(STEMS_KEPT_MAX));
   let server: Promise<{ form: number; dictionaries: ReadonlySet<string> }> | undefined;
 
   /** Its dictionaries, and the form of words made with them: those of another version of the server may differ. */
