@@ -1,6 +1,7 @@
 import type { Job } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import { inTrace } from './tracing.ts';
+import { endsWithin } from './wait.ts';
 
 /** What a run resolves to: `again`, where there is more to do before the next interval. Anything else means that there is not. */
 export type RunOutcome = 'again' | undefined;
@@ -14,6 +15,22 @@ const AGAIN_MS_MAX = 60_000;
  * and with the first requests.
  */
 export const UPKEEP_DELAY_MS = 30_000;
+
+/** How long a first run may keep the next one waiting. */
+const TURN_MS_MAX = 100;
+
+let turns: Promise<unknown> = Promise.resolve();
+
+/**
+ * The first runs of a start's jobs, one after the other. Most are a statement or two that find nothing to do; all at once they would
+ * open a connection each.
+ */
+export function inTurn<T>(run: () => Promise<T>): Promise<T> {
+  const ran = turns.then(run);
+  const over = ran.catch(() => undefined);
+  turns = turns.then(() => endsWithin(over, TURN_MS_MAX));
+  return ran;
+}
 
 /**
  * A job that runs at start, or `delayMs` after it (never later than after one interval), and again after each interval. Runs never
@@ -47,21 +64,21 @@ export function createPeriodic(options: {
     againMs = outcome === undefined ? AGAIN_MS_MIN : 2 * pauseMs;
     return outcome === 'again' ? Math.min(pauseMs, AGAIN_MS_MAX) : pauseMs;
   };
-  const run = (): Promise<void> => {
+  const run = (begin = runOnce): Promise<void> => {
     clearTimeout(timer);
-    running = running.then(runOnce).then((outcome) => {
+    running = running.then(begin).then((outcome) => {
       const pauseMs = pauseAfter(outcome);
       if (!stopping.signal.aborted) timer = setTimeout(() => void next(), pauseMs);
     });
     return running;
   };
   /** Outside the trace of a request that asks for a run: all later ones would belong to it, too. */
-  const next = (): Promise<void> => inTrace(undefined, run);
+  const next = (begin = runOnce): Promise<void> => inTrace(undefined, () => run(begin));
 
   return {
     name,
     start() {
-      if (delayMs === 0) void next();
+      if (delayMs === 0) void next(() => inTurn(runOnce));
       else timer = setTimeout(() => void next(), Math.min(delayMs, intervalMs));
     },
     settle() {

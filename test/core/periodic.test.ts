@@ -46,3 +46,36 @@ test('a job with a delay is not run by the start, and waits no longer than for i
   await eventually('a run', () => runs > 1);
   await often.stop();
 });
+
+test('jobs that are started together run one after the other, and one that takes long holds up the next for a moment', async () => {
+  const events: string[] = [];
+  const slow = Promise.withResolvers<void>();
+  const jobOf = (name: string, run: () => Promise<unknown>) =>
+    createPeriodic({
+      name,
+      intervalMs: HOUR_MS,
+      async run() {
+        events.push(`${name} begins`);
+        await run();
+        events.push(`${name} ends`);
+      },
+      log: silentLog as never,
+    });
+  const jobs = [
+    jobOf('first', () => Bun.sleep(5)),
+    jobOf('second', () => slow.promise),
+    jobOf('third', async () => undefined),
+  ];
+  for (const job of jobs) await job.start();
+  await eventually('the third run', () => events.includes('third ends'));
+  slow.resolve();
+  for (const job of jobs) await job.stop();
+  expect(events).toEqual([
+    'first begins',
+    'first ends',
+    'second begins',
+    'third begins',
+    'third ends',
+    'second ends',
+  ]);
+});

@@ -1,6 +1,7 @@
 /** The loop that does the jobs of one kind, in each process; processes share the work. */
 
 import type { Clock } from '../../core/clock.ts';
+import { inTurn } from '../../core/periodic.ts';
 import { beginTrace, errorTypeOf, inTrace, isSpan } from '../../core/tracing.ts';
 import { createPause, endsWithin } from '../../core/wait.ts';
 import { type Job, leaseJobs, renewLease, type Settlement, settleJobs } from './job-lease.ts';
@@ -61,9 +62,11 @@ export function createJobWorker(options: JobWorkerOptions) {
 
   const run = async () => {
     let outageDelayMs = OUTAGE_DELAY_MS_MIN;
+    let work = (): Promise<number> => inTurn(workBatch);
     while (!stopping) {
       try {
-        const count = await workBatch();
+        const count = await work();
+        work = workBatch;
         outageDelayMs = OUTAGE_DELAY_MS_MIN;
         if (count < options.batchMax) await pause.take(options.pollMs);
       } catch (error) {
