@@ -2,7 +2,6 @@
 // documents.
 
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../core/cache-size.ts';
 import type { Semaphore } from '../../core/semaphore.ts';
 import { abortable } from '../../core/wait.ts';
 import type { Predicate } from '../filter/ast.ts';
@@ -75,7 +74,7 @@ export type RetrieveDeps = {
 
 export function createRetrieve(deps: RetrieveDeps): Retrieve {
   /** Viewers who have seen many documents of a large workspace. Where they are few by now, more passages are ranked than need be. */
-  const many = new LRUCache<string, true>({ ...upTo(VIEWERS_KEPT_MAX), ttl: MANY_KEPT_MS });
+  const many = new LRUCache<string, true>({ max: VIEWERS_KEPT_MAX, ttl: MANY_KEPT_MS });
 
   return async (viewer, request, signal) => {
     const { predicates = [], archived = 'without', anyOf = [[]] } = request.filter ?? {};

@@ -119,9 +119,8 @@ async function readServer(sql: Transaction) {
   const rows = await sql<{ name: string; version: number }[]>`
     SELECT dictname AS name, current_setting('server_version_num')::int AS version FROM pg_ts_dict
     WHERE dictnamespace = 'pg_catalog'::regnamespace AND dictname LIKE '%\\_stem'`;
-  const major = Math.floor((rows[0]?.version ?? 0) / 10_000);
   return {
-    form: FORM * 1000 + major,
+    form: FORM * 1000 + Math.floor((rows[0]?.version ?? 0) / 10_000),
     dictionaries: new Set(rows.map(({ name }) => name.slice(0, -'_stem'.length))),
   };
 }
