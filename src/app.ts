@@ -10,7 +10,7 @@ import { HEAD_BYTES_MAX, IDLE_TIMEOUT_SECONDS, UNREAD_TIMEOUT_SECONDS } from './
 import { METHOD_NOT_ALLOWED_OPENAI_ERROR, unknownUrlOpenAiError } from './http/openai-error.ts';
 import { createOpenAiPaths, type OpenAiPaths } from './http/openai-paths.ts';
 import { type Method, type Operation, type Route, reply, route } from './http/operation.ts';
-import { splitTarget, toUrlPattern } from './http/request.ts';
+import { splitTarget } from './http/request.ts';
 
 export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
 
@@ -90,17 +90,29 @@ function createMatchers(operations: readonly Operation[], openAiPaths: OpenAiPat
     }),
   );
   return paths.map((path) => {
-    const { operation, pattern } = path;
+    const { operation } = path;
+    const isMeant = operation.errorShape !== undefined || !/^\/(?:v1\/)?\{/.test(operation.path);
+    const pattern = isMeant ? path.pattern : toUrlPattern(operation, openAiPaths.own);
     let preferred: RegExp[] | undefined;
-    const fits = (url: string): boolean => {
+    const matches = (url: string): boolean => {
       if (!pattern.test(url)) return false;
       // By the first request: a start would compare all operations with one another.
       preferred ??= paths.filter((other) => isPreferred(other, path)).map((other) => other.pattern);
       return !preferred.some((other) => other.test(url));
     };
-    const isMeant = operation.errorShape !== undefined || !/^\/(?:v1\/)?\{/.test(operation.path);
-    return { operation, matches: isMeant ? fits : (url) => fits(url) && !openAiPaths.own(url) };
+    return { operation, matches };
   });
+}
+
+/**
+ * Fits the URLs of requests whose path is this one of an operation, segment by segment, an outer slash behind it or not; those
+ * that fit `except` are left out. Where the Host is absent or malformed, the URL is a path alone.
+ */
+function toUrlPattern({ path, lastTakesRest }: Operation, except?: RegExp): RegExp {
+  const segments = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/?]+');
+  const escaped = lastTakesRest ? segments.replace(/\[\^\/\?\]\+$/, '[^/?][^?]*') : segments;
+  const others = except === undefined ? '' : `(?!${except.source.slice(1)})`;
+  return new RegExp(`^${others}(?:[a-z]+://[^/]*)?${escaped}${path === '/' ? '' : '/?'}(?:\\?|$)`);
 }
 
 /** Whether a path fits both, and the router takes it for the other one's: that is literal where they first differ. */
@@ -138,8 +150,8 @@ function unmatchedRoute(
         known.filter(({ matches }) => matches(url)).map(({ operation }) => operation.method),
       );
       const isKnown = allowed.size > 0 && !allowed.has(method as Method);
-      if (openAiPaths.own(url) && isKnown) return notAllowed(METHOD_NOT_ALLOWED_OPENAI_ERROR, allowed);
-      if (openAiPaths.any(url)) return reply(404, unknownUrlOpenAiError(method, splitTarget(url).path));
+      if (openAiPaths.own.test(url) && isKnown) return notAllowed(METHOD_NOT_ALLOWED_OPENAI_ERROR, allowed);
+      if (openAiPaths.any.test(url)) return reply(404, unknownUrlOpenAiError(method, splitTarget(url).path));
       if (!isKnown) throw notFound('Not Found');
       return notAllowed({ detail: 'Method Not Allowed' }, allowed);
     },

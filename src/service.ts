@@ -16,7 +16,7 @@ import { createAdmission } from './http/admission/admission.ts';
 import { createMemoryGuard } from './http/admission/memory-guard.ts';
 import { admissionMetrics } from './http/admission/metrics.ts';
 import { capacityState } from './http/admission/refusals.ts';
-import { bodyMemory } from './http/body-memory.ts';
+import { bodyMemory } from './http/body.ts';
 import { createBoundary } from './http/boundary.ts';
 import { createCors } from './http/cors.ts';
 import { docsRoutes } from './http/docs.ts';

@@ -52,6 +52,9 @@ export function installTracer(made: Tracer | undefined): void {
   tracer = made;
 }
 
+/** Whether there is a tracer: one is installed before the service starts, or not at all. */
+export const isTracing = (): boolean => tracer !== undefined;
+
 /** The place in its trace of the work that calls; undefined outside any, and without tracing. */
 export const currentTrace = (): TraceContext | undefined =>
   tracer === undefined ? undefined : storage.getStore();

@@ -1,19 +1,15 @@
-// Reads the whole body of a request, up to the limit of its operation.
+// The body of a request: read whole, up to the limit of its operation, within a time, and counted in the memory of the process.
 
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { createDeadlines } from '../core/deadlines.ts';
-import { requestTimeout, ServiceError, tooLarge, unsupportedMediaType, valueError } from '../core/errors.ts';
-import { bodyMemory } from './body-memory.ts';
+import { requestTimeout, ServiceError, tooLarge, unavailable } from '../core/errors.ts';
+import { type Link, Ring } from '../core/ring.ts';
 import {
+  BODIES_BYTES_MAX,
   BODY_BYTES_PER_SECOND_MIN,
+  BODY_GIVES_WAY_MS,
   BODY_TIMEOUT_MS,
-  INFLATED_BYTES_ALWAYS_TAKEN,
-  INFLATION_RATIO_MAX,
   SMALL_BODY_BYTES,
 } from './limits.ts';
-
-const decompress = promisify(gunzip);
 
 /**
  * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
@@ -27,37 +23,7 @@ export function readBody(request: Request, bytesMax: number): Promise<Uint8Array
   );
 }
 
-/**
- * As `readBody`, with gzip undone; the limit holds before and after. Throws 415 for other encodings, 413 for a body
- * that inflates to more than `INFLATION_RATIO_MAX` times its size, and ValidationFailure for what is not gzip.
- */
-export function readDecodedBody(request: Request, bytesMax: number): Promise<Uint8Array> {
-  const declared = request.headers.get('content-encoding');
-  return declared === null ? readBody(request, bytesMax) : readEncodedBody(request, declared, bytesMax);
-}
-
-async function readEncodedBody(request: Request, declared: string, bytesMax: number): Promise<Uint8Array> {
-  const bytes = await readBody(request, bytesMax);
-  const encoding = declared.trim().toLowerCase();
-  if (encoding === 'identity' || encoding === '') return bytes;
-  if (encoding !== 'gzip' && encoding !== 'x-gzip')
-    throw unsupportedMediaType('The body may be encoded with gzip, and with nothing else');
-  const inflatedMax = Math.max(INFLATED_BYTES_ALWAYS_TAKEN, bytes.length * INFLATION_RATIO_MAX);
-  let inflated: Uint8Array;
-  try {
-    inflated = await decompress(bytes, { maxOutputLength: Math.min(bytesMax, inflatedMax) });
-  } catch (error) {
-    const { code } = error as { code?: string };
-    if (code !== 'ERR_BUFFER_TOO_LARGE')
-      throw valueError(['body'], 'the body is not gzip, though its content-encoding says so', null);
-    if (inflatedMax >= bytesMax) throw bodyTooLarge(bytesMax);
-    throw tooLarge(`The body inflates to more than ${INFLATION_RATIO_MAX} times its size`);
-  }
-  bodyMemory.hold(request, inflated.length);
-  return inflated;
-}
-
-const bodyTooLarge = (bytesMax: number) => tooLarge(`The body is larger than ${bytesMax} bytes`);
+export const bodyTooLarge = (bytesMax: number) => tooLarge(`The body is larger than ${bytesMax} bytes`);
 
 const deadlines = createDeadlines();
 
@@ -149,3 +115,82 @@ function moveTo(whole: Uint8Array, at: number, chunk: Uint8Array): void {
   whole.set(chunk, at);
   (chunk.buffer as ArrayBuffer).transfer(0);
 }
+
+type Arrival = { readonly request: Request; readonly sinceMs: number; readonly giveWay: () => void };
+
+/** What a request has: the bytes that are held for it, and its place among the bodies on their way. */
+type Share = { bytes: number; arrival: Link<Arrival> | undefined };
+
+/** Counts the bodies of all requests, so that many of allowed size cannot exhaust the memory, nor a few that arrive slowly. */
+export function createBodyMemory(bytesMax: number, nowMs: () => number = () => performance.now()) {
+  const shares = new WeakMap<Request, Share>();
+  const arriving = new Ring<Arrival>();
+  let held = 0;
+  let refusesLarge = (): boolean => false;
+
+  const shareOf = (request: Request): Share => {
+    const known = shares.get(request);
+    if (known !== undefined) return known;
+    const share: Share = { bytes: 0, arrival: undefined };
+    shares.set(request, share);
+    return share;
+  };
+  const release = (request: Request): void => {
+    const share = shares.get(request);
+    if (share === undefined) return;
+    held -= share.bytes;
+    share.bytes = 0;
+    // While it is on its way, its end asks for the share again.
+    if (share.arrival === undefined) shares.delete(request);
+  };
+  /** Whether a body that has been arriving for long, and for longer than this one, has given way. */
+  const makeRoom = (request: Request): boolean => {
+    const first = arriving.first();
+    if (first?.item === undefined) return false;
+    const { request: oldest, sinceMs, giveWay } = first.item;
+    if (oldest === request || nowMs() - sinceMs < BODY_GIVES_WAY_MS) return false;
+    arriving.remove(first);
+    release(oldest);
+    giveWay();
+    return true;
+  };
+  return {
+    /** From now on bodies that are not small are refused while `refuses` says so. */
+    refuseLargeWhile(refuses: () => boolean): void {
+      refusesLarge = refuses;
+    },
+    /**
+     * The body of the request arrives from now on, until `arrived`. Where a newer one needs its memory, it loses it, and `giveWay` is
+     * called: nothing may be held for it afterwards.
+     */
+    arrives(request: Request, giveWay: () => void): void {
+      shareOf(request).arrival = arriving.add({ request, sinceMs: nowMs(), giveWay });
+    },
+    arrived(request: Request): void {
+      const share = shares.get(request);
+      if (share?.arrival === undefined) return;
+      arriving.remove(share.arrival);
+      share.arrival = undefined;
+    },
+    /** Adds the bytes to those of the request. Throws 503 where the bodies of all requests would be too large. */
+    hold(request: Request, bytes: number): void {
+      while (held + bytes > bytesMax) {
+        if (!makeRoom(request))
+          throw unavailable('The bodies of the requests that are being answered take too much memory');
+      }
+      const share = shareOf(request);
+      const ofRequest = share.bytes + bytes;
+      if (ofRequest > SMALL_BODY_BYTES && refusesLarge())
+        throw unavailable('The memory of the service is exhausted for now: large bodies are refused');
+      held += bytes;
+      share.bytes = ofRequest;
+    },
+    /** Releases the bytes of a request that is answered. */
+    release,
+    /** The bytes of all requests. */
+    heldBytes: () => held,
+  };
+}
+
+/** The body memory of this process. */
+export const bodyMemory = createBodyMemory(BODIES_BYTES_MAX);

@@ -1,29 +1,25 @@
 // The steps of every request: request id → credential → parameters → body → its turn → operation → answer → log and metrics.
 // All errors of handlers are caught here.
 
-import { type ErrorKind, ServiceError, toError, unavailable, ValidationFailure } from '../core/errors.ts';
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { type Author, type RequestOrigin, toAuthor } from '../core/author.ts';
+import { type ServiceError, toError, ValidationFailure } from '../core/errors.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
 import type { AccessLog, Logger } from '../core/logger.ts';
+import type { Principal } from '../core/principal.ts';
 import { Ring } from '../core/ring.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import { inTrace, unsampledFields } from '../core/tracing.ts';
-import { type Admission, Overloaded } from './admission/admission.ts';
-import { readBody, readDecodedBody } from './body.ts';
-import { bodyMemory } from './body-memory.ts';
+import type { Admission, Door } from './admission/admission.ts';
+import type { Asker, Permit } from './admission/fair-semaphore.ts';
+import { bodyMemory } from './body.ts';
 import type { Cors } from './cors.ts';
-import { type Authenticators, authorize, challengeOf, identify } from './credentials.ts';
-import { type Connections, Exchange, REQUEST_ID } from './exchange.ts';
-import { JSON_BODY_BYTES_MAX } from './limits.ts';
+import { type Authenticators, authorize, identify } from './credentials.ts';
+import { internalError, renderFailure, shuttingDown } from './failures.ts';
 import type { RequestMetrics } from './metrics.ts';
-import {
-  INTERNAL_OPENAI_ERROR,
-  OpenAiRefusal,
-  toOpenAiError,
-  toOpenAiValidationError,
-} from './openai-error.ts';
-import { type Operation, type Route, reply } from './operation.ts';
+import { type Input, NO_BYTES, type Operation, type Route } from './operation.ts';
 import { createRequestParser, type RequestParser, showPath } from './request.ts';
 import { createRequestTrace, endRequestTrace } from './request-trace.ts';
-import { STATUS } from './statuses.ts';
 
 export type Boundary = {
   /** Wraps a route so that it answers every request, also after an error. */
@@ -33,6 +29,8 @@ export type Boundary = {
   /** The number of requests in progress. */
   running(): number;
 };
+
+type Connections = { requestIP(request: Request): { address: string } | null };
 
 /** `connections` has the address of the client, which the audit log keeps. */
 export type Guarded = (request: Request, connections?: Connections | null) => Promise<Response>;
@@ -73,7 +71,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
       const answeredId = headers.get('x-request-id');
       if (answeredId !== null && REQUEST_ID.test(answeredId)) exchange.requestId = answeredId;
       else headers.set('x-request-id', exchange.requestId);
-      deps.cors.mark(request, response);
+      deps.cors.mark?.(request, response);
       const durationMs = performance.now() - startedAtMs;
       observe(response.status, durationMs);
       deps.access({
@@ -90,6 +88,12 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
       if (exchange.trace !== undefined) endRequestTrace(exchange.trace, exchange, response.status);
       return response;
     };
+    const fail = ({ requestId, trace }: Exchange, error: unknown): Response =>
+      renderFailure(error, operation, {
+        explain: deps.explainFailure,
+        fields: { request_id: requestId, ...unsampledFields(trace), route: operation.path },
+        log: deps.log,
+      });
     return (request, connections) =>
       new Promise((resolve) => {
         const exchange = new Exchange(request, entrance, connections);
@@ -99,7 +103,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
           if (!running.remove(link)) return;
           bodyMemory.release(request);
           try {
-            resolve(finish(exchange, response ?? renderFailure(error, { exchange, operation, deps })));
+            resolve(finish(exchange, response ?? fail(exchange, error)));
           } catch (failure) {
             // The log may be what fails: the cause goes to standard error.
             process.emitWarning(toError(failure));
@@ -108,7 +112,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
         };
         const link = running.add(interrupt);
         const begin = (): unknown => answer(exchange).then(end, (error) => end(undefined, error));
-        exchange.trace = beginTrace(request);
+        exchange.trace = beginTrace?.(request);
         if (refusing && !probe) interrupt();
         // The place of a trace that is not sampled is of use to upstreams alone: routes that ask them take it from the input.
         else if (exchange.trace?.isSampled) inTrace(exchange.trace, begin);
@@ -129,7 +133,6 @@ function createAnswer(route: Route, authenticators: Authenticators) {
   const { operation, handle } = route;
   // By the first request: a start would wait for the parsers of all operations.
   let parser: RequestParser | undefined;
-  const readsBytes = createBytesReader(operation);
   return async (exchange: Exchange): Promise<Response> => {
     const { request } = exchange;
     parser ??= createRequestParser(operation);
@@ -144,67 +147,101 @@ function createAnswer(route: Route, authenticators: Authenticators) {
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
     // A body that arrives slowly takes no permit.
     if (operation.body !== undefined) exchange.body = await parser.body(request);
-    else if (readsBytes !== undefined) exchange.bytes = await readsBytes(request);
+    else if (operation.bodyContent !== undefined) exchange.bytes = await parser.bytes(request);
     const entering = exchange.enter();
     if (entering !== undefined) await entering;
     return await handle(exchange);
   };
 }
 
-/** Of an operation that parses its body itself. */
-function createBytesReader({
-  bodyContent,
-  bodyInflates,
-  bodyBytesMax = JSON_BODY_BYTES_MAX,
-}: Operation): ((request: Request) => Promise<Uint8Array>) | undefined {
-  if (bodyContent === undefined) return undefined;
-  const read = bodyInflates ? readDecodedBody : readBody;
-  return (request) => read(request, bodyBytesMax);
-}
+/** One request on its way, as its handler sees it. A class, because there is one for every request: all share its functions. */
+class Exchange implements Input<TObject, TObject, TSchema> {
+  readonly request: Request;
+  readonly startedAtMs = performance.now();
+  requestId: string;
+  path: Record<string, unknown> = NOTHING;
+  query: Record<string, unknown> = NOTHING;
+  body: unknown;
+  bytes = NO_BYTES;
+  caller: Principal | undefined;
+  called: string | undefined;
+  /** Undefined without tracing. */
+  trace: TraceContext | undefined;
+  /** The permit that it has to give back: undefined before it is admitted, and after a stream has taken the permit over. */
+  permit: Permit | undefined;
+  private readonly operation: Operation;
+  private readonly address: string | null;
+  private readonly door: Door | undefined;
 
-function renderFailure(
-  error: unknown,
-  { exchange, operation, deps }: { exchange: Exchange; operation: Operation; deps: BoundaryDeps },
-): Response {
-  const { errorShape } = operation;
-  if (error instanceof ValidationFailure)
-    return errorShape === 'openai'
-      ? reply(400, toOpenAiValidationError(error))
-      : reply(422, { detail: error.entries });
-  const refusal = error instanceof ServiceError ? error : deps.explainFailure(error);
-  const { requestId, trace } = exchange;
-  const context = { request_id: requestId, ...unsampledFields(trace), route: operation.path };
-  if (refusal === undefined) {
-    deps.log.error({ ...context, err: error }, 'unexpected failure');
-    return internalError(operation);
+  constructor(
+    request: Request,
+    { operation, door }: { operation: Operation; door: Door | undefined },
+    connections: Connections | null | undefined,
+  ) {
+    this.request = request;
+    this.operation = operation;
+    this.door = door;
+    this.requestId = requestIdOf(request);
+    const keepsAddress = operation.audits !== undefined || operation.notesAddress;
+    this.address = keepsAddress ? addressOf(request, connections) : null;
   }
-  if (NOT_OF_CALLER.has(refusal.kind) && !(refusal instanceof Overloaded))
-    deps.log.warn({ ...context, err: refusal.cause ?? error }, refusal.message);
-  return renderRefusal(refusal, operation);
-}
 
-const internalError = ({ errorShape }: Operation, headers?: Record<string, string>): Response =>
-  reply(500, errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR, headers);
-
-/** Refusals that the caller has not caused; the log has their causes. */
-const NOT_OF_CALLER: ReadonlySet<ErrorKind> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
-
-function renderRefusal(refusal: ServiceError, { errorShape, credential }: Operation): Response {
-  const body = errorShape === undefined ? { detail: refusal.message } : toOpenAiError(refusal);
-  const response = reply(STATUS[refusal.kind], body);
-  if (refusal instanceof OpenAiRefusal) {
-    for (const [name, value] of Object.entries(refusal.details.headers ?? {}))
-      response.headers.set(name, value);
+  get principal(): Principal {
+    if (this.caller === undefined) throw new Error(`${this.operation.id} asks for no credential`);
+    return this.caller;
   }
-  if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', challengeOf(credential));
-  if (refusal.kind === 'request-timeout') response.headers.set('connection', 'close');
-  if (refusal.retryAfterSeconds !== undefined)
-    response.headers.set('retry-after', String(refusal.retryAfterSeconds));
-  return response;
+
+  get origin(): RequestOrigin {
+    return { address: this.address, requestId: this.requestId };
+  }
+
+  get author(): Author {
+    return toAuthor(this.principal, this.origin);
+  }
+
+  /** A promise only where the request has to wait. Throws and rejects as `Door.enter`. */
+  enter(): Promise<void> | undefined {
+    const entering = this.door?.enter(this.caller ?? NOBODY);
+    if (entering instanceof Promise)
+      return entering.then((permit) => {
+        this.permit = permit;
+      });
+    this.permit = entering;
+    return undefined;
+  }
+
+  leave(): void {
+    if (this.permit !== undefined) this.door?.release(this.permit);
+    this.permit = undefined;
+  }
+
+  keepPermit(): () => void {
+    let { permit } = this;
+    this.permit = undefined;
+    const release = (): void => {
+      if (permit !== undefined) this.door?.release(permit);
+      permit = undefined;
+    };
+    // A caller that has disconnected may never read the answer, so that nothing else ends it.
+    const { signal } = this.request;
+    if (signal.aborted) release();
+    else signal.addEventListener('abort', release, { once: true });
+    return release;
+  }
 }
 
-function shuttingDown(operation: Operation): Response {
-  const response = renderRefusal(unavailable('The service is shutting down'), operation);
-  response.headers.set('connection', 'close');
-  return response;
+const NOBODY: Asker = { workspaceId: '', keyId: '' };
+
+const NOTHING: Record<string, unknown> = {};
+
+/** The IP address at the other end of the connection: that of the last proxy, where there is one. */
+const addressOf = (request: Request, connections: Connections | null | undefined): string | null =>
+  connections?.requestIP(request)?.address.replace(/^::ffff:(?=[\d.]+$)/, '') ?? null;
+
+const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
+
+/** The caller's own request id where it is valid for a log line, else a new one. */
+function requestIdOf(request: Request): string {
+  const given = request.headers.get('x-request-id');
+  return given !== null && REQUEST_ID.test(given) ? given : Bun.randomUUIDv7();
 }

@@ -16,6 +16,13 @@ export function createCors(origins: readonly string[]) {
     const origin = request.headers.get('origin');
     return origin !== null && (everyOrigin || allowed.has(origin)) ? origin : undefined;
   };
+  const mark = (request: Request, response: Response): void => {
+    response.headers.append('vary', 'origin');
+    const origin = originOf(request);
+    if (origin === undefined) return;
+    response.headers.set('access-control-allow-origin', origin);
+    response.headers.set('access-control-expose-headers', EXPOSED);
+  };
   return {
     /** The answer to a preflight of an allowed origin, else undefined. */
     preflight(request: Request): Response | undefined {
@@ -32,14 +39,7 @@ export function createCors(origins: readonly string[]) {
         },
       });
     },
-    /** Adds the headers that let an allowed origin read the answer. */
-    mark(request: Request, response: Response): void {
-      if (origins.length === 0) return;
-      response.headers.append('vary', 'origin');
-      const origin = originOf(request);
-      if (origin === undefined) return;
-      response.headers.set('access-control-allow-origin', origin);
-      response.headers.set('access-control-expose-headers', EXPOSED);
-    },
+    /** Adds the headers that let an allowed origin read the answer; absent where none is allowed. */
+    mark: origins.length === 0 ? undefined : mark,
   };
 }

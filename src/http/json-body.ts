@@ -1,29 +1,23 @@
+// A request's body as JSON, within the limits.
+
 import { unsupportedMediaType, type ValidationEntry, ValidationFailure } from '../core/errors.ts';
 import { isRawNumber, isStorableText, mayHoldUnstorableText, parseJsonWithin } from '../core/json.ts';
 import { type JsonLimits, JsonMistake } from '../core/json-parser.ts';
-import { readBody } from './body.ts';
-import { JSON_BODY_BYTES_MAX, JSON_NESTING_MAX, JSON_VALUES_MAX, MISTAKES_MAX } from './limits.ts';
-import { declaresJson } from './provenance.ts';
+import { JSON_NESTING_MAX, JSON_VALUES_MAX, MISTAKES_MAX } from './limits.ts';
 import { countCharacters, type Location, missing } from './validation.ts';
 
-/**
- * Reads and parses a request's JSON body; `absent` is the value of an empty body.
- * Throws 413 above the limit (before reading, where the length is declared), 408 when it does not arrive in time
- * (or its client has gone), 415 for another media type, 503 where the bodies of all
- * requests take too much memory, and ValidationFailure for an absent body (`null` counts as one, as with FastAPI),
- * malformed JSON, JSON beyond the ceilings, or text that no database can hold.
- */
-export async function readJsonBody(
-  request: Request,
-  {
-    absent,
-    bytesMax = JSON_BODY_BYTES_MAX,
-  }: { absent?: object | undefined; bytesMax?: number | undefined } = {},
-): Promise<unknown> {
-  return toJsonBody(request, await readBody(request, bytesMax), { absent });
-}
+const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-/** As `readJsonBody`, for a body that has been read; `storable`: text that the database cannot store is refused. */
+export const isJsonMediaType = (mediaType: string): boolean => JSON_MEDIA_TYPE.test(mediaType);
+
+export const declaresJson = (request: Request): boolean =>
+  isJsonMediaType(request.headers.get('content-type') ?? '');
+
+/**
+ * The value of a body that has been read; `absent` is that of an empty one; `storable`: text that the database cannot store is refused.
+ * Throws 415 for another media type, and ValidationFailure for an absent body (`null` counts as one, as with FastAPI), malformed
+ * JSON, JSON beyond the ceilings, or text that no database can hold.
+ */
 export async function toJsonBody(
   request: Request,
   bytes: Uint8Array,

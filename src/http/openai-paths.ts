@@ -24,7 +24,6 @@ export function createOpenAiPaths(operations: readonly Operation[]) {
   };
 }
 
-function begins(names: readonly string[]): (url: string) => boolean {
-  const pattern = new RegExp(`^(?:[a-z]+://[^/]*)?(?:/v1)?/(?:${[...new Set(names)].join('|')})(?:[/?]|$)`);
-  return names.length === 0 ? () => false : (url) => pattern.test(url);
-}
+/** Fits the URLs whose path begins with one of the names; none without names. */
+const begins = (names: readonly string[]): RegExp =>
+  new RegExp(`^(?:[a-z]+://[^/]*)?(?:/v1)?/(?:${[...new Set(names)].join('|') || '[]'})(?:[/?]|$)`);

@@ -1,4 +1,4 @@
-import { bodyMemory } from './body-memory.ts';
+import { bodyMemory } from './body.ts';
 import { counter, gauge, type Metric } from './metrics.ts';
 
 /** The metrics that Prometheus' own clients have for every process, and those of the requests in progress. */

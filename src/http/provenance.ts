@@ -1,6 +1,8 @@
 // The origin of a request, derived from its headers. A program can send any headers, a page in a browser cannot: these checks
 // refuse pages of other sites and proxied requests, but not a program that connects directly.
 
+import { declaresJson } from './json-body.ts';
+
 /** Whether the page that sent the request, if the browser says so, was served under the request's own host. */
 function isSameOrigin(request: Request): boolean {
   const origin = request.headers.get('origin');
@@ -32,13 +34,6 @@ export function explainOtherSite(request: Request): string | undefined {
   const reads = request.method === 'GET' || request.method === 'HEAD';
   return reads || isSameOrigin(request) ? undefined : 'Origin';
 }
-
-const JSON_MEDIA_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
-
-export const isJsonMediaType = (mediaType: string): boolean => JSON_MEDIA_TYPE.test(mediaType);
-
-export const declaresJson = (request: Request): boolean =>
-  isJsonMediaType(request.headers.get('content-type') ?? '');
 
 /**
  * The condition that the request fails to meet as one of a program of this machine, or of a page of this service; undefined

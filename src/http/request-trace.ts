@@ -2,15 +2,15 @@
 
 import type { Principal } from '../core/principal.ts';
 import type { TraceContext } from '../core/trace-context.ts';
-import { beginTrace, isSpan } from '../core/tracing.ts';
+import { beginTrace, isSpan, isTracing } from '../core/tracing.ts';
 import type { Operation } from './operation.ts';
 import { showPath } from './request.ts';
 
 type Begin = (request: Request) => TraceContext | undefined;
 
 /** Begins the traces of an operation's requests; undefined without tracing, and for probes, which come every few seconds. */
-export function createRequestTrace({ method, path, area }: Operation): Begin {
-  if (area === 'health') return () => undefined;
+export function createRequestTrace({ method, path, area }: Operation): Begin | undefined {
+  if (!isTracing() || area === 'health') return undefined;
   // What no operation answers has no route.
   const route = path === '*' ? undefined : path;
   const name = route === undefined ? 'HTTP' : `${method} ${route}`;

@@ -4,8 +4,10 @@
 import { Kind, type TObject, type TSchema } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure } from '../core/errors.ts';
 import { isStorableText } from '../core/json.ts';
-import { readJsonBody, unstorableText } from './json-body.ts';
-import { PARAMETERS_MAX } from './limits.ts';
+import { readBody } from './body.ts';
+import { readDecodedBody } from './inflate.ts';
+import { toJsonBody, unstorableText } from './json-body.ts';
+import { JSON_BODY_BYTES_MAX, PARAMETERS_MAX } from './limits.ts';
 import type { Operation } from './operation.ts';
 import { createValidator, missing, type Validator } from './validation.ts';
 
@@ -19,8 +21,10 @@ export type Parameters = {
 export type RequestParser = {
   /** Path and query parameters, with every mistake found in them. */
   parameters(url: string): Parameters;
-  /** The checked body, or undefined where the operation has none. Throws as `readJsonBody` does. */
+  /** The checked body of an operation that has one. Throws as `readBody` and `toJsonBody` do. */
   body(request: Request): Promise<unknown>;
+  /** The body of an operation that parses it itself. Throws as `readBody` and `readDecodedBody` do. */
+  bytes(request: Request): Promise<Uint8Array>;
   /** The same of a body that was parsed elsewhere. Throws ValidationFailure. */
   checked(body: unknown): unknown;
 };
@@ -32,7 +36,8 @@ export function createRequestParser(operation: Operation): RequestParser {
   const readQuery = createQueryReader(operation.query);
   const validateBody = operation.body === undefined ? undefined : createValidator(operation.body);
   const absent = operation.bodyOptional === true ? {} : undefined;
-  const bytesMax = operation.bodyBytesMax;
+  const bytesMax = operation.bodyBytesMax ?? JSON_BODY_BYTES_MAX;
+  const readBytes = operation.bodyInflates ? readDecodedBody : readBody;
   const checked = (body: unknown): unknown => {
     if (validateBody === undefined) return undefined;
     const { value, entries } = validateBody(body, ['body']);
@@ -53,7 +58,8 @@ export function createRequestParser(operation: Operation): RequestParser {
       return { path, query, entries };
     },
     body: async (request) =>
-      validateBody === undefined ? undefined : checked(await readJsonBody(request, { absent, bytesMax })),
+      checked(await toJsonBody(request, await readBody(request, bytesMax), { absent })),
+    bytes: (request) => readBytes(request, bytesMax),
     checked,
   };
 }
@@ -81,16 +87,6 @@ export function splitTarget(url: string): { path: string; search: string } {
     path: url.slice(pathStart, queryStart === -1 ? url.length : queryStart),
     search: queryStart === -1 ? '' : url.slice(queryStart + 1),
   };
-}
-
-/**
- * Fits the URLs of requests whose path is this one of an operation, segment by segment, an outer slash behind it or not.
- * Where the Host is absent or malformed, the URL is a path alone.
- */
-export function toUrlPattern({ path, lastTakesRest }: Pick<Operation, 'path' | 'lastTakesRest'>): RegExp {
-  const segments = path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/?]+');
-  const escaped = lastTakesRest ? segments.replace(/\[\^\/\?\]\+$/, '[^/?][^?]*') : segments;
-  return new RegExp(`^(?:[a-z]+://[^/]*)?${escaped}${path === '/' ? '' : '/?'}(?:\\?|$)`);
 }
 
 function createPathReader(operation: Operation) {

@@ -4,9 +4,8 @@
 import { tooLarge, unsupportedMediaType, ValidationFailure, valueError } from '../core/errors.ts';
 import { isNestedDeeper, mayBeUnstorable } from '../core/json.ts';
 import { nextTimeSlice, SLICE_MS } from '../core/time-slices.ts';
-import { parseJsonBody } from '../http/json-body.ts';
+import { isJsonMediaType, parseJsonBody } from '../http/json-body.ts';
 import { JSON_NESTING_MAX } from '../http/limits.ts';
-import { isJsonMediaType } from '../http/provenance.ts';
 import { missing } from '../http/validation.ts';
 import type { SentEvent } from './check-event.ts';
 import { EVENT_BYTES_MAX, REQUEST_EVENTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX } from './limits.ts';

@@ -1,7 +1,7 @@
 // Memory of bodies: bounded for all requests together, and given back by each.
 
 import { expect, test } from 'bun:test';
-import { createBodyMemory } from '../../src/http/body-memory.ts';
+import { createBodyMemory } from '../../src/http/body.ts';
 import { BODY_GIVES_WAY_MS } from '../../src/http/limits.ts';
 
 const request = (): Request => new Request('http://localhost/');

@@ -2,8 +2,7 @@
 
 import { afterEach, expect, jest, spyOn, test } from 'bun:test';
 import type { ServiceError } from '../../src/core/errors.ts';
-import { readBody } from '../../src/http/body.ts';
-import { bodyMemory } from '../../src/http/body-memory.ts';
+import { bodyMemory, readBody } from '../../src/http/body.ts';
 import {
   BODIES_BYTES_MAX,
   BODY_BYTES_PER_SECOND_MIN,

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { createInterruption } from '../../src/core/interruption.ts';
-import { bodyMemory } from '../../src/http/body-memory.ts';
+import { bodyMemory } from '../../src/http/body.ts';
 import { createBoundary } from '../../src/http/boundary.ts';
 import { createCors } from '../../src/http/cors.ts';
 import { createRequestMetrics } from '../../src/http/metrics.ts';

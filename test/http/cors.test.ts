@@ -11,7 +11,7 @@ const requestOf = (origin: string | undefined, headers: Record<string, string> =
 
 function marked(origins: string[], origin: string | undefined): Headers {
   const response = new Response(null, { headers: { vary: 'accept' } });
-  createCors(origins).mark(requestOf(origin), response);
+  createCors(origins).mark?.(requestOf(origin), response);
   return response.headers;
 }
 

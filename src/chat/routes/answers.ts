@@ -3,9 +3,9 @@
 
 import { notFound, ServiceError } from '../../core/errors.ts';
 import type { Principal } from '../../core/principal.ts';
+import { STATUS } from '../../http/failures.ts';
 import { reply } from '../../http/operation.ts';
 import type { ResponseSpec } from '../../http/schemas.ts';
-import { STATUS } from '../../http/statuses.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import { type Accepted, answerInTime } from '../accept.ts';
 import type { AnswerStream } from '../answer-stream.ts';

@@ -42,7 +42,7 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'a body that has stalled keeps its memory',
-    file: 'src/http/body-memory.ts',
+    file: 'src/http/body.ts',
     text: 'if (oldest === request || nowMs() - sinceMs < BODY_GIVES_WAY_MS) return false;',
     replacement: 'return false;',
     test: 'test/http/body-memory.test.ts',
@@ -178,14 +178,14 @@ export const http: readonly Planted[] = [
   },
   {
     mistake: 'what is not there is told as a malformed request',
-    file: 'src/http/statuses.ts',
+    file: 'src/http/failures.ts',
     text: "'not-found': 404",
     replacement: "'not-found': 400",
     test: 'test/gateway/sdk-conformance/npm.test.ts',
   },
   {
     mistake: 'of several mistakes only the first is named',
-    file: 'src/http/boundary.ts',
+    file: 'src/http/failures.ts',
     text: '{ detail: error.entries }',
     replacement: '{ detail: error.entries.slice(0, 1) }',
     test: 'test/acceptance/validation.test.ts',

@@ -1,0 +1,80 @@
+// Errors as the answers that callers get: the status of their kind, and a sentence in the shape of the operation.
+
+import { type ErrorKind, ServiceError, unavailable, ValidationFailure } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
+import { Overloaded } from './admission/admission.ts';
+import { challengeOf } from './credentials.ts';
+import {
+  INTERNAL_OPENAI_ERROR,
+  OpenAiRefusal,
+  toOpenAiError,
+  toOpenAiValidationError,
+} from './openai-error.ts';
+import { type Operation, reply } from './operation.ts';
+
+export const STATUS: Record<ErrorKind, number> = {
+  malformed: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  'not-found': 404,
+  'request-timeout': 408,
+  conflict: 409,
+  gone: 410,
+  'too-large': 413,
+  'unsupported-media-type': 415,
+  'too-many-requests': 429,
+  'not-implemented': 501,
+  'upstream-failed': 502,
+  unavailable: 503,
+  'upstream-timeout': 504,
+};
+
+/** Refusals that the caller has not caused; the log has their causes. */
+const NOT_OF_CALLER: ReadonlySet<ErrorKind> = new Set(['unavailable', 'upstream-failed', 'upstream-timeout']);
+
+/** `explain` converts a failure of a backing service into the refusal that the caller may see; `fields` are those of the log lines. */
+export function renderFailure(
+  error: unknown,
+  operation: Operation,
+  {
+    explain,
+    fields,
+    log,
+  }: { explain: (error: unknown) => ServiceError | undefined; fields: object; log: Logger },
+): Response {
+  if (error instanceof ValidationFailure)
+    return operation.errorShape === 'openai'
+      ? reply(400, toOpenAiValidationError(error))
+      : reply(422, { detail: error.entries });
+  const refusal = error instanceof ServiceError ? error : explain(error);
+  if (refusal === undefined) {
+    log.error({ ...fields, err: error }, 'unexpected failure');
+    return internalError(operation);
+  }
+  if (NOT_OF_CALLER.has(refusal.kind) && !(refusal instanceof Overloaded))
+    log.warn({ ...fields, err: refusal.cause ?? error }, refusal.message);
+  return renderRefusal(refusal, operation);
+}
+
+export const internalError = ({ errorShape }: Operation, headers?: Record<string, string>): Response =>
+  reply(500, errorShape === undefined ? { detail: 'Internal Server Error' } : INTERNAL_OPENAI_ERROR, headers);
+
+function renderRefusal(refusal: ServiceError, { errorShape, credential }: Operation): Response {
+  const body = errorShape === undefined ? { detail: refusal.message } : toOpenAiError(refusal);
+  const response = reply(STATUS[refusal.kind], body);
+  if (refusal instanceof OpenAiRefusal) {
+    for (const [name, value] of Object.entries(refusal.details.headers ?? {}))
+      response.headers.set(name, value);
+  }
+  if (refusal.kind === 'unauthenticated') response.headers.set('www-authenticate', challengeOf(credential));
+  if (refusal.kind === 'request-timeout') response.headers.set('connection', 'close');
+  if (refusal.retryAfterSeconds !== undefined)
+    response.headers.set('retry-after', String(refusal.retryAfterSeconds));
+  return response;
+}
+
+export function shuttingDown(operation: Operation): Response {
+  const response = renderRefusal(unavailable('The service is shutting down'), operation);
+  response.headers.set('connection', 'close');
+  return response;
+}
