@@ -1,8 +1,7 @@
 // Twelve searches of every day, and beside each the statement that somebody would write by hand for it alone: one round trip, on the same
 // tables, prepared once on each connection.
 
-import { createTerms } from '../../src/documents/search/terms.ts';
-import { wordPrefix } from '../../src/documents/search/words.ts';
+import { createTerms, wordPrefix } from '../../src/documents/search/terms.ts';
 import { TAGS, userEmail, userId, type Workspace } from '../search/corpus.ts';
 import { LANGUAGES } from '../search/vocabulary.ts';
 

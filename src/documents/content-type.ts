@@ -1,20 +1,7 @@
-// The media type of a file: that of its upload form, else that of its extension.
+// Media types as requests name them, and those that may be shown.
 
-import mime from 'mime';
 import type { ParseOutcome } from '../http/parsed.ts';
 import { CONTENT_TYPE_LENGTH_MAX } from './limits.ts';
-
-/**
- * What a form says where its user has said nothing: S3's own word for that. Left out, each store would call the file
- * something else.
- */
-export const UNTOLD_TYPE = 'binary/octet-stream';
-
-/** The media type of a confirmed file: that of its upload form, else that of the extension, else `application/octet-stream`. */
-export function contentTypeOf(told: string, extension: string | null): string {
-  if (told !== '' && told !== UNTOLD_TYPE) return told;
-  return (extension === null ? null : mime.getType(extension)) ?? 'application/octet-stream';
-}
 
 /** The media types that a browser shows without running anything. HTML, SVG and XML may hold scripts and are not among them. */
 export const INLINE_TYPES: readonly string[] = [

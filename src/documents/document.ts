@@ -1,3 +1,7 @@
+// A document, as the interface shows it and as changes of it are.
+
+import { valueError } from '../core/errors.ts';
+
 /** The words of the interface's StatusEnum. */
 type Status = 'public' | 'private' | 'deleted';
 
@@ -54,27 +58,30 @@ export type Located = Pick<
   contentType: string | null;
 };
 
-/** The interface's DocumentMetadataRead. */
-export function renderDocument(document: Document, bucket: string) {
-  return {
-    id: document.id,
-    owner_id: document.ownerId,
-    name: document.name,
-    storage_url: `s3://${bucket}/${document.objectKey}`,
-    created_at: document.createdAt.toISOString(),
-    file_size: document.fileSize,
-    file_type: document.fileType,
-    tags: document.tags,
-    categories: document.categories,
-    status: document.status,
-    file_hash: document.fileHash,
-    summary: document.summary,
-    access: document.access,
-    slots: document.slots,
-  };
-}
+/** The interface's DocumentMetadataRead of documents whose objects are in the bucket. */
+export const createRender = (bucket: string) => (document: Document) => ({
+  id: document.id,
+  owner_id: document.ownerId,
+  name: document.name,
+  storage_url: `s3://${bucket}/${document.objectKey}`,
+  created_at: document.createdAt.toISOString(),
+  file_size: document.fileSize,
+  file_type: document.fileType,
+  tags: document.tags,
+  categories: document.categories,
+  status: document.status,
+  file_hash: document.fileHash,
+  summary: document.summary,
+  access: document.access,
+  slots: document.slots,
+});
 
 /** The e-mails that `access` makes curators, as permission checks compare them. */
 export const curatorsOf = (access: Access | null | undefined): string[] => [
   ...new Set((access?.curators ?? []).map((email) => email.trim().toLowerCase())),
 ];
+
+/** URLs can't hold `.` or `..` as a segment, so no request could name such a document: 422. */
+export function refuseUnreachableName(name: string, loc: string[]): void {
+  if (name === '.' || name === '..') throw valueError(loc, `a document can't be named '${name}'`, name);
+}

@@ -15,7 +15,7 @@ import type { Invalidation } from '../infra/postgres/invalidation.ts';
 import type { JobQueue } from '../infra/postgres/job-queue.ts';
 import { KEYS_PER_CALL_MAX, type ObjectStore, type Removal } from '../infra/s3/client.ts';
 import { type ContentSettings, createContent } from './content/index.ts';
-import { type Document, renderDocument } from './document.ts';
+import { createRender } from './document.ts';
 import { createFeed } from './feed/index.ts';
 import { createHistory } from './history/index.ts';
 import { createBucketCustody } from './jobs/custody.ts';
@@ -26,9 +26,8 @@ import { createBin } from './operations/bin.ts';
 import { createConfirm } from './operations/confirm.ts';
 import { createDownload } from './operations/download.ts';
 import { createEdit } from './operations/edit.ts';
-import type { FindUser } from './operations/metadata-checks.ts';
 import { createSearch, createSearchAsPerson, type FindUserByEmail, viewerOf } from './operations/search.ts';
-import { toViewer, type Viewer } from './policy.ts';
+import { type FindUser, toViewer, type Viewer } from './policy.ts';
 import { BACKUP_LOCK, OBJECT_DELETION } from './purging.ts';
 import { createRetrieval, type RetrieveAsPerson } from './retrieval/index.ts';
 import type { Retrieve } from './retrieval/retrieve.ts';
@@ -45,7 +44,7 @@ import { createVectors, type VectorsSettings } from './vectors/index.ts';
 
 export { ownerMark } from './jobs/bucket-marks.ts';
 export { createBucketMaintenance, readIdentity } from './jobs/custody-store.ts';
-export { MARKS } from './object-keys.ts';
+export { MARKS } from './objects.ts';
 export { BACKUP_LOCK, OBJECT_KEYS, REBUILT_TABLES } from './purging.ts';
 export { createSearchMaintenance } from './search/maintenance.ts';
 
@@ -170,7 +169,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
   const find = createSearch(search.search);
   const visibleAmong = async (viewer: Viewer, ids: readonly string[]): Promise<Set<string>> =>
     new Set((await store.visibleAmong(viewer, ids)).map(({ id }) => id));
-  const render = (document: Document) => renderDocument(document, objects.bucket);
+  const render = createRender(bucket);
   const bin = createBin({ store, changed, objectsQueued });
   const routes = [
     ...uploadRoutes({
@@ -180,10 +179,7 @@ export function createDocuments(deps: DocumentsDeps): Area & {
       confirm: createConfirm({
         store,
         objects,
-        recorded() {
-          custody.recorded();
-          content.wake();
-        },
+        onRecorded: content.wake === undefined ? [custody.recorded] : [custody.recorded, content.wake],
         discard: discarded.add,
         findUser: deps.findUser,
         uploadBytesMax: settings.uploadBytesMax,

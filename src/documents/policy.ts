@@ -1,7 +1,7 @@
 // Who may see and do what with a document. Public ones are readable with any documents key of the workspace,
 // private ones by owner, curators and admins; binned ones by owner and admins.
 
-import { conflict, forbidden, notFound, type ServiceError } from '../core/errors.ts';
+import { conflict, forbidden, notFound, type ServiceError, valueError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { isAdmin, type Principal } from '../core/principal.ts';
 import type { Document } from './document.ts';
@@ -51,4 +51,24 @@ export function assertEditable<D extends Document>(
   if (!canEdit(viewer, document))
     throw forbidden('Only the owner, curators and admins may change this document');
   if (document.status === 'deleted') throw conflict('The document is in the bin; restore it first');
+}
+
+export type FindUser = (user: {
+  workspaceId: string;
+  userId: string;
+}) => Promise<{ email: string } | undefined>;
+
+/**
+ * That the viewer may make another user the owner of a document. Throws 403 for all but administrators, and 422 at
+ * `loc` for an owner who is unknown to the workspace.
+ */
+export async function assertMayOwn(
+  findUser: FindUser,
+  viewer: Pick<Viewer, 'workspaceId' | 'admin'>,
+  owner: { userId: string; loc: string[] },
+): Promise<void> {
+  const { userId, loc } = owner;
+  if (!viewer.admin) throw forbidden('Only administrators may name another owner');
+  const user = await findUser({ workspaceId: viewer.workspaceId, userId });
+  if (user === undefined) throw valueError(loc, 'no such user in this workspace', userId);
 }

@@ -102,7 +102,7 @@ function createSite(
       ...replaced,
     },
     discard: (removal) => void discarded.push(removal),
-    recorded: () => undefined,
+    onRecorded: [],
     findUser: async () => undefined,
     uploadBytesMax: 1000,
   });

@@ -67,7 +67,7 @@ test.each([
       store: createDocumentStore(counted, createSearchEntries(), { reads: true }),
       objects: versions ? objects : { ...objects, head: untold },
       discard: (removal) => void discarded.push(removal),
-      recorded: () => undefined,
+      onRecorded: [],
       findUser: async () => undefined,
       uploadBytesMax: 100,
     });

@@ -118,7 +118,7 @@ function confirmOf(
     },
     objects,
     discard: (removal) => void objects.remove([removal]),
-    recorded: () => undefined,
+    onRecorded: [],
     findUser: async () => undefined,
     uploadBytesMax: 1000,
   });

@@ -45,12 +45,11 @@ export type ContentDeps = {
   log: Logger;
 };
 
-/** `wake` looks for documents that are to be read at once: one was queued. */
-export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]; wake(): void } {
+/** `wake` looks for documents that are to be read at once: one was queued. Absent: none is read. */
+export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]; wake?: () => void } {
   const { sql, settings } = deps;
   const store = createContentStore(sql, deps.words);
   const reading = settings.reads ? createReading(deps, store) : undefined;
-  const wake = reading?.wake ?? (() => undefined);
   const shared = {
     states: createContentStates(sql),
     workspaces: createWorkspaceSettings(sql),
@@ -63,14 +62,14 @@ export function createContent(deps: ContentDeps): { routes: Route[]; jobs: Job[]
         ...shared,
         store,
         documents: deps.documents,
-        wake,
+        wake: () => reading?.wake(),
         catchUp: () => void reading?.catchUp.settle?.(),
       }),
       ...contentListRoutes(shared),
       excerptRoute(sql, (content) => hasText(content, settings.reads)),
     ],
     jobs: reading === undefined ? [] : [reading.readerJob, reading.catchUp],
-    wake,
+    ...(reading === undefined ? {} : { wake: reading.wake }),
   };
 }
 

@@ -7,7 +7,7 @@ import { sleep } from '../../core/wait.ts';
 import { isUnavailable } from '../../infra/postgres/client.ts';
 import type { JobOutcome } from '../../infra/postgres/job-worker.ts';
 import type { ObjectStore } from '../../infra/s3/client.ts';
-import { contentTypeOf } from '../content-type.ts';
+import { contentTypeOf } from '../objects.ts';
 import { kindOf } from './formats/kinds.ts';
 import { READ_URL_SECONDS, READING_ATTEMPTS_MAX, TAKE_BACK_PAUSE_MS } from './limits.ts';
 import type { ReadRequest } from './protocol.ts';

@@ -1,8 +1,8 @@
 // Filters as they are written → predicates as engines evaluate them.
 
+import { normalise } from '../search/terms.ts';
 import type { Comparison, Filter, Predicate, TextTest } from './ast.ts';
 import type { Operator } from './attributes.ts';
-import { normalise } from './normalise.ts';
 
 const NEGATIVE: ReadonlySet<Operator> = new Set(['neq', 'not_contains', 'not_in', 'not_any']);
 

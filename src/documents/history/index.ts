@@ -8,7 +8,7 @@ import { PageQuery, pageAnswer, toPage, toPageRequest } from '../../http/paging.
 import type { Sql } from '../../infra/postgres/client.ts';
 import { createSweep } from '../../infra/postgres/sweep.ts';
 import { HISTORY_SWEEP_MS, HISTORY_SWEEP_ROWS } from '../limits.ts';
-import type { FindUser } from '../operations/metadata-checks.ts';
+import type { FindUser } from '../policy.ts';
 import { canAdminister, canSee, documentNotFound, parseDocumentId, toViewer } from '../policy.ts';
 import { READ } from '../routes/answers.ts';
 import { ByFileId } from '../schema.ts';

@@ -2,7 +2,7 @@
 // (`reached-`), and that a copy of it has found itself behind (`behind-`). The objects are empty: their names alone count.
 
 import type { ObjectStore } from '../../infra/s3/client.ts';
-import { MARKS } from '../object-keys.ts';
+import { MARKS } from '../objects.ts';
 
 export type Marks = Awaited<ReturnType<typeof readMarks>>;
 

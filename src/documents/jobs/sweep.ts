@@ -3,7 +3,7 @@
 
 import type { Logger } from '../../core/logger.ts';
 import type { ListedObject, ObjectStore, Removal } from '../../infra/s3/client.ts';
-import { classifyKey } from '../object-keys.ts';
+import { classifyKey } from '../objects.ts';
 import type { DocumentStore } from '../store.ts';
 import type { BucketCustody } from './custody.ts';
 

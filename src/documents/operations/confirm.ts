@@ -6,21 +6,20 @@ import { conflict, forbidden, notFound, tooLarge, unavailable, valueError } from
 import { newId } from '../../core/ids.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { ObjectStore, Removal, StoredObject } from '../../infra/s3/client.ts';
-import { contentTypeOf } from '../content-type.ts';
-import type { Document } from '../document.ts';
+import { type Document, refuseUnreachableName } from '../document.ts';
 import { CONFIRM_ATTEMPTS_MAX } from '../limits.ts';
-import { extensionOf, parseFolder, parseTemporaryKey, toObjectKey } from '../object-keys.ts';
-import { canSee, toViewer } from '../policy.ts';
+import { contentTypeOf, extensionOf, parseFolder, parseTemporaryKey, toObjectKey } from '../objects.ts';
+import { assertMayOwn, canSee, type FindUser, toViewer } from '../policy.ts';
 import type { DocumentMetadataConfirm, DocumentMetadataCreate } from '../schema.ts';
 import type { DocumentStore, NewDocument } from '../store.ts';
-import { assertMayOwn, type FindUser, refuseUnreachableName } from './metadata-checks.ts';
 
 export type ConfirmDeps = {
   store: Pick<DocumentStore, 'insert' | 'findByUpload'>;
   objects: Pick<ObjectStore, 'head' | 'copy' | 'removeUnchanged'>;
   /** Deletes objects that are not needed any more, soon after the answer; what it fails to delete is swept. */
   discard(removal: Removal): void;
-  recorded(): void;
+  /** Each is told that a document was confirmed. */
+  onRecorded: readonly (() => void)[];
   findUser: FindUser;
   uploadBytesMax: number;
 };
@@ -76,7 +75,7 @@ export function createConfirm(deps: ConfirmDeps) {
         discard({ key: objectKey });
         throw unavailable('The upload could not be confirmed in time');
       }
-      deps.recorded();
+      for (const tell of deps.onRecorded) tell();
       const first = kept.id === document.id;
       if (!first) discard({ key: objectKey });
 

@@ -1,8 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import { valueError } from '../../core/errors.ts';
 import type { Presigner } from '../../infra/s3/presign.ts';
-import { contentTypeOf, INLINE_TYPES, inlineTypeOf } from '../content-type.ts';
+import { INLINE_TYPES, inlineTypeOf } from '../content-type.ts';
 import type { Located } from '../document.ts';
+import { contentTypeOf } from '../objects.ts';
 import { canSee, documentNotFound, parseDocumentId, type Viewer } from '../policy.ts';
 
 /** Documents by id, from a cache that changes empty at once where it can. */

@@ -2,12 +2,11 @@
 
 import type { Author } from '../../core/author.ts';
 import { conflict, forbidden, valueError } from '../../core/errors.ts';
-import { type Document, type DocumentChanges, given } from '../document.ts';
-import { assertEditable, canAdminister, type Viewer } from '../policy.ts';
+import { type Document, type DocumentChanges, given, refuseUnreachableName } from '../document.ts';
+import { assertEditable, assertMayOwn, canAdminister, type FindUser, type Viewer } from '../policy.ts';
 import type { Preference } from '../rows.ts';
 import type { DocumentMetadataPatch } from '../schema.ts';
 import type { DocumentStore, Found } from '../store.ts';
-import { assertMayOwn, type FindUser, refuseUnreachableName } from './metadata-checks.ts';
 
 /** Of many who change one document at once, one succeeds at each attempt. */
 const ATTEMPTS_MAX = 100;

@@ -2,14 +2,13 @@ import { ValidationFailure } from '../../core/errors.ts';
 import { newRandomId } from '../../core/ids.ts';
 import type { Document } from '../document.ts';
 import { ATTRIBUTES, type Attribute } from '../filter/attributes.ts';
-import { normalise } from '../filter/normalise.ts';
 import { DEFAULT_ORDER, distinctOrder } from '../filter/order.ts';
 import { toPredicate } from '../filter/predicate.ts';
 import { FILTERS_MAX, PAGE_SIZE_DEFAULT, WINDOW_LIMIT_DEFAULT } from '../limits.ts';
 import type { Viewer } from '../policy.ts';
 import type { Answered } from '../search/planner.ts';
 import type { ArchivedChoice, SearchQuery } from '../search/query.ts';
-import { wordsIn } from '../search/words.ts';
+import { normalise, wordsIn } from '../search/terms.ts';
 import type { SearchParameters } from '../search-schema.ts';
 
 const ARCHIVED: Record<SearchParameters['archived'], ArchivedChoice> = {

@@ -1,7 +1,7 @@
 import { type Route, reply, route } from '../../http/operation.ts';
 import { pageAnswer } from '../../http/paging.ts';
 import { DOCUMENT_EXAMPLE, FOLDER_EXAMPLE } from '../examples.ts';
-import { parseFolder } from '../object-keys.ts';
+import { parseFolder } from '../objects.ts';
 import type { createSearch } from '../operations/search.ts';
 import { toViewer } from '../policy.ts';
 import { FolderList, FolderQuery, InWorkspace } from '../schema.ts';

@@ -3,9 +3,15 @@
 
 import { isRawNumber } from '../../core/json.ts';
 import type { Document } from '../document.ts';
-import { normalise } from '../filter/normalise.ts';
-import { createTerms, RARER_SIDES, type SidedAttribute, type Terms } from './terms.ts';
-import { collectWords, runsIn } from './words.ts';
+import {
+  collectWords,
+  createTerms,
+  normalise,
+  RARER_SIDES,
+  runsIn,
+  type SidedAttribute,
+  type Terms,
+} from './terms.ts';
 
 /** To be raised when an entry's form changes: entries of an older form are written anew at start. */
 export const ENTRY_FORM = 1;

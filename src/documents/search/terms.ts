@@ -1,5 +1,103 @@
-// Terms: digests that stand for "this document has that". 128 bits of SHA-256 over workspace, kind and value, so
-// that terms need no dictionary that writers would have to share, and no two of a workspace are ever the same.
+// How text becomes what an index looks up, for the entries of documents and for questions alike, so that both compare the same:
+// normalised text, its words, and terms, which are digests that stand for "this document has that".
+
+/**
+ * Text as filters compare it and order it: trimmed, NFKD-decomposed, lower-cased. Accents stay, as combining marks.
+ * Both engines store and are asked for text in this form, so that neither folds text by rules of its own.
+ */
+export const normalise = (text: string): string => text.trim().normalize('NFKD').toLowerCase();
+
+/** Scripts that write words without blanks between them: there every character counts as a word. */
+const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}`;
+const WORD = new RegExp(String.raw`[${UNSPACED}]|(?:(?![${UNSPACED}])[\p{L}\p{N}])+`, 'gu');
+const ONE_CHARACTER_WORD = new RegExp(`^[${UNSPACED}]$`, 'u');
+const MARKS = /\p{M}/gu;
+
+/** Longer words are cut: Postgres takes 2 KB, people type less. */
+const WORD_LENGTH_MAX = 64;
+/** Characters of all words of one document; Postgres holds a megabyte of them. */
+const WORDS_LENGTH_MAX = 200_000;
+
+/** From these lengths on a word of `q=` may have one and two typing errors, on every engine. */
+export const ONE_ERROR_LENGTH_MIN = 4;
+export const TWO_ERRORS_LENGTH_MIN = 9;
+
+export type Weight = 'A' | 'B' | 'C' | 'D';
+
+/** The words of normalised text, without accents, in their order. */
+export const wordsIn = (text: string): string[] => (text.replaceAll(MARKS, '').match(WORD) ?? []).map(cut);
+
+/** By code points, so that no surrogate is left alone. */
+const cut = (word: string): string =>
+  word.length <= WORD_LENGTH_MAX ? word : [...word].slice(0, WORD_LENGTH_MAX).join('');
+
+const RUN = /[\p{L}\p{N}\p{M}]+/gu;
+const ONE_RUN = /^[\p{L}\p{N}\p{M}]{3,}$/u;
+
+/** The runs of letters, digits and marks in normalised text, as they are written. */
+export const runsIn = (text: string): string[] => text.match(RUN) ?? [];
+
+/** Whether a piece of text lies within one run wherever it occurs, and is long enough to be looked up. */
+export const isWithinRun = (piece: string): boolean => ONE_RUN.test(piece);
+
+/** What leads every word of a workspace in the index. */
+export const wordPrefix = (workspaceId: string): string =>
+  new Bun.CryptoHasher('sha256').update(workspaceId).digest('hex').slice(0, 8);
+
+/**
+ * The words of texts of decreasing weight as a tsvector; a word counts where it weighs most. `complete` is false when
+ * words were cut or left out.
+ */
+export function collectWords(
+  workspaceId: string,
+  texts: readonly (readonly [Weight, readonly string[]])[],
+): { words: string; complete: boolean; vocabulary: string[] } {
+  const prefix = wordPrefix(workspaceId);
+  const found = new Map<string, Weight>();
+  let length = 0;
+  let complete = true;
+  for (const [weight, parts] of texts) {
+    for (const word of parts.flatMap(wordsIn)) {
+      if (found.has(word)) continue;
+      length += word.length + prefix.length;
+      // A word this long may have been cut.
+      if (word.length >= WORD_LENGTH_MAX || length > WORDS_LENGTH_MAX) complete = false;
+      if (length <= WORDS_LENGTH_MAX) found.set(word, weight);
+    }
+  }
+  const words = [...found].map(([word, weight]) => `'${prefix}${word}':1${weight}`).join(' ');
+  return { words, complete, vocabulary: [...found.keys()] };
+}
+
+/**
+ * A condition on words that every text containing the piece fulfils, as a tsquery; undefined where it has no word
+ * that is sure to stand whole (or at least to begin) in such a text.
+ */
+export function necessaryWords(
+  workspaceId: string,
+  piece: string,
+  anchored: { start: boolean; end: boolean },
+): string | undefined {
+  const prefix = wordPrefix(workspaceId);
+  const plain = piece.replaceAll(MARKS, '');
+  const matches = [...plain.matchAll(WORD)];
+  const conditions = matches.flatMap((match) => {
+    const word = cut(match[0]);
+    const whole = ONE_CHARACTER_WORD.test(word);
+    const begins = whole || anchored.start || match.index > 0;
+    const ends = whole || anchored.end || match.index + match[0].length < plain.length;
+    return begins ? [`'${prefix}${word}'${ends ? '' : ':*'}`] : [];
+  });
+  return conditions.length === 0 ? undefined : [...new Set(conditions)].slice(0, 16).join(' & ');
+}
+
+/** The one word that a piece of text is, or is part of; undefined where it is more, or less than can be looked up. */
+export function soleWord(piece: string): string | undefined {
+  const words = wordsIn(piece);
+  const [word] = words;
+  const fits = word !== undefined && word.length >= 3 && word.length < WORD_LENGTH_MAX;
+  return words.length === 1 && fits ? word : undefined;
+}
 
 /** Being empty is a term of its own for the attributes that mostly are filled, being filled for the others. */
 export const RARER_SIDES = {
@@ -18,6 +116,10 @@ export type LabelledAttribute = 'tags' | 'categories' | 'file_type' | 'file_hash
 /** Makes a workspace's terms, as 32 hexadecimal digits; values are normalised text. */
 export type Terms = ReturnType<typeof createTerms>;
 
+/**
+ * 128 bits of SHA-256 over workspace, kind and value: terms need no dictionary that writers would have to share, and no two of a
+ * workspace are ever the same.
+ */
 export function createTerms(workspaceId: string) {
   const digest = (...parts: string[]): string =>
     new Bun.CryptoHasher('sha256')

@@ -15,8 +15,7 @@ import { pageStatement, wholeStatement } from '../../../src/documents/search/pos
 import { createPrepare, type Prepared } from '../../../src/documents/search/postgres/prepared.ts';
 import { countRows } from '../../../src/documents/search/postgres/statements.ts';
 import type { SearchQuery } from '../../../src/documents/search/query.ts';
-import { createTerms } from '../../../src/documents/search/terms.ts';
-import { wordPrefix } from '../../../src/documents/search/words.ts';
+import { createTerms, wordPrefix } from '../../../src/documents/search/terms.ts';
 import type { Fragment } from '../../../src/infra/postgres/client.ts';
 import { connectTo, silentLog, type TestDatabase, testDatabase } from '../../support/database.ts';
 

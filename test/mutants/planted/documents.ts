@@ -261,10 +261,10 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'an upload of another workspace may be confirmed',
-    file: 'src/documents/object-keys.ts',
+    file: 'src/documents/objects.ts',
     text: "if (!key.startsWith(prefix)) return 'foreign';",
     replacement: "if (!key.startsWith(TEMPORARY)) return 'foreign';",
-    test: 'test/documents/object-keys.test.ts',
+    test: 'test/documents/objects.test.ts',
   },
   {
     mistake: 'confirms of one object at once make a document each',
@@ -408,18 +408,18 @@ export const documents: readonly Planted[] = [
   },
   {
     mistake: 'a folder may lead out of its workspace',
-    file: 'src/documents/object-keys.ts',
+    file: 'src/documents/objects.ts',
     text: "segment === '.' || segment === '..'",
     replacement: "segment === '.'",
-    test: 'test/documents/object-keys.test.ts',
+    test: 'test/documents/objects.test.ts',
     name: 'traversal',
   },
   {
     mistake: 'a folder counts its characters in the place of its bytes',
-    file: 'src/documents/object-keys.ts',
+    file: 'src/documents/objects.ts',
     text: 'Buffer.byteLength(canonical) > FOLDER',
     replacement: 'canonical.length > FOLDER',
-    test: 'test/documents/object-keys.test.ts',
+    test: 'test/documents/objects.test.ts',
     name: 'traversal',
   },
   {

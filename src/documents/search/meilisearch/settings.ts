@@ -3,7 +3,7 @@
 
 import type { IndexSettings } from '../../../infra/meilisearch/indexes.ts';
 import { ENTRY_FORM } from '../entry.ts';
-import { ONE_ERROR_LENGTH_MIN, TWO_ERRORS_LENGTH_MIN } from '../words.ts';
+import { ONE_ERROR_LENGTH_MIN, TWO_ERRORS_LENGTH_MIN } from '../terms.ts';
 import { MAPPING } from './document.ts';
 
 const EXACT = { facetSearch: false, filter: { equality: true, comparison: false } };

@@ -4,9 +4,8 @@ import { isUuid } from '../../../core/ids.ts';
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Comparison, Predicate, TextTest } from '../../filter/ast.ts';
 import type { ComparedAttribute, DictionaryAttribute } from '../../filter/attributes.ts';
-import { normalise } from '../../filter/normalise.ts';
 import type { Vocabulary } from '../conditions.ts';
-import { isWithinRun, necessaryWords, soleWord, wordPrefix } from '../words.ts';
+import { isWithinRun, necessaryWords, normalise, soleWord, wordPrefix } from '../terms.ts';
 
 /** `slow` where no index helps: every row of the class is looked at. */
 export type RowTest = { sql: Fragment; texts: boolean; slow: boolean };

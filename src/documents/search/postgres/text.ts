@@ -2,8 +2,7 @@
 // mistyped. Ranked by where the words stand (name, labels, slots, summary) and whether they are spelt so.
 
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
-import { normalise } from '../../filter/normalise.ts';
-import { ONE_ERROR_LENGTH_MIN, TWO_ERRORS_LENGTH_MIN, wordPrefix, wordsIn } from '../words.ts';
+import { normalise, ONE_ERROR_LENGTH_MIN, TWO_ERRORS_LENGTH_MIN, wordPrefix, wordsIn } from '../terms.ts';
 
 /** Of rows `t`: whether they match, and how well. */
 export type TextSearch = { matches: Fragment; rank: Fragment };

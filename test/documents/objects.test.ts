@@ -11,7 +11,7 @@ import {
   parseTemporaryKey,
   toObjectKey,
   toTemporaryKey,
-} from '../../src/documents/object-keys.ts';
+} from '../../src/documents/objects.ts';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 80 }).filter((text) => text.isWellFormed());
 

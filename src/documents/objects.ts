@@ -1,5 +1,7 @@
-// Names of objects in the bucket: `temp/<workspace>/<uuid>` for uploads, `<workspace>/<folder>/<uuid>.<ext>` for documents.
+// Objects in the bucket: their keys, which are `temp/<workspace>/<uuid>` for uploads and `<workspace>/<folder>/<uuid>.<ext>` for
+// documents, and the media types that they are stored as.
 
+import mime from 'mime';
 import { valueError } from '../core/errors.ts';
 import { isUuid } from '../core/ids.ts';
 import { FOLDER_BYTES_MAX } from './limits.ts';
@@ -29,6 +31,18 @@ export function parseTemporaryKey(
 /** The name's last suffix, lower-cased, where it is one (`[a-z0-9]{1,16}`). */
 export const extensionOf = (name: string): string | null =>
   /\.([a-z0-9]{1,16})$/i.exec(name)?.[1]?.toLowerCase() ?? null;
+
+/**
+ * What a form says where its user has said nothing: S3's own word for that. Left out, each store would call the file
+ * something else.
+ */
+export const UNTOLD_TYPE = 'binary/octet-stream';
+
+/** The media type of a confirmed file: that of its upload form, else that of the extension, else `application/octet-stream`. */
+export function contentTypeOf(told: string, extension: string | null): string {
+  if (told !== '' && told !== UNTOLD_TYPE) return told;
+  return (extension === null ? null : mime.getType(extension)) ?? 'application/octet-stream';
+}
 
 export function toObjectKey(parts: {
   workspaceId: string;
