@@ -1,8 +1,7 @@
-// Routes → one Elysia. It finds the routes that the server's own router does not find; everything else of a request's way
-// stands in http/boundary.ts.
+// Routes → Bun's server, and one Elysia for the routes that the server's own router does not find; everything else of a request's
+// way stands in http/boundary.ts.
 
 import http from 'node:http';
-import { Elysia } from 'elysia';
 import { notFound } from './core/errors.ts';
 import type { Boundary } from './http/boundary.ts';
 import type { Cors } from './http/cors.ts';
@@ -14,37 +13,18 @@ import { splitTarget } from './http/request.ts';
 
 export type AppOptions = { routes: readonly Route[]; boundary: Boundary; cors: Cors };
 
-type Handler = (request: Request, server: Server | null) => Promise<Response>;
-type Server = {
-  timeout(request: Request, seconds: number): void;
-  requestIP(request: Request): { address: string } | null;
-};
+type Server = Bun.Server<undefined>;
+type Handler = (request: Request, server: Server | undefined) => Promise<Response>;
+type Handled = { method: Method; path: string; handler: Handler };
 
 export function createApp({ routes, boundary, cors }: AppOptions) {
   // Bun has no option of a server for it, only this setting for all of them.
   Object.assign(http, { maxHeaderSize: HEAD_BYTES_MAX });
-  // The framework's way from the server's router to a handler costs some microseconds: the handlers stand there themselves.
-  const serverRoutes: Record<string, Partial<Record<Method, Handler>>> = {};
-  const app = new Elysia({
-    // Requests that the server's own router matches do not pass here: no route is compiled before its first request, or given to that router twice.
-    precompile: false,
-    systemRouter: false,
-    normalize: false,
-    // A host may be a single letter: the path is looked for behind `http://`, not further on.
-    handler: { standardHostname: false },
-    // Each operation bounds its own body, and answers 413 as the interface does; what it does not read is not kept.
-    serve: {
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      idleTimeout: IDLE_TIMEOUT_SECONDS,
-      routes: serverRoutes,
-    },
-  });
   const operations = routes.map(({ operation }) => operation);
   const openAiPaths = createOpenAiPaths(operations);
   const known = createMatchers(operations, openAiPaths);
   const unmatched = boundary.guard(unmatchedRoute(known, { cors, openAiPaths }));
-  app.onError(({ request }) => unmatched(request));
-  for (const [at, each] of routes.entries()) {
+  const handled = routes.flatMap((each, at): Handled[] => {
     const { matches } = known[at] as Known;
     const matched = boundary.guard(each);
     const answer: Handler = (request, server) =>
@@ -58,12 +38,42 @@ export function createApp({ routes, boundary, cors }: AppOptions) {
           return response;
         }
       : answer;
-    for (const path of toRouterPaths(each.operation)) {
-      app.route(method, path, ({ request, server }) => handler(request, server), { parse: 'none' });
-      if (!path.endsWith('*')) serverRoutes[path] = { ...serverRoutes[path], [method]: handler };
-    }
-  }
-  return app;
+    return toRouterPaths(each.operation).map((path) => ({ method, path, handler }));
+  });
+  // The framework's way from the server's router to a handler costs some microseconds: the handlers stand there themselves.
+  const serverRoutes: Record<string, Partial<Record<Method, Handler>>> = {};
+  for (const { method, path, handler } of handled)
+    if (!path.endsWith('*')) serverRoutes[path] = { ...serverRoutes[path], [method]: handler };
+  let server: Server | undefined;
+  let framework: ReturnType<typeof createFramework> | undefined;
+  /** The framework is loaded with the first request that needs it, which takes 20 ms. */
+  const handle = async (request: Request): Promise<Response> => {
+    framework ??= createFramework(handled, unmatched, server);
+    return (await framework).handle(request);
+  };
+  return {
+    handle,
+    server: () => server,
+    listen(address: { hostname: string; port: number; reusePort?: boolean }): void {
+      // Each operation bounds its own body, and answers 413 as the interface does; what it does not read is not kept.
+      const limits = { maxRequestBodySize: Number.MAX_SAFE_INTEGER, idleTimeout: IDLE_TIMEOUT_SECONDS };
+      server = Bun.serve({ ...address, ...limits, routes: serverRoutes, fetch: handle });
+    },
+  };
+}
+
+async function createFramework(
+  handled: readonly Handled[],
+  unmatched: (request: Request) => Promise<Response>,
+  server: Server | undefined,
+) {
+  const { Elysia } = await import('elysia');
+  // A host may be a single letter: the path is looked for behind `http://`, not further on.
+  const framework = new Elysia({ precompile: false, normalize: false, handler: { standardHostname: false } });
+  framework.onError(({ request }) => unmatched(request));
+  for (const { method, path, handler } of handled)
+    framework.route(method, path, ({ request }) => handler(request, server), { parse: 'none' });
+  return framework;
 }
 
 /** A rest of one segment has a path of its own: the server finds it by itself, which it does not do with a `*`. */

@@ -153,19 +153,19 @@ export async function startService(
     throw error;
   }
   // The server's own count includes the answers that are still being read.
-  const running = (): number => Math.max(boundary.running(), app.server?.pendingRequests ?? 0);
+  const running = (): number => Math.max(boundary.running(), app.server()?.pendingRequests ?? 0);
 
   const isIdle = (): boolean => running() === 0;
   let hasPort = true;
 
   return {
-    url: toOrigin(host, app.server?.port ?? port),
+    url: toOrigin(host, app.server()?.port ?? port),
     first,
     running,
     reload: areas.reload,
     leavePort() {
       hasPort = false;
-      void app.server?.stop();
+      void app.server()?.stop();
     },
     async stop() {
       ending = true;
@@ -177,7 +177,7 @@ export async function startService(
         areas.interruption.interrupt();
         await until(isIdle, { everyMs: 10, timeoutMs: shutdownTimeoutMs * 0.05 });
       }
-      await app.server?.stop(true);
+      await app.server()?.stop(true);
       await close(Math.max(500, deadline - performance.now() - 500));
     },
   };

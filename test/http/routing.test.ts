@@ -69,8 +69,8 @@ beforeAll(() => {
   });
   const app = createApp({ routes: PATHS.map(echo), boundary, cors });
   app.listen({ hostname: '127.0.0.1', port: 0 });
-  url = `http://127.0.0.1:${app.server?.port}`;
-  stop = async () => app.server?.stop(true);
+  url = `http://127.0.0.1:${app.server()?.port}`;
+  stop = async () => app.server()?.stop(true);
 });
 afterAll(() => stop());
 

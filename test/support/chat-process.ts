@@ -82,10 +82,10 @@ await lifecycle.start();
 const { workspace = 'bench', apiKey } = config.bootstrap;
 await access.bootstrap({ workspace, ...(apiKey === undefined ? {} : { key: apiKey }) });
 app.listen({ hostname: config.server.host, port: config.server.port, reusePort: true });
-console.log(`listens on http://127.0.0.1:${app.server?.port}`);
+console.log(`listens on http://127.0.0.1:${app.server()?.port}`);
 process.on('SIGTERM', async () => {
   boundary.refuseNewRequests();
-  await app.server?.stop();
+  await app.server()?.stop();
   await lifecycle.stop(config.server.shutdownTimeoutMs);
   await sql.end({ timeout: 1 });
   await log.close();
