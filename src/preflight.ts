@@ -22,7 +22,7 @@ export function refuseArguments(given: readonly string[]): void {
 export async function checkStart(config: Config): Promise<void> {
   await checkModels(toSource(config.gateway));
   checkFile('NATS_CREDS', config.usage.nats?.creds);
-  if (config.databaseUrl === undefined) await checkDataVersion(postgresFolder(config));
+  if (config.databaseUrl === undefined) checkDataVersion(postgresFolder(config));
   const { host: hostname, port, sharesPort } = config.server;
   // One of several processes shares the port that their owner has looked at.
   if (sharesPort) return;

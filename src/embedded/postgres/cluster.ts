@@ -107,10 +107,7 @@ export async function setPasswords(
   if (!(await runStatements(parts, statements, settings))) throw failed(parts, 'set its passwords');
 }
 
-/**
- * Thousands of rounds, the default, keep a short password from being guessed from what the server keeps of it. One of 24 random bytes
- * cannot be, and each connection costs the service as many rounds.
- */
+/** Thousands of rounds, which each connection takes again, keep a short password from being guessed. One of 24 random bytes cannot be. */
 const QUICK_PASSWORDS = { scram_iterations: '1' };
 
 /** By a single-user server: one statement a line; errors are reported, but do not end it. */
@@ -120,12 +117,7 @@ async function runStatements(
   settings: Record<string, string>,
 ): Promise<boolean> {
   const { binaries, cluster, log } = parts;
-  const quiet = {
-    log_checkpoints: 'off',
-    log_min_error_statement: 'panic',
-    ...QUICK_PASSWORDS,
-    ...settings,
-  };
+  const quiet = { log_checkpoints: 'off', log_min_error_statement: 'panic', ...QUICK_PASSWORDS, ...settings };
   const flags = Object.entries(quiet).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const command = [binaries.postgres, '--single', '-D', cluster, ...flags, 'postgres'];
   const ran = await run(parts, command, `${statements.join('\n')}\n`);

@@ -9,14 +9,12 @@ import { CLUSTER } from './cluster.ts';
  *
  * @throws Error of one line that says what to do with the data of another major version, older or newer.
  */
-export async function checkDataVersion(directory: string): Promise<void> {
+export function checkDataVersion(directory: string): void {
   const cluster = join(directory, CLUSTER);
-  const ofData = readMajor(cluster);
+  const ofData = read(join(cluster, 'PG_VERSION'))?.trim();
   if (ofData === undefined) return;
-  const { postgres } = await findBinaries();
-  // "postgres (PostgreSQL) 18.4"
-  const said = Bun.spawnSync([postgres, '--version'], { stdin: 'ignore', cwd: '/' }).stdout.toString();
-  const ofProgram = /\(PostgreSQL\) (\d+)/.exec(said)?.[1];
+  // "# PostgreSQL 18"
+  const ofProgram = /^# PostgreSQL (\d+)/.exec(read(findBinaries().catalogue) ?? '')?.[1];
   // The code that starts the program reports why it cannot run.
   if (ofProgram === undefined || ofProgram === ofData) return;
   throw new Error(
@@ -27,9 +25,9 @@ export async function checkDataVersion(directory: string): Promise<void> {
 }
 
 /** Undefined where there is no cluster, or none that says its version, which its server complains of. */
-function readMajor(cluster: string): string | undefined {
+function read(file: string): string | undefined {
   try {
-    return readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
+    return readFileSync(file, 'utf8');
   } catch {
     return undefined;
   }

@@ -55,8 +55,8 @@ export async function startPostgres(options: {
   makeFolder(options.directory);
   const directory = realpathSync(options.directory);
   const cluster = join(directory, CLUSTER);
-  await checkDataVersion(directory);
-  const binaries = await findBinaries();
+  checkDataVersion(directory);
+  const binaries = findBinaries();
   const account = chooseAccount({ postgres: binaries.postgres, cluster });
   await clearLeftover(cluster, options.log);
   const log = openLogFile(join(directory, 'postgres.log'));

@@ -45,7 +45,7 @@ export async function recoverCluster(options: RecoveryOptions): Promise<Recovere
   makeFolder(options.directory);
   const directory = realpathSync(options.directory);
   const place = join(directory, CLUSTER);
-  const binaries = await findBinaries();
+  const binaries = findBinaries();
   const account = chooseAccount({ postgres: binaries.postgres, cluster: place });
   const prefix = `${place}.unfinished-`;
   removeUnfinished(prefix);

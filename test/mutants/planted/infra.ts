@@ -200,7 +200,7 @@ export const infra: readonly Planted[] = [
   {
     mistake: 'the data of another PostgreSQL is found out by its server alone',
     file: 'src/embedded/postgres/index.ts',
-    text: '  await checkDataVersion(directory);\n',
+    text: '  checkDataVersion(directory);\n',
     replacement: '',
     test: 'test/postgres/embedded.test.ts',
     name: 'is refused with what to do, and left as it is',
@@ -208,8 +208,8 @@ export const infra: readonly Planted[] = [
   {
     mistake: 'a start on the data of another PostgreSQL changes the rest of the folder',
     file: 'src/preflight.ts',
-    text: 'if (config.databaseUrl === undefined) await checkDataVersion',
-    replacement: 'if (config.databaseUrl !== undefined) await checkDataVersion',
+    text: 'if (config.databaseUrl === undefined) checkDataVersion',
+    replacement: 'if (config.databaseUrl !== undefined) checkDataVersion',
     test: 'test/service/start.test.ts',
     name: 'a data folder of another PostgreSQL',
   },
