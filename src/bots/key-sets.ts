@@ -1,7 +1,6 @@
 // The cache of key sets: a current set is used without a request, and an outdated one for a while if its URL fails.
 
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../core/cache-size.ts';
 import { unavailable } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { fetchKeySet, type KeySetUrl } from './fetch-key-set.ts';
@@ -105,7 +104,7 @@ export function createKeySets({
   };
 }
 
-const createMemory = (max: number) => new LRUCache<string, Remote>(upTo(max));
+const createMemory = (max: number) => new LRUCache<string, Remote>({ max });
 
 function remoteOf(remotes: LRUCache<string, Remote>, source: KeySetUrl): Remote {
   const known = remotes.get(source.url);

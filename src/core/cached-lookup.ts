@@ -1,7 +1,6 @@
 // A read-through cache that never returns a value after its invalidation.
 
 import { LRUCache } from 'lru-cache';
-import { upTo } from './cache-size.ts';
 
 export type CachedLookup<V> = {
   /** The cached value, for callers that can continue without one. */
@@ -41,7 +40,9 @@ export function createCachedLookup<V>(options: {
   if (ttlMs > TTL_MS_MAX)
     throw new Error(`Cached values may live for ${TTL_MS_MAX} ms at most, not ${ttlMs}`);
   const entries = new LRUCache<string, Entry<V>>({
-    ...upTo(entriesMax),
+    // With `max`, arrays of that length would be made now, and filled anew by each reset.
+    maxSize: entriesMax,
+    sizeCalculation: () => 1,
     ttl: ttlMs,
     ttlResolution: 0,
     perf: { now },

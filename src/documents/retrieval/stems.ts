@@ -1,7 +1,6 @@
 // Stems of words by the Snowball dictionaries of the database server, kept at hand.
 
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../core/cache-size.ts';
 import type { Fragment, Transaction } from '../../infra/postgres/client.ts';
 import { union } from '../search/postgres/fragments.ts';
 import { STEMS_KEPT_MAX } from './limits.ts';
@@ -56,7 +55,9 @@ export const unstemmed: Stems = (word) => word;
 export type Stemmer = ReturnType<typeof createStemmer>;
 
 export function createStemmer() {
-  const kept = new LRUCache<string, { stem: string | null }>(upTo(STEMS_KEPT_MAX));
+  // With `max`, arrays of that length would be made now.
+  const size = { maxSize: STEMS_KEPT_MAX, sizeCalculation: () => 1 };
+  const kept = new LRUCache<string, { stem: string | null }>(size);
   let server: Promise<{ form: number; dictionaries: ReadonlySet<string> }> | undefined;
 
   /** Its dictionaries, and the form of words made with them: those of another version of the server may differ. */

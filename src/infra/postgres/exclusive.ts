@@ -7,7 +7,7 @@ export type Lease = {
   signal: AbortSignal;
   /** Throws once another process may hold the locks; after a pause of this process, also before it notices the loss. */
   assert(): void;
-  /** Ends it as the loss of the connection does. */
+  /** Aborts it, as the loss of the connection does. */
   lose(): void;
   release(): void;
 };
@@ -35,10 +35,6 @@ export function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
     heardAt = sentAt;
   };
   const timer = setInterval(() => void keepAlive().catch(lose), leaseMs / KEEP_ALIVES_IN_LEASE);
-  const release = (): void => {
-    clearInterval(timer);
-    connection.release();
-  };
   return {
     connection,
     signal: lost.signal,
@@ -46,25 +42,24 @@ export function openLease(sql: Sql, leaseMs = LEASE_MS): Lease {
       if (performance.now() - heardAt >= leaseMs) lose();
       lost.signal.throwIfAborted();
     },
-    lose() {
-      lose();
-      release();
+    lose,
+    release() {
+      clearInterval(timer);
+      connection.release();
     },
-    release,
   };
 }
 
 /** A lease that works of one client have in common: a connection for each of them would cost more than most of them do. */
-type Shared = { lease: Lease; names: Set<string> };
+type Shared = { lease: Lease; leaseMs: number; names: Set<string> };
 
-const sharedBy = new WeakMap<Sql, Map<number, Shared>>();
+const sharedBy = new WeakMap<Sql, Shared>();
 
 function openShared(sql: Sql, leaseMs: number): Shared {
-  const known = sharedBy.get(sql) ?? new Map<number, Shared>();
-  const open = known.get(leaseMs);
-  if (open !== undefined && open.names.size > 0 && !open.lease.signal.aborted) return open;
-  const opened: Shared = { lease: openLease(sql, leaseMs), names: new Set() };
-  sharedBy.set(sql, known.set(leaseMs, opened));
+  const open = sharedBy.get(sql);
+  if (open?.leaseMs === leaseMs && open.names.size > 0 && !open.lease.signal.aborted) return open;
+  const opened = { lease: openLease(sql, leaseMs), leaseMs, names: new Set<string>() };
+  sharedBy.set(sql, opened);
   return opened;
 }
 
