@@ -25,6 +25,8 @@ export type Query = Promise<unknown> & {
   /** The text with placeholders; null before the statement was built. */
   statement: { string: string } | null;
   cursorFn?: unknown;
+  /** What becomes of each row. */
+  forEachFn?: (row: unknown, result: unknown[]) => void;
 };
 
 export type StatementTimeout = {
@@ -50,10 +52,12 @@ const answeredAt = new WeakMap<object, number>();
 export const isQuery = (value: unknown): value is Query =>
   value instanceof Promise && 'handle' in value && 'reject' in value && 'state' in value;
 
-/** Applies the time-out from the start of the statement; a fragment of another statement is never started. */
+/**
+ * Applies the time-out from the start of the statement. A fragment of another statement is never started, and there are many more of these:
+ * whatever can wait for the start does.
+ */
 export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout: StatementTimeout): Q {
   const start = query.handle;
-  refuseForeignResult(query);
   // Here, because a promise that is awaited is begun outside its caller's context.
   const trace = currentTrace();
   let state: 'new' | 'started' | 'refused' = 'new';
@@ -61,13 +65,24 @@ export function withStatementTimeout<Q extends Query>(query: Q, statementTimeout
     if (state === 'new') {
       const refusal = statementTimeout.refusal();
       state = refusal === undefined ? 'started' : 'refused';
-      if (refusal === undefined) watch(query, statementTimeout, trace);
-      else query.reject(refusal);
+      if (refusal === undefined) {
+        query.forEachFn ??= appendRow;
+        refuseForeignResult(query);
+        watch(query, statementTimeout, trace);
+      } else query.reject(refusal);
     }
     return state === 'started' ? start.call(query) : undefined;
   };
   return query;
 }
+
+/**
+ * postgres.js 3.4 counts rows by connection and resets the count only where a statement succeeds, so that after one that
+ * failed amid its rows the next result would begin with as many gaps (porsager/postgres#1181).
+ */
+const appendRow = (row: unknown, result: unknown[]): void => {
+  result.push(row);
+};
 
 /**
  * A statement that begins between the failure of a socket and its end stays with the connection object of postgres.js 3.4.9, which

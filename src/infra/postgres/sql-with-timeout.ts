@@ -12,7 +12,7 @@ export function sqlWithTimeout(target: () => { sql: ISql; statementTimeout: Stat
   const statement = (make: (sql: ISql) => unknown): unknown => {
     const { sql, statementTimeout } = target();
     const value = make(sql);
-    return isQuery(value) ? withStatementTimeout(collectRows(value), statementTimeout) : value;
+    return isQuery(value) ? withStatementTimeout(value, statementTimeout) : value;
   };
   const call = (...args: unknown[]) => statement((sql) => Reflect.apply(sql, undefined, args));
   const { types, typed, array, json } = target().sql;
@@ -28,10 +28,3 @@ export function sqlWithTimeout(target: () => { sql: ISql; statementTimeout: Stat
   };
   return Object.assign(call, members) as unknown as Transaction;
 }
-
-/**
- * Appends each row to the result. postgres.js 3.4 counts rows by connection and resets the count only where a statement
- * succeeds, so that after one that failed amid its rows the next result would begin with as many gaps (porsager/postgres#1181).
- */
-const collectRows = <Q extends object>(query: Q): Q =>
-  Object.assign(query, { forEachFn: (row: unknown, result: unknown[]) => result.push(row) });
