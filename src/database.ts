@@ -29,6 +29,7 @@ const SEARCH_SETTINGS = {
   random_page_cost: '1.1',
   work_mem: '32MB',
   jit: 'off',
+  'pg_trgm.similarity_threshold': '0.25',
 };
 
 /**
@@ -64,7 +65,6 @@ export const connectForSearch = (url: string, log: Logger): Sql =>
     settings: {
       ...SEARCH_SETTINGS,
       plan_cache_mode: 'force_custom_plan',
-      'pg_trgm.similarity_threshold': '0.25',
       // Of pgvector, where the database has it.
       'hnsw.ef_search': '400',
       'hnsw.iterative_scan': 'relaxed_order',

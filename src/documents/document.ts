@@ -58,8 +58,14 @@ export type Located = Pick<
   contentType: string | null;
 };
 
+/** What is shown of a document. */
+export type ShownDocument = Omit<
+  Document,
+  'workspaceId' | 'uploadId' | 'curators' | 'deletedAt' | 'archivedAt'
+>;
+
 /** The interface's DocumentMetadataRead of documents whose objects are in the bucket. */
-export const createRender = (bucket: string) => (document: Document) => ({
+export const createRender = (bucket: string) => (document: ShownDocument) => ({
   id: document.id,
   owner_id: document.ownerId,
   name: document.name,

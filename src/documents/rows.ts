@@ -6,12 +6,14 @@ import type { Document } from './document.ts';
 import { LIST_BYTES_MAX } from './limits.ts';
 import type { Viewer } from './policy.ts';
 
-/** The columns of the documents table under the names of the type Document. */
-export const documentColumns = (sql: Transaction) => sql`
-  id, workspace_id AS "workspaceId", upload_id AS "uploadId", owner_id AS "ownerId", name,
-  object_key AS "objectKey", created_at AS "createdAt", file_size::float8 AS "fileSize", file_type AS "fileType",
-  file_hash AS "fileHash", tags, categories, summary, access, slots, curators, status,
-  deleted_at AS "deletedAt", archived_at AS "archivedAt"`;
+/** The columns of the documents table under the names of the type ShownDocument. */
+export const shownColumns = (sql: Transaction) => sql`
+  id, owner_id AS "ownerId", name, object_key AS "objectKey", created_at AS "createdAt", file_size::float8 AS "fileSize",
+  file_type AS "fileType", file_hash AS "fileHash", tags, categories, summary, access, slots, status`;
+
+/** The same, and the others of the type Document. */
+export const documentColumns = (sql: Transaction) => sql`${shownColumns(sql)}, workspace_id AS "workspaceId",
+  upload_id AS "uploadId", curators, deleted_at AS "deletedAt", archived_at AS "archivedAt"`;
 
 /** Before the first of all documents in order of id. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';

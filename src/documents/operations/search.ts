@@ -1,6 +1,6 @@
 import { ValidationFailure } from '../../core/errors.ts';
 import { newRandomId } from '../../core/ids.ts';
-import type { Document } from '../document.ts';
+import type { ShownDocument } from '../document.ts';
 import { ATTRIBUTES, type Attribute } from '../filter/attributes.ts';
 import { DEFAULT_ORDER, distinctOrder } from '../filter/order.ts';
 import { toPredicate } from '../filter/predicate.ts';
@@ -56,7 +56,7 @@ export function createSearchAsPerson(
     { workspaceId, email }: { workspaceId: string; email: string },
     text: string,
     limit: number,
-  ): Promise<{ documents: Document[]; total: number }> => {
+  ): Promise<{ documents: ShownDocument[]; total: number }> => {
     if (!hasWord(text)) return { documents: [], total: 0 };
     const viewer = await viewerOf(findUserByEmail, { workspaceId, email });
     return search(viewer, { q: text, archived: 'false', limit, order_by: [...DEFAULT_ORDER] });

@@ -1,7 +1,7 @@
 // The answers that several routes of the area share.
 
 import { renderCursor } from '../../http/paging.ts';
-import type { Document } from '../document.ts';
+import type { Document, ShownDocument } from '../document.ts';
 import { DOCUMENT_EXAMPLE } from '../examples.ts';
 import type { ListedDocuments } from '../rows.ts';
 import { DocumentMetadataRead } from '../schema.ts';
@@ -18,7 +18,7 @@ export const documentAnswer = (description: string) => ({
 
 export const removed = { 204: { description: 'Done; no content.' } };
 
-export type Render = (document: Document) => object;
+export type Render = (document: ShownDocument) => object;
 
 /** A page of the bin or the archive; `moment` orders it, and is shown with each row. */
 export function renderList(

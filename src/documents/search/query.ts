@@ -1,6 +1,6 @@
 // What a search asks and what it answers, whichever engine answers it.
 
-import type { Document } from '../document.ts';
+import type { ShownDocument } from '../document.ts';
 import type { Order, Predicate } from '../filter/ast.ts';
 import type { Viewer } from '../policy.ts';
 
@@ -19,4 +19,4 @@ export type SearchQuery = {
 };
 
 /** One page in order, and how many documents match on all pages. */
-export type SearchPage = { documents: Document[]; total: number };
+export type SearchPage = { documents: ShownDocument[]; total: number };

@@ -11,6 +11,7 @@ import { createCommonTerms } from '../../../src/documents/search/postgres/common
 import { createCountFolding } from '../../../src/documents/search/postgres/count-folding.ts';
 import { createSearchEntries } from '../../../src/documents/search/postgres/entries.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
+import { createSizes } from '../../../src/documents/search/postgres/sizes.ts';
 import type { SearchPage, SearchQuery } from '../../../src/documents/search/query.ts';
 import { createDocumentStore } from '../../../src/documents/store.ts';
 import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
@@ -40,13 +41,20 @@ const readAll = (sql: Sql, documents: readonly Document[]): Promise<Document[]> 
     documents.map(({ id }) => id),
   );
 
-/** `smallMax`: up to how many documents a workspace is read in one round trip. */
-const searchIn = (sql: Sql, { common = createCommonTerms(sql), smallMax = 0, smallSql = sql } = {}) =>
+/** Up to how many documents a workspace is small, and medium. */
+const EVERY = Number.POSITIVE_INFINITY;
+const BOUNDS = [
+  { small: -1, medium: -1 },
+  { small: -1, medium: EVERY },
+  { small: EVERY, medium: EVERY },
+];
+
+const searchIn = (sql: Sql, { common = createCommonTerms(sql), bounds = BOUNDS[0], smallSql = sql } = {}) =>
   createPostgresSearch({
     common,
     sql,
     smallSql,
-    smallMax,
+    sizes: createSizes(bounds),
     bucket: 'atrium',
     slow: createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' }),
   });
@@ -116,13 +124,11 @@ test(`${QUERIES} random searches in Postgres equal the oracle's`, async () => {
     const random = createRandom(Number(seed ?? 7));
     const common = createCommonTerms(sql, 20);
     const fold = createCountFolding({ sql, common, log: silentLog });
-    // In turn as a large workspace is read and as a small one is.
-    const engines = [0, Number.POSITIVE_INFINITY].map((smallMax) =>
-      searchIn(searchSql, { common, smallMax, smallSql }),
-    );
+    // In turn as a large workspace is read, as a medium and as a small one.
+    const engines = BOUNDS.map((bounds) => searchIn(searchSql, { common, bounds, smallSql }));
     let asked = 0;
     const engine: Engine = async (query) => {
-      const postgres = engines[asked++ % 2];
+      const postgres = engines[asked++ % engines.length];
       return postgres?.search(await postgres.prepare(query));
     };
     const compare = async (held: readonly Document[], make: typeof randomQuery) => {

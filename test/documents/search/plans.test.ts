@@ -12,7 +12,7 @@ import { createCountFolding } from '../../../src/documents/search/postgres/count
 import { countSelections } from '../../../src/documents/search/postgres/counting.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
 import { pageStatement, wholeStatement } from '../../../src/documents/search/postgres/paging.ts';
-import { createPrepare, type Prepared } from '../../../src/documents/search/postgres/prepared.ts';
+import { createPrepare, isLasting, type Prepared } from '../../../src/documents/search/postgres/prepared.ts';
 import { countRows } from '../../../src/documents/search/postgres/statements.ts';
 import type { SearchQuery } from '../../../src/documents/search/query.ts';
 import { createTerms, wordPrefix } from '../../../src/documents/search/terms.ts';
@@ -62,7 +62,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-type Node = { 'Node Type': string; 'Relation Name'?: string; 'Index Name'?: string; Plans?: Node[] };
+type Node = {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Index Cond'?: string;
+  Plans?: Node[];
+};
 
 const flatten = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(flatten)];
 
@@ -176,17 +182,28 @@ test('words that many documents have wait for a turn once that is known; others 
   expect(await find('word4711')).toBe(10);
 });
 
+const BY_SUMMARY: Partial<SearchQuery> = { order: [{ attribute: 'summary', descending: false }] };
+
 test.each([
-  ['everything', [], {}],
-  ['without a tag', [['tags', 'not_any:tag 7']], {}],
-  ['a tag, by summary', [['tags', 'any:tag 7']], { order: [{ attribute: 'summary', descending: false }] }],
-] as [string, [Attribute, string][], Partial<SearchQuery>][])(
-  'the lasting plan of a small workspace goes by indexes, however small the tables were: %s',
-  async (_name, filters, more) => {
+  ['small', 'everything', [], {}],
+  ['small', 'without a tag', [['tags', 'not_any:tag 7']], {}],
+  ['small', 'a tag, by summary', [['tags', 'any:tag 7']], BY_SUMMARY],
+  ['small', 'everything, by summary', [], BY_SUMMARY],
+  ['small', 'a word', [], { text: 'word4711' }],
+  ['small', 'part of a name', [['name', 'contains:b923820dcc']], {}],
+  ['small', 'part of a summary', [['summary', 'contains:ord4711']], {}],
+  ['medium', 'a tag', [['tags', 'any:tag 7']], {}],
+  ['medium', 'a tag, by summary', [['tags', 'any:tag 7']], BY_SUMMARY],
+  ['medium', 'a word', [], { text: 'word4711' }],
+] as ['small' | 'medium', string, [Attribute, string][], Partial<SearchQuery>][])(
+  'the lasting plan of a %s workspace goes by indexes, and by its own rows, however small the tables were: %s',
+  async (size, _name, filters, more) => {
     const small = connectForSmallSearch(database.url, silentLog);
     try {
       const query = queryOf(filters, more);
-      const prepared = await createPrepare({ sql: small, bucket: 'atrium', common })(query);
+      const prepare = createPrepare({ sql: small, bucket: 'atrium', common, sizeOf: () => size });
+      const prepared = await prepare(query);
+      expect(isLasting(prepared)).toBe(true);
       const { statement } = await small`${wholeStatement(small, prepared).page}`;
       const [row] = await small.unsafe<{ 'QUERY PLAN': [{ Plan: Node }] }[]>(
         `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${statement.string}`,
@@ -195,6 +212,10 @@ test.each([
       const types = nodes.map((node) => node['Node Type']);
       expect(types.filter((type) => /Seq Scan|Hash Join|Merge Join/.test(type))).toEqual([]);
       expect(types.join()).toContain('Scan');
+      // No index of texts, and no table of them from end to end: the rows of other workspaces are there, too.
+      expect(indexesIn(nodes)).not.toContain('document_search_name_parts');
+      for (const node of nodes.filter((each) => each['Index Name'] === 'document_texts_pkey'))
+        expect(node['Index Cond']).toContain('id = ');
     } finally {
       await small.end({ timeout: 1 });
     }

@@ -3,10 +3,13 @@
 
 import { expect, test } from 'bun:test';
 import { createSemaphore } from '../../../src/core/semaphore.ts';
+import { parseFilter } from '../../../src/documents/filter/grammar.ts';
+import { toPredicate } from '../../../src/documents/filter/predicate.ts';
 import { createMeilisearchSearch } from '../../../src/documents/search/meilisearch/index.ts';
 import { createSearchPlanner } from '../../../src/documents/search/planner.ts';
 import { createCommonTerms } from '../../../src/documents/search/postgres/common-terms.ts';
 import { createPostgresSearch } from '../../../src/documents/search/postgres/index.ts';
+import { createSizes } from '../../../src/documents/search/postgres/sizes.ts';
 import type { SearchQuery } from '../../../src/documents/search/query.ts';
 import { createIndexes } from '../../../src/infra/meilisearch/indexes.ts';
 import type { Sql } from '../../../src/infra/postgres/client.ts';
@@ -25,10 +28,10 @@ const MISTYPED: SearchQuery = {
   limit: 50,
 };
 
-function enginesOn(sql: Sql, fake: FakeMeilisearch) {
+function enginesOn(sql: Sql, fake: FakeMeilisearch, sizes = createSizes()) {
   const slow = createSemaphore({ runningMax: 2, waitingMax: 100, refuse: '' });
   const common = createCommonTerms(sql);
-  const postgres = createPostgresSearch({ sql, bucket: 'atrium', slow, common });
+  const postgres = createPostgresSearch({ sql, bucket: 'atrium', slow, common, sizes });
   return { postgres, meilisearch: createMeilisearchSearch({ indexes: createIndexes(fake), postgres }) };
 }
 
@@ -86,4 +89,34 @@ test('a search of a small workspace costs one statement once its size is known, 
   expect(await search()).toEqual({ ids: [later, id], total: 2, statements: 1 });
   const beyond = { ...query, offset: 50 };
   expect(await postgres.search(await postgres.prepare(beyond))).toEqual({ documents: [], total: 2 });
+});
+
+test.each([
+  ['name', 'contains:rst'],
+  ['summary', 'contains:rst'],
+  ['tags', 'any:first'],
+] as const)('so does one for a part of its documents: %s', async (attribute, text) => {
+  await using fake = startFakeMeilisearch();
+  await using setting = await mirrorSetting(fake);
+  const parsed = parseFilter(attribute, text, []);
+  if ('mistake' in parsed) throw new Error(parsed.mistake.msg);
+  const { text: _, ...everything } = MISTYPED;
+  const query = { ...everything, predicates: [toPredicate(parsed.value)] };
+  const id = await setting.library.insert({ name: 'first', summary: 'the first', tags: ['first'] });
+  for (const bounds of [
+    { small: 1, medium: 1 },
+    { small: 0, medium: 1 },
+  ]) {
+    const { counted, statements } = countStatements(setting.sql);
+    const { postgres } = enginesOn(counted, fake, createSizes(bounds));
+    const search = async () => {
+      statements.clear();
+      const { documents, total } = await postgres.search(await postgres.prepare(query));
+      expect({ ids: documents.map((document) => document.id), total }).toEqual({ ids: [id], total: 1 });
+      return statements.size;
+    };
+    expect(await search()).toBeGreaterThan(1);
+    // A medium workspace is asked for the words that hold a piece of text.
+    expect(await search()).toBe(bounds.small === 0 && attribute !== 'tags' ? 2 : 1);
+  }
 });

@@ -47,6 +47,12 @@ export async function countSelections(
   return { total: branches.reduce((sum, { documents }) => sum + documents, 0), inClasses, branches };
 }
 
+/** Everything in the classes of the selections: a scalar. */
+export const countClasses = (sql: Transaction, selections: readonly Selection[]): Fragment =>
+  [...new Set(selections.map(({ branch }) => branch.class))]
+    .map((number) => countDays(sql, selections[0]?.workspaceId ?? '', { class: number }, ALWAYS))
+    .reduce((sum, count) => sql`${sum} + ${count}`, sql`0`);
+
 const isWholeClass = ({ required, excluded, from, until, test }: Selection): boolean =>
   required.length + excluded.length === 0 && from === undefined && until === undefined && test === undefined;
 

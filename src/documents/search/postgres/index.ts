@@ -2,12 +2,11 @@
 
 import type { Semaphore } from '../../../core/semaphore.ts';
 import type { Sql } from '../../../infra/postgres/client.ts';
-import type { Document } from '../../document.ts';
-import type { Predicate } from '../../filter/ast.ts';
-import { documentColumns } from '../../rows.ts';
+import type { ShownDocument } from '../../document.ts';
+import { shownColumns } from '../../rows.ts';
 import type { SearchPage, SearchQuery } from '../query.ts';
 import type { CommonTerms } from './common-terms.ts';
-import { type Counts, countSelections } from './counting.ts';
+import { type Counts, countClasses, countSelections } from './counting.ts';
 import { createMirrored } from './mirrored.ts';
 import {
   isDeep,
@@ -17,13 +16,9 @@ import {
   skipDays,
   wholeStatement,
 } from './paging.ts';
-import { createPrepare, type Prepared } from './prepared.ts';
+import { createPrepare, isBounded, isLasting, type Prepared, readsText } from './prepared.ts';
+import { createSizes, type Sizes } from './sizes.ts';
 
-/** Documents of a workspace that is small: all that match are read in one round trip, for the total and the page. */
-const SMALL_MAX = 1000;
-/** For so long a workspace is taken for small without being counted again; one that has grown costs time, not truth. */
-const SMALL_MS = 60_000;
-const SMALL_ONES_MAX = 10_000;
 /** Texts that are remembered as broad. */
 const BROAD_MAX = 1000;
 
@@ -38,14 +33,15 @@ export function createPostgresSearch(deps: {
   /** The semaphore of slow searches, so that others stay quick. */
   slow: Semaphore;
   common: CommonTerms;
-  /** Default: 1,000. */
-  smallMax?: number;
+  /** Default: as `createSizes` has them. */
+  sizes?: Sizes;
 }) {
-  const { sql, smallSql = sql, bucket, slow, common, smallMax = SMALL_MAX } = deps;
+  const { sql, smallSql = sql, bucket, slow, common, sizes = createSizes() } = deps;
+  const columns = shownColumns(sql);
 
   const search = async (prepared: Prepared): Promise<SearchPage> => {
     if (prepared.selections.length === 0) return { documents: [], total: 0 };
-    const isSlow = prepared.rowTests.some((row) => row.slow);
+    const isSlow = !isBounded(prepared) && prepared.rowTests.some((row) => row.slow);
     if (prepared.text !== undefined) return rank(prepared, isSlow);
     return isSlow ? slow.run(() => answer(prepared, true)) : answer(prepared, false);
   };
@@ -63,16 +59,6 @@ export function createPostgresSearch(deps: {
     return page;
   };
 
-  /** Until when each is taken for small, of a workspace and the classes that are asked for. */
-  const small = new Map<string, number>();
-
-  const isSmall = (place: string): boolean => (small.get(place) ?? 0) > performance.now();
-
-  const learnSize = (place: string, documents: number): void => {
-    if (small.size >= SMALL_ONES_MAX) small.clear();
-    if (documents <= smallMax) small.set(place, performance.now() + SMALL_MS);
-  };
-
   /** How many documents the planner expects to match. */
   const estimate = async (prepared: Prepared): Promise<number> => {
     const [row] = await sql<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }[]>`
@@ -80,30 +66,38 @@ export function createPostgresSearch(deps: {
     return row?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
   };
 
-  const readWhole = async (prepared: Prepared, client = sql): Promise<SearchPage> => {
+  const readWhole = async (prepared: Prepared): Promise<SearchPage> => {
+    const { place, size } = prepared;
     const { page, order } = wholeStatement(sql, prepared);
-    const rows = await client<(Document & { total: number })[]>`
-      SELECT page.total, ${documentColumns(sql)} FROM (${page}) page LEFT JOIN documents d ON d.id = page.found
-      ORDER BY ${order}`;
-    const documents = rows.flatMap(({ total: _, ...document }) => (document.id === null ? [] : [document]));
-    return { documents, total: rows[0]?.total ?? 0 };
+    const inClasses = size === undefined ? countClasses(sql, prepared.selections) : sql`NULL`;
+    const client = isLasting(prepared) ? smallSql : sql;
+    const rows = await client<(ShownDocument & { total: number; inClasses: number | null })[]>`
+      SELECT page.total, ${inClasses}::float8 AS "inClasses", ${columns}
+      FROM (${page}) page LEFT JOIN documents d ON d.id = page.found ORDER BY ${order}`;
+    const [first] = rows;
+    const total = first?.total ?? 0;
+    if (size === undefined) sizes.learn(place, first?.inClasses ?? 0);
+    else sizes.check(place, total);
+    // An empty page is a row without a document.
+    return { documents: first?.id === null ? [] : rows, total };
+  };
+
+  /** Whether to read every match for the total and the page. */
+  const isReadWhole = async (prepared: Prepared): Promise<boolean> => {
+    const { size, conditions } = prepared;
+    if (size === 'small') return true;
+    if (size !== 'medium') return readsText(prepared) && (await estimate(prepared)) <= ROWS_READ_MAX;
+    // Where what is found has to be read for the total anyway.
+    return readsText(prepared) || !common.areAll(conditions.required);
   };
 
   const answer = async (prepared: Prepared, inSlowLane: boolean): Promise<SearchPage> => {
     const { offset, limit } = prepared.query;
-    // 0. In a small workspace, and where matches of a text are probably few, they are read once, for the total and the page.
-    const place = placeOf(prepared);
-    const readsText = prepared.conditions.rest.some(isText);
-    if (isSmall(place)) {
-      // The index of a text holds that of other workspaces, too: whether it helps is to be planned for the text.
-      const whole = await readWhole(prepared, readsText ? sql : smallSql);
-      if (whole.total > smallMax) small.delete(place);
-      return whole;
-    }
-    if (readsText && (await estimate(prepared)) <= ROWS_READ_MAX) return readWhole(prepared);
+    // 0. In a small workspace, and where matches are read for the total anyway, they are read once, for the page, too.
+    if (await isReadWhole(prepared)) return readWhole(prepared);
     // 1. How many there are, branch by branch: cheap where terms and counts can tell.
     const counts = await countSelections(sql, prepared, common);
-    learnSize(place, counts.inClasses);
+    sizes.learn(prepared.place, counts.inClasses);
     if (counts.total <= offset || limit === 0) return { documents: [], total: counts.total };
     // 2. A deep page of everything begins on a later day: the counts by day say which.
     const start = await skipDays(sql, prepared, counts);
@@ -114,11 +108,11 @@ export function createPostgresSearch(deps: {
     return { documents, total: settleTotal(counts.total, prepared.query, documents.length) };
   };
 
-  const readPage = async (prepared: Prepared, counts: Counts, offset: number): Promise<Document[]> => {
+  const readPage = async (prepared: Prepared, counts: Counts, offset: number): Promise<ShownDocument[]> => {
     const read = (walking: boolean) => {
       const { page, order } = pageStatement(sql, prepared, { counts, offset, walking });
-      return sql<Document[]>`
-        SELECT ${documentColumns(sql)} FROM (${page}) page JOIN documents d ON d.id = page.found ORDER BY ${order}`;
+      return sql<ShownDocument[]>`
+        SELECT ${columns} FROM (${page}) page JOIN documents d ON d.id = page.found ORDER BY ${order}`;
     };
     const documents = await read(true);
     if (prepared.query.order[0]?.attribute !== 'file_size') return documents;
@@ -128,15 +122,9 @@ export function createPostgresSearch(deps: {
     return reachedEnd ? read(false) : documents;
   };
 
-  return { prepare: createPrepare({ sql, bucket, common }), search, ...createMirrored(sql) };
+  const prepare = createPrepare({ sql, lastingSql: smallSql, bucket, common, sizeOf: sizes.of });
+  return { prepare, search, ...createMirrored(sql) };
 }
-
-const placeOf = ({ query, selections }: Prepared): string =>
-  `${[...new Set(selections.map(({ branch }) => branch.class))]} ${query.viewer.workspaceId}`;
-
-/** Whether rows have to be read for a predicate; moments and sizes are counted in an index. */
-const isText = ({ attribute, negated }: Predicate): boolean =>
-  !negated && attribute !== 'created_at' && attribute !== 'file_size';
 
 /** Count and page are two statements; where others wrote in between, what the page shows decides. */
 function settleTotal(counted: number, { offset, limit }: SearchQuery, found: number): number {

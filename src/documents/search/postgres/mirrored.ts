@@ -1,8 +1,8 @@
 // What a mirror of the documents needs of Postgres to answer exactly: what it may not have yet, and the records.
 
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
-import type { Document } from '../../document.ts';
-import { documentColumns } from '../../rows.ts';
+import type { ShownDocument } from '../../document.ts';
+import { shownColumns } from '../../rows.ts';
 import { ORDER_NAME_BYTES_MAX } from '../meilisearch/document.ts';
 import { INDEX_VERSION } from '../meilisearch/settings.ts';
 import type { SearchQuery } from '../query.ts';
@@ -67,10 +67,10 @@ export function createMirrored(sql: Transaction) {
     },
 
     /** The records, in the order given; undefined when one of them has ceased to match the query. */
-    async read(prepared: Prepared, ids: readonly string[]): Promise<Document[] | undefined> {
+    async read(prepared: Prepared, ids: readonly string[]): Promise<ShownDocument[] | undefined> {
       if (ids.length === 0) return [];
-      const documents = await sql<Document[]>`
-        SELECT ${documentColumns(sql)} FROM (
+      const documents = await sql<ShownDocument[]>`
+        SELECT ${shownColumns(sql)} FROM (
           SELECT s.id AS found FROM document_search s JOIN document_texts t ON t.id = s.id
           WHERE s.id = ANY (${ids as string[]}::uuid[]) AND ${matches(prepared)} OFFSET 0) page
         JOIN documents d ON d.id = page.found`;
@@ -86,6 +86,6 @@ const keysOf = (sql: Transaction, { order }: SearchQuery): Fragment =>
     .map(({ attribute }) =>
       attribute === 'created_at'
         ? sql`(extract(epoch FROM s.created_at) * 1000)::bigint`
-        : KEYS[attribute].expression(sql),
+        : sql.unsafe(KEYS[attribute].expression),
     )
     .reduce((sum, key) => sql`${sum} || jsonb_build_array(${key})`, sql`'[]'::jsonb`);

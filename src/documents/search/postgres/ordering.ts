@@ -3,26 +3,24 @@
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Order } from '../../filter/ast.ts';
 import type { ScalarAttribute } from '../../filter/attributes.ts';
-import { list } from './fragments.ts';
 
 /** `texts`: in rows of `document_texts` (t), otherwise of `document_search` (s). */
-type Key = { expression: (sql: Transaction) => Fragment; nullable?: boolean; texts?: boolean };
+type Key = { expression: string; nullable?: boolean; texts?: boolean };
 
 export const KEYS: Record<ScalarAttribute, Key> = {
-  created_at: { expression: (sql) => sql`s.created_at` },
-  name: { expression: (sql) => sql`s.name` },
-  file_size: { expression: (sql) => sql`s.file_size`, nullable: true },
-  file_type: { expression: (sql) => sql`s.file_type`, nullable: true },
-  file_hash: { expression: (sql) => sql`s.file_hash`, nullable: true },
-  owner_id: { expression: (sql) => sql`s.owner_id` },
-  id: { expression: (sql) => sql`s.id` },
+  created_at: { expression: 's.created_at' },
+  name: { expression: 's.name' },
+  file_size: { expression: 's.file_size', nullable: true },
+  file_type: { expression: 's.file_type', nullable: true },
+  file_hash: { expression: 's.file_hash', nullable: true },
+  owner_id: { expression: 's.owner_id' },
+  id: { expression: 's.id' },
   status: {
-    expression: (sql) =>
-      sql`(CASE s.class % 3 WHEN 0 THEN 'public' WHEN 1 THEN 'private' ELSE 'deleted' END) COLLATE "C"`,
+    expression: `(CASE s.class % 3 WHEN 0 THEN 'public' WHEN 1 THEN 'private' ELSE 'deleted' END) COLLATE "C"`,
   },
   // The bucket leads every location, and changes no order.
-  storage_url: { expression: (sql) => sql`t.object_key`, texts: true },
-  summary: { expression: (sql) => sql`t.summary`, nullable: true, texts: true },
+  storage_url: { expression: 't.object_key', texts: true },
+  summary: { expression: 't.summary', nullable: true, texts: true },
 };
 
 export type Ordering = {
@@ -35,32 +33,19 @@ export type Ordering = {
   texts: boolean;
 };
 
-/** `rank` comes before everything else, the highest first. The id, ascending, breaks ties. */
-export function toOrdering(sql: Transaction, order: readonly Order[], rank: Fragment | undefined): Ordering {
-  const keys = [
-    ...(rank === undefined ? [] : [{ expression: rank, descending: true }]),
-    ...order.map(({ attribute, descending }) => ({
-      ...KEYS[attribute],
-      expression: KEYS[attribute].expression(sql),
-      descending,
-    })),
+/** `ranked`: the column `t.rank` comes before everything else, the highest first. The id, ascending, breaks ties. */
+export function toOrdering(sql: Transaction, order: readonly Order[], ranked: boolean): Ordering {
+  const keys: (Key & { descending: boolean })[] = [
+    ...(ranked ? [{ expression: 't.rank', descending: true }] : []),
+    ...order.map(({ attribute, descending }) => ({ ...KEYS[attribute], descending })),
   ];
-  const direction = (key: { nullable?: boolean; descending: boolean }, walked: boolean) =>
-    key.descending ? (key.nullable && !walked ? sql`DESC NULLS LAST` : sql`DESC`) : sql`ASC`;
-  const column = (index: number) => sql`${sql(`k${index}`)}`;
+  const direction = ({ nullable, descending }: (typeof keys)[number], walked: boolean): string =>
+    descending ? (nullable && !walked ? 'DESC NULLS LAST' : 'DESC') : 'ASC';
+  const list = (items: string[]): Fragment => sql.unsafe(items.join(', '));
   return {
-    columns: list(sql, [
-      sql`s.id AS found`,
-      ...keys.map((key, index) => sql`${key.expression} AS ${column(index)}`),
-    ]),
-    walked: list(sql, [
-      ...keys.map((key, index) => sql`${key.expression} ${direction(key, index === 0)}`),
-      sql`s.id`,
-    ]),
-    collected: list(sql, [
-      ...keys.map((key, index) => sql`${column(index)} ${direction(key, false)}`),
-      sql`found`,
-    ]),
+    columns: list(['s.id AS found', ...keys.map(({ expression }, index) => `${expression} AS k${index}`)]),
+    walked: list([...keys.map((key, at) => `${key.expression} ${direction(key, at === 0)}`), 's.id']),
+    collected: list([...keys.map((key, at) => `k${at} ${direction(key, false)}`), 'found']),
     texts: keys.some((key) => key.texts === true),
   };
 }

@@ -4,8 +4,16 @@
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
 import type { Counts } from './counting.ts';
 import { union } from './fragments.ts';
-import type { Prepared } from './prepared.ts';
-import { allTexts, DAY_MS, dailyCounts, rows, type Selection } from './statements.ts';
+import { isBounded, isLasting, type Prepared, readsText } from './prepared.ts';
+import {
+  allTexts,
+  DAY_MS,
+  dailyCounts,
+  rows,
+  rowsTogether,
+  type Selection,
+  textsOfRow,
+} from './statements.ts';
 
 /** Attributes with an index of (workspace, class, attribute, id). */
 const WALKED: ReadonlySet<string> = new Set(['created_at', 'name', 'file_size']);
@@ -72,7 +80,17 @@ export function pageStatement(
 
 /** Everything that matches, with the keys that `order` compares. */
 export function matchesStatement(sql: Transaction, prepared: Prepared): Fragment {
-  const { ordering, selections } = prepared;
+  const { conditions, ordering, selections, text } = prepared;
+  const [first] = selections;
+  if (isBounded(prepared) && first !== undefined) {
+    const fenced = prepared.size === 'small' && text === undefined && readsText(prepared);
+    const whole = isLasting(prepared) ? textsOfRow(sql) : allTexts(sql);
+    const joined = first.texts !== undefined || ordering.texts ? whole : undefined;
+    const texts = text === undefined ? joined : first.texts;
+    const branches = selections.map(({ branch }) => branch);
+    const { from, where } = rowsTogether(sql, { ...first, texts }, branches, { ...conditions, fenced });
+    return sql`SELECT ${ordering.columns} FROM ${from} WHERE ${where}`;
+  }
   const branches = Map.groupBy(selections, ({ branch }) => [branch.required, branch.excluded].join());
   const parts = [...branches.values()].flatMap((alike) => {
     const classes = alike.map(({ branch }) => branch.class);

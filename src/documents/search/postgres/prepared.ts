@@ -1,6 +1,7 @@
 // A query, prepared: everything that can be known before the documents are read.
 
 import type { Fragment, Transaction } from '../../../infra/postgres/client.ts';
+import type { Predicate } from '../../filter/ast.ts';
 import { branchesOf } from '../branches.ts';
 import { type Conditions, toConditions } from '../conditions.ts';
 import type { SearchQuery } from '../query.ts';
@@ -8,11 +9,15 @@ import type { CommonTerms } from './common-terms.ts';
 import { all } from './fragments.ts';
 import { type Ordering, toOrdering } from './ordering.ts';
 import { findHoldingWords, type RowTest, toRowTest } from './row-tests.ts';
+import type { Size } from './sizes.ts';
 import { allTexts, type Selection } from './statements.ts';
 import { createSpelling, type TextSearch } from './text.ts';
 
 export type Prepared = {
   query: SearchQuery;
+  /** Workspace and classes, whose number of documents is remembered under this name. */
+  place: string;
+  size: Size | undefined;
   conditions: Conditions;
   /** What the row is asked beyond terms and time. */
   rowTests: RowTest[];
@@ -22,13 +27,45 @@ export type Prepared = {
   text: TextSearch | undefined;
 };
 
-export function createPrepare(deps: { sql: Transaction; bucket: string; common: CommonTerms }) {
-  const { sql, bucket, common } = deps;
+/** Words that a piece of text is looked for by; a workspace is read sooner than more of them, a small one sooner than they are asked for. */
+const HOLDING_MAX: Record<Size, number> = { small: 0, medium: 32, large: 300 };
+
+/** Whether all documents that a query may find may be read for it. */
+export const isBounded = ({ size }: Prepared): boolean => size === 'small' || size === 'medium';
+
+/** Whether rows have to be read for a predicate; moments and sizes are counted in an index. */
+const isText = ({ attribute, negated }: Predicate): boolean =>
+  !negated && attribute !== 'created_at' && attribute !== 'file_size';
+
+/**
+ * Whether its statement is planned once for all that are alike. Where a medium workspace is searched for a piece of text, it is not: how
+ * common the piece is decides.
+ */
+export const isLasting = (prepared: Prepared): boolean =>
+  prepared.size === 'small' || (prepared.size === 'medium' && !readsText(prepared));
+
+export const readsText = ({ conditions }: Prepared): boolean => conditions.rest.some(isText);
+
+export function createPrepare(deps: {
+  sql: Transaction;
+  /** For what is planned once. Default: as everything else. */
+  lastingSql?: Transaction;
+  bucket: string;
+  common: CommonTerms;
+  /** Default: no size is known. */
+  sizeOf?: (place: string) => Size | undefined;
+}) {
+  const { sql, lastingSql = sql, bucket, common, sizeOf = () => undefined } = deps;
   const understand = createSpelling(sql);
   return async (query: SearchQuery): Promise<Prepared> => {
     const { workspaceId } = query.viewer;
-    const text = query.text === undefined ? undefined : await understand(workspaceId, query.text);
-    const vocabulary = await findHoldingWords(sql, query.predicates);
+    const branches = branchesOf(query);
+    const place = `${[...new Set(branches.map((branch) => branch.class))]} ${workspaceId}`;
+    const size = sizeOf(place);
+    // A plan does not know the words that are asked for; with others beside it, it may have to wait for a large vocabulary.
+    const speller = size === 'small' || size === 'medium' ? lastingSql : sql;
+    const text = query.text === undefined ? undefined : await understand(workspaceId, query.text, speller);
+    const vocabulary = await findHoldingWords(sql, query.predicates, HOLDING_MAX[size ?? 'large']);
     const conditions = toConditions(workspaceId, query.predicates, vocabulary);
     const { required, excluded, from, until } = conditions;
     const context = { sql, workspaceId, bucket, vocabulary };
@@ -39,7 +76,7 @@ export function createPrepare(deps: { sql: Transaction; bucket: string; common: 
       test === undefined &&
       conditions.required.length + excluded.length === 0 &&
       (from ?? until) === undefined;
-    const selections = branchesOf(query).map((branch) => ({
+    const selections = branches.map((branch) => ({
       workspaceId,
       from,
       until,
@@ -51,8 +88,8 @@ export function createPrepare(deps: { sql: Transaction; bucket: string; common: 
       narrow: branch.required !== undefined && !common.areAll([[branch.required]]),
     }));
     if (text !== undefined) rowTests.push({ sql: text.matches, texts: true, slow: false });
-    const ordering = toOrdering(sql, query.order, text && sql`t.rank`);
-    return { query, conditions, rowTests, selections, ordering, text };
+    const ordering = toOrdering(sql, query.order, text !== undefined);
+    return { query, place, size, conditions, rowTests, selections, ordering, text };
   };
 }
 

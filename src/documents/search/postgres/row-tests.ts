@@ -79,7 +79,8 @@ function locationTest({ sql, bucket }: RowTestContext, test: TextTest): RowTest 
 }
 
 const withWords = (sql: Transaction, words: Fragment | undefined, test: Fragment): RowTest => ({
-  sql: words === undefined ? test : sql`(${words} AND ${test})`,
+  // In this order: where rows are read one by one, many words take far longer to compare than a text.
+  sql: words === undefined ? test : sql`(${test} AND ${words})`,
   texts: true,
   slow: words === undefined,
 });
@@ -151,13 +152,11 @@ function wordsNeeded({ sql, workspaceId, vocabulary }: RowTestContext, test: Tex
 /** Values whose words a search names: of tens of thousands, the server takes seconds to parse the query, and then refuses it. */
 const NAMED_MAX = 1000;
 
-/** Words of which a search would have to name too many. */
-const HOLDING_MAX = 300;
-
-/** For tests of text by a single word or a part of one: the words of the vocabulary that hold it, if not many. */
+/** For tests of text by a single word or a part of one: the words of the vocabulary that hold it, if they are no more than `max`. */
 export async function findHoldingWords(
   sql: Transaction,
   predicates: readonly Predicate[],
+  max: number,
 ): Promise<Vocabulary> {
   const parts = predicates.flatMap((predicate) => {
     const { attribute, test } = predicate;
@@ -166,12 +165,12 @@ export async function findHoldingWords(
     const word = 'value' in test && test.kind !== 'starts-with' ? soleWord(test.value) : undefined;
     return word === undefined ? [] : [word];
   });
-  if (parts.length === 0) return new Map();
+  if (parts.length === 0 || max === 0) return new Map();
   const rows = await sql<{ part: string; words: string[] }[]>`
     SELECT part, ARRAY (
-      SELECT word FROM document_words WHERE word LIKE '%' || part || '%' LIMIT ${HOLDING_MAX + 1}) AS words
+      SELECT word FROM document_words WHERE word LIKE '%' || part || '%' LIMIT ${max + 1}) AS words
     FROM unnest(${[...new Set(parts)].slice(0, LOOKED_UP_MAX)}::text[]) AS asked (part)`;
-  const few = rows.filter(({ words }) => words.length <= HOLDING_MAX);
+  const few = rows.filter(({ words }) => words.length <= max);
   return new Map(few.map(({ part, words }) => [part, words]));
 }
 

@@ -29,6 +29,10 @@ export type Selection = {
 
 export const allTexts = (sql: Transaction): Fragment => sql`document_texts`;
 
+/** Those of a row `s` alone, whatever is asked of them: a lasting plan must not read all in search of a piece of text. */
+export const textsOfRow = (sql: Transaction): Fragment =>
+  sql`LATERAL (SELECT * FROM document_texts t WHERE t.id = s.id OFFSET 0)`;
+
 type Span = Pick<Selection, 'from' | 'until'>;
 
 /** The end of the last day is after the year 9999. */
@@ -75,6 +79,37 @@ export function rows(
   return {
     from: texts === undefined ? source : sql`${source} JOIN ${texts} t ON t.id = s.id`,
     where: all(sql, [inBranch, ...tests]),
+  };
+}
+
+/**
+ * As `rows`, of all branches at once, for a workspace of which all may be read. A row is found by the terms that are asked for, which
+ * name the workspace, too. `fenced`: without terms by its class, and by no index of texts, as that holds those of other workspaces.
+ */
+export function rowsTogether(
+  sql: Transaction,
+  { workspaceId, test, texts, ...span }: Selection,
+  branches: readonly Branch[],
+  { required, excluded, fenced }: Pick<Selection, 'required' | 'excluded'> & { fenced: boolean },
+): { from: Fragment; where: Fragment } {
+  const classes = [...new Set(branches.map((branch) => branch.class))];
+  const inClasses = sql`s.workspace_id = ${workspaceId} AND s.class = ANY (${classes}::smallint[])`;
+  const groups = termTests(sql, { required, excluded: [] }, sql`s.terms`);
+  const fence = groups.length > 0 ? all(sql, groups) : fenced ? inClasses : undefined;
+  const source =
+    fence === undefined
+      ? sql`document_search s`
+      : sql`(SELECT * FROM document_search s WHERE ${fence} OFFSET 0) s`;
+  const isWhole = branches.every((branch) => branch.required === undefined);
+  return {
+    from: texts === undefined ? source : sql`${source} JOIN ${texts} t ON t.id = s.id`,
+    where: all(sql, [
+      inClasses,
+      ...(isWhole ? [] : [inBranches(sql, workspaceId, branches)]),
+      within(sql, span, sql`s.created_at`),
+      ...termTests(sql, { required: [], excluded }, sql`s.terms`),
+      ...(test === undefined ? [] : [test]),
+    ]),
   };
 }
 

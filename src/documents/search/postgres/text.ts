@@ -15,14 +15,14 @@ const VARIANTS_MAX = 24;
 /** What is spelt as asked weighs this much more than what may be meant. */
 const SPELT_SO = 4;
 
-/** Undefined for a text without a word: it leaves nothing out. */
+/** Undefined for a text without a word: it leaves nothing out. `client` looks the words up. */
 export function createSpelling(sql: Transaction) {
-  return async (workspaceId: string, text: string): Promise<TextSearch | undefined> => {
+  return async (workspaceId: string, text: string, client = sql): Promise<TextSearch | undefined> => {
     const words = [...new Set(wordsIn(normalise(text)))].slice(0, WORDS_MAX);
     const last = words.at(-1);
     if (last === undefined) return undefined;
     const variants = await similarWords(
-      sql,
+      client,
       words.filter((word) => errorsAllowed(word) > 0),
     );
     const prefix = wordPrefix(workspaceId);
@@ -49,6 +49,7 @@ const errorsAllowed = (word: string): number => {
 /** Words that some document has, and that each of the given ones may have been meant to be; the closest first. */
 async function similarWords(sql: Transaction, words: readonly string[]): Promise<Map<string, string[]>> {
   if (words.length === 0) return new Map();
+  const swapped = words.flatMap(swaps);
   const rows = await sql<{ given: string; word: string }[]>`
     SELECT given, candidate.word FROM unnest(${words as string[]}::text[]) AS given, LATERAL (
       (SELECT word FROM document_words WHERE word % given AND word <> given
@@ -56,8 +57,8 @@ async function similarWords(sql: Transaction, words: readonly string[]): Promise
        ORDER BY similarity(word, given) DESC, word LIMIT ${SIMILAR_MAX})
       UNION
       SELECT word FROM document_words WHERE word = ANY (
-        SELECT swapped FROM jsonb_to_recordset(${sql.json(words.flatMap(swaps) as never)}::jsonb)
-          AS swap (source text, swapped text) WHERE source = given)) AS candidate`;
+        SELECT swapped FROM unnest(${swapped.map(({ source }) => source)}::text[],
+          ${swapped.map((swap) => swap.swapped)}::text[]) AS swap (source, swapped) WHERE source = given)) AS candidate`;
   const found = new Map<string, string[]>();
   for (const word of words) {
     const close = rows
