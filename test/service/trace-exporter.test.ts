@@ -55,6 +55,58 @@ for (const protocol of ['http/json', 'http/protobuf'] as const)
       expect(receiver.headers()?.get('content-encoding')).toBe(compression === 'gzip' ? 'gzip' : null);
     });
 
+test('both encodings say the same of a span, with all that it can have', async () => {
+  const place = () => ({ traceId: ids.generateTraceId(), spanId: ids.generateSpanId() });
+  const caller = { ...place(), isSampled: true, state: 'vendor=a"b' };
+  const linked = { ...place(), isSampled: true };
+  const unsampled = { ...place(), isSampled: false };
+  const server = new RecordedSpan(
+    setting,
+    { traceId: caller.traceId, spanId: ids.generateSpanId() },
+    { name: 'GET /"quoted"', options: { kind: 'consumer', links: [linked, unsampled] }, parent: caller },
+  );
+  const child = new RecordedSpan(
+    setting,
+    { traceId: caller.traceId, spanId: ids.generateSpanId() },
+    {
+      name: 'below',
+      options: { attributes: { kept: 0.25, replaced: 'first', left: undefined } },
+      parent: server,
+    },
+  );
+  child.set({ replaced: 'second', large: 2 ** 40, no: false, list: ['\u2028', ''] });
+  child.set({ replaced: undefined });
+  child.fail('timeout');
+  child.end();
+  server.rename('renamed');
+  server.end();
+  const told = async (protocol: 'http/json' | 'http/protobuf') => {
+    const before = receiver.spans.length;
+    await exportBy(createExporter({ ...endpoint, protocol }), [child, server]);
+    return receiver.spans.slice(before);
+  };
+  const json = await told('http/json');
+  expect(json).toEqual(await told('http/protobuf'));
+  const [below, renamed] = json;
+  expect(below).toMatchObject({
+    parentSpanId: server.spanId,
+    state: caller.state,
+    kind: 1,
+    status: 2,
+    attributes: { kept: 0.25, replaced: 'second', large: 2 ** 40, no: false, list: ['\u2028', ''] },
+    resource: { 'service.name': 'atrium' },
+  });
+  expect(below?.attributes['error.type']).toBe('timeout');
+  expect(below?.attributes).not.toHaveProperty('left');
+  expect(renamed).toMatchObject({
+    name: 'renamed',
+    parentSpanId: caller.spanId,
+    kind: 5,
+    links: [{ traceId: linked.traceId, spanId: linked.spanId }],
+  });
+  expect((renamed?.endNs ?? 0n) >= (below?.endNs ?? 1n)).toBe(true);
+});
+
 test('a collector that is full is asked again until it takes them', async () => {
   receiver.turn('is-full');
   const span = newSpan('patient');

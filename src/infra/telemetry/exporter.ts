@@ -1,13 +1,15 @@
-// Posts batches of spans to the collector, as OTLP over HTTP says: encoded by the SDK, sent by the runtime's own client. The SDK's exporters
-// send by `node:http`, which costs more than the rest of a span.
+// Posts batches of spans to the collector, as OTLP over HTTP says, by the runtime's own client. The SDK's exporters send by `node:http`,
+// which costs more than the rest of a span.
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
+import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { toError } from '../../core/errors.ts';
 import { sleep } from '../../core/wait.ts';
+import { renderSpans } from './json.ts';
 import type { TracingSettings } from './settings.ts';
+import type { RecordedSpan } from './span.ts';
 
 /** Codes of `ExportResult`, a type of a package that is not ours to name. */
 export const [SUCCESS, FAILED] = [0, 1];
@@ -50,13 +52,15 @@ async function post(
   spans: ReadableSpan[],
 ): Promise<void> {
   const isJson = protocol === 'http/json';
-  const encoded = (isJson ? JsonTraceSerializer : ProtobufTraceSerializer).serializeRequest(spans);
+  const encoded = isJson
+    ? renderSpans(spans as [RecordedSpan, ...RecordedSpan[]])
+    : ProtobufTraceSerializer.serializeRequest(spans);
   if (encoded === undefined) throw new Error('the spans cannot be encoded');
   const isCompressed = compression === 'gzip';
   const body = isCompressed ? await compress(encoded) : encoded;
   const request = {
     method: 'POST',
-    body: body as Uint8Array<ArrayBuffer>,
+    body: body as Uint8Array<ArrayBuffer> | string,
     headers: {
       ...headers,
       'content-type': isJson ? 'application/json' : 'application/x-protobuf',

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { ROOT_CONTEXT, SpanKind, TraceFlags, trace } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import { SamplingDecision } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../../core/logger.ts';
@@ -14,7 +14,7 @@ import { createIds } from './ids.ts';
 import { createSpanQueue } from './queue.ts';
 import { createSampler } from './sampler.ts';
 import type { TracingSettings } from './settings.ts';
-import { RecordedSpan, type SpanSetting } from './span.ts';
+import { RecordedSpan, type SpanSetting, toSpanContext } from './span.ts';
 
 export type Telemetry = {
   /** Stops making spans, and sends the waiting ones for at most `timeoutMs`. */
@@ -57,7 +57,7 @@ function createTracer(settings: TracingSettings, setting: SpanSetting, figures: 
   const content = new Set(settings.contentWorkspaces);
   const isSampled = (traceId: string, name: string, caller: TraceContext | undefined): boolean => {
     const context =
-      caller === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, toRemote(caller));
+      caller === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, toSpanContext(caller, true));
     const { decision } = sampler.shouldSample(context, traceId, name, SpanKind.SERVER, {}, []);
     return decision === SamplingDecision.RECORD_AND_SAMPLED;
   };
@@ -79,10 +79,3 @@ function createTracer(settings: TracingSettings, setting: SpanSetting, figures: 
     figures,
   };
 }
-
-const toRemote = ({ traceId, spanId, isSampled }: TraceContext) => ({
-  traceId,
-  spanId,
-  traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
-  isRemote: true,
-});

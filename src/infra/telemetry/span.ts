@@ -1,5 +1,5 @@
-// A span as the SDK's processor and exporter read it. The SDK's own span costs several microseconds more: it copies its attributes one
-// by one, and asks the clock and its limits at each step.
+// A span as the SDK's processor and exporters read it. It keeps what it is given, and becomes what they want only when it is exported: the
+// SDK's own span copies its attributes one by one, and asks the clock and its limits at each step.
 
 import {
   createTraceState,
@@ -27,6 +27,11 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 };
 
+const NO_LINKS: readonly TraceContext[] = [];
+const NO_EVENTS: ReadableSpan['events'] = [];
+const UNSET: ReadableSpan['status'] = { code: SpanStatusCode.UNSET };
+const ERROR: ReadableSpan['status'] = { code: SpanStatusCode.ERROR };
+
 /** One span. Its times are those of a monotonic clock, from a start of its trace that the clock on the wall says. */
 export class RecordedSpan implements Span, ReadableSpan {
   readonly traceId: string;
@@ -35,20 +40,24 @@ export class RecordedSpan implements Span, ReadableSpan {
   readonly state: string | undefined;
   name: string;
   readonly kind: SpanKind;
-  readonly parentSpanContext?: SpanContext;
-  readonly attributes: Record<string, string | number | boolean | string[]> = {};
-  readonly links: Link[];
-  readonly events = [];
-  status: ReadableSpan['status'] = { code: SpanStatusCode.UNSET };
+  readonly parent: TraceContext | undefined;
+  /** The traces of its links. */
+  readonly linked: readonly TraceContext[];
+  /** The attributes as they were given. Of one that is given twice the later value counts. */
+  readonly parts: SpanAttributes[] = [];
+  status = UNSET;
   ended = false;
+  readonly events = NO_EVENTS;
   readonly droppedAttributesCount = 0;
   readonly droppedEventsCount = 0;
   readonly droppedLinksCount = 0;
   /** Adds to `performance.now()`; that of the first span of the trace in this process. */
   readonly epochMs: number;
-  private readonly startMs = performance.now();
-  private endMs = 0;
+  readonly startMs = performance.now();
+  endMs = 0;
   private readonly setting: SpanSetting;
+  /** The attributes, once they have been asked for, which an exporter does several times. */
+  private joined: ReadableSpan['attributes'] | undefined;
 
   constructor(
     setting: SpanSetting,
@@ -61,12 +70,46 @@ export class RecordedSpan implements Span, ReadableSpan {
     this.state = parent?.state;
     this.name = name;
     this.kind = KINDS[options.kind ?? 'internal'];
-    const isLocal = parent instanceof RecordedSpan;
-    this.epochMs = isLocal ? parent.epochMs : Date.now() - this.startMs;
-    if (parent !== undefined) this.parentSpanContext = toSpanContext(parent, !isLocal);
-    const links = options.links?.filter(({ isSampled }) => isSampled) ?? [];
-    this.links = links.map((context) => ({ context: toSpanContext(context, false) }));
-    if (options.attributes !== undefined) this.set(options.attributes);
+    this.parent = parent;
+    this.epochMs = parent instanceof RecordedSpan ? parent.epochMs : Date.now() - this.startMs;
+    this.linked = options.links?.filter(({ isSampled }) => isSampled) ?? NO_LINKS;
+    if (options.attributes !== undefined) this.parts.push(options.attributes);
+  }
+
+  rename(name: string): void {
+    this.name = name;
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.parts.push(attributes);
+  }
+
+  fail(type: string): void {
+    this.parts.push({ 'error.type': type });
+    this.status = ERROR;
+  }
+
+  end(): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.endMs = performance.now();
+    this.setting.onEnd(this);
+  }
+
+  // ---- as it is exported
+
+  /** Whether the parent is a span of another process. */
+  get isParentRemote(): boolean {
+    return this.parent !== undefined && !(this.parent instanceof RecordedSpan);
+  }
+
+  get attributes(): ReadableSpan['attributes'] {
+    if (this.joined !== undefined) return this.joined;
+    this.joined = {};
+    for (const part of this.parts)
+      for (const name in part)
+        if (part[name] !== undefined) this.joined[name] = part[name] as ReadableSpan['attributes'][string];
+    return this.joined;
   }
 
   get resource(): ReadableSpan['resource'] {
@@ -75,6 +118,15 @@ export class RecordedSpan implements Span, ReadableSpan {
 
   get instrumentationScope(): ReadableSpan['instrumentationScope'] {
     return this.setting.instrumentationScope;
+  }
+
+  /** Undefined for the first span of a trace, which the SDK's type would have as the absence of the member. */
+  get parentSpanContext(): SpanContext {
+    return (this.parent && toSpanContext(this.parent, this.isParentRemote)) as SpanContext;
+  }
+
+  get links(): Link[] {
+    return this.linked.map((context) => ({ context: toSpanContext(context, false) }));
   }
 
   get startTime(): HrTime {
@@ -92,30 +144,9 @@ export class RecordedSpan implements Span, ReadableSpan {
   spanContext(): SpanContext {
     return toSpanContext(this, false);
   }
-
-  rename(name: string): void {
-    this.name = name;
-  }
-
-  set(attributes: SpanAttributes): void {
-    for (const [name, value] of Object.entries(attributes))
-      if (value !== undefined) this.attributes[name] = typeof value === 'object' ? [...value] : value;
-  }
-
-  fail(type: string): void {
-    this.attributes['error.type'] = type;
-    this.status = { code: SpanStatusCode.ERROR };
-  }
-
-  end(): void {
-    if (this.ended) return;
-    this.ended = true;
-    this.endMs = performance.now();
-    this.setting.onEnd(this);
-  }
 }
 
-const toSpanContext = (
+export const toSpanContext = (
   { traceId, spanId, isSampled, state }: TraceContext,
   isRemote: boolean,
 ): SpanContext => ({
