@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { NICENESS } from '../../src/admin/backup.ts';
 import { newId } from '../../src/core/ids.ts';
 import { until } from '../../src/core/wait.ts';
 import { readConnection } from '../../src/embedded/postgres/index.ts';
@@ -44,8 +45,11 @@ export async function run(): Promise<void> {
     await awaitSnapshot(service.dataDir, putAt);
     await compare(service.dataDir, folder);
     const query = `size=10&authorization=${encodeURIComponent(BOOTSTRAP_KEY)}`;
-    await measureBeside(`${service.url}/api/v1/workspace_metric/${WORKSPACE}/by_created_at?${query}`, {
+    await measureBeside({
+      url: `${service.url}/api/v1/workspace_metric/${WORKSPACE}/by_created_at?${query}`,
+      pid: service.child.pid,
       what: 'a backup',
+      niceness: NICENESS,
       most: 2,
       rounds: Number(values.rounds),
       work: async (round) => {

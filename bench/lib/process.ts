@@ -29,6 +29,10 @@ export function processMicros(pid: number, { ended = false } = {}): number {
 export const threadMicros = (pid: number, thread: string): number =>
   Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
 
+/** How long the main thread of a process has waited for a processor although it could have run, in microseconds. */
+export const waitedMicros = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1000;
+
 /** The Postgres of a data folder with all that it has started; that of backends which have ended is in its own row. */
 export function postgresMicros(dataDir: string): number {
   const file = readFileSync(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8');

@@ -18,6 +18,8 @@ const OPTIONS = {
   'round-documents': { type: 'string', default: '250' },
 } as const;
 
+/** Of the process that reads (src/documents/content/reader.ts). */
+const READER_NICENESS = 15;
 const ENDS_WITHIN_MS = 3_600_000;
 const WORDS =
   'pump seal valve tank water pressure oil spring workshop manual night morning check open close change small large'.split(
@@ -82,8 +84,11 @@ const beside = (
   { rounds, perRound, ids }: { rounds: number; perRound: number; ids: string[] },
 ): Promise<void> => {
   let begun = 0;
-  return measureBeside(service.url, {
+  return measureBeside({
+    url: service.url,
+    pid: service.child.pid,
     what: 'the reading of documents',
+    niceness: READER_NICENESS,
     rounds,
     async prepare(round) {
       begun = performance.now();
