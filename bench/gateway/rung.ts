@@ -15,7 +15,6 @@ import { createAnswerCache } from '../../src/gateway/cache.ts';
 import { parseModelsFile } from '../../src/gateway/catalogue/file.ts';
 import { createConnectProbe } from '../../src/gateway/connect-probe.ts';
 import { type GatewayInput, respond, toModelCall } from '../../src/gateway/endpoints/forward.ts';
-import { createReserve } from '../../src/gateway/estimate.ts';
 import { createExecute } from '../../src/gateway/execute.ts';
 import type { ModelCall, Served } from '../../src/gateway/model-call.ts';
 import { readRequest } from '../../src/gateway/request.ts';
@@ -85,7 +84,7 @@ const ledger = createLedger({
 });
 const serve = createServe({
   catalogue: () => catalogue,
-  reserve: has('limits') ? createReserve(allowances) : () => unlimited,
+  allowances: has('limits') ? allowances : { reserve: () => unlimited },
   cache: createAnswerCache(),
   execute: has('attempt')
     ? createExecute({
@@ -97,7 +96,7 @@ const serve = createServe({
       })
     : async (call): Promise<Answer> => ({ ...(await asked(call)), usage: undefined }),
   ledger: has('ledger') ? ledger : { add: ignore, requireRoom: ignore },
-  onFirstEvent: ignore,
+  firstToken: { observe: ignore },
   deadlines,
   onInterrupt,
 });

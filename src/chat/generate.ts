@@ -75,11 +75,12 @@ export function createGenerate({
       ...(agent.temperature === null ? {} : { temperature: agent.temperature }),
       signal: ending.signal,
     });
-    const citing = createCitingAnswer({
-      question: turn.message,
-      passages,
-      unsupportedText: knowledgeOnly ? notFoundText : undefined,
-    });
+    const unsupportedText = knowledgeOnly ? notFoundText : undefined;
+    // An answer that was shown no passages has none to cite.
+    const citing =
+      passages.length === 0
+        ? undefined
+        : createCitingAnswer({ question: turn.message, passages, unsupportedText });
     try {
       const collecting = collect(parts, { citing, onText });
       const { text, citations, end } = await within(abortable(collecting, signal), timeoutMs, () => {
@@ -149,7 +150,7 @@ type End = Extract<ChatPart, { type: 'end' }>;
 
 async function collect(
   parts: AsyncIterable<ChatPart>,
-  { citing, onText }: { citing: CitingAnswer; onText(text: string): void },
+  { citing, onText }: { citing: CitingAnswer | undefined; onText(text: string): void },
 ): Promise<{ text: string; citations: Citation[]; end: End }> {
   let text = '';
   const say = (delta: string): void => {
@@ -159,12 +160,13 @@ async function collect(
   };
   for await (const part of parts) {
     if (part.type === 'end') {
-      const { rest, citations } = citing.end(text);
-      say(rest);
-      return { text: text.toWellFormed(), citations, end: part };
+      const cited = citing?.end(text);
+      if (cited !== undefined) say(cited.rest);
+      return { text: text.toWellFormed(), citations: cited?.citations ?? [], end: part };
     }
     // No database holds a NUL.
-    say(citing.push(part.text.replaceAll('\0', '')));
+    const delta = part.text.replaceAll('\0', '');
+    say(citing?.push(delta) ?? delta);
   }
   throw upstreamFailed('The model broke off its answer');
 }

@@ -59,6 +59,9 @@ export const isTracing = (): boolean => tracer !== undefined;
 export const currentTrace = (): TraceContext | undefined =>
   tracer === undefined ? undefined : storage.getStore();
 
+/** Whether spans are made of the work that calls. */
+export const isTraced = (): boolean => currentTrace()?.isSampled === true;
+
 /** Runs work, and all that it begins, at a place in a trace; `undefined` is outside any. */
 export const inTrace = <T>(context: TraceContext | undefined, work: () => T): T =>
   tracer === undefined ? work() : storage.run(context, work);

@@ -66,11 +66,6 @@ export const newAllowance = (): Allowance => ({
   askedAtMs: 0,
 });
 
-export const isUnlimited = (limits: KeyLimits): boolean =>
-  limits.requests_per_minute === undefined &&
-  limits.tokens_per_minute === undefined &&
-  limits.budget_per_month === undefined;
-
 /** Milliseconds since 1970 are doubles of steps of 2⁻¹² ms: so many additions may be off by this, and by no request. */
 const toleranceMs = (requests: number): number => Math.min(requests / 4096, MINUTE_MS / requests / 2);
 

@@ -10,7 +10,6 @@ import {
   admit,
   describe,
   type Estimate,
-  isUnlimited,
   MINUTE_MS,
   newAllowance,
   type Settled,
@@ -47,6 +46,11 @@ export type Allowances = {
 };
 
 export const NOTHING_USED: Settled = { tokens: 0, completionTokens: 0, cost: 0 };
+
+const isUnlimited = (limits: KeyLimits): boolean =>
+  limits.requests_per_minute === undefined &&
+  limits.tokens_per_minute === undefined &&
+  limits.budget_per_month === undefined;
 
 const NO_HEADERS: Record<string, string> = {};
 const UNLIMITED: Reservation = { headers: () => NO_HEADERS, settle: () => undefined };

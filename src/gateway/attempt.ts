@@ -1,7 +1,7 @@
 // One call of one upstream, with its time-outs; every way in which it can end is an answer or an AttemptFailure.
 
 import type { Deadlines } from '../core/deadlines.ts';
-import type { Span } from '../core/tracing.ts';
+import { isTraced, type Span } from '../core/tracing.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import {
   type Answer,
@@ -118,7 +118,7 @@ class Run {
     if (this.startedAtMs - upstream.reachedAtMs >= REACHED_LATELY_MS)
       this.unwatch = this.deps.connectProbe.watch(upstream, () => this.expire('connect'));
     const address = addressOf(upstream, call.endpoint, this.target.model);
-    this.span = startAttemptSpan(this.target, address.url);
+    if (isTraced()) this.span = startAttemptSpan(this.target, address.url);
     return sendRequest({ address, upstream, call, body, span: this.span }, this.controller.signal);
   }
 

@@ -2,33 +2,12 @@
 
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Amount } from './allowance.ts';
-import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts';
 import { COMPLETION_TOKENS_DEFAULT } from './limits.ts';
 import type { ModelCall } from './model-call.ts';
-import { withFallbacks } from './plan.ts';
 import { countTexts, type GatewayRequest, readMember } from './request.ts';
-import type { Catalogue, Model } from './targets.ts';
+import type { Model } from './targets.ts';
 import { estimatePrompt, MEDIUM_TOKENS, toCost } from './usage.ts';
 import type { Json } from './wire.ts';
-
-/**
- * Throws 429 if a limit of the key is reached. `asked`: the model; undefined if none is called, because the answer is
- * cached. A part of a request shares the reservation of the whole.
- */
-export type Reserve = (
-  call: ModelCall,
-  asked: { catalogue: Catalogue; model: Model } | undefined,
-) => Reservation | Promise<Reservation>;
-
-export const createReserve =
-  (allowances: Allowances): Reserve =>
-  (call, asked) =>
-    call.reservation ??
-    allowances.reserve(call.caller, (recentCompletionTokens) =>
-      asked === undefined
-        ? NOTHING_USED
-        : estimateUse(call, { models: withFallbacks(asked.catalogue, asked.model), recentCompletionTokens }),
-    );
 
 /** Tokens, and their cost at the dearest of the models that may come to answer. */
 export function estimateUse(

@@ -22,7 +22,6 @@ import { createForward } from './endpoints/forward.ts';
 import { createModelEmbeddings } from './endpoints/model-embeddings.ts';
 import { createModels } from './endpoints/models.ts';
 import { createWorkspaceEmbeddings } from './endpoints/workspace-embeddings.ts';
-import { createReserve } from './estimate.ts';
 import { type AttemptCounts, createExecute } from './execute.ts';
 import { createFirstTokenMetric, createGatewayHealth } from './health.ts';
 import { createLocalModels } from './local/answer.ts';
@@ -94,18 +93,17 @@ export function createGateway(deps: GatewayDeps): Area & {
   });
   const allowances = createAllowances({ store: createAllowanceStore(sql), log });
   const { current } = catalogue;
-  const reserve = createReserve(allowances);
   const serve = createServe({
     catalogue: current,
-    reserve,
+    allowances,
     cache,
     execute,
     ledger,
     deadlines,
     onInterrupt,
-    onFirstEvent: (target, ms) => firstToken.observe({ target }, ms / 1000),
+    firstToken,
   });
-  const embeddings = createServeEmbeddings({ serve, reserve, catalogue: current });
+  const embeddings = createServeEmbeddings({ serve, allowances, catalogue: current });
 
   return {
     routes: [

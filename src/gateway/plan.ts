@@ -27,7 +27,7 @@ export function findModel(
       code: 'missing_required_parameter',
     });
   }
-  const model = catalogue.find(name);
+  const model = catalogue.byId.get(name);
   if (model === undefined) throw modelNotFound(catalogue, name);
   if (!model.endpoints.includes(endpoint)) {
     const can = model.endpoints.join(', ');
@@ -39,7 +39,8 @@ export function findModel(
 }
 
 /** 404, naming the models there are. */
-export function modelNotFound({ models }: Catalogue, name: string): OpenAiRefusal {
+export function modelNotFound({ models, onMissing }: Catalogue, name: string): OpenAiRefusal {
+  onMissing?.();
   const shown = JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
   const names = models.map(({ id }) => id).join(', ');
   return new OpenAiRefusal('not-found', `The model ${shown} does not exist. There are: ${names}`, {
@@ -80,7 +81,7 @@ export function planAttempts(catalogue: Catalogue, model: Model, options: PlanOp
 export function withFallbacks(catalogue: Catalogue, model: Model): Model[] {
   const models = [model];
   for (const id of model.fallbacks) {
-    const fallback = catalogue.find(id);
+    const fallback = catalogue.byId.get(id);
     if (fallback !== undefined) models.push(fallback);
   }
   return models;

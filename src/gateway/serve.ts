@@ -2,21 +2,22 @@
 
 import type { Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
-import { errorTypeOf, inTrace } from '../core/tracing.ts';
+import { errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
+import type { Histogram } from '../http/metrics.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
 import type { Outcome } from './accounting/account.ts';
 import type { Ledger } from './accounting/ledger.ts';
 import type { Settled } from './allowance.ts';
-import { NOTHING_USED, type Reservation } from './allowances.ts';
+import { type Allowances, NOTHING_USED, type Reservation } from './allowances.ts';
 import { type Answer, nonsense, type WholeAnswer } from './answer.ts';
 import type { AnswerCache } from './cache.ts';
 import { type CallSpan, startCallSpan } from './call-span.ts';
 import { toChunks } from './chunks.ts';
-import type { Reserve } from './estimate.ts';
+import { estimateUse } from './estimate.ts';
 import { streamOf } from './events.ts';
 import type { Execute, Execution } from './execute.ts';
 import type { ModelCall, Served } from './model-call.ts';
-import { type Attempt, findModel } from './plan.ts';
+import { type Attempt, findModel, withFallbacks } from './plan.ts';
 import { pumpStream } from './pump.ts';
 import { asksForUsage, isText, parseWhole } from './request.ts';
 import { type Catalogue, type Model, TARGET_HEADER, type Target } from './targets.ts';
@@ -28,12 +29,12 @@ export type Serve = (call: ModelCall) => Promise<Served>;
 
 export type ServeDeps = {
   catalogue: () => Catalogue | Promise<Catalogue>;
-  reserve: Reserve;
+  allowances: Pick<Allowances, 'reserve'>;
   cache: AnswerCache;
   execute: Execute;
   ledger: Pick<Ledger, 'add' | 'requireRoom'>;
-  /** Called for each stream whose first event has come. */
-  onFirstEvent(target: string, ms: number): void;
+  /** Of the seconds to the first event of a stream, by target. */
+  firstToken: Pick<Histogram, 'observe'>;
   deadlines: Deadlines;
   onInterrupt: OnInterrupt;
 };
@@ -46,7 +47,7 @@ export function createServe(deps: ServeDeps): Serve {
   const begin = (catalogue: Catalogue, call: ModelCall): Promise<Served> => {
     const model = findModel(catalogue, call);
     if (!call.continues) deps.ledger.requireRoom();
-    const callSpan = startCallSpan(call, model.id);
+    const callSpan = isTraced() ? startCallSpan(call, model.id) : undefined;
     const serving = new Serving(call, { catalogue, model, callSpan }, deps);
     const answer = (): Promise<Served> => {
       if (model.cacheTtlSeconds === 0) return serving.fresh();
@@ -62,9 +63,7 @@ export function createServe(deps: ServeDeps): Serve {
   return (call) => {
     try {
       const known = deps.catalogue();
-      return known instanceof Promise
-        ? known.then((catalogue) => begin(catalogue, call))
-        : begin(known, call);
+      return known instanceof Promise ? known.then((each) => begin(each, call)) : begin(known, call);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -96,7 +95,7 @@ class Serving {
 
   async fresh(onBlock?: OnBlock): Promise<Served> {
     const { call, asked } = this;
-    const { callSpan } = asked;
+    const content = asked.callSpan?.content;
     const reserving = this.reserve(asked);
     const reservation = reserving instanceof Promise ? await reserving : reserving;
     const execution: Execution = { catalogue: asked.catalogue, model: asked.model, last: undefined };
@@ -111,7 +110,7 @@ class Serving {
     const { last } = execution;
     const settle = (end: Ended): void => reservation.settle(this.account(last, end));
     if (answer.kind === 'whole') {
-      callSpan?.content?.add(answer.bytes);
+      content?.add(answer.bytes);
       settle(toEnded(answer, call));
     }
     const headers = Object.assign(answer.headers, reservation.headers(), targetHeader(last?.target));
@@ -127,7 +126,7 @@ class Serving {
         endsPlainly: call.endpoint === 'images',
         estimatePrompt: () => estimatePrompt(call.request.bytes),
         onEnd: settle,
-        onBlock: bothOf(onBlock, callSpan?.content?.add),
+        onBlock: bothOf(onBlock, content?.add),
       });
       return { kind: 'stream', headers, body };
     }
@@ -141,15 +140,29 @@ class Serving {
     return { kind: 'whole', status: answer.status, headers, bytes: answer.bytes };
   }
 
-  /** Throws 429, which ends the call: it has no account. */
-  private reserve(asked: Asked | undefined): ReturnType<Reserve> {
+  /**
+   * For the most that the request may use; `asked` is undefined where no model is called, because the answer is cached. A part of a
+   * request shares the reservation of the whole. Throws 429, which ends the call: it has no account.
+   */
+  private reserve(asked: Asked | undefined): Reservation | Promise<Reservation> {
+    const { call } = this;
     const refused = (error: unknown): never => {
-      this.asked.callSpan?.span.fail(errorTypeOf(error));
-      this.asked.callSpan?.span.end();
+      const span = this.asked.callSpan?.span;
+      span?.fail(errorTypeOf(error));
+      span?.end();
       throw error;
     };
     try {
-      const reserving = this.deps.reserve(this.call, asked);
+      const reserving =
+        call.reservation ??
+        this.deps.allowances.reserve(call.caller, (recentCompletionTokens) =>
+          asked === undefined
+            ? NOTHING_USED
+            : estimateUse(call, {
+                models: withFallbacks(asked.catalogue, asked.model),
+                recentCompletionTokens,
+              }),
+        );
       return reserving instanceof Promise ? reserving.catch(refused) : reserving;
     } catch (error) {
       return refused(error);
@@ -159,9 +172,8 @@ class Serving {
   /** Accounts for a call that no target has answered; returns the error for the caller. */
   private failed(error: unknown, target: Target | undefined, reservation: Reservation): unknown {
     const { request, signal } = this.call;
-    const usage = signal.aborted
-      ? { ...NO_USAGE, promptTokens: estimatePrompt(request.bytes), estimated: true }
-      : NO_USAGE;
+    const promptTokens = signal.aborted ? estimatePrompt(request.bytes) : 0;
+    const usage = { ...NO_USAGE, promptTokens, estimated: signal.aborted };
     const isMalformed = error instanceof OpenAiRefusal && error.kind === 'malformed';
     const outcome = signal.aborted ? 'cancelled' : isMalformed ? 'refused' : 'failed';
     const last = target === undefined ? undefined : { model: this.asked.model, target };
@@ -195,7 +207,8 @@ class Serving {
       },
     );
     const target = answering?.target;
-    if (firstEventMs !== undefined && target !== undefined) this.deps.onFirstEvent(target.name, firstEventMs);
+    if (firstEventMs !== undefined && target !== undefined)
+      this.deps.firstToken.observe({ target: target.name }, firstEventMs / 1000);
     this.asked.callSpan?.end({ outcome, usage, cost, firstEventMs, target });
     const { promptTokens, completionTokens } = usage;
     return { tokens: promptTokens + completionTokens, completionTokens, cost };

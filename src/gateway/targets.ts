@@ -57,7 +57,9 @@ export type Model = Omit<ModelSpec, 'targets'> & { targets: readonly WeightedTar
 export type Catalogue = {
   /** In the order of the file. */
   models: readonly Model[];
-  find(id: string): Model | undefined;
+  byId: ReadonlyMap<string, Model>;
+  /** Told of a request for a model that is not there. */
+  onMissing?(): void;
   defaults: CatalogueSpec['defaults'];
   statedDefaults: CatalogueSpec['statedDefaults'];
 };
@@ -120,7 +122,7 @@ export function createTargets(now: () => number = () => performance.now()) {
       [upstreams, targets] = [nextUpstreams, nextTargets];
       const byId = new Map(models.map((model) => [model.id, model]));
       const { defaults, statedDefaults } = catalogue;
-      return { models, defaults, statedDefaults, find: (id) => byId.get(id) };
+      return { models, defaults, statedDefaults, byId };
     },
     all: (): Iterable<Target> => targets.values(),
   };

@@ -103,11 +103,13 @@ function setting({
     cache: createAnswerCache(),
     deadlines,
     onInterrupt: () => () => undefined,
-    onFirstEvent: () => undefined,
-    reserve: () => {
-      const reservation = { headers: () => ({}), settle: () => void reserved.delete(reservation) };
-      reserved.add(reservation);
-      return reservation;
+    firstToken: { observe: () => undefined },
+    allowances: {
+      reserve: () => {
+        const reservation = { headers: () => ({}), settle: () => void reserved.delete(reservation) };
+        reserved.add(reservation);
+        return reservation;
+      },
     },
     execute: createExecute({
       deadlines,

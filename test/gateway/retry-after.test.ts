@@ -67,7 +67,7 @@ async function restMsAfter(headers: Record<string, string>): Promise<number> {
   } as unknown as ExecuteDeps);
   const call = { bodyFor: () => new Uint8Array(), signal: new AbortController().signal } as never;
   const before = performance.now();
-  const catalogue = { find: () => undefined } as unknown as Catalogue;
+  const catalogue = { byId: new Map() } as unknown as Catalogue;
   const answer = await execute(call, { catalogue, model, last: undefined });
   expect(answer).toMatchObject({ kind: 'whole', status: 429 });
   return target.cooldownUntilMs - before;

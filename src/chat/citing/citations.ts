@@ -65,7 +65,6 @@ const SHARED_MIN = 3;
 
 /** Words of the question are no evidence, because every answer may repeat them. */
 function supporting({ answer, passages }: Cited, asked: Terms): Citation[] {
-  if (passages.length === 0) return [];
   const compared = answer.slice(0, ANSWER_COMPARED_MAX);
   const sentences = sentencesOf(compared).map(({ start, end }) =>
     termsWithout(termsOf(compared.slice(start, end)), asked),

@@ -60,7 +60,6 @@ export function createNumbering(passages: number, { asksNone = false } = {}): Nu
     used,
     restsOnNone: () => restsOnNone,
     push(delta) {
-      if (passages === 0) return delta;
       const text = kept + delta;
       kept = BEGINNING.exec(text.slice(-BEGINNING_LENGTH_MAX))?.[0] ?? '';
       if (kept.length === BEGINNING_LENGTH_MAX) kept = '';

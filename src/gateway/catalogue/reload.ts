@@ -53,7 +53,7 @@ export function createCatalogue(deps: {
     loading ??= read(source)
       .then((spec) => {
         mistake = undefined;
-        present = watched(build(spec));
+        present = source.kind === 'upstream' ? { ...build(spec), onMissing } : build(spec);
         readAtMs = performance.now();
         return present;
       })
@@ -63,19 +63,9 @@ export function createCatalogue(deps: {
     return loading;
   };
   /** A requested model that is missing from an upstream's list may be new. */
-  const watched = (catalogue: Catalogue): Catalogue => ({
-    ...catalogue,
-    find(id) {
-      const found = catalogue.find(id);
-      if (
-        found === undefined &&
-        source.kind === 'upstream' &&
-        performance.now() - triedAtMs > LISTING_RETRY_MS
-      )
-        void reload();
-      return found;
-    },
-  });
+  const onMissing = (): void => {
+    if (performance.now() - triedAtMs > LISTING_RETRY_MS) void reload();
+  };
   const reload = async (): Promise<void> => {
     // The list that is being read may be older than this request for a reload.
     await loading?.catch(() => undefined);

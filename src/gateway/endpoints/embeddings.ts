@@ -4,12 +4,12 @@ import { Cancellation } from '../../core/cancellation.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Settled } from '../allowance.ts';
-import { NOTHING_USED, type Reservation } from '../allowances.ts';
+import { type Allowances, NOTHING_USED, type Reservation } from '../allowances.ts';
 import { nonsense } from '../answer.ts';
-import type { Reserve } from '../estimate.ts';
+import { estimateUse } from '../estimate.ts';
 import { EMBEDDING_INPUTS_MAX, EMBEDDING_PARTS_AT_ONCE, SMALL_MEMBER_BYTES_MAX } from '../limits.ts';
 import type { ModelCall, Served } from '../model-call.ts';
-import { findModel } from '../plan.ts';
+import { findModel, withFallbacks } from '../plan.ts';
 import { countTexts, measureWithout, parseMember, parseWhole, withMember } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, TARGET_HEADER } from '../targets.ts';
@@ -18,11 +18,11 @@ import type { Json, JsonObject } from '../wire.ts';
 /** As `serve`. Throws 400 for two members `input`, and for too many texts. A part that fails fails the whole. */
 export function createServeEmbeddings({
   serve,
-  reserve,
+  allowances,
   catalogue,
 }: {
   serve: Serve;
-  reserve: Reserve;
+  allowances: Pick<Allowances, 'reserve'>;
   catalogue: () => Catalogue | Promise<Catalogue>;
 }): Serve {
   return async (call) => {
@@ -33,7 +33,7 @@ export function createServeEmbeddings({
       throw new OpenAiRefusal('malformed', `'input' may hold ${EMBEDDING_INPUTS_MAX} texts at most`, details);
     }
     const present = await catalogue();
-    const model = present.find(call.request.model ?? present.statedDefaults.embeddings ?? '');
+    const model = present.byId.get(call.request.model ?? present.statedDefaults.embeddings ?? '');
     const most = Math.min(
       ...(model?.targets ?? []).map(
         ({ target }) => target.upstream?.spec.embeddingInputsMax ?? EMBEDDING_INPUTS_MAX,
@@ -44,7 +44,10 @@ export function createServeEmbeddings({
     if (otherBytes > SMALL_MEMBER_BYTES_MAX)
       throw new OpenAiRefusal('malformed', "The members besides 'input' are too large");
     const input = (await parseMember(call.request, 'input')) as Json[];
-    const reservation = await reserve(call, { catalogue: present, model: findModel(present, call) });
+    const models = withFallbacks(present, findModel(present, call));
+    const reservation = await allowances.reserve(call.caller, (recentCompletionTokens) =>
+      estimateUse(call, { models, recentCompletionTokens }),
+    );
     return serveParts(serve, call, { input, most, reservation });
   };
 }

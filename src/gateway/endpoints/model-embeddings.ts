@@ -23,7 +23,7 @@ export function createModelEmbeddings(deps: {
   return {
     async current() {
       const catalogue = await deps.catalogue();
-      const model = catalogue.find(catalogue.defaults.embeddings);
+      const model = catalogue.byId.get(catalogue.defaults.embeddings);
       return model === undefined ? LOCAL_EMBEDDING_MODEL.id : nameOf(model);
     },
 

@@ -10,7 +10,7 @@ export function createModels(catalogue: CurrentCatalogue) {
     /** Throws 404, naming the models there are. */
     async find(id: string): Promise<ModelRead> {
       const present = await catalogue();
-      const found = present.find(id);
+      const found = present.byId.get(id);
       if (found === undefined) throw modelNotFound(present, id);
       return render(found);
     },

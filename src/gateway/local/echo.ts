@@ -5,7 +5,6 @@ import type { Answer } from '../answer.ts';
 import { ECHO_STOP_LENGTH_MAX, ECHO_TOKENS_MAX } from '../limits.ts';
 import type { Call } from '../model-call.ts';
 import { isObject, type Json, type JsonObject } from '../wire.ts';
-import { withQuotes } from './documents.ts';
 import {
   given,
   invalid,
@@ -16,7 +15,7 @@ import {
   readTokensMax,
   refuseMember,
 } from './options.ts';
-import { readSaying } from './saying.ts';
+import { readSaying, withQuotes } from './saying.ts';
 import { countTokens, firstTokens, unitsOf } from './tokens.ts';
 import { COMPLETION_WIRE, render, type Said } from './wire.ts';
 
