@@ -10,9 +10,9 @@ export const infra: readonly Planted[] = [
   },
   {
     mistake: 'rows are placed at the index that a failed statement has left',
-    file: 'src/infra/postgres/sql-with-timeout.ts',
-    text: 'withStatementTimeout(collectRows(value), statementTimeout)',
-    replacement: 'withStatementTimeout(value, statementTimeout)',
+    file: 'src/infra/postgres/query-timeout.ts',
+    text: '        query.forEachFn ??= appendRow;\n',
+    replacement: '',
     test: 'test/postgres/client.test.ts',
   },
   {
