@@ -158,3 +158,10 @@ export function findUnstorable(
   }
   return undefined;
 }
+
+export type Json = string | number | boolean | null | Json[] | JsonObject;
+export type JsonObject = { [key: string]: Json | undefined };
+
+/** Not for a number that is kept as it was written. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);

@@ -1,7 +1,7 @@
 // Answers kept for repetition: only of requests whose answer is determined, never across workspaces or models.
 
 import { LRUCache } from 'lru-cache';
-import { isRawNumber, parseJson, parseJsonAsWritten } from '../core/json.ts';
+import { isRawNumber, type Json, type JsonObject, parseJson, parseJsonAsWritten } from '../core/json.ts';
 import { abortable, within } from '../core/wait.ts';
 import { fromChunks, toChunks } from './chunks.ts';
 import { type EventStream, streamOf } from './events.ts';
@@ -11,7 +11,6 @@ import { asksForUsage, readMember } from './request.ts';
 import { countWrittenMembers } from './scan.ts';
 import { type Model, TARGET_HEADER } from './targets.ts';
 import { checkAnswer, type Usage } from './usage.ts';
-import type { Json, JsonObject } from './wire.ts';
 
 export type AnswerCache = {
   /** From memory if the same request was answered before; else fresh, with one call for all concurrent requests. */

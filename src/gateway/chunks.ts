@@ -1,8 +1,7 @@
 // A whole answer as a stream, and a stream as a whole answer: for answers that are kept.
 
-import { parseJson } from '../core/json.ts';
+import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
 import { DONE, parseEvents, toEvent } from './events.ts';
-import { isObject, type Json, type JsonObject } from './wire.ts';
 
 /** The events of a completion as if it was streamed, including `[DONE]`. Invalid choices are omitted. */
 export function toChunks(answer: JsonObject, includeUsage: boolean): string[] {

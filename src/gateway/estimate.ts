@@ -1,5 +1,6 @@
 // The most that a request may use, estimated from its bytes and a few of its members, without parsing the whole.
 
+import type { Json } from '../core/json.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import type { Amount } from './allowance.ts';
 import { COMPLETION_TOKENS_DEFAULT } from './limits.ts';
@@ -7,7 +8,6 @@ import type { ModelCall } from './model-call.ts';
 import { countTexts, type GatewayRequest, readMember } from './request.ts';
 import type { Model } from './targets.ts';
 import { estimatePrompt, MEDIUM_TOKENS, toCost } from './usage.ts';
-import type { Json } from './wire.ts';
 
 /** Tokens, and their cost at the dearest of the models that may come to answer. */
 export function estimateUse(

@@ -1,12 +1,11 @@
 // The body of a model call. One that came as bytes is understood no further than needed, and changed by splicing. A
 // caller in this process has an object: it is written only for an upstream.
 
-import { NO_LIMITS, parseJson, parseJsonWithin } from '../core/json.ts';
+import { type Json, type JsonObject, NO_LIMITS, parseJson, parseJsonWithin } from '../core/json.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint } from './adapters/adapter.ts';
 import { MODEL_BYTES_MAX, REQUEST_LIMITS, SMALL_MEMBER_BYTES_MAX } from './limits.ts';
 import { countItems, decodeString, type Members, type ScanRefusal, scanObject, skipBlank } from './scan.ts';
-import type { Json, JsonObject } from './wire.ts';
 
 export type GatewayRequest = {
   /** As they came; those of an object, and the places of its members, are made when they are needed. */

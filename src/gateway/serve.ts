@@ -2,6 +2,7 @@
 
 import type { Deadlines } from '../core/deadlines.ts';
 import type { OnInterrupt } from '../core/interruption.ts';
+import type { JsonObject } from '../core/json.ts';
 import { errorTypeOf, inTrace, isTraced } from '../core/tracing.ts';
 import type { Histogram } from '../http/metrics.ts';
 import { OpenAiRefusal, withHeaders } from '../http/openai-error.ts';
@@ -22,7 +23,6 @@ import { pumpStream } from './pump.ts';
 import { asksForUsage, isText, parseWhole } from './request.ts';
 import { type Catalogue, type Model, TARGET_HEADER, type Target } from './targets.ts';
 import { estimatePrompt, estimateTokens, NO_USAGE, toCost, type Usage } from './usage.ts';
-import type { JsonObject } from './wire.ts';
 
 /** Throws OpenAiRefusal if the model cannot answer; the reason of the signal if the caller has disconnected. */
 export type Serve = (call: ModelCall) => Promise<Served>;

@@ -6,11 +6,11 @@ import type { TraceHeaders } from '../core/trace-context.ts';
 import { type Span, traceHeaders } from '../core/tracing.ts';
 import { OpenAiRefusal } from '../http/openai-error.ts';
 import type { Endpoint, Translation } from './adapters/adapter.ts';
+import { UntranslatableRequest } from './adapters/adapter.ts';
 import type { UpstreamSpec } from './catalogue/model.ts';
 import type { Call } from './model-call.ts';
 import { type GatewayRequest, isText, parseWhole, readMember, render, type Splice } from './request.ts';
 import type { Target, Upstream } from './targets.ts';
-import { UntranslatableRequest } from './wire.ts';
 
 /**
  * The body for a target: the caller's own members with the target's model name, and a request for usage if a stream

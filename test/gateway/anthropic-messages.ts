@@ -1,7 +1,7 @@
 // Messages as Anthropic answers them, whole and as events, and what a client of OpenAI's makes of chunks.
 
 import fc from 'fast-check';
-import type { Json, JsonObject } from '../../src/gateway/wire.ts';
+import type { Json, JsonObject } from '../../src/core/json.ts';
 
 export type AnthropicMessage = JsonObject & { content: JsonObject[]; usage: JsonObject };
 

@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Json, JsonObject } from '../../src/core/json.ts';
+import { UntranslatableRequest } from '../../src/gateway/adapters/adapter.ts';
 import { anthropic } from '../../src/gateway/adapters/anthropic/index.ts';
-import { type Json, type JsonObject, UntranslatableRequest } from '../../src/gateway/wire.ts';
 import { type AnthropicMessage, messages as anyMessage, assemble, eventsOf } from './anthropic-messages.ts';
 
 const { translation } = anthropic;

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Json, JsonObject } from '../../src/core/json.ts';
 import { fromChunks, toChunks } from '../../src/gateway/chunks.ts';
-import type { Json, JsonObject } from '../../src/gateway/wire.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 20 });
 const toolCall = fc.record({

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'bun:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
+import type { Json } from '../../src/core/json.ts';
 import { NoSample, sampleOf } from '../../src/gateway/local/sample.ts';
-import type { Json } from '../../src/gateway/wire.ts';
 
 const ajv = addFormats(new Ajv2020({ strict: false, ownProperties: true }));
 

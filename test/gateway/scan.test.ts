@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Json } from '../../src/core/json.ts';
 import { readMember, readRequest, splice } from '../../src/gateway/request.ts';
 import { type Members, scanObject } from '../../src/gateway/scan.ts';
-import type { Json } from '../../src/gateway/wire.ts';
 import { leastProcessorMs } from '../support/processor-time.ts';
 
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 // The interface of an upstream's own protocol. A new one needs a file here, and its line in `adapters/index.ts`.
 
-import type { JsonObject } from '../wire.ts';
+import type { JsonObject } from '../../core/json.ts';
 
 export type Endpoint = 'chat' | 'completions' | 'embeddings' | 'images';
 
@@ -43,3 +43,14 @@ export type StreamTranslation = {
   /** True once the upstream has said that its answer is complete: then `[DONE]` follows. */
   done(): boolean;
 };
+
+/** A body that an upstream's protocol has no words for; answered as 400 with OpenAI's error. */
+export class UntranslatableRequest extends Error {
+  readonly param: string;
+
+  constructor(param: string, sentence: string) {
+    super(sentence);
+    this.name = 'UntranslatableRequest';
+    this.param = param;
+  }
+}

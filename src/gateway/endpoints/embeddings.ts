@@ -1,6 +1,7 @@
 // Embeddings: batches beyond an upstream's limit are requested in concurrent parts, and combined.
 
 import { Cancellation } from '../../core/cancellation.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { createSemaphore } from '../../core/semaphore.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import type { Settled } from '../allowance.ts';
@@ -13,7 +14,6 @@ import { findModel, withFallbacks } from '../plan.ts';
 import { countTexts, measureWithout, parseMember, parseWhole, withMember } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, TARGET_HEADER } from '../targets.ts';
-import type { Json, JsonObject } from '../wire.ts';
 
 /** As `serve`. Throws 400 for two members `input`, and for too many texts. A part that fails fails the whole. */
 export function createServeEmbeddings({

@@ -2,13 +2,12 @@
 
 import { type Embeddings, type EmbedTexts, LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
 import { ServiceError, upstreamFailed } from '../../core/errors.ts';
-import { isRawNumber } from '../../core/json.ts';
+import { isRawNumber, type JsonObject } from '../../core/json.ts';
 import type { Served } from '../model-call.ts';
 import { parseWhole, requestOf } from '../request.ts';
 import type { Serve } from '../serve.ts';
 import { refusalOf } from '../stream-chat.ts';
 import { type Catalogue, type Model, TARGET_HEADER } from '../targets.ts';
-import type { JsonObject } from '../wire.ts';
 
 /** Statuses of an upstream that does not take these texts. */
 const REFUSING = new Set([400, 413, 422]);

@@ -4,7 +4,7 @@
 import { Type } from '@sinclair/typebox';
 import { type ValidationEntry, ValidationFailure, valueError } from '../../core/errors.ts';
 import type { OnInterrupt } from '../../core/interruption.ts';
-import { parseJson } from '../../core/json.ts';
+import { type JsonObject, parseJson } from '../../core/json.ts';
 import { toJsonBody } from '../../http/json-body.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { createValidator } from '../../http/validation.ts';
@@ -15,7 +15,6 @@ import { scanObject } from '../scan.ts';
 import { embeddingIn } from '../schema.ts';
 import type { Serve } from '../serve.ts';
 import { type Catalogue, idsOf } from '../targets.ts';
-import type { JsonObject } from '../wire.ts';
 import { type GatewayInput, respond, toModelCall } from './forward.ts';
 
 export function createWorkspaceEmbeddings(deps: {

@@ -1,10 +1,10 @@
 // `local-echo` repeats its input, word by word. It honours the options that clients of real models rely on, so that
 // integration and load tests behave the same, and refuses other options by their names.
 
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import type { Answer } from '../answer.ts';
 import { ECHO_STOP_LENGTH_MAX, ECHO_TOKENS_MAX } from '../limits.ts';
 import type { Call } from '../model-call.ts';
-import { isObject, type Json, type JsonObject } from '../wire.ts';
 import {
   given,
   invalid,

@@ -3,11 +3,11 @@
 import type { CancelSignal } from '../../core/cancellation.ts';
 import type { EmbedTexts } from '../../core/embed-texts.ts';
 import { LOCAL_EMBEDDING_MODEL } from '../../core/embed-texts.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import { nextTimeSlice, SLICE_MS } from '../../core/time-slices.ts';
 import type { WholeAnswer } from '../answer.ts';
 import { EMBEDDING_TEXT_LENGTH_MAX, EMBEDDING_TEXTS_LENGTH_MAX } from '../limits.ts';
 import { estimateTokens } from '../usage.ts';
-import type { Json, JsonObject } from '../wire.ts';
 import { invalid } from './options.ts';
 import { vectorText } from './vector-text.ts';
 

@@ -1,9 +1,8 @@
 // The options of a `local-echo` request: each member is honoured, or refused by its name.
 
-import { isRawNumber } from '../../core/json.ts';
+import { isRawNumber, type Json, type JsonObject } from '../../core/json.ts';
 import { OpenAiRefusal } from '../../http/openai-error.ts';
 import { ECHO_CHOICES_MAX, ECHO_STOP_LENGTH_MAX } from '../limits.ts';
-import type { Json, JsonObject } from '../wire.ts';
 
 const CHOICES_OF_PROMPT_MAX = 128;
 const STOPS_MAX = 4;

@@ -1,9 +1,8 @@
 // The smallest value that satisfies a JSON Schema. Only keywords that can be satisfied with certainty are supported; a
 // schema with any other keyword has no sample, so that no answer violates its schema.
 
-import { isRawNumber } from '../../core/json.ts';
+import { isObject, isRawNumber, type Json, type JsonObject } from '../../core/json.ts';
 import { ECHO_SAMPLE_UNITS_MAX } from '../limits.ts';
-import { isObject, type Json, type JsonObject } from '../wire.ts';
 
 const DEPTH_MAX = 32;
 

@@ -3,8 +3,8 @@
 // words, each with its document's number, so that citing can be seen to work.
 
 import { createExcerpts, termsOf } from '../../core/excerpt.ts';
+import { isObject, type Json, type JsonObject } from '../../core/json.ts';
 import { ECHO_DOCUMENT_UNITS_MAX, ECHO_DOCUMENTS_MAX, ECHO_QUOTE_UNITS_MAX } from '../limits.ts';
-import { isObject, type Json, type JsonObject } from '../wire.ts';
 import { given, invalid, unsupported } from './options.ts';
 import { NoSample, sampleOf } from './sample.ts';
 import { firstTokens } from './tokens.ts';

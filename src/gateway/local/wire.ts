@@ -1,10 +1,10 @@
 // The answer of `local-echo` in the shape of OpenAI's API: whole, or as a stream that is made while it is read.
 
 import { newRandomId } from '../../core/ids.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
 import type { Answer, StreamAnswer } from '../answer.ts';
 import { blocksOf, DONE, toEvent } from '../events.ts';
 import type { Usage } from '../usage.ts';
-import type { Json, JsonObject } from '../wire.ts';
 import { LOCAL_CHAT_MODEL } from './models.ts';
 import { tokensOf } from './tokens.ts';
 

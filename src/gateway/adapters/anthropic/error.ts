@@ -1,6 +1,6 @@
 // Anthropic's errors in OpenAI's words.
 
-import { isObject } from '../../wire.ts';
+import { isObject } from '../../../core/json.ts';
 
 type OpenAiError = { message: string; type: string; code: string | null; param: string | null };
 

@@ -1,7 +1,7 @@
 // The conversation: system messages apart, tools' results within the user's turn, images and documents as sources.
 
-import { parseJson } from '../../../core/json.ts';
-import { isObject, type JsonObject, UntranslatableRequest } from '../../wire.ts';
+import { isObject, type JsonObject, parseJson } from '../../../core/json.ts';
+import { UntranslatableRequest } from '../adapter.ts';
 import { isAbsent, requireList, requireObject, requireText } from './shapes.ts';
 
 type Turn = { role: 'user' | 'assistant'; content: JsonObject[] };

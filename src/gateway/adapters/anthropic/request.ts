@@ -1,7 +1,8 @@
 // Converts a chat completion's request to Anthropic's Messages API. Options that the API ignores according to its
 // documentation (seeds, penalties, biases) are omitted; options that change the answer's shape and are unsupported are refused.
 
-import { isObject, type Json, type JsonObject, UntranslatableRequest } from '../../wire.ts';
+import { isObject, type Json, type JsonObject } from '../../../core/json.ts';
+import { UntranslatableRequest } from '../adapter.ts';
 import { toMessages } from './messages.ts';
 import { isAbsent, requireObject } from './shapes.ts';
 import { toToolChoice, toTools } from './tools.ts';

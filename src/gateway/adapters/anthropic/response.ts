@@ -1,6 +1,6 @@
 // Anthropic's whole answer as a chat completion.
 
-import { isObject, type Json, type JsonObject } from '../../wire.ts';
+import { isObject, type Json, type JsonObject } from '../../../core/json.ts';
 
 const FINISH_REASONS: Record<string, string> = {
   end_turn: 'stop',

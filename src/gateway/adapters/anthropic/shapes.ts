@@ -1,6 +1,7 @@
 // Type guards for the values of a parsed body.
 
-import { isObject, type JsonObject, UntranslatableRequest } from '../../wire.ts';
+import { isObject, type JsonObject } from '../../../core/json.ts';
+import { UntranslatableRequest } from '../adapter.ts';
 
 /** Absent and null are the same on OpenAI's wire. */
 export const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;

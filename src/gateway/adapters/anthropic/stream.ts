@@ -1,7 +1,6 @@
 // Anthropic's events as chunks of a chat completion.
 
-import { parseJson } from '../../../core/json.ts';
-import { isObject, type JsonObject } from '../../wire.ts';
+import { isObject, type JsonObject, parseJson } from '../../../core/json.ts';
 import type { StreamTranslation } from '../adapter.ts';
 import { toOpenAiError } from './error.ts';
 import { toFinishReason, toUsage } from './response.ts';

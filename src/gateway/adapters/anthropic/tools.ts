@@ -1,6 +1,7 @@
 // Tools, and which of them the model may call.
 
-import { isObject, type JsonObject, UntranslatableRequest } from '../../wire.ts';
+import { isObject, type JsonObject } from '../../../core/json.ts';
+import { UntranslatableRequest } from '../adapter.ts';
 import { isAbsent, requireList, requireObject, requireText } from './shapes.ts';
 
 /** Undefined where there are none. Throws UntranslatableRequest, naming the field. */
