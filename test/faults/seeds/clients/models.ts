@@ -2,6 +2,7 @@
 // costs nothing, and a budget holds.
 
 import { type Answer, bodyOf } from '../../../acceptance/support/caller.ts';
+import { eventually } from '../../../support/child.ts';
 import type { Client, Desk } from '../client.ts';
 
 const BUDGET_ANSWERS = 40;
@@ -30,7 +31,11 @@ export async function createModelsClient(desk: Desk, limited = desk.random.chanc
       json: { ...json, ...(streams ? { model: 'streamed', stream: true } : { model: 'whole' }) },
     });
   const trial = bodyOf<{ key: string }>(await create({}), 201);
-  const answer = await ask(trial.key, false);
+  // Before anything is struck, a starved machine may keep the upstream from beginning in time.
+  const answer = await eventually('an answer of the upstream', async () => {
+    const first = await ask(trial.key, false);
+    return first.status !== 504 && first;
+  });
   const tokensEach = bodyOf<{ usage: Usage }>(answer, 200).usage.prompt_tokens;
   const limits = limited ? { limits: { budget_per_month: tokensEach * BUDGET_ANSWERS } } : {};
   const { id, key } = bodyOf<{ id: string; key: string }>(await create(limits), 201);
