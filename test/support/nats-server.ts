@@ -158,7 +158,10 @@ accounts {
 system_account: SYS
 no_auth_user: service`;
 
-export async function startPartableCluster(): Promise<PartableCluster> {
+/** `stores`: where each server keeps its data; default: a folder of its own. */
+export async function startPartableCluster(
+  options: { stores?: readonly string[] } = {},
+): Promise<PartableCluster> {
   const ports = [freePort(), freePort(), freePort()];
   // From each server to each other one. Where servers tell each other that they are, nobody listens.
   const pairs = ports.flatMap((_, from) => ports.map((port, to) => ({ from, to, port })));
@@ -173,6 +176,7 @@ export async function startPartableCluster(): Promise<PartableCluster> {
       const address = `listen: "127.0.0.1:${port}", advertise: "127.0.0.1:9", no_advertise: true`;
       return `cluster { name: test, ${address}, routes: [${routes.join(', ')}] }\n${ACCOUNTS}`;
     }),
+    options.stores,
   );
   const doors = await Promise.all(servers.map(({ url }) => startTcpProxy(url)));
   const stop = async (): Promise<void> => {
@@ -199,10 +203,15 @@ export async function startPartableCluster(): Promise<PartableCluster> {
 const toRoute = (port: number): string => `"nats-route://127.0.0.1:${port}"`;
 
 /** Each with its part of the configuration, as `server-0` and so on. */
-async function startServers(configurations: readonly string[]): Promise<NatsServer[]> {
-  const starting = configurations.map((configuration, index) =>
-    startNats({ configuration: `server_name: server-${index}\n${configuration}` }),
-  );
+async function startServers(
+  configurations: readonly string[],
+  stores: readonly string[] = [],
+): Promise<NatsServer[]> {
+  const starting = configurations.map((part, index) => {
+    const configuration = `server_name: server-${index}\n${part}`;
+    const store = stores[index];
+    return startNats({ configuration, ...(store === undefined ? {} : { store }) });
+  });
   const settled = await Promise.allSettled(starting);
   const servers = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const failed = settled.find((each) => each.status === 'rejected');
