@@ -11,6 +11,7 @@ import { freshFolder } from '../support/folders.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, WORKSPACE } from '../support/service.ts';
 import { asksAgain, createPlainCaller, LostAnswer } from './support/caller.ts';
+import { type MessageQueue, onCluster, startMessageQueue } from './support/message-queue.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
 
 const PROCESSES = 3;
@@ -29,7 +30,11 @@ type Fleet = {
 };
 
 /** Processes of their own ports and spools, on one database. */
-async function startFleet(databaseUrl: string, dataDir: string): Promise<Fleet> {
+async function startFleet(
+  databaseUrl: string,
+  dataDir: string,
+  queue: MessageQueue | undefined,
+): Promise<Fleet> {
   const ports = Array.from({ length: PROCESSES }, freePort);
   const children: (Child | undefined)[] = [];
   const start = async (index: number): Promise<void> => {
@@ -44,6 +49,7 @@ async function startFleet(databaseUrl: string, dataDir: string): Promise<Fleet> 
         MODEL_JITTER: '1',
         LOG_LEVEL: 'warn',
         LOG_FORMAT: 'json',
+        ...queue?.environment,
       },
     });
     children[index] = child;
@@ -68,15 +74,17 @@ test(`${CRASHES} crashes double no message, no answer and no event, and lose non
   const random = createRandom(seed);
   const dataDir = freshFolder();
   const postgres = await startPostgresServer();
+  const queue = onCluster ? await startMessageQueue() : undefined;
   let fleet: Fleet | undefined;
   try {
-    fleet = await startFleet(postgres.url, dataDir);
-    await crashRepeatedly({ fleet, postgres, random });
+    fleet = await startFleet(postgres.url, dataDir, queue);
+    await crashRepeatedly({ fleet, postgres, queue, random });
   } catch (error) {
     console.error(`FAULT_SEED=${seed}`);
     throw error;
   } finally {
     await fleet?.stop();
+    await queue?.stop();
     await postgres.stop();
   }
 });
@@ -84,10 +92,12 @@ test(`${CRASHES} crashes double no message, no answer and no event, and lose non
 async function crashRepeatedly({
   fleet,
   postgres,
+  queue,
   random,
 }: {
   fleet: Fleet;
   postgres: PostgresUnderTest;
+  queue: MessageQueue | undefined;
   random: Random;
 }): Promise<void> {
   const clients = fleet.ports.map((port) =>
@@ -134,8 +144,14 @@ async function crashRepeatedly({
       await Bun.sleep(random.between(BETWEEN_CRASHES_MS));
       const hit = fleet.ports.map((_, index) => index).filter(() => random.chance(0.4));
       const database = random.chance(0.3);
-      await Promise.all([database ? postgres.kill() : undefined, ...hit.map((index) => fleet.kill(index))]);
+      const servers = (queue?.servers ?? []).filter(() => random.chance(0.4));
+      await Promise.all([
+        database ? postgres.kill() : undefined,
+        ...hit.map((index) => fleet.kill(index)),
+        ...servers.map(({ kill }) => kill()),
+      ]);
       if (database) await postgres.start();
+      await Promise.all(servers.map(({ start }) => start()));
       await Promise.all(
         hit.map(async (index) => {
           await Bun.sleep(random.between(AWAY_MS));

@@ -11,6 +11,7 @@ import { startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 import { hasAccounts } from './support/accounts.ts';
 import { asksAgain } from './support/caller.ts';
+import { onCluster, startMessageQueue } from './support/message-queue.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
 
 const CRASHES = 6;
@@ -27,6 +28,7 @@ for (const processes of ['1', '2']) {
     const seed = seedOfRun();
     const dataDir = freshFolder();
     const postgres = await startPostgresServer();
+    const queue = onCluster ? await startMessageQueue() : undefined;
     const mock = await startMockUpstream();
     const port = String(freePort());
     const path = join(dataDir, 'models.json');
@@ -35,7 +37,13 @@ for (const processes of ['1', '2']) {
       startService({
         dataDir,
         detached: true,
-        environment: { PORT: port, DATABASE_URL: postgres.url, PROCESSES: processes, MODELS_CONFIG: path },
+        environment: {
+          PORT: port,
+          DATABASE_URL: postgres.url,
+          PROCESSES: processes,
+          MODELS_CONFIG: path,
+          ...queue?.environment,
+        },
       });
     let service = await start();
     const seen: Seen = { whole: { answered: 0, lost: 0 }, streamed: { answered: 0, lost: 0 } };
@@ -48,8 +56,14 @@ for (const processes of ['1', '2']) {
       for (let crash = 0; crash < CRASHES; crash++) {
         await Bun.sleep(random.between(LOAD_MS));
         await eventually('answers', () => seen.whole.answered > ANSWERS_MIN * (crash + 1));
+        // Of a cluster each server in turn, and with the last crash all of them.
+        const servers = (queue?.servers ?? []).filter(
+          (_, index, all) => crash === CRASHES - 1 || index === crash % all.length,
+        );
+        await Promise.all(servers.map(({ kill }) => kill()));
         service.child.kill('SIGKILL');
         await service.child.exited;
+        await Promise.all(servers.map((server) => server.start()));
         service = await start();
       }
       ending = true;
@@ -63,6 +77,7 @@ for (const processes of ['1', '2']) {
       service.child.kill('SIGKILL');
       await service.child.exited;
       await mock.stop();
+      await queue?.stop();
       await postgres.stop();
     }
   });

@@ -6,10 +6,11 @@ import { bodyOf, type Caller } from '../acceptance/support/caller.ts';
 import { createMetrics, eventOf, type MetricRecord } from '../acceptance/support/metrics.ts';
 import { eventually, freePort } from '../support/child.ts';
 import { freshFolder } from '../support/folders.ts';
-import { missingNats, type NatsServer, startNats } from '../support/nats-server.ts';
+import { missingNats } from '../support/nats-server.ts';
 import { type PostgresUnderTest, startPostgresServer } from '../support/postgres-server.ts';
 import { BOOTSTRAP_KEY, type RunningService, startService, WORKSPACE } from '../support/service.ts';
 import { asksAgain, createPlainCaller, LostAnswer } from './support/caller.ts';
+import { type MessageQueue, onCluster, startMessageQueue } from './support/message-queue.ts';
 import { createRandom, type Random, seedOfRun } from './support/random.ts';
 
 const CRASHES = 15;
@@ -27,16 +28,17 @@ type Ledger = { acknowledged: Set<string>; sent: Set<string>; people: Set<string
 
 type Site = {
   postgres: PostgresUnderTest;
-  nats: NatsServer | undefined;
+  queue: MessageQueue | undefined;
   service: RunningService;
   restart(): Promise<void>;
 };
 
 const missing = missingNats();
+const jetStream = onCluster ? 'a cluster of JetStream' : 'JetStream';
 const BUFFERS = [
-  { name: 'the journal', nats: false, skip: false },
+  ...(onCluster ? [] : [{ name: 'the journal', nats: false, skip: false }]),
   {
-    name: missing === undefined ? 'JetStream' : `JetStream (${missing})`,
+    name: missing === undefined ? jetStream : `${jetStream} (${missing})`,
     nats: true,
     skip: missing !== undefined,
   },
@@ -49,8 +51,8 @@ for (const { name, nats, skip } of BUFFERS) {
       const random = createRandom(seed);
       const dataDir = freshFolder();
       const postgres = await startPostgresServer();
-      const server = nats ? await startNats() : undefined;
-      const site = await open({ postgres, nats: server, dataDir, random });
+      const queue = nats ? await startMessageQueue() : undefined;
+      const site = await open({ postgres, queue, dataDir, random });
       try {
         await crashRepeatedly(site, random);
       } catch (error) {
@@ -59,7 +61,7 @@ for (const { name, nats, skip } of BUFFERS) {
       } finally {
         site.service.child.kill('SIGKILL');
         await site.service.child.exited;
-        await server?.stop();
+        await queue?.stop();
         await postgres.stop();
       }
     });
@@ -68,11 +70,11 @@ for (const { name, nats, skip } of BUFFERS) {
 
 async function open(parts: {
   postgres: PostgresUnderTest;
-  nats: NatsServer | undefined;
+  queue: MessageQueue | undefined;
   dataDir: string;
   random: Random;
 }): Promise<Site> {
-  const { postgres, nats, dataDir, random } = parts;
+  const { postgres, queue, dataDir, random } = parts;
   // One port for all starts: the senders do not know of any.
   const port = `${freePort()}`;
   const start = () =>
@@ -83,12 +85,12 @@ async function open(parts: {
         PORT: port,
         DATABASE_URL: postgres.url,
         PROCESSES: random.chance(0.25) ? '2' : '1',
-        ...(nats === undefined ? {} : { NATS_URL: nats.url, NATS_MONITOR_URL: nats.monitorUrl }),
+        ...queue?.environment,
       },
     });
   const site: Site = {
     postgres,
-    nats,
+    queue,
     service: await start(),
     async restart() {
       site.service = await start();
@@ -138,7 +140,7 @@ async function crashSome(site: Site, random: Random): Promise<void> {
       start: site.restart,
     },
     { kill: site.postgres.kill, start: site.postgres.start },
-    ...(site.nats === undefined ? [] : [{ kill: site.nats.kill, start: site.nats.start }]),
+    ...(site.queue?.servers ?? []),
   ];
   const chosen = kills.filter(() => random.chance(0.6));
   const hit = chosen.length === 0 ? kills.slice(0, 1) : chosen;
