@@ -30,10 +30,10 @@ export type Boundary = {
   running(): number;
 };
 
-type Connections = { requestIP(request: Request): { address: string } | null };
+/** The addresses of clients, which the audit log keeps. */
+type Connections = { requestIP(request: Request): { address: string } | null } | null | undefined;
 
-/** `connections` has the address of the client, which the audit log keeps. */
-export type Guarded = (request: Request, connections?: Connections | null) => Promise<Response>;
+export type Guarded = (request: Request, connections?: Connections) => Promise<Response>;
 
 export type BoundaryDeps = {
   authenticators: Authenticators;
@@ -59,7 +59,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
 
   function guard(route: Route): Guarded {
     const { operation } = route;
-    const entrance = { operation, door: deps.admission?.door(operation) };
+    const entrance: Entrance = { operation, door: deps.admission?.door(operation) };
     const answer = createAnswer(route, deps.authenticators);
     const observe = deps.requestMetrics.route(operation);
     const probe = operation.area === 'health';
@@ -130,7 +130,7 @@ export function createBoundary(deps: BoundaryDeps): Boundary {
 }
 
 function createAnswer(route: Route, authenticators: Authenticators) {
-  const { operation, handle } = route;
+  const { operation, handle, status } = route;
   // By the first request: a start would wait for the parsers of all operations.
   let parser: RequestParser | undefined;
   return async (exchange: Exchange): Promise<Response> => {
@@ -150,9 +150,17 @@ function createAnswer(route: Route, authenticators: Authenticators) {
     else if (operation.bodyContent !== undefined) exchange.bytes = await parser.bytes(request);
     const entering = exchange.enter();
     if (entering !== undefined) await entering;
-    return await handle(exchange);
+    return toResponse(await handle(exchange), status);
   };
 }
+
+/** What a handler returns is a response already, or the JSON of one (nothing, where the status is 204). */
+export const toResponse = (result: unknown, status: number): Response => {
+  if (result instanceof Response) return result;
+  return status === 204 ? new Response(null, { status }) : Response.json(result, { status });
+};
+
+type Entrance = { operation: Operation; door: Door | undefined };
 
 /** One request on its way, as its handler sees it. A class, because there is one for every request: all share its functions. */
 class Exchange implements Input<TObject, TObject, TSchema> {
@@ -173,11 +181,7 @@ class Exchange implements Input<TObject, TObject, TSchema> {
   private readonly address: string | null;
   private readonly door: Door | undefined;
 
-  constructor(
-    request: Request,
-    { operation, door }: { operation: Operation; door: Door | undefined },
-    connections: Connections | null | undefined,
-  ) {
+  constructor(request: Request, { operation, door }: Entrance, connections: Connections) {
     this.request = request;
     this.operation = operation;
     this.door = door;
@@ -231,11 +235,10 @@ class Exchange implements Input<TObject, TObject, TSchema> {
 }
 
 const NOBODY: Asker = { workspaceId: '', keyId: '' };
-
 const NOTHING: Record<string, unknown> = {};
 
 /** The IP address at the other end of the connection: that of the last proxy, where there is one. */
-const addressOf = (request: Request, connections: Connections | null | undefined): string | null =>
+const addressOf = (request: Request, connections: Connections): string | null =>
   connections?.requestIP(request)?.address.replace(/^::ffff:(?=[\d.]+$)/, '') ?? null;
 
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;

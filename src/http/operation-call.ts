@@ -4,6 +4,7 @@
 import { toAuthor } from '../core/author.ts';
 import { ValidationFailure } from '../core/errors.ts';
 import type { Principal } from '../core/principal.ts';
+import { toResponse } from './boundary.ts';
 import { authorize } from './credentials.ts';
 import { NO_BYTES, type Route } from './operation.ts';
 import { createRequestParser, type RequestParser } from './request.ts';
@@ -23,7 +24,7 @@ export type OperationInput = {
  */
 export type OperationCall = (caller: OperationCaller, input: OperationInput) => Promise<unknown>;
 
-export function createOperationCall({ operation, handle }: Route): OperationCall {
+export function createOperationCall({ operation, handle, status }: Route): OperationCall {
   // Made when it is first needed: many operations of a service are never called in this way.
   let made: RequestParser | undefined;
   return async ({ principal, requestId, signal }, { path = {}, query = {}, body }) => {
@@ -34,7 +35,7 @@ export function createOperationCall({ operation, handle }: Route): OperationCall
     authorize(principal, operation, parameters.path['workspace_id']);
     if (parameters.entries.length > 0) throw new ValidationFailure(parameters.entries);
     const origin = { address: null, requestId };
-    const response = await handle({
+    const result = await handle({
       path: parameters.path,
       query: parameters.query,
       body: parser.checked(body),
@@ -45,7 +46,7 @@ export function createOperationCall({ operation, handle }: Route): OperationCall
       request: new Request(`http://localhost${target}`, { method: operation.method, signal }),
       requestId,
     });
-    return response.json();
+    return toResponse(result, status).json();
   };
 }
 

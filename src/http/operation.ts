@@ -123,7 +123,10 @@ export type Route = {
   operation: Operation;
   /** Of an operation with the credential `key-or-token`. */
   verifyToken?: VerifyToken<TObject>;
-  handle(input: Input<TObject, TObject, TSchema>): Promise<Response> | Response;
+  /** A Response, or what the boundary answers with `status`. */
+  handle(input: Input<TObject, TObject, TSchema>): unknown;
+  /** Of the operation's first answer. */
+  status: number;
 };
 
 const NONE = Type.Object({});
@@ -145,17 +148,10 @@ export function route<
   const operation: Operation = { ...spec, parameters: spec.parameters ?? NONE, query: spec.query ?? NONE };
   if (operation.errorShape === undefined)
     operation.responses = withErrors(spec.responses, [...impliedRefusals(operation), ...refusals]);
-  const status = Number(Object.keys(spec.responses)[0]);
-  const toResponse = (result: unknown): Response => {
-    if (result instanceof Response) return result;
-    return status === 204 ? noContent() : reply(status, result);
-  };
   return {
     operation,
-    handle(input) {
-      const result = handle(input as Input<Path, Query, Body>);
-      return result instanceof Promise ? result.then(toResponse) : toResponse(result);
-    },
+    handle: handle as Route['handle'],
+    status: Number(Object.keys(spec.responses)[0]),
     ...(verifyToken === undefined ? {} : { verifyToken: verifyToken as VerifyToken<TObject> }),
   };
 }

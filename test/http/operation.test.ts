@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
+import { toResponse } from '../../src/http/boundary.ts';
 import { type Route, route } from '../../src/http/operation.ts';
 
 const STATED = { id: 'test.operation', path: '/test', area: 'test', summary: 'A test' } as const;
@@ -30,11 +31,11 @@ test.each([
 ])(
   'a handler may return %s, which is answered with the first status',
   async (_kind, status, result, body) => {
-    const { handle } = route(
+    const { handle, status: first } = route(
       { ...STATED, method: 'GET', credential: 'none', responses: { [status]: { description: 'Good.' } } },
       () => result,
     );
-    const response = await handle({} as never);
+    const response = toResponse(await handle({} as never), first);
     expect(response.status).toBe(status);
     expect(await response.text()).toBe(body);
   },
