@@ -30,7 +30,7 @@ const STRUCK_MS = 1000 * Number(process.env['STRUCK_SECONDS'] ?? 17);
 /** Longer than the fault, and than the longest time-out of the service. */
 const ANSWER_MS_MAX = STRUCK_MS + 60_000;
 const TIMEOUTS_MS = { connect: 20_000, first_byte: 20_000, idle: 20_000, total: 60_000 };
-const PAUSE_MS = { from: 80, to: 300 };
+const PAUSE_MS = { from: 250, to: 750 };
 /** Of these, more is acknowledged by the other instance while the fault lasts. */
 const ALL = [
   'bots',
