@@ -3,10 +3,11 @@
 // what a short computation costs; how soon an abandoned one has ended.
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../test/support/child.ts';
 import { type Load, runK6 } from '../lib/k6.ts';
+import { occupy } from '../lib/occupy.ts';
 import { processorMicros } from '../lib/process.ts';
 import { milliseconds, printTable } from '../lib/report.ts';
 import { compileC } from './kernels.ts';
@@ -32,7 +33,8 @@ async function measureBusy(threads: number, binary: string): Promise<void> {
   const besides: Record<SideName, () => Promise<AsyncDisposable | undefined>> = {
     idle: async () => undefined,
     'our threads': () => setting.occupy(threads),
-    C: async () => occupyByC(binary, threads, setting.niceness()),
+    // The same recursion, compiled; it would take half an hour to its end.
+    C: async () => occupy([binary, '60'], { count: threads, niceness: setting.niceness() }),
   };
   await load(url);
   // Opens the threads.
@@ -67,23 +69,6 @@ async function measureBusy(threads: number, binary: string): Promise<void> {
       verdicts[side],
     ]),
   );
-}
-
-/** The same recursion, compiled, in so many processes of that niceness; it would take half an hour to its end. */
-function occupyByC(binary: string, count: number, niceness: number): AsyncDisposable {
-  const children = Array.from({ length: count }, () => Bun.spawn([binary, '60'], { stdout: 'ignore' }));
-  const end = (): void => {
-    for (const child of children) child.kill('SIGKILL');
-  };
-  process.on('exit', end);
-  for (const { pid } of children) setPriority(pid, niceness);
-  return {
-    async [Symbol.asyncDispose]() {
-      process.off('exit', end);
-      end();
-      await Promise.all(children.map(({ exited }) => exited));
-    },
-  };
 }
 
 export async function measureShort(): Promise<void> {

@@ -1,12 +1,14 @@
 // What work in the background costs other requests: the times of a request at a fixed rate, idle, beside it, and beside
 // busy loops of its niceness on every processor, which show what of it is the machine's.
 
-import { availableParallelism, setPriority } from 'node:os';
+import { availableParallelism } from 'node:os';
+import { occupy } from './occupy.ts';
 import { waitedMicros } from './process.ts';
 import { milliseconds, multiple, printTable, verdict, whole } from './report.ts';
 
 const REQUESTS_A_SECOND = 200;
 const IDLE_SECONDS = 6;
+const BUSY_LOOP = ['sh', '-c', 'while :; do :; done'];
 
 /** Times of GET at a fixed rate, in milliseconds, until `ended`. */
 async function latencies(url: string, ended: () => boolean): Promise<number[]> {
@@ -26,25 +28,6 @@ async function latencies(url: string, ended: () => boolean): Promise<number[]> {
   }
   await Promise.all(open);
   return times.sort((one, other) => one - other);
-}
-
-/** Busy loops of a niceness, one for each processor. */
-function occupyProcessors(niceness: number): AsyncDisposable {
-  const children = Array.from({ length: availableParallelism() }, () =>
-    Bun.spawn(['sh', '-c', 'while :; do :; done']),
-  );
-  const end = (): void => {
-    for (const child of children) child.kill('SIGKILL');
-  };
-  process.on('exit', end);
-  for (const { pid } of children) setPriority(pid, niceness);
-  return {
-    async [Symbol.asyncDispose]() {
-      process.off('exit', end);
-      end();
-      await Promise.all(children.map(({ exited }) => exited));
-    },
-  };
 }
 
 const quantile = (sorted: readonly number[], share: number): number =>
@@ -108,7 +91,7 @@ export async function measureBeside({
     });
     const busy = await measure(() => done);
     const amount = await working;
-    await using _ = occupyProcessors(niceness);
+    await using _ = occupy(BUSY_LOOP, { count: availableParallelism(), niceness });
     const loops = await measureFor(IDLE_SECONDS);
     ratios.p50.push(busy.p50 / idle.p50);
     ratios.p99.push(busy.p99 / idle.p99);
