@@ -1,7 +1,9 @@
 // A folder in which each process owns files, and adopts those of processes that have died. A lock shows whether a process
-// lives, so that one that hangs, or whose clock was set, keeps its files.
+// lives, so that one that hangs, or whose clock was set, keeps its files. The disk may hang, so what is asked again and again is
+// asked off the main thread.
 
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from './durable.ts';
 import { type FileLock, lockFile } from './file-lock.ts';
@@ -9,12 +11,12 @@ import { newRandomId } from './ids.ts';
 
 export type OwnedFolder = {
   /**
-   * A name for a new file of this process, without its suffix. The first call creates the folder and the lock. Throws the
-   * error of the disk.
+   * A name for a new file of this process, without its suffix. The first call creates the folder and the lock. Rejects with
+   * the error of the disk.
    */
-  newName(): string;
-  /** The files of processes that have died, never those of a running process. Throws the error of the disk. */
-  abandoned(): string[];
+  newName(): Promise<string>;
+  /** The files of processes that have died, never those of a running process. Rejects with the error of the disk. */
+  abandoned(): Promise<string[]>;
   /** Releases the lock: this process adds no more files, and another one may adopt those that remain. */
   leave(): void;
 };
@@ -54,9 +56,9 @@ export function createOwnedFolder(directory: string): OwnedFolder {
     held.lock.release();
     held = undefined;
   };
-  const hasDied = (id: string): boolean => {
+  const hasDied = async (id: string): Promise<boolean> => {
     if (own.has(id)) return false;
-    if (!existsSync(lockPath(id))) return true;
+    if (!(await exists(lockPath(id)))) return true;
     try {
       const lock = lockFile(lockPath(id), { create: false });
       if (lock === undefined) return false;
@@ -70,21 +72,28 @@ export function createOwnedFolder(directory: string): OwnedFolder {
   };
 
   return {
-    newName() {
+    async newName() {
       // Without its lock file, the files of this process could be adopted by others.
-      if (held !== undefined && !existsSync(lockPath(held.id))) leave();
+      if (held !== undefined && !(await exists(lockPath(held.id)))) leave();
       held ??= hold();
       return `${held.id}-${++names}`;
     },
-    abandoned() {
-      if (!existsSync(directory)) return [];
-      const all = readdirSync(directory).map((name) => ({ name, id: ownerOf(name) }));
-      const dead = new Set([...new Set(all.map(({ id }) => id))].filter(hasDied));
+    async abandoned() {
+      if (!(await exists(directory))) return [];
+      const all = (await readdir(directory)).map((name) => ({ name, id: ownerOf(name) }));
+      const dead = new Set<string>();
+      for (const id of new Set(all.map((each) => each.id))) if (await hasDied(id)) dead.add(id);
       return all.filter(({ name, id }) => dead.has(id) && !name.endsWith(LOCK)).map(({ name }) => name);
     },
     leave,
   };
 }
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** `<id>-<number>.<suffix>`, and `<id>.lock`. */
 const ownerOf = (name: string): string => name.replace(/(?:-\d+)?\.\w+$/, '');

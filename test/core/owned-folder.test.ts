@@ -19,7 +19,7 @@ async function startWriter(): Promise<{ child: Child; name: string }> {
   const script = `
     const { createOwnedFolder } = await import('${MODULE}');
     const { writeFileSync } = await import('node:fs');
-    const name = createOwnedFolder('${directory}').newName() + '.events';
+    const name = (await createOwnedFolder('${directory}').newName()) + '.events';
     writeFileSync('${directory}/' + name, 'x');
     console.log('wrote ' + name + ' whole');
     setInterval(() => {}, 1000);`;
@@ -31,49 +31,49 @@ async function startWriter(): Promise<{ child: Child; name: string }> {
 test('a file is handed over when its process has died, not while it hangs', async () => {
   const { child, name } = await startWriter();
   const folder = createOwnedFolder(directory);
-  expect(folder.abandoned()).toEqual([]);
+  expect(await folder.abandoned()).toEqual([]);
   child.kill('SIGSTOP');
-  expect(folder.abandoned()).toEqual([]);
+  expect(await folder.abandoned()).toEqual([]);
   child.kill('SIGKILL');
   await child.exited;
-  expect(folder.abandoned()).toEqual([name]);
+  expect(await folder.abandoned()).toEqual([name]);
   // Asked again, and by others, as long as it is there.
-  expect(folder.abandoned()).toEqual([name]);
-  expect(createOwnedFolder(directory).abandoned()).toEqual([name]);
+  expect(await folder.abandoned()).toEqual([name]);
+  expect(await createOwnedFolder(directory).abandoned()).toEqual([name]);
   rmSync(join(directory, name));
   expect(readdirSync(directory)).toEqual([]);
 });
 
-test('what a process leaves is handed over at once, and a file without any lock too', () => {
+test('what a process leaves is handed over at once, and a file without any lock too', async () => {
   const leaving = createOwnedFolder(directory);
-  const name = `${leaving.newName()}.events`;
+  const name = `${await leaving.newName()}.events`;
   writeFileSync(join(directory, name), 'x');
   writeFileSync(join(directory, 'earlier.events'), 'x');
   const other = createOwnedFolder(directory);
-  expect(other.abandoned()).toEqual(['earlier.events']);
-  expect(leaving.abandoned()).toEqual(['earlier.events']);
+  expect(await other.abandoned()).toEqual(['earlier.events']);
+  expect(await leaving.abandoned()).toEqual(['earlier.events']);
   leaving.leave();
-  expect(other.abandoned().sort()).toEqual([name, 'earlier.events'].sort());
+  expect((await other.abandoned()).sort()).toEqual([name, 'earlier.events'].sort());
 });
 
-test('a folder that was deleted under its process is made again, with a lock', () => {
+test('a folder that was deleted under its process is made again, with a lock', async () => {
   const folder = createOwnedFolder(directory);
-  const first = folder.newName();
-  expect(folder.newName()).not.toBe(first);
+  const first = await folder.newName();
+  expect(await folder.newName()).not.toBe(first);
   rmSync(directory, { recursive: true });
-  expect(folder.abandoned()).toEqual([]);
-  const name = `${folder.newName()}.events`;
+  expect(await folder.abandoned()).toEqual([]);
+  const name = `${await folder.newName()}.events`;
   writeFileSync(join(directory, name), 'x');
-  expect(createOwnedFolder(directory).abandoned()).toEqual([]);
-  expect(folder.abandoned()).toEqual([]);
+  expect(await createOwnedFolder(directory).abandoned()).toEqual([]);
+  expect(await folder.abandoned()).toEqual([]);
   folder.leave();
   expect(existsSync(join(directory, name))).toBeTrue();
 });
 
-test('a disk that takes nothing is an error, and no file is anybody’s by it', () => {
+test('a disk that takes nothing is an error, and no file is anybody’s by it', async () => {
   writeFileSync(directory, 'no folder');
   const folder = createOwnedFolder(directory);
-  expect(() => folder.newName()).toThrow();
+  await expect(folder.newName()).rejects.toThrow();
   rmSync(directory);
-  expect(folder.newName()).toEndWith('-1');
+  expect(await folder.newName()).toEndWith('-1');
 });

@@ -1,10 +1,11 @@
 // One file of accounts: their names, a line each, and their sums. Both are mapped into memory, so that adding is no call of the
 // disk, which may hang, and outlives the process all the same.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder } from '../../core/durable.ts';
+import { codeOf } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import { LEDGER_NAMES_BYTES, LEDGER_SLOTS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
@@ -166,18 +167,37 @@ export async function removeLedgerFile(directory: string, id: string): Promise<v
   await rm(namesPath(directory, id), { force: true });
 }
 
+/**
+ * Removes a file that has been handed on. Its pages are flushed first: file systems in user space write what is left of them when the
+ * mapping goes, which the garbage collector does on the main thread, and the disk may hang then. Until this resolves the caller
+ * holds on to the file.
+ */
+export async function discardLedgerFile(directory: string, { id }: LedgerFile): Promise<void> {
+  try {
+    await flush(directory, id);
+  } finally {
+    await removeLedgerFile(directory, id);
+  }
+}
+
 /** Flushes a file, if it is still there: its sums then survive a loss of power. */
 export async function syncLedgerFile(directory: string, id: string): Promise<void> {
+  await flush(directory, id);
+  await syncFolder(directory);
+}
+
+async function flush(directory: string, id: string): Promise<void> {
   for (const path of [namesPath(directory, id), sumsPath(directory, id)]) {
-    if (!existsSync(path)) continue;
-    const file = await open(path, 'r');
+    const file = await open(path, 'r').catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    });
     try {
-      await file.datasync();
+      await file?.sync();
     } finally {
-      await file.close();
+      await file?.close();
     }
   }
-  await syncFolder(directory);
 }
 
 const NAMES = '.names';

@@ -17,6 +17,7 @@ import { endsWithin } from '../../core/wait.ts';
 import { LEDGER_ADOPT_MS, LEDGER_PREPARE_MS, LEDGER_RETRY_MS, LEDGER_ROTATE_MS } from '../limits.ts';
 import type { Account, Measures } from './account.ts';
 import {
+  discardLedgerFile,
   type LedgerFile,
   type LedgerRoom,
   measuresOf,
@@ -51,7 +52,7 @@ export function createLedger(deps: {
   const folder = createOwnedFolder(directory);
   let open: LedgerFile | undefined;
   /** No more is added to them; their events are not recorded yet. */
-  const closed: LedgerFile[] = [];
+  const closed = new Set<LedgerFile>();
   /** An upper bound of the requests that are under way: those that end without an account stay counted. */
   let letIn = 0;
   /** When files of dead processes are looked for again. */
@@ -64,7 +65,7 @@ export function createLedger(deps: {
 
   const makeNext = async (): Promise<void> => {
     try {
-      next = await roomOnDisk(directory, folder.newName());
+      next = await roomOnDisk(directory, await folder.newName());
       if (failure !== undefined) log.info({}, 'the use of models is accounted for on disk again');
       failure = undefined;
     } catch (error) {
@@ -85,7 +86,7 @@ export function createLedger(deps: {
     await preparing;
   };
   const close = (): void => {
-    if (open !== undefined) closed.push(open);
+    if (open !== undefined) closed.add(open);
     open = undefined;
   };
   /** Opens the next file, on disk if there is one. */
@@ -110,14 +111,17 @@ export function createLedger(deps: {
   };
   /** Whether all closed files are recorded, and removed. Where they are not, all files are flushed. */
   const handOn = async (): Promise<boolean> => {
-    for (let file = closed[0]; file !== undefined; file = closed[0]) {
+    for (const file of closed) {
       if (!(await recordSums(file))) {
-        const waiting = open === undefined ? closed : [...closed, open];
-        for (const { id, onDisk } of [...waiting]) if (onDisk) await syncLedgerFile(directory, id);
+        const waiting = open === undefined ? [...closed] : [...closed, open];
+        for (const { id, onDisk } of waiting) if (onDisk) await syncLedgerFile(directory, id);
         return false;
       }
-      closed.shift();
-      if (file.onDisk) await removeLedgerFile(directory, file.id);
+      try {
+        if (file.onDisk) await discardLedgerFile(directory, file);
+      } finally {
+        closed.delete(file);
+      }
     }
     return true;
   };
@@ -139,7 +143,8 @@ export function createLedger(deps: {
     adoptAtMs = performance.now() + LEDGER_ADOPT_MS;
     // One refusal is enough: each may take as long as a time-out, and the sums that go on wait to be flushed.
     let accepts = true;
-    for (const id of folder.abandoned().flatMap((name) => toLedgerId(name) ?? []))
+    const abandoned = await folder.abandoned();
+    for (const id of abandoned.flatMap((name) => toLedgerId(name) ?? []))
       try {
         const left = readLedgerFile(directory, id);
         if (left !== undefined && accepts) accepts = await recordSums(left);
@@ -201,7 +206,7 @@ export function createLedger(deps: {
         next = undefined;
         // Accounts on disk are found at the next start, or by another process.
         folder.leave();
-        const lost = closed.filter(({ onDisk }) => !onDisk);
+        const lost = [...closed].filter(({ onDisk }) => !onDisk);
         if (lost.length > 0) log.error({ files: lost.length }, 'accounts of the use of models are lost');
       },
     },

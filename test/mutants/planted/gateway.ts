@@ -364,8 +364,8 @@ export const gateway: readonly Planted[] = [
   {
     mistake: 'accounts that wait for the buffer are not flushed',
     file: 'src/gateway/accounting/ledger-file.ts',
-    text: 'await file.datasync();',
-    replacement: 'await file.stat();',
+    text: 'await file?.sync();',
+    replacement: 'await file?.stat();',
     test: 'test/gateway/ledger.test.ts',
     name: 'sums that the buffer does not take are flushed',
   },
