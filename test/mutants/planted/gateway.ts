@@ -370,6 +370,14 @@ export const gateway: readonly Planted[] = [
     name: 'sums that the buffer does not take are flushed',
   },
   {
+    mistake: 'memory of accounts is let go with pages that are not written',
+    file: 'src/gateway/accounting/ledger-file.ts',
+    text: 'try {\n    await flush(directory, id);\n  } finally {',
+    replacement: 'try {\n  } finally {',
+    test: 'test/faults/failing-disk.test.ts',
+    name: 'that hangs stops only what writes to it',
+  },
+  {
     mistake: 'files of accounts that wait for the buffer have no durable names',
     file: 'src/gateway/accounting/ledger-file.ts',
     text: '  await syncFolder(directory);\n',
