@@ -37,6 +37,11 @@ import { strike } from './strike.ts';
 /** Longer than the longest time-out of the service, which is that of a bot's answer. */
 const ANSWER_MS_MAX = 25_000;
 const PAUSE_MS = { from: 20, to: 120 };
+/**
+ * Of each area beside those that hurry: where answers take seconds, a cell rests on the requests of many, and where they take
+ * milliseconds, these add little load.
+ */
+const PATIENT = { clients: 11, pauseMs: { from: 1000, to: 2000 } };
 const BEFORE_MS = 1500;
 /** So long without a failure is well. */
 const CALM_MS = 2000;
@@ -151,11 +156,13 @@ async function startLoad(
   { samples, violations, losesPower, givenUp }: Load,
 ): Promise<{ end(): Promise<Client[]> }> {
   let [isPreparing, isOver] = [true, false];
-  const workers = Object.entries(WORKERS).flatMap(([area, all]) =>
-    all.map((worker) => ({ ...worker, area: area as Area })),
-  );
+  const workers = Object.entries(WORKERS).flatMap(([area, all]) => {
+    const hurried = all.map((worker) => ({ ...worker, area: area as Area, pauseMs: PAUSE_MS }));
+    const patient = Array.from({ length: PATIENT.clients }, () => hurried.slice(0, 1));
+    return [...hurried, ...patient.flat().map((worker) => ({ ...worker, pauseMs: PATIENT.pauseMs }))];
+  });
   const clients = await Promise.all(
-    workers.map(({ kind, area, make }, index) => {
+    workers.map(({ kind, area, make, pauseMs }, index) => {
       const observe: Observe = ({ beganAt, ms, status }) =>
         void (isPreparing || samples.push({ area, beganAt, endedAt: beganAt + ms, status }));
       const desk = createDesk({
@@ -166,7 +173,7 @@ async function startLoad(
         violations,
         observe,
         answerMsMax: ANSWER_MS_MAX,
-        pauseMs: PAUSE_MS,
+        pauseMs,
         random: createRandom(index),
         tally: { acknowledged: new Map(), refused: new Map() },
         isPreparing: () => isPreparing,
